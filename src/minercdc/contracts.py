@@ -1,0 +1,96 @@
+"""The seams the engine sees: what can be plugged in where. Implementations are chosen in `wiring`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from minercdc.events import Event, SchemaChange
+from minercdc.offset import JsonValue, Offset, Position, SnapshotState
+
+
+class StopFlag(Protocol):
+    """Asked between steps; a `threading.Event` fits."""
+
+    def is_set(self) -> bool: ...
+
+    def wait(self, timeout: float | None = None) -> bool: ...
+
+
+@dataclass(slots=True)
+class Record:
+    """One Kafka record, ready to be sent.
+
+    :param partition: None lets the key decide (murmur2, as Kafka's own default partitioner).
+    """
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+    partition: int | None = None
+
+
+class Capture(Protocol):
+    """An adapter that reads committed changes.
+
+    The contract, for every adapter: changes of one transaction are contiguous, in order, with the same `seq` at every
+    replay, and followed by its `Progress`; transactions come in the order of their COMMIT in redo; `Progress` comes at
+    least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing;
+    a `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape.
+    """
+
+    def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
+        """Back from `Position.to_json`."""
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        """Yield events from `start` on, for ever, until `stop` is set."""
+
+    def confirm(self, position: Position) -> None:
+        """Take note that everything up to `position` is durable downstream."""
+
+    def close(self) -> None:
+        """Release connections; safe to call twice."""
+
+
+class Snapshot(Protocol):
+    """Reads the tables as of one SCN before streaming begins."""
+
+    def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
+        """Yield a SchemaChange per table, then READ events, with Progress in between carrying the state to store.
+
+        :param state: None for a fresh snapshot; the stored state to go on with an interrupted one.
+        The last Progress carries `snapshot.completed=True` and the position that streaming starts from.
+        """
+
+
+class RecordEncoder(Protocol):
+    """Turns events into records."""
+
+    def encode(self, event: Event) -> Sequence[Record]: ...
+
+
+class SchemaHistory(Protocol):
+    """Remembers every schema change, so that rows are decoded with the shape of their time."""
+
+    def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
+        """The record that remembers `change`; the sink commits it together with the offset that passes it."""
+
+    def recover(self) -> Iterator[SchemaChange]:
+        """Everything remembered, oldest first."""
+
+
+class RecordSink(Protocol):
+    """Where records go. Records become visible to `read_committed` readers at `commit` only, all together."""
+
+    def write(self, record: Record) -> None: ...
+
+    def commit(self, offset: Offset) -> None:
+        """Make everything written since the last commit, and `offset`, durable and visible in one step."""
+
+    def load_offset(self) -> Offset | None:
+        """The last committed offset; None for a connector that never committed one."""
+
+    def close(self) -> None:
+        """Abort what is not committed and release the client; safe to call twice."""

@@ -1,0 +1,164 @@
+"""The error tree: the type of an error says what is to be done about it.
+
+    MinerCdcError                     carries a code "MC-nnnn" and a hint; docs/errors.md has a paragraph per code
+    |- ConfigError            1xxx    exit 2; lists every problem of the configuration at once
+    |- PrerequisiteError      2xxx    exit 3; lists what the database lacks, each with the SQL that fixes it
+    |- SourceError            3xxx
+    |  |- TransientSourceError        reconnect and go on from the last offset, with back-off
+    |  |- MiningSessionError          end the LogMiner session, reconnect, retry at once, a few times
+    |  |- LogGapError                 stop: redo is gone; only a new snapshot helps
+    |  `- SnapshotTooOldError         stop, or re-plan the snapshot, as configured
+    |- DecodeError            4xxx    event.processing.failure.handling.mode; carries where in the redo it was
+    |  |- RedoSyntaxError
+    |  |- ValueDecodeError
+    |  `- SchemaMismatchError
+    |- SchemaHistoryError     5xxx    stop
+    |- SinkError              6xxx
+    |  |- DeliveryError               restart from the last offset
+    |  `- FencedError                 stop: another instance of the same name took over
+    `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox of this machine did not come up
+
+Foreign exceptions are classified once, at the rim that touched the foreign thing; inside, code just raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class MinerCdcError(Exception):
+    """Any failure minercdc reports to its user.
+
+    :param message: what happened and where.
+    :param hint: what the user should do, one sentence; empty when the message says it all.
+    """
+
+    code = "MC-0000"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.code}: {self.message}"
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
+
+class ConfigError(MinerCdcError):
+    """The configuration cannot be used.
+
+    :param problems: every problem found, one line each.
+    :param where: the file, or whatever else holds the configuration.
+    """
+
+    code = "MC-1001"
+
+    def __init__(self, problems: Sequence[str], *, where: str = "", hint: str = "") -> None:
+        self.problems = tuple(problems)
+        head = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}" + (f" in {where}" if where else "")
+        super().__init__("\n  - ".join([head, *self.problems]), hint=hint)
+
+
+class PrerequisiteError(MinerCdcError):
+    """The database is not prepared for capture; the message holds the SQL that fixes it."""
+
+    code = "MC-2001"
+
+
+class SourceError(MinerCdcError):
+    """Oracle refused or failed, and repeating would not help.
+
+    :param ora_code: the ORA- or DPY- number, 0 when there is none.
+    """
+
+    code = "MC-3001"
+
+    def __init__(self, message: str, *, hint: str = "", ora_code: int = 0) -> None:
+        super().__init__(message, hint=hint)
+        self.ora_code = ora_code
+
+
+class TransientSourceError(SourceError):
+    """The connection or instance went away: reconnect and go on from the last offset."""
+
+    code = "MC-3101"
+
+
+class MiningSessionError(SourceError):
+    """The LogMiner session is unusable: end it, reconnect, list the logs again."""
+
+    code = "MC-3201"
+
+
+class LogGapError(SourceError):
+    """Redo that is still needed is gone; going on would lose rows."""
+
+    code = "MC-3301"
+
+
+class SnapshotTooOldError(SourceError):
+    """Undo for the snapshot SCN is gone (ORA-01555) or the table changed its shape (ORA-01466)."""
+
+    code = "MC-3401"
+
+
+class DecodeError(MinerCdcError):
+    """A redo row cannot be turned into an event.
+
+    :param where: SCN, RS_ID, SSN, XID and table of the row, as text.
+    """
+
+    code = "MC-4001"
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(f"{message} ({where})" if where else message, hint=hint)
+        self.where = where
+
+
+class RedoSyntaxError(DecodeError):
+    """SQL_REDO text that is not in the grammar LogMiner prints."""
+
+    code = "MC-4101"
+
+
+class ValueDecodeError(DecodeError):
+    """A literal or driver value that does not fit its column's type."""
+
+    code = "MC-4201"
+
+
+class SchemaMismatchError(DecodeError):
+    """A row was written under another version of the table than the one known."""
+
+    code = "MC-4301"
+
+
+class SchemaHistoryError(MinerCdcError):
+    """The schema history cannot be read, or misses what the offset refers to."""
+
+    code = "MC-5001"
+
+
+class SinkError(MinerCdcError):
+    """Kafka refused a record or request, and repeating would not help."""
+
+    code = "MC-6001"
+
+
+class DeliveryError(SinkError):
+    """Kafka is unreachable, or a transaction was aborted: restart from the last offset."""
+
+    code = "MC-6101"
+
+
+class FencedError(SinkError):
+    """Another instance with the same connector name has taken over."""
+
+    code = "MC-6201"
+
+
+class LocalServiceError(MinerCdcError):
+    """A server or tool that minercdc starts on this machine did not come up."""
+
+    code = "MC-7001"

@@ -1,0 +1,145 @@
+"""What flows from a capture to the engine.
+
+A `Row` is a tuple aligned with `TableSchema.columns`. A value is Oracle's own text for it under fixed session settings
+(NLS formats `YYYY-MM-DD HH24:MI:SS`, `.FF9`, ` TZH:TZM`, decimal point), the same from the snapshot and from redo; it is
+turned into a typed value once, by the encoder of the output format. So nothing is decoded that is filtered or rolled back,
+a spilled row is plain text, and equal rows are equal tuples.
+
+    NUMBER, FLOAT     '-42.5' '0.5' '12'   plain or E notation; a zero before the point may be missing in redo
+    character types   the text itself; CHAR and NCHAR with their blanks
+    DATE              '2026-02-28 13:45:59'  (BC: '-4712-01-01 00:00:00')
+    TIMESTAMP         '2026-02-28 13:45:59.123456789' (nine digits)
+    RAW               'deadbeef' lower-case hex
+    NULL              None
+    redo did not say  UNAVAILABLE
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Final, NewType, TypeAlias
+
+from minercdc.offset import Position, SnapshotState
+from minercdc.schema.table import TableId, TableSchema
+
+Scn = NewType("Scn", int)
+
+
+class Unavailable(Enum):
+    """The type of the one marker `UNAVAILABLE`."""
+
+    UNAVAILABLE = "unavailable"
+
+
+UNAVAILABLE: Final = Unavailable.UNAVAILABLE
+Value: TypeAlias = str | None | Unavailable
+Row: TypeAlias = tuple[Value, ...]
+
+
+class Op(StrEnum):
+    """Kind of a row change; the letters are Debezium's `op`."""
+
+    CREATE = "c"
+    UPDATE = "u"
+    DELETE = "d"
+    READ = "r"
+    TRUNCATE = "t"
+
+
+class SnapshotMark(StrEnum):
+    """Where a snapshot row stands in its snapshot; the words are Debezium's `source.snapshot`."""
+
+    FIRST = "first"
+    FIRST_IN_DATA_COLLECTION = "first_in_data_collection"
+    TRUE = "true"
+    LAST_IN_DATA_COLLECTION = "last_in_data_collection"
+    LAST = "last"
+    INCREMENTAL = "incremental"
+
+
+# Not frozen: a frozen dataclass costs several times as much to build, and one is built per row.
+@dataclass(slots=True)
+class TransactionInfo:
+    """Facts of a committed transaction, shared by reference by all its events.
+
+    :param id: XID, 16 lower-case hex digits.
+    :param start_scn: SCN of its START, 0 when that was not mined.
+    :param commit_us: commit time, microseconds since the epoch in UTC.
+    """
+
+    id: str
+    start_scn: Scn
+    commit_scn: Scn
+    start_us: int
+    commit_us: int
+    redo_thread: int
+    user: str | None
+    client_id: str | None = None
+
+
+@dataclass(slots=True)
+class ChangeEvent:
+    """One row change.
+
+    :param time_us: when the row was changed (or of the snapshot SCN), microseconds since the epoch in UTC.
+    :param tx: None for snapshot rows.
+    :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 for snapshot rows.
+    """
+
+    op: Op
+    schema: TableSchema
+    before: Row | None
+    after: Row | None
+    scn: Scn
+    time_us: int
+    tx: TransactionInfo | None
+    seq: int
+    row_id: str | None = None
+    rs_id: str | None = None
+    ssn: int = 0
+    redo_sql: str | None = None
+    snapshot: SnapshotMark | None = None
+
+
+@dataclass(slots=True)
+class SchemaChange:
+    """One DDL statement, or the structure of a table found by a snapshot.
+
+    :param before: None when the table is new.
+    :param after: None when it was dropped.
+    :param truncate: the statement was a TRUNCATE, which changes no shape.
+    :param snapshot: found by a snapshot, not read from redo.
+    """
+
+    table: TableId
+    before: TableSchema | None
+    after: TableSchema | None
+    ddl: str
+    scn: Scn
+    time_us: int
+    truncate: bool = False
+    snapshot: bool = False
+    tx_id: str | None = None
+    user: str | None = None
+    redo_thread: int | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """Everything up to `position` has been yielded. Comes after every commit, and as an idle tick.
+
+    :param position: where to go on from; None while an initial snapshot is under way.
+    :param complete_scn: every commit at or below it has been yielded.
+    :param committed: the transaction that ended here; None for an idle tick.
+    :param snapshot: state of the initial snapshot, when it is due or running; None once it is a thing of the past.
+    """
+
+    position: Position | None
+    complete_scn: Scn
+    time_us: int
+    committed: TransactionInfo | None = None
+    snapshot: SnapshotState | None = None
+
+
+Event: TypeAlias = ChangeEvent | SchemaChange | Progress

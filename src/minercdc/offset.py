@@ -1,0 +1,70 @@
+"""What is stored so that a killed connector goes on without loss or repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, Self, TypeAlias
+
+JsonValue: TypeAlias = str | int | float | bool | None | list["JsonValue"] | dict[str, "JsonValue"]
+
+
+class Position(Protocol):
+    """An adapter's own resume point; opaque outside its adapter."""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """As plain JSON; SCNs as text, since they exceed 2**53."""
+
+    def precedes(self, other: Self) -> bool:
+        """True when going from `other` to this position would go backwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialTransaction:
+    """A source transaction that was too large for one Kafka transaction: its events up to `seq` are delivered."""
+
+    tx_id: str
+    commit_scn: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableProgress:
+    """How far the initial snapshot is in one table.
+
+    :param last_row_id: ROWID of the last delivered row, None when none is.
+    """
+
+    table: str
+    rows: int = 0
+    last_row_id: str | None = None
+    completed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotState:
+    """State of an initial snapshot.
+
+    :param scn: the SCN all tables are read at.
+    :param start: JSON of the position that streaming starts from once the snapshot is complete.
+    :param tables: in reading order; names are `SCHEMA.TABLE`.
+    """
+
+    scn: int
+    start: Mapping[str, JsonValue]
+    tables: tuple[TableProgress, ...] = ()
+    completed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """The stored progress of a connector.
+
+    :param position: the adapter's position as JSON; None while the initial snapshot is under way.
+    """
+
+    adapter: str
+    position: Mapping[str, JsonValue] | None = None
+    partial: PartialTransaction | None = None
+    snapshot: SnapshotState | None = None
+    extra: Mapping[str, JsonValue] = field(default_factory=dict)

@@ -1,0 +1,301 @@
+"""The seams inside the sandbox: wire <-> sessions, SQL <-> views and packages, storage <-> redo <-> LogMiner.
+
+A `Cell` is a value in Oracle's own encoding, the one the wire carries and LogMiner's HEXTORAW shows: NUMBER (base 100),
+DATE (7 bytes), TIMESTAMP (11 bytes) and RAW as bytes, character types as str, NULL (and the empty string) as None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import Protocol, TypeAlias
+
+Cell: TypeAlias = bytes | str | None
+
+
+class OraError(Exception):
+    """An error as Oracle reports it: number, text without the ORA- prefix, and the offset into the statement.
+
+    :param position: 0-based character offset of the culprit in the SQL text.
+    """
+
+    def __init__(self, number: int, text: str, position: int = 0) -> None:
+        super().__init__(f"ORA-{number:05d}: {text}")
+        self.number = number
+        self.text = text
+        self.position = position
+
+
+class OraType(IntEnum):
+    """Type numbers of the wire (TTC) protocol."""
+
+    VARCHAR2 = 1
+    NUMBER = 2
+    LONG = 8
+    ROWID = 11
+    DATE = 12
+    RAW = 23
+    CHAR = 96
+    BINARY_FLOAT = 100
+    BINARY_DOUBLE = 101
+    CURSOR = 102
+    CLOB = 112
+    BLOB = 113
+    TIMESTAMP = 180
+    TIMESTAMP_TZ = 181
+    UROWID = 208
+    TIMESTAMP_LTZ = 231
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescription:
+    """One column of a result.
+
+    :param precision: NUMBER's precision; 0 with scale -127 is unconstrained NUMBER.
+    :param scale: NUMBER's scale, or TIMESTAMP's fractional digits.
+    :param size: bytes; never 0 for character types and RAW.
+    """
+
+    name: str
+    type: OraType
+    precision: int = 0
+    scale: int = 0
+    size: int = 0
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BindType:
+    """What the client said about one bind variable."""
+
+    type: OraType
+    size: int = 0
+
+
+class Rows(Protocol):
+    """An open query result. Rows keep the snapshot of the moment the query began (statement-level read consistency)."""
+
+    def fetch(self, count: int) -> list[tuple[Cell, ...]]:
+        """At most `count` rows; fewer than that means the end. May raise OraError, e.g. 1555."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class BatchError:
+    """One failed iteration of an array DML run with batch errors on."""
+
+    offset: int
+    error: OraError
+
+
+@dataclass(slots=True)
+class Result:
+    """What one execute produced.
+
+    :param columns: of a query; None otherwise.
+    :param row_count: rows affected by DML, all iterations together.
+    :param row_counts: per iteration, when asked for.
+    :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR.
+    :param out_only: bind positions that are pure OUT.
+    """
+
+    columns: tuple[ColumnDescription, ...] | None = None
+    rows: Rows | None = None
+    row_count: int = 0
+    row_counts: list[int] = field(default_factory=list)
+    batch_errors: list[BatchError] = field(default_factory=list)
+    out: dict[int, Cell | Result] = field(default_factory=dict)
+    out_only: frozenset[int] = frozenset()
+
+
+class Session(Protocol):
+    """One client's session. Called from that client's own thread only, but for `cancel`."""
+
+    sid: int
+    serial: int
+    user: str
+
+    def execute(
+        self,
+        sql: str,
+        bind_types: Sequence[BindType] = (),
+        bind_rows: Sequence[tuple[Cell, ...]] = ((),),
+        *,
+        batch_errors: bool = False,
+        row_counts: bool = False,
+        commit: bool = False,
+    ) -> Result:
+        """Run one statement or PL/SQL block; an array DML has several `bind_rows`. Binds are positional in order of first
+        appearance in PL/SQL, of every appearance in SQL (as the driver sends them). Raises OraError."""
+
+    def describe(self, sql: str) -> tuple[ColumnDescription, ...] | None:
+        """Columns of a query without running it; None for what is not a query."""
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def in_transaction(self) -> bool: ...
+
+    def cancel(self) -> None:
+        """Any thread: the running execute or fetch raises ORA-01013 soon (also while it waits for a lock)."""
+
+    def close(self) -> None:
+        """Roll back and free everything; safe to call twice."""
+
+
+class Database(Protocol):
+    """What the wire needs from the database."""
+
+    banner: str
+    version: tuple[int, int, int, int, int]
+
+    def password_of(self, user: str) -> str | None:
+        """Clear password (O5LOGON proves it both ways); None for an unknown user. User names come in upper case."""
+
+    def services(self) -> Sequence[str]:
+        """Service names, upper case; a connect to another is refused with ORA-12514."""
+
+    def open_session(self, user: str, service: str, client: Mapping[str, str]) -> Session:
+        """`client`: program, machine, osuser, pid, terminal, driver. Raises OraError (1045, 28000, ...)."""
+
+    def close(self) -> None: ...
+
+
+# ---- storage -> redo -> LogMiner -------------------------------------------------------------------------------------
+
+
+class RedoOp(StrEnum):
+    """Kinds of change record."""
+
+    START = "START"
+    INSERT = "INSERT"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    COMMIT = "COMMIT"
+    ROLLBACK = "ROLLBACK"
+    DDL = "DDL"
+    INTERNAL = "INTERNAL"
+
+
+@dataclass(slots=True)
+class RedoRecord:
+    """One change as it lies in the redo of a thread, in redo order.
+
+    Storage fills everything down to `info`; the log writer adds the address when the record reaches the log.
+
+    :param scn: when the change was made; lower than its neighbours' when a private strand was bound late.
+    :param xid: (usn, slot, sequence).
+    :param data_obj: OBJECT_ID, `data_obj_d` DATA_OBJECT_ID, `data_obj_v` the table's version at the time.
+    :param before: old values of ALL stored columns by position (UPDATE, DELETE), whatever is logged supplementally;
+        what LogMiner may show of them is decided by `logged`.
+    :param after: new values of all stored columns (INSERT, UPDATE).
+    :param changed: positions assigned by an UPDATE's SET.
+    :param logged: positions whose before values supplemental logging put into this record (UPDATE); None means all.
+    :param undo: a record that undoes an earlier one of its transaction (ROLLBACK=1).
+    :param statement: DDL text as the user typed it.
+    :param time: database host time of the change, seconds since the epoch (LogMiner has whole seconds).
+    :param sequence: log sequence number; block and byte: the RBA; RS_ID is made of them.
+    :param ssn: 0, 1, .. of rows that share one record (array inserts).
+    """
+
+    op: RedoOp
+    scn: int
+    xid: tuple[int, int, int]
+    time: int
+    thread: int = 1
+    container: int = 3
+    owner: str | None = None
+    table: str | None = None
+    data_obj: int = 0
+    data_obj_d: int = 0
+    data_obj_v: int = 0
+    row_id: str | None = None
+    before: tuple[Cell, ...] | None = None
+    after: tuple[Cell, ...] | None = None
+    changed: tuple[int, ...] = ()
+    logged: tuple[int, ...] | None = None
+    undo: bool = False
+    statement: str | None = None
+    info: str | None = None
+    user: str | None = None
+    session: Mapping[str, str] | None = None
+    start_scn: int = 0
+    sequence: int = 0
+    block: int = 0
+    byte: int = 0
+    ssn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """A column of a table version as LogMiner's dictionary knows it.
+
+    :param declared: the type as declared, e.g. `NUMBER(10,2)`, `TIMESTAMP(6)`, `CHAR(10)`.
+    """
+
+    name: str
+    type: OraType
+    declared: str
+    precision: int = 0
+    scale: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """Dictionary entry for one version of a table: what SQL_REDO text is rendered with."""
+
+    owner: str
+    table: str
+    data_obj: int
+    data_obj_d: int
+    data_obj_v: int
+    columns: tuple[StoredColumn, ...]
+    key: tuple[int, ...] = ()
+
+
+class Dictionary(Protocol):
+    """The online catalog as LogMiner uses it."""
+
+    def current(self, data_obj: int) -> TableVersion | None:
+        """Newest version of the table with this OBJECT_ID; None once it was purged."""
+
+
+class RedoReader(Protocol):
+    """What LogMiner and the V$ views need to know of the redo."""
+
+    def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
+        """Records of one log in redo order; for the current log, all that has been written by now."""
+
+
+# ---- views and packages ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A dictionary or dynamic performance view.
+
+    :param name: e.g. `V$LOG`, `ALL_TAB_COLS` (public synonym; `SYS.V_$LOG` names it too).
+    :param rows: called once per scan with the asking session; streams, one tuple of Cells per row.
+        May raise OraError (V$LOGMNR_CONTENTS before START_LOGMNR: ORA-01306).
+    """
+
+    name: str
+    columns: tuple[ColumnDescription, ...]
+    rows: Callable[[Session], Iterator[tuple[Cell, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An evaluated argument of a procedure call in a PL/SQL block: value as Cell, with its type."""
+
+    value: Cell
+    type: OraType
+
+
+Procedure: TypeAlias = Callable[["Session", Sequence[Argument], Mapping[str, Argument]], None]
+"""A packaged procedure, called with positional and named (upper case) arguments. Registered as `DBMS_LOGMNR.ADD_LOGFILE`;
+package constants such as `DBMS_LOGMNR.ADDFILE` are registered beside it as NUMBERs."""

@@ -1,0 +1,57 @@
+"""The shape of a table at one point of its life."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class TableId(NamedTuple):
+    """A table's name. Case as in the dictionary; `database` is the PDB's name, or the database's."""
+
+    database: str
+    schema: str
+    table: str
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column as ALL_TAB_COLS tells it.
+
+    :param type_name: DATA_TYPE without arguments: NUMBER, VARCHAR2, TIMESTAMP, `TIMESTAMP WITH TIME ZONE`, ...
+    :param length: characters or bytes for text and RAW; precision of NUMBER; None when not given.
+        For NUMBER(*) and NUMBER it is None (Oracle reports no DATA_PRECISION).
+    :param scale: digits after the decimal point of NUMBER, fractional second digits of TIMESTAMP; None when not given.
+    :param default: DATA_DEFAULT as SQL text, None when there is none.
+    """
+
+    name: str
+    type_name: str
+    length: int | None = None
+    scale: int | None = None
+    nullable: bool = True
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """One version of a table.
+
+    :param columns: in column order; rows are tuples aligned with it.
+    :param key: positions in `columns` of the primary key, else of a NOT NULL unique key; empty when there is none.
+    :param version: counts up by one with every DDL that changed the shape; (id, version) is what encoders compile for.
+    :param object_id: OBJECT_ID of the dictionary, 0 when unknown; changes when a table is dropped and created again.
+    """
+
+    id: TableId
+    columns: tuple[Column, ...]
+    key: tuple[int, ...] = ()
+    version: int = 1
+    object_id: int = 0
+
+    def positions(self) -> dict[str, int]:
+        """Column name -> position."""
+        return {column.name: i for i, column in enumerate(self.columns)}
