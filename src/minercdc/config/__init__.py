@@ -1,0 +1,1 @@
+"""Debezium-named properties in, typed sections out."""

@@ -1,0 +1,129 @@
+"""Debezium and Connect properties that have no field here, each with the reason.
+
+`IGNORED` have no meaning without Kafka Connect or for our design and are accepted with a log line; `INERT` are accepted only
+with a value that asks for nothing we lack; `UNSUPPORTED` are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_CONNECT = "there is no Kafka Connect here"
+_CACHE = "there is no such cache here"
+
+IGNORED: Mapping[str, str] = {
+    "connector.class": _CONNECT,
+    "tasks.max": "one connector is one task",
+    "key.converter": "JSON is what is written",
+    "value.converter": "JSON is what is written",
+    "header.converter": "headers are JSON",
+    "exactly.once.support": "delivery is exactly once already",
+    "transaction.boundary": "Kafka transactions hold whole source transactions",
+    "offset.storage": "offsets live in a Kafka topic",
+    "offset.flush.interval.ms": "offsets are committed with the data",
+    "offset.flush.timeout.ms": "offsets are committed with the data",
+    "topic.cache.size": _CACHE,
+    "topic.naming.strategy": "topics are <prefix>.<SCHEMA>.<TABLE>",
+    "max.batch.size": "events stream without a queue",
+    "max.queue.size": "events stream without a queue",
+    "max.queue.size.in.bytes": "events stream without a queue",
+    "executor.shutdown.timeout.ms": "there is no executor",
+    "schema.history.internal": "the schema history is in Kafka",
+    "schema.history.internal.name": "a label only",
+    "schema.history.internal.kafka.recovery.poll.interval.ms": "recovery reads to the end of the topic",
+    "schema.history.internal.kafka.recovery.attempts": "recovery reads to the end of the topic",
+    "schema.history.internal.kafka.query.timeout.ms": "see minercdc.kafka.timeout.ms",
+    "schema.history.internal.kafka.create.timeout.ms": "see minercdc.kafka.timeout.ms",
+    "schema.history.internal.kafka.buffer.batch.size": "history is not buffered",
+    "schema.history.internal.store.only.captured.tables.ddl": "only captured tables are stored",
+    "schema.history.internal.store.only.captured.databases.ddl": "only the captured database is stored",
+    "schema.history.internal.skip.unparseable.ddl": "unknown DDL makes us read the dictionary",
+    "log.mining.flush.table.name": "nothing is written to the source",
+    "log.mining.read.only": "nothing is written to the source anyway",
+    "log.mining.batch.size.default": "redo is read by address, not by SCN steps",
+    "log.mining.batch.size.min": "redo is read by address, not by SCN steps",
+    "log.mining.batch.size.max": "redo is read by address, not by SCN steps",
+    "log.mining.batch.size.increment": "redo is read by address, not by SCN steps",
+    "log.mining.sleep.time.default.ms": "see poll.interval.ms",
+    "log.mining.sleep.time.min.ms": "see poll.interval.ms",
+    "log.mining.sleep.time.max.ms": "see poll.interval.ms",
+    "log.mining.sleep.time.increment.ms": "see poll.interval.ms",
+    "log.mining.scn.gap.detection.gap.size.min": "redo is read by address, not by SCN steps",
+    "log.mining.scn.gap.detection.time.interval.max.ms": "redo is read by address, not by SCN steps",
+    "log.mining.buffer.type": "rows wait in memory and spill to disk",
+    "log.mining.buffer.drop.on.stop": "the buffer is rebuilt at each start",
+    "log.mining.buffer.track.rs_id": "always tracked",
+    "log.mining.buffer.track.username": "always tracked",
+    "log.mining.query.filter.mode": "the query is filtered where that is safe",
+    "log.mining.restart.connection": "a renewed session is a new connection",
+    "statistics.metrics.enabled": "there is no JMX here",
+    "extended.headers.enabled": "no context headers are written",
+    "legacy.decimal.handling.strategy": "the current rules apply",
+}
+
+IGNORED_PREFIXES: Mapping[str, str] = {
+    "log.mining.buffer.infinispan.": _CACHE,
+    "log.mining.buffer.ehcache.": _CACHE,
+    "errors.": _CONNECT,
+    "openlineage.": "lineage events are not emitted",
+}
+
+# property -> the values (lower case) that ask for nothing that is missing here
+INERT: Mapping[str, tuple[str, ...]] = {
+    "lob.enabled": ("false",),
+    "provide.transaction.metadata": ("false",),
+    "heartbeat.interval.ms": ("0",),
+    "signal.enabled.channels": ("source", ""),
+    "include.schema.comments": ("false",),
+    "schema.name.adjustment.mode": ("none",),
+    "field.name.adjustment.mode": ("none",),
+    "skip.messages.without.change": ("false",),
+    "log.mining.archive.log.only.mode": ("false",),
+    "log.mining.continuous.mine": ("false",),
+    "log.mining.transaction.retention.ms": ("0",),
+    "log.mining.buffer.transaction.events.threshold": ("0",),
+    "log.mining.window.max.ms": ("0",),
+    "archive.log.hours": ("0",),
+    "snapshot.max.threads": ("1",),
+    "snapshot.tables.order.by.row.count": ("disabled",),
+    "snapshot.database.errors.max.retries": ("0",),
+    "snapshot.query.mode": ("select_all",),
+    "streaming.delay.ms": ("0",),
+    "capture.mode": ("primary",),
+    "minercdc.delivery": ("exactly-once",),
+    "guardrail.collections.max": ("0",),
+}
+
+UNSUPPORTED: Mapping[str, str] = {
+    "signal.data.collection": "signals are not there yet",
+    "incremental.snapshot.chunk.size": "incremental snapshots are not there yet",
+    "incremental.snapshot.watermarking.strategy": "incremental snapshots are not there yet",
+    "heartbeat.action.query": "nothing is written to the source; idle progress is stored without heartbeats",
+    "rac.nodes": "no node is written to, all threads are read from one instance",
+    "post.processors": "Java classes cannot run here",
+    "sourceinfo.struct.maker": "Java classes cannot run here",
+    "database.connection.factory.class": "Java classes cannot run here",
+    "notification.sink.topic.name": "notifications are not there yet",
+    "notification.enabled.channels": "notifications are not there yet",
+}
+
+UNSUPPORTED_PREFIXES: Mapping[str, str] = {
+    "transforms": "single message transforms are a Kafka Connect feature; transform in Spark",
+    "predicates": "predicates are a Kafka Connect feature",
+    "converters": "custom converters are Java classes",
+    "xstream.": "XStream needs Oracle's OCI client",
+    "openlogreplicator.": "the OpenLogReplicator adapter is not there yet",
+    "secondary.": "reading a standby is not there yet",
+    "signal.": "signals are not there yet",
+    "column.mask.": "column masks are not there yet",
+    "column.truncate.": "column truncation is not there yet",
+    "column.propagate.": "source type parameters are not there yet",
+    "datatype.propagate.": "source type parameters are not there yet",
+    "snapshot.select.statement.overrides": "snapshot statement overrides are not there yet",
+    "snapshot.mode.": "custom and configuration based snapshots are not there yet",
+    "driver.": "JDBC driver properties mean nothing to python-oracledb",
+}
+
+# passed through to librdkafka, the part after the prefix
+KAFKA_PASS_THROUGH: tuple[str, ...] = ("minercdc.kafka.client.", "producer.override.", "schema.history.internal.producer.")
+IGNORED_PREFIXES_KAFKA: tuple[str, ...] = ("schema.history.internal.consumer.",)

@@ -1,0 +1,214 @@
+"""From a file or mapping to a `ConnectorConfig`, every problem reported at once.
+
+Accepted: YAML (flat or nested), JSON (flat, or Kafka Connect's `{"name", "config"}`), `.properties`. `${env:NAME}`,
+`${file:/path:key}` (a properties file), `${file:/path}` (the whole file) and `${dir:/path:name}` are resolved in values.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import javaproperties
+import yaml
+from pydantic import ValidationError
+
+from minercdc.config import debezium
+from minercdc.config.section import Section
+from minercdc.config.sections import (
+    ConnectorIdentity,
+    DatabaseConfig,
+    KafkaConfig,
+    LakeConfig,
+    LogMiningConfig,
+    RunConfig,
+    SnapshotConfig,
+    TableFilterConfig,
+    TopicConfig,
+    ValueConfig,
+)
+from minercdc.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+_PLACEHOLDER = re.compile(r"\$\{(env|file|dir):([^}:]*)(?::([^}]*))?\}")
+_JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorConfig:
+    """A whole configuration, in sections; a function is given its section, never all of this."""
+
+    identity: ConnectorIdentity
+    database: DatabaseConfig
+    filters: TableFilterConfig
+    log_mining: LogMiningConfig
+    snapshot: SnapshotConfig
+    values: ValueConfig
+    topics: TopicConfig
+    kafka: KafkaConfig
+    run: RunConfig
+    lake: LakeConfig
+    kafka_client: Mapping[str, str]
+    ignored: Mapping[str, str]
+
+
+SECTIONS: Mapping[str, type[Section]] = {
+    "identity": ConnectorIdentity,
+    "database": DatabaseConfig,
+    "filters": TableFilterConfig,
+    "log_mining": LogMiningConfig,
+    "snapshot": SnapshotConfig,
+    "values": ValueConfig,
+    "topics": TopicConfig,
+    "kafka": KafkaConfig,
+    "run": RunConfig,
+    "lake": LakeConfig,
+}
+
+
+def load_config(path: Path) -> ConnectorConfig:
+    """Read and check a configuration file.
+
+    :raises ConfigError: the file cannot be read or has problems; all of them are listed.
+    """
+    return parse_properties(read_properties(path), where=str(path))
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    """The flat properties of a file, placeholders not yet resolved.
+
+    :raises ConfigError: not readable, or not of the format its ending promises.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([f"cannot be read: {error}"], where=str(path)) from None
+    try:
+        if path.suffix == ".properties":
+            return dict(javaproperties.loads(text))
+        document = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        raise ConfigError([f"is not valid {path.suffix.lstrip('.') or 'YAML'}: {error}"], where=str(path)) from None
+    if not isinstance(document, dict):
+        raise ConfigError(["holds no properties (a mapping of property names to values is expected)"], where=str(path))
+    if isinstance(document.get("config"), dict):  # Kafka Connect's REST form
+        document = {"name": document.get("name", "minercdc"), **document["config"]}
+    return dict(_flatten(document, ""))
+
+
+def _flatten(node: Mapping[object, object], prefix: str) -> Iterator[tuple[str, str]]:
+    for key, value in node.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{name}.")
+        elif isinstance(value, list):
+            yield name, ",".join(map(str, value))
+        elif isinstance(value, bool):
+            yield name, str(value).lower()
+        elif value is not None:
+            yield name, str(value)
+
+
+def parse_properties(properties: Mapping[str, str], *, where: str = "") -> ConnectorConfig:
+    """Check flat properties and sort them into sections.
+
+    :raises ConfigError: lists every problem.
+    """
+    problems: list[str] = []
+    rest = dict(_resolved(_without_engine_prefix(properties), problems))
+    _default_schemas_like_connect(rest)
+    given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
+    client = dict(_take_kafka_client(rest))
+    ignored = dict(_take_known_elsewhere(rest, problems))
+    known = [p for section in SECTIONS.values() for p in section.properties()]
+    for name in rest:
+        near = difflib.get_close_matches(name, known, 1, 0.75)
+        problems.append(f"{name}: unknown property" + (f"; did you mean {near[0]}?" if near else ""))
+    sections: dict[str, Section] = {}
+    for name, section in SECTIONS.items():
+        try:
+            sections[name] = section(**given[name])
+        except ValidationError as error:
+            problems.extend(_problem_lines(error))
+        except OSError as error:
+            problems.append(f"a file named by the environment cannot be read: {error}")
+    if problems:
+        raise ConfigError(sorted(problems), where=where)
+    return ConnectorConfig(**sections, kafka_client=client, ignored=ignored)  # type: ignore[arg-type]
+
+
+def _without_engine_prefix(properties: Mapping[str, str]) -> dict[str, str]:
+    return {name.removeprefix("debezium.source."): value for name, value in properties.items()}
+
+
+def _default_schemas_like_connect(properties: dict[str, str]) -> None:
+    """Connect's JsonConverter writes schemas unless told otherwise: who names it expects them."""
+    for side in ("key", "value"):
+        if properties.get(f"{side}.converter") == _JSON_CONVERTER:
+            properties.setdefault(f"{side}.converter.schemas.enable", "true")
+
+
+def _resolved(properties: Mapping[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:
+    for name, value in properties.items():
+        try:
+            yield name, _PLACEHOLDER.sub(_lookup, value)
+        except (KeyError, OSError, ValueError) as error:
+            reason = f"{error.args[0]} is not set" if isinstance(error, KeyError) else str(error)
+            problems.append(f"{name}: placeholder cannot be resolved: {reason}")
+            yield name, "1"  # stands in, so that the other checks still run
+
+
+def _lookup(match: re.Match[str]) -> str:
+    kind, first, second = match.groups()
+    if kind == "env":
+        return os.environ[first]
+    if kind == "dir":
+        return (Path(first) / (second or "")).read_text(encoding="utf-8").rstrip("\r\n")
+    text = Path(first).read_text(encoding="utf-8")
+    return str(javaproperties.loads(text)[second]) if second else text.rstrip("\r\n")
+
+
+def _take_kafka_client(rest: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for name in list(rest):
+        for prefix in debezium.KAFKA_PASS_THROUGH:
+            if name.startswith(prefix):
+                yield name.removeprefix(prefix), rest.pop(name)
+                break
+
+
+def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:
+    """Properties that are accepted without effect are yielded with the reason; refused ones become problems."""
+    for name in list(rest):
+        reason = debezium.IGNORED.get(name) or _by_prefix(debezium.IGNORED_PREFIXES, name)
+        if reason or name.startswith(debezium.IGNORED_PREFIXES_KAFKA):
+            if name == "value.converter" and rest[name] != _JSON_CONVERTER:
+                problems.append(f"{name}: {rest[name]} is not supported yet; only {_JSON_CONVERTER}")
+            yield name, reason or "one client serves data and history"
+            del rest[name]
+        elif name in debezium.INERT:
+            value = rest.pop(name).strip().lower()
+            if value not in debezium.INERT[name]:
+                problems.append(f"{name}: only '{debezium.INERT[name][0]}' is supported yet, not '{value}'")
+            else:
+                yield name, "asks for nothing"
+        elif reason := debezium.UNSUPPORTED.get(name) or _by_prefix(debezium.UNSUPPORTED_PREFIXES, name):
+            problems.append(f"{name}: not supported ({reason})")
+            del rest[name]
+
+
+def _by_prefix(table: Mapping[str, str], name: str) -> str | None:
+    return next((reason for prefix, reason in table.items() if name.startswith(prefix)), None)
+
+
+def _problem_lines(error: ValidationError) -> Iterator[str]:
+    for item in error.errors(include_url=False, include_input=False):
+        message = item["msg"].removeprefix("Value error, ")
+        name = ".".join(str(part) for part in item["loc"])
+        yield f"{name}: {message}" if name else message

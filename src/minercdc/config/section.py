@@ -1,0 +1,84 @@
+"""What a section of the configuration is: a frozen model whose fields are Debezium properties.
+
+Field `database_pdb_name` is the property `database.pdb.name`; an irregular name gets an explicit alias. A value from the
+environment (`MINERCDC_DATABASE_PDB_NAME`, or `MINERCDC_DATABASE_PDB_NAME_FILE` naming a file that holds it) wins over the file.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+
+def property_of(field_name: str) -> str:
+    """`database_pdb_name` -> `database.pdb.name`."""
+    return field_name.replace("_", ".")
+
+
+def environment_name(property_name: str) -> str:
+    """`database.pdb.name` -> `MINERCDC_DATABASE_PDB_NAME`; our own `minercdc.` prefix is not doubled."""
+    bare = property_name.removeprefix("minercdc.")
+    return "MINERCDC_" + bare.replace(".", "_").replace("-", "_").upper()
+
+
+def _split_list(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(item.strip() for item in value.split(",") if item.strip())
+    return value
+
+
+CommaList = Annotated[tuple[str, ...], BeforeValidator(_split_list)]
+
+
+class EnvironmentSource(PydanticBaseSettingsSource):
+    """Properties given by environment variables."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        name = field.alias or property_of(field_name)
+        variable = environment_name(name)
+        if variable in os.environ:
+            return os.environ[variable], name, False
+        if path := os.environ.get(variable + "_FILE"):
+            return Path(path).read_text().rstrip("\r\n"), name, False
+        return None, name, False
+
+    def __call__(self) -> dict[str, Any]:
+        found = {}
+        for field_name, field in self.settings_cls.model_fields.items():
+            value, name, _ = self.get_field_value(field, field_name)
+            if value is not None:
+                found[name] = value
+        return found
+
+
+class Section(BaseSettings):
+    """One group of properties that travel together."""
+
+    model_config = SettingsConfigDict(
+        alias_generator=property_of,
+        populate_by_name=True,
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return EnvironmentSource(settings_cls), init_settings
+
+    @classmethod
+    def properties(cls) -> dict[str, FieldInfo]:
+        """Property name -> field."""
+        return {field.alias or property_of(name): field for name, field in cls.model_fields.items()}

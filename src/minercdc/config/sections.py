@@ -1,0 +1,303 @@
+"""The sections of a connector's configuration; each field's description is the property's documentation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+
+from minercdc.config.section import CommaList, Section
+
+TRANSPORTABLE = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise ValueError(f"'{value}' is not a regular expression: {error}") from None
+    return values
+
+
+PatternList = Annotated[CommaList, AfterValidator(_patterns)]
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+class ConnectorIdentity(Section):
+    """Who this connector is."""
+
+    name: str = Field(
+        "minercdc", min_length=1, description="Name of the connector; its offset and Kafka transactional id hang on it."
+    )
+    topic_prefix: str = Field(
+        description="Logical server name: root of every topic name. Letters, digits, dot, hyphen, underscore."
+    )
+
+    @field_validator("topic_prefix")
+    @classmethod
+    def _topic_characters(cls, value: str) -> str:
+        if not TRANSPORTABLE.fullmatch(value):
+            raise ValueError(
+                f"'{value}' has characters that a topic name cannot hold; use letters, digits, '.', '_' and '-'"
+            )
+        return value
+
+
+class DatabaseConfig(Section):
+    """Where the database is."""
+
+    database_hostname: str | None = Field(None, description="Listener host; needed unless `database.url` is given.")
+    database_port: int = Field(1521, ge=1, le=65535, description="Listener port.")
+    database_user: str = Field(description="User that captures, a common user (C##...) in a container database.")
+    database_password: SecretStr = Field(
+        description="Password. Better from MINERCDC_DATABASE_PASSWORD, MINERCDC_DATABASE_PASSWORD_FILE or a `${file:...}` placeholder."
+    )
+    database_dbname: str = Field(
+        description="Name (service) of the database; of the container database when there are pluggable ones."
+    )
+    database_pdb_name: str | None = Field(None, description="Pluggable database to capture from.")
+    database_url: str | None = Field(
+        None,
+        description="Connect string (EZConnect or a full descriptor; `jdbc:oracle:thin:@` is dropped) instead of host and port.",
+    )
+    database_query_timeout_ms: int = Field(
+        600_000, ge=0, description="Time limit of one round trip to the database; 0: none."
+    )
+    database_connection_timeout_ms: int = Field(60_000, ge=1, description="Time limit for making a connection.")
+    database_connection_adapter: Annotated[Literal["logminer"], Field()] = Field(
+        "logminer", description="How changes are read: `logminer` buffers uncommitted rows itself."
+    )
+
+    _fold = field_validator("database_connection_adapter", mode="before")(_lower)
+
+    @model_validator(mode="after")
+    def _host_or_url(self) -> Self:
+        if not self.database_hostname and not self.database_url:
+            raise ValueError("database.hostname: needed (or database.url)")
+        return self
+
+
+class TableFilterConfig(Section):
+    """Which schemas, tables and columns are captured. Patterns are anchored and ignore case."""
+
+    schema_include_list: PatternList = Field((), description="Patterns of schemas to capture; default all but Oracle's own.")
+    schema_exclude_list: PatternList = Field((), description="Patterns of schemas to leave out.")
+    table_include_list: PatternList = Field((), description="Patterns of `SCHEMA.TABLE` to capture.")
+    table_exclude_list: PatternList = Field((), description="Patterns of `SCHEMA.TABLE` to leave out.")
+    column_include_list: PatternList = Field(
+        (), description="Patterns of `SCHEMA.TABLE.COLUMN` to publish; key columns always stay in the key."
+    )
+    column_exclude_list: PatternList = Field((), description="Patterns of `SCHEMA.TABLE.COLUMN` not to publish.")
+    message_key_columns: str = Field(
+        "", description="`SCHEMA.TABLE:COL1,COL2;...`: columns of the record key instead of the primary key."
+    )
+    minercdc_keyless_table_key: Literal["none", "rowid"] = Field(
+        "none", description="Key of tables without a key: a null key (`none`), or a struct with the ROWID (`rowid`)."
+    )
+
+    @model_validator(mode="after")
+    def _include_or_exclude(self) -> Self:
+        for kind in ("schema", "table", "column"):
+            if getattr(self, f"{kind}_include_list") and getattr(self, f"{kind}_exclude_list"):
+                raise ValueError(f"{kind}.include.list: give it or {kind}.exclude.list, not both")
+        for part in filter(None, self.message_key_columns.split(";")):
+            if part.count(":") != 1:
+                raise ValueError(f"message.key.columns: '{part}' is not of the form SCHEMA.TABLE:COL1,COL2")
+        return self
+
+
+class LogMiningConfig(Section):
+    """How redo is read."""
+
+    log_mining_strategy: Literal["online_catalog"] = Field("online_catalog", description="Which dictionary LogMiner uses.")
+    query_fetch_size: int = Field(10_000, ge=1, le=100_000, description="Rows per fetch from V$LOGMNR_CONTENTS.")
+    log_mining_session_max_ms: int = Field(
+        900_000, ge=0, description="Age at which the LogMiner session is renewed (its PGA grows); 0: at log switches only."
+    )
+    log_mining_log_count_min: int = Field(8, ge=1, description="Logs per thread added to one LogMiner session.")
+    archive_destination_name: CommaList = Field(
+        (), description="LOG_ARCHIVE_DEST_n to read from, in order of precedence; default the first local valid one."
+    )
+    log_mining_include_redo_sql: bool = Field(False, description="Copy SQL_REDO into `source.redo_sql`.")
+    log_mining_username_include_list: CommaList = Field((), description="Capture only transactions of these users.")
+    log_mining_username_exclude_list: CommaList = Field((), description="Leave out transactions of these users.")
+    log_mining_log_query_max_retries: int = Field(
+        5, ge=0, description="Tries while the list of logs looks incomplete (a switch is being archived)."
+    )
+    log_mining_log_backoff_initial_delay_ms: int = Field(1_000, ge=1, description="First wait between such tries.")
+    log_mining_log_backoff_max_delay_ms: int = Field(60_000, ge=1, description="Longest wait between such tries.")
+    poll_interval_ms: int = Field(
+        500, ge=1, description="Wait between two reads that found nothing; idle ticks come at least this often."
+    )
+    minercdc_log_mining_buffer_memory_max_bytes: int = Field(
+        256 * 1024 * 1024,
+        ge=64 * 1024,
+        alias="minercdc.log.mining.buffer.memory.max.bytes",
+        description="Memory for rows of open transactions; beyond it the largest transactions wait on disk.",
+    )
+    minercdc_state_dir: Path = Field(
+        Path(".minercdc"), description="Directory for rows of large open transactions; they are rebuilt after a restart."
+    )
+
+    @model_validator(mode="after")
+    def _users(self) -> Self:
+        if self.log_mining_username_include_list and self.log_mining_username_exclude_list:
+            raise ValueError("log.mining.username.include.list: give it or log.mining.username.exclude.list, not both")
+        return self
+
+
+class SnapshotConfig(Section):
+    """The initial snapshot."""
+
+    snapshot_mode: Literal["initial", "initial_only", "no_data", "always"] = Field(
+        "initial",
+        description="`initial`: snapshot if there is no offset, then stream; `initial_only`: stop after it; `no_data` (old `schema_only`): structures only; `always`: at every start.",
+    )
+    snapshot_locking_mode: Literal["shared", "none"] = Field(
+        "shared", description="`shared`: LOCK TABLE ... IN ROW SHARE MODE while structures are read."
+    )
+    snapshot_lock_timeout_ms: int = Field(10_000, ge=0, description="How long to wait for each table's lock.")
+    snapshot_fetch_size: int = Field(10_000, ge=1, le=100_000, description="Rows per fetch of the scan.")
+    snapshot_delay_ms: int = Field(0, ge=0, description="Wait before the snapshot.")
+    snapshot_include_collection_list: PatternList = Field(
+        (), description="Patterns of `SCHEMA.TABLE` whose rows are read; others get structures only."
+    )
+
+    @field_validator("snapshot_mode", mode="before")
+    @classmethod
+    def _old_names(cls, value: object) -> object:
+        return {"schema_only": "no_data"}.get(value.lower(), value.lower()) if isinstance(value, str) else value
+
+
+class ValueConfig(Section):
+    """How values, keys and deletes are represented."""
+
+    decimal_handling_mode: Literal["precise", "string", "double"] = Field(
+        "precise", description="NUMBER as exact bytes, text, or float64."
+    )
+    time_precision_mode: Literal[
+        "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
+    ] = Field("adaptive", description="Unit and type of dates and timestamps.")
+    interval_handling_mode: Literal["numeric", "string"] = Field(
+        "numeric", description="Intervals as microseconds or ISO text."
+    )
+    binary_handling_mode: Literal["bytes", "base64", "base64-url-safe", "hex"] = Field(
+        "bytes", description="RAW as bytes or text."
+    )
+    unavailable_value_placeholder: str = Field(
+        "__debezium_unavailable_value", description="Stands for a value that redo does not hold."
+    )
+    tombstones_on_delete: bool = Field(True, description="A record with null value after each delete.")
+    skipped_operations: CommaList = Field(
+        ("t",), description="Of c, u, d, t: operations that are not published; `none` for all to be."
+    )
+    value_converter_schemas_enable: bool = Field(
+        False,
+        description="Wrap values as {schema, payload}. Default off, unless `value.converter` names Connect's JsonConverter (whose default is on).",
+    )
+    key_converter_schemas_enable: bool = Field(False, description="The same for keys.")
+
+    @field_validator("skipped_operations", mode="after")
+    @classmethod
+    def _operations(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if value == ("none",):
+            return ()
+        if unknown := [v for v in value if v not in ("c", "u", "d", "t")]:
+            raise ValueError(f"'{unknown[0]}' is not one of c, u, d, t, none")
+        return value
+
+
+class TopicConfig(Section):
+    """Topic names and what they are created with."""
+
+    topic_delimiter: Literal[".", "_", "-"] = Field(".", description="Joins the parts of a topic name.")
+    include_schema_changes: bool = Field(True, description="Publish DDL to the topic `<topic.prefix>`.")
+    topic_creation_default_partitions: int = Field(1, ge=1, description="Partitions of a new table topic.")
+    topic_creation_default_replication_factor: int = Field(
+        -1, ge=-1, description="Replication factor of new topics; -1: the broker's default."
+    )
+    topic_creation_enable: bool = Field(True, description="Create missing topics; otherwise the broker must.")
+
+
+class KafkaConfig(Section):
+    """The Kafka client and its transactions."""
+
+    minercdc_kafka_bootstrap_servers: str | None = Field(
+        None, description="Brokers; default `schema.history.internal.kafka.bootstrap.servers`."
+    )
+    schema_history_internal_kafka_bootstrap_servers: str | None = Field(
+        None, description="Brokers of the schema history; the same as the data's."
+    )
+    schema_history_internal_kafka_topic: str | None = Field(
+        None, description="Topic of the schema history; default `<topic.prefix>-schema-history`."
+    )
+    minercdc_offset_topic: str = Field("minercdc-offsets", description="Compacted topic of the connectors' offsets.")
+    minercdc_kafka_transaction_max_records: int = Field(
+        50_000, ge=1, description="Records after which a Kafka transaction is committed."
+    )
+    minercdc_kafka_transaction_max_bytes: int = Field(
+        32 * 1024 * 1024, ge=1024, description="Bytes after which it is committed."
+    )
+    minercdc_kafka_transaction_interval_ms: int = Field(
+        200,
+        ge=0,
+        description="Age after which it is committed. Source transactions stay whole unless the two bounds above force a split.",
+    )
+    minercdc_kafka_timeout_ms: int = Field(
+        60_000, ge=1_000, description="How long one Kafka request may take before the connector restarts from its offset."
+    )
+
+    @model_validator(mode="after")
+    def _brokers(self) -> Self:
+        data, history = self.minercdc_kafka_bootstrap_servers, self.schema_history_internal_kafka_bootstrap_servers
+        if not data and not history:
+            raise ValueError("minercdc.kafka.bootstrap.servers: needed (or schema.history.internal.kafka.bootstrap.servers)")
+        if data and history and data != history:
+            raise ValueError(
+                "schema.history.internal.kafka.bootstrap.servers: must equal minercdc.kafka.bootstrap.servers; "
+                "history and data share a Kafka transaction"
+            )
+        return self
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Brokers, whichever property named them."""
+        return self.minercdc_kafka_bootstrap_servers or self.schema_history_internal_kafka_bootstrap_servers or ""
+
+
+class RunConfig(Section):
+    """Errors and restarts."""
+
+    errors_max_retries: int = Field(
+        -1,
+        ge=-1,
+        description="Restarts after a transient failure before giving up; -1: no limit. Progress resets the count.",
+    )
+    retriable_restart_connector_wait_ms: int = Field(
+        10_000, ge=1, description="Longest wait before such a restart (it starts at a tenth of it)."
+    )
+    event_processing_failure_handling_mode: Literal["fail", "warn", "skip"] = Field(
+        "fail", description="A redo row that cannot be decoded: stop, or leave it out with a warning, or silently."
+    )
+
+
+class LakeConfig(Section):
+    """The Spark side: Delta tables kept equal to the source."""
+
+    minercdc_lake_path: str = Field("lake", description="Root of the Delta tables: `<path>/<SCHEMA>/<TABLE>`.")
+    minercdc_lake_checkpoint: str | None = Field(
+        None, description="Checkpoint directory of the stream; default `<path>/_checkpoint`."
+    )
+    minercdc_lake_truncate: Literal["ignore", "apply"] = Field(
+        "ignore", description="What a truncate event does to the lake table."
+    )
+    minercdc_lake_trigger_interval_ms: int = Field(
+        2_000, ge=0, description="Least time between the starts of two micro-batches."
+    )
+    minercdc_lake_max_offsets_per_trigger: int = Field(200_000, ge=1, description="Most records of one micro-batch.")
