@@ -1,0 +1,106 @@
+"""Fetches jars into the user's cache, once, with the Ivy that PySpark ships: no host name, checksums verified.
+
+A set of jars is fetched into a directory beside its final one and renamed when complete, so that a broken download is never
+taken for a good one; a lock file keeps two processes from fetching the same set.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from minercdc.errors import LocalServiceError
+from minercdc.local.java import find_java, trust_store_options
+
+Advance = Callable[[int, int], None]  # jars done, jars in all
+
+
+def cache_directory() -> Path:
+    """Where downloads are kept: $MINERCDC_CACHE, else `minercdc` under the user's cache directory."""
+    if given := os.environ.get("MINERCDC_CACHE"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minercdc"
+
+
+def fetch(name: str, artifacts: Sequence[str], advance: Advance | None = None) -> list[Path]:
+    """The jars of a set, fetched unless they are cached.
+
+    :param name: of the set, part of its directory's name.
+    :param artifacts: `group:artifact:version`.
+    :raises LocalServiceError: the download failed; what was fetched so far is kept for the next try.
+    """
+    digest = hashlib.sha256("\n".join(artifacts).encode()).hexdigest()[:12]
+    cache = cache_directory()
+    cache.mkdir(parents=True, exist_ok=True)
+    directory = cache / f"{name}-{digest}"
+    with (cache / f"{name}-{digest}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not directory.is_dir():
+            _download(artifacts, cache, directory, advance)
+    return sorted(directory.glob("*.jar"))
+
+
+def _download(artifacts: Sequence[str], cache: Path, directory: Path, advance: Advance | None) -> None:
+    partial = directory.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    ivy_file = partial / "ivy.xml"
+    ivy_file.write_text(_ivy_module(artifacts))
+    command = [
+        str(find_java()),
+        *trust_store_options(partial),
+        "-jar",
+        str(_ivy_jar()),
+        *("-cache", str(cache / "ivy"), "-ivy", str(ivy_file), "-types", "jar", "bundle"),
+        *("-retrieve", str(partial / "[artifact]-[revision](-[classifier]).[ext]")),
+    ]
+    lines: list[str] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        done = 0
+        for line in process.stdout:
+            lines.append(line)
+            if "SUCCESSFUL" in line and advance:
+                done += 1
+                advance(done, len(artifacts))
+    jars = list(partial.glob("*.jar"))
+    if process.returncode or len(jars) != len(artifacts):
+        raise LocalServiceError(
+            f"only {len(jars)} of {len(artifacts)} jars could be fetched: {_failure(lines)}",
+            hint="check the connection to the Maven repository and run the command again; finished jars are kept",
+        )
+    for leftover in (ivy_file, partial / "trust.p12"):
+        leftover.unlink(missing_ok=True)
+    partial.rename(directory)
+
+
+def _ivy_module(artifacts: Sequence[str]) -> str:
+    dependencies = "".join(
+        f'<dependency org={quoteattr(group)} name={quoteattr(name)} rev={quoteattr(version)} transitive="false" conf="default->master"/>'
+        for group, name, version in (artifact.split(":") for artifact in artifacts)
+    )
+    return (
+        '<ivy-module version="2.0"><info organisation="minercdc" module="jars"/>'
+        f'<configurations><conf name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>'
+    )
+
+
+def _ivy_jar() -> Path:
+    try:
+        import pyspark
+    except ImportError:
+        raise LocalServiceError(
+            "PySpark is not installed; its Ivy fetches the jars", hint="pip install 'minercdc[local]'"
+        ) from None
+    return next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+
+
+def _failure(lines: Sequence[str]) -> str:
+    telling = [line.strip() for line in lines if any(word in line for word in ("not found", "ERROR", "FAILED", "Exception"))]
+    return "; ".join(telling[:3]) or (lines[-1].strip() if lines else "no output")

@@ -1,0 +1,169 @@
+"""A real single-node Kafka broker (KRaft) as a child process, with no Docker and no shell scripts."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import time
+import uuid
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from minercdc.errors import LocalServiceError
+from minercdc.local.artifacts import BROKER
+from minercdc.local.jars import Advance, fetch
+from minercdc.local.java import find_java
+from minercdc.local.ports import free_port, listening
+
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://{host}:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+log.dirs={data}/log
+num.partitions=1
+default.replication.factor=1
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+log.retention.hours=-1
+log.cleaner.dedupe.buffer.size=8388608
+message.max.bytes=16777216
+num.network.threads=2
+num.io.threads=4
+"""
+
+_LOG4J = """\
+<?xml version="1.0"?><Configuration status="WARN"><Appenders><Console name="C"><PatternLayout pattern="[%d] %p %m (%c)%n"/>
+</Console></Appenders><Loggers><Root level="WARN"><AppenderRef ref="C"/></Root></Loggers></Configuration>
+"""
+
+
+class KafkaBroker:
+    """A broker whose data lives in `data`; starting it again there finds its topics again.
+
+    :param port: 0 for a free one.
+    """
+
+    def __init__(self, data: Path, *, host: str = "127.0.0.1", port: int = 0, advance: Advance | None = None) -> None:
+        self.data = data.absolute()
+        self.host = host
+        self.port = port or free_port()
+        self._advance = advance
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """Of the running broker; 0 when it does not run."""
+        return self._process.pid if self._process else 0
+
+    def start(self, *, timeout: float = 90) -> Self:
+        """Start and wait until it answers.
+
+        :raises LocalServiceError: port in use, or it died or did not answer in time; the message names its log.
+        """
+        if listening(self.host, self.port):
+            raise LocalServiceError(f"port {self.port} of {self.host} is in use", hint="choose another with --port")
+        self.data.mkdir(parents=True, exist_ok=True)
+        properties = self.data / "server.properties"
+        properties.write_text(
+            _PROPERTIES.format(host=self.host, port=self.port, controller_port=free_port(), data=self.data)
+        )
+        (self.data / "log4j2.xml").write_text(_LOG4J)
+        java = self._java()
+        if not (self.data / "log" / "meta.properties").exists():
+            self._format(java, properties)
+        self._log = (self.data / "broker.log").open("ab")
+        # a session of its own: Ctrl-C at the terminal reaches us alone, and we stop the broker
+        self._process = subprocess.Popen(
+            [*java, "kafka.Kafka", str(properties)], stdout=self._log, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        self._await(time.monotonic() + timeout)
+        return self
+
+    def _java(self) -> list[str]:
+        jars = fetch("kafka-broker", BROKER, self._advance)
+        return [
+            str(find_java()),
+            *("-Xmx512m", "-Xms128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            f"-Dlog4j2.configurationFile={self.data / 'log4j2.xml'}",
+            *("-cp", os.pathsep.join(map(str, jars))),
+        ]
+
+    def _format(self, java: list[str], properties: Path) -> None:
+        # by StorageTool, never by writing meta.properties: only the tool finalizes group.version and transaction.version
+        cluster_id = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
+        done = subprocess.run(
+            [*java, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise LocalServiceError(
+                f"the broker's storage in {self.data} could not be formatted: {(done.stdout + done.stderr).strip()[-500:]}"
+            )
+
+    def _await(self, deadline: float) -> None:
+        assert self._process is not None
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise LocalServiceError(
+                    f"the broker ended with status {self._process.returncode}; see {self.data / 'broker.log'}"
+                )
+            if listening(self.host, self.port):
+                return
+            time.sleep(0.05)
+        self.stop()
+        raise LocalServiceError(f"the broker did not answer in time; see {self.data / 'broker.log'}")
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        if self._process:
+            self._process.kill()
+            self._ended()
+
+    def stop(self) -> None:
+        """End it in order; safe to call twice."""
+        if self._process:
+            self._process.terminate()
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+            self._ended()
+
+    def _ended(self) -> None:
+        assert self._process is not None
+        self._process.wait()
+        self._process = None
+        if self._log:
+            self._log.close()
+
+    def wait(self) -> int:
+        """Block until it ends by itself; its exit status."""
+        return self._process.wait() if self._process else 0
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
