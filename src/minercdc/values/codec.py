@@ -1,0 +1,76 @@
+"""Chooses the type family of a column and binds it to the connector's settings.
+
+codec = codec_for(column, handling)
+codec.to_json("12.50")     -> '"BOI="'      Row text to a fragment of a JSON document
+codec.from_redo("'12.5'")  -> "12.5"        redo literal to Row text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+from minercdc.errors import ValueDecodeError
+from minercdc.schema.table import Column
+from minercdc.values import number, text
+from minercdc.values.family import Convert, FieldType, Reading, ValueHandling
+from minercdc.values.literal import read_literal, text_of
+
+__all__ = ["Codec", "FieldType", "ValueHandling", "codec_for", "is_supported", "reading_for"]
+
+_FAMILIES: tuple[ModuleType, ...] = (number, text)
+_FAMILY_OF = {name: family for family in _FAMILIES for name in family.TYPES}
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """Everything about the values of one column. The functions take values that are not null.
+
+    :param to_json: Row text -> JSON fragment such as `12`, `"a\\"b"`, `{"scale":1,"value":"GA=="}`; raises ValueDecodeError.
+    :param from_redo: redo literal as printed (`'12'`, `TO_DATE('..', '..')`) -> Row text.
+    :param select: quoted column name -> SELECT expression.
+    :param from_driver: value as python-oracledb fetched it -> Row text.
+    :param unavailable: JSON fragment for a value that redo does not tell; null but for types that have a placeholder.
+    """
+
+    field: FieldType
+    to_json: Convert
+    from_redo: Convert
+    select: Callable[[str], str]
+    from_driver: Callable[[object], str]
+    unavailable: str = "null"
+
+
+def is_supported(column: Column) -> bool:
+    """Whether values of this column can be captured; other columns are left out, with a warning."""
+    return column.type_name in _FAMILY_OF
+
+
+def reading_for(column: Column) -> Reading:
+    """How this column's values become Row text. Raises ValueDecodeError for a type that is not supported."""
+    family = _family(column)
+    reading: Reading = family.reading(column)
+    return reading
+
+
+def codec_for(column: Column, handling: ValueHandling) -> Codec:
+    """The codec of a column; to be built once per table version. Raises ValueDecodeError for an unsupported type."""
+    family = _family(column)
+    reading: Reading = family.reading(column)
+    writing = family.writing(column, handling)
+
+    def from_redo(literal: str) -> str:
+        parsed, end = read_literal(literal, 0)
+        if end != len(literal):
+            raise ValueDecodeError(f"text after the literal {literal[:end]}")
+        return text_of(parsed, reading)
+
+    return Codec(writing.field, writing.to_json, from_redo, reading.select, reading.from_driver)
+
+
+def _family(column: Column) -> ModuleType:
+    try:
+        return _FAMILY_OF[column.type_name]
+    except KeyError:
+        raise ValueDecodeError(f"columns of type {column.type_name} are not supported ({column.name})") from None

@@ -1,0 +1,82 @@
+"""What a type family provides for one column: how its values are read, and how they are written.
+
+    redo literal  --Reading.literals-->  Row text  --Writing.to_json-->  fragment of a JSON document
+    driver value  --Reading.from_driver-->  (the same Row text)
+
+A family is a module with `reading(column)` and `writing(column, handling)`; `codec` chooses among the families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Convert: TypeAlias = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """A Kafka Connect field type.
+
+    :param type: int8, int16, int32, int64, float32, float64, boolean, string, bytes or struct.
+    :param name: semantic name such as `io.debezium.time.Timestamp`, None for a plain type.
+    :param fields: of a struct, in order.
+    """
+
+    type: str
+    name: str | None = None
+    version: int | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    fields: tuple[tuple[str, FieldType], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ValueHandling:
+    """How types with a choice are rendered; each attribute is a Debezium property's value.
+
+    :param decimal: `decimal.handling.mode`.
+    :param time_precision: `time.precision.mode`.
+    :param interval: `interval.handling.mode`.
+    :param binary: `binary.handling.mode`.
+    :param unavailable: `unavailable.value.placeholder`.
+    """
+
+    decimal: Literal["precise", "string", "double"] = "precise"
+    time_precision: Literal[
+        "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
+    ] = "adaptive"
+    interval: Literal["numeric", "string"] = "numeric"
+    binary: Literal["bytes", "base64", "base64-url-safe", "hex"] = "bytes"
+    unavailable: str = "__debezium_unavailable_value"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one column's values become Row text.
+
+    :param literals: function name of a redo literal (`''` for a bare quoted one) -> conversion of the text between
+        its quotes, apostrophes already undoubled; None stands for "as it is".
+    :param select: quoted column name -> SELECT expression.
+    :param from_driver: non-null value as python-oracledb fetched it -> Row text.
+    """
+
+    literals: Mapping[str, Convert | None]
+    select: Callable[[str], str]
+    from_driver: Callable[[object], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How one column's Row text is written.
+
+    :param to_json: raises ValueDecodeError when the text does not fit the type.
+    """
+
+    field: FieldType
+    to_json: Convert
+
+
+def as_is(quoted: str) -> str:
+    """The SELECT expression of a column that needs none."""
+    return quoted

@@ -1,0 +1,178 @@
+"""NUMBER, FLOAT, BINARY_FLOAT and BINARY_DOUBLE.
+
+Row text is canonical, so that a row read from a table equals the same row read from redo: plain digits with no
+exponent, no superfluous zeros, `0.5` never `.5`; binary floats as the shortest text that reads back the same.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from binascii import b2a_base64
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from minercdc.errors import ValueDecodeError
+from minercdc.schema.table import Column
+from minercdc.values.family import Convert, FieldType, Reading, ValueHandling, Writing, as_is
+from minercdc.values.memo import Memo
+
+TYPES: Final = frozenset({"NUMBER", "FLOAT", "BINARY_FLOAT", "BINARY_DOUBLE"})
+
+_DECIMAL_NAME = "org.apache.kafka.connect.data.Decimal"
+_VARIABLE_SCALE = FieldType(
+    "struct",
+    "io.debezium.data.VariableScaleDecimal",
+    1,
+    fields=(("scale", FieldType("int32")), ("value", FieldType("bytes"))),
+)
+# Width of an integer column -> type: one digit less than the type could hold, so that every value fits.
+_INTEGER_WIDTHS = ((3, "int8"), (5, "int16"), (10, "int32"), (19, "int64"))
+_SPECIAL = {"nan": "NaN", "inf": "Infinity", "+inf": "Infinity", "-inf": "-Infinity", "infinity": "Infinity"}
+_SPECIAL["-infinity"] = "-Infinity"
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def canonical(text: str) -> str:
+    """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`."""
+    # No isdigit() short cut for "007": Oracle does not print leading zeros.
+    if text.isdigit() and text.isascii() and (text[0] != "0" or text == "0"):
+        return text
+    return _CANONICAL[text]
+
+
+def _canonical(text: str) -> str:
+    if not _NUMBER.fullmatch(text):
+        raise ValueDecodeError(f"{text!r} is not a NUMBER")
+    plain = format(Decimal(text), "f")
+    negative = plain.startswith("-")
+    whole, _, fraction = plain.lstrip("+-").partition(".")
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
+    body = f"{whole}.{fraction}" if fraction else whole
+    return f"-{body}" if negative and body != "0" else body
+
+
+_CANONICAL = Memo(_canonical)
+
+
+def _single(value: float) -> str:
+    """Shortest decimal text of an IEEE single, as Java's Float prints it (0.1, not 0.10000000149011612)."""
+    image = struct.pack(">f", value)
+    for digits in range(6, 10):
+        text = f"{value:.{digits}g}"
+        if struct.pack(">f", float(text)) == image:
+            return repr(float(text))
+    raise ValueDecodeError(f"{value!r} is not an IEEE single")
+
+
+def _binary_float(text: str) -> str:
+    special = _SPECIAL.get(text.lower())
+    if special:
+        return special
+    try:
+        return _single(float(text))
+    except (ValueError, OverflowError) as exc:
+        raise ValueDecodeError(f"{text!r} is not a BINARY_FLOAT") from exc
+
+
+def _binary_double(text: str) -> str:
+    special = _SPECIAL.get(text.lower())
+    if special:
+        return special
+    try:
+        return repr(float(text))
+    except ValueError as exc:
+        raise ValueDecodeError(f"{text!r} is not a BINARY_DOUBLE") from exc
+
+
+def reading(column: Column) -> Reading:
+    """The driver is asked for NUMBER as str, which is exact; TO_CHAR would round at 40 characters."""
+    convert = {"BINARY_FLOAT": _binary_float, "BINARY_DOUBLE": _binary_double}.get(column.type_name, canonical)
+    return Reading({"": convert}, as_is, lambda value: convert(value if isinstance(value, str) else str(value)))
+
+
+def writing(column: Column, handling: ValueHandling) -> Writing:
+    """The Connect type by precision and scale, as Debezium chooses it."""
+    if column.type_name == "BINARY_FLOAT":
+        return Writing(FieldType("float32"), _float_json)
+    if column.type_name == "BINARY_DOUBLE":
+        return Writing(FieldType("float64"), _float_json)
+    precision, scale = column.length, column.scale
+    if column.type_name == "FLOAT" or (precision is None and scale is None):
+        return _unconstrained(handling)
+    # INTEGER and NUMBER(*,s) show no precision in the dictionary: it is 38.
+    width = precision if precision is not None else 38
+    places = scale or 0
+    # Only scale 0 leaves the integer path in the modes `string` and `double`; a negative scale does not.
+    if places < 0 or (places == 0 and handling.decimal == "precise"):
+        for limit, name in _INTEGER_WIDTHS:
+            if width - places < limit:
+                return Writing(FieldType(name), _integer_json)
+    if handling.decimal == "string":
+        return Writing(FieldType("string"), Memo(lambda text: f'"{_padded(text, places)}"').__getitem__)
+    if handling.decimal == "double":
+        return Writing(FieldType("float64"), _double_json)
+    parameters = {"scale": str(places)}
+    if precision is not None or scale is not None:
+        parameters["connect.decimal.precision"] = str(width)
+    return Writing(FieldType("bytes", _DECIMAL_NAME, 1, parameters), Memo(_decimal_json(places)).__getitem__)
+
+
+def _unconstrained(handling: ValueHandling) -> Writing:
+    if handling.decimal == "string":
+        return Writing(FieldType("string"), lambda text: f'"{canonical(text)}"')
+    if handling.decimal == "double":
+        return Writing(FieldType("float64"), _double_json)
+    return Writing(_VARIABLE_SCALE, Memo(_variable_scale_json).__getitem__)
+
+
+def _integer_json(text: str) -> str:
+    text = canonical(text)
+    if "." in text:
+        raise ValueDecodeError(f"{text} in a column of whole numbers")
+    return text
+
+
+def _double_json(text: str) -> str:
+    return repr(float(canonical(text)))
+
+
+def _float_json(text: str) -> str:
+    # NaN and infinity have no JSON number; a string, as Jackson writes it.
+    return f'"{text}"' if text in ("NaN", "Infinity", "-Infinity") else text
+
+
+def _padded(text: str, scale: int) -> str:
+    text = canonical(text)
+    if scale <= 0:
+        return text
+    whole, _, fraction = text.partition(".")
+    return f"{whole}.{fraction.ljust(scale, '0')}"
+
+
+def _unscaled(text: str, scale: int) -> int:
+    """`text` times 10**scale. Raises ValueDecodeError when digits would be lost."""
+    try:
+        scaled = Decimal(text).scaleb(scale)
+        whole = int(scaled)
+    except (InvalidOperation, ValueError, OverflowError) as exc:
+        raise ValueDecodeError(f"{text!r} is not a NUMBER") from exc
+    if whole != scaled:
+        raise ValueDecodeError(f"{text} has more than {scale} digits after the decimal point")
+    return whole
+
+
+def _base64(unscaled: int) -> str:
+    """Big-endian two's complement in as few bytes as hold it, as java.math.BigInteger gives them."""
+    length = ((unscaled if unscaled >= 0 else ~unscaled).bit_length() >> 3) + 1
+    return b2a_base64(unscaled.to_bytes(length, "big", signed=True), newline=False).decode("ascii")
+
+
+def _decimal_json(scale: int) -> Convert:
+    return lambda text: f'"{_base64(_unscaled(canonical(text), scale))}"'
+
+
+def _variable_scale_json(text: str) -> str:
+    text = canonical(text)
+    scale = len(text.partition(".")[2])
+    return f'{{"scale":{scale},"value":"{_base64(_unscaled(text, scale))}"}}'
