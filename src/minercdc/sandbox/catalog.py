@@ -1,0 +1,380 @@
+"""The data dictionary: containers, users, tables with their columns, constraints and log groups, database-wide flags.
+
+Changed under the storage lock only; views read it without (they iterate over copies).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from minercdc.sandbox.interfaces import OraError, OraType, StoredColumn, TableVersion
+
+ROOT, SEED, PDB = 1, 2, 3
+
+ALL_LOGGING = "ALL COLUMN LOGGING"
+KEY_LOGGING = "PRIMARY KEY LOGGING"
+UNIQUE_LOGGING = "UNIQUE KEY LOGGING"
+FOREIGN_LOGGING = "FOREIGN KEY LOGGING"
+USER_GROUP = "USER LOG GROUP"
+
+
+@dataclass(slots=True)
+class Column:
+    """A column as declared.
+
+    :param precision: NUMBER: decimal digits, 0 when left out (`*`); FLOAT: binary digits.
+    :param scale: NUMBER: -127 unconstrained; TIMESTAMP: fractional digits.
+    :param size: bytes; for character columns the limit in bytes, with `char_length` the limit in characters.
+    :param semantics: `B` or `C`, of character types.
+    :param default: text of the default expression.
+    :param slot: physical column of the segment; survives renames and dropped neighbours.
+    """
+
+    name: str
+    type: OraType
+    precision: int = 0
+    scale: int = 0
+    size: int = 0
+    char_length: int = 0
+    semantics: str = "B"
+    nullable: bool = True
+    default: str | None = None
+    float_: bool = False
+    slot: int = 0
+    comment: str | None = None
+
+    @property
+    def data_type(self) -> str:
+        """DATA_TYPE of ALL_TAB_COLUMNS: `NUMBER`, `FLOAT`, `VARCHAR2`, `TIMESTAMP(6)`, .."""
+        if self.type is OraType.NUMBER:
+            return "FLOAT" if self.float_ else "NUMBER"
+        if self.type in (OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ):
+            tail = {OraType.TIMESTAMP_TZ: " WITH TIME ZONE", OraType.TIMESTAMP_LTZ: " WITH LOCAL TIME ZONE"}
+            return f"TIMESTAMP({self.scale})" + tail.get(self.type, "")
+        return self.type.name
+
+    @property
+    def declared(self) -> str:
+        """The type as one would write it, e.g. `NUMBER(10,2)`, `VARCHAR2(20 CHAR)`."""
+        if self.type is OraType.NUMBER:
+            if self.float_:
+                return f"FLOAT({self.precision})"
+            if self.scale == -127:
+                return "NUMBER"
+            digits = str(self.precision) if self.precision else "*"
+            return f"NUMBER({digits})" if self.scale == 0 and self.precision else f"NUMBER({digits},{self.scale})"
+        if self.type in (OraType.VARCHAR2, OraType.CHAR):
+            return (
+                f"{self.type.name}({self.char_length} CHAR)" if self.semantics == "C" else f"{self.type.name}({self.size})"
+            )
+        return f"RAW({self.size})" if self.type is OraType.RAW else self.data_type
+
+    def stored(self) -> StoredColumn:
+        return StoredColumn(self.name, self.type, self.declared, self.precision, self.scale, self.size)
+
+
+@dataclass(slots=True)
+class Constraint:
+    """A constraint; `kind` as in ALL_CONSTRAINTS: P, U, or C for NOT NULL."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    index: str | None = None
+    generated: bool = False
+    condition: str | None = None
+
+
+@dataclass(slots=True)
+class Index:
+    owner: str
+    name: str
+    columns: tuple[str, ...]
+    unique: bool
+    object_id: int
+    created: float
+
+
+@dataclass(slots=True)
+class SupplementalLogGroup:
+    """A row of ALL_LOG_GROUPS; `columns` of USER LOG GROUPs only."""
+
+    name: str
+    kind: str
+    always: bool = True
+    columns: tuple[str, ...] = ()
+    generated: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """A table as it is now.
+
+    :param version: DATA_OBJV#, raised by ADD, DROP and MODIFY of columns.
+    :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
+    :param next_rid: number of the next row inserted; ROWIDs are made of it.
+    :param next_slot: physical column the next ADD COLUMN gets.
+    """
+
+    container: int
+    owner: str
+    name: str
+    object_id: int
+    data_object_id: int
+    columns: list[Column]
+    created: float
+    last_ddl: float
+    ddl_scn: int
+    version: int = 1
+    constraints: list[Constraint] = field(default_factory=list)
+    indexes: list[Index] = field(default_factory=list)
+    log_groups: list[SupplementalLogGroup] = field(default_factory=list)
+    comment: str | None = None
+    next_rid: int = 0
+    next_slot: int = 0
+    tablespace: str = "USERS"
+    dropped_as: str | None = None
+
+    @property
+    def key(self) -> Constraint | None:
+        """The primary key."""
+        return next((c for c in self.constraints if c.kind == "P"), None)
+
+    def position(self, name: str) -> int:
+        """0-based position of a column. Raises ORA-00904."""
+        for at, column in enumerate(self.columns):
+            if column.name == name:
+                return at
+        raise OraError(904, f'"{name}": invalid identifier')
+
+    def positions(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        return tuple(self.position(name) for name in names)
+
+    def stored(self) -> TableVersion:
+        """What LogMiner needs of this version."""
+        return TableVersion(
+            self.owner,
+            self.dropped_as or self.name,
+            self.object_id,
+            self.data_object_id,
+            self.version,
+            tuple(c.stored() for c in self.columns),
+            self.positions(self.key.columns) if self.key else (),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A privilege or role; `object` is `OWNER.NAME` for object privileges."""
+
+    privilege: str
+    object: str | None = None
+    option: bool = False
+
+
+@dataclass(slots=True)
+class User:
+    """A user of one container, or a common user known in all."""
+
+    name: str
+    password: str
+    user_id: int
+    created: float
+    common: bool = False
+    locked: bool = False
+    grants: set[Grant] = field(default_factory=set)
+    default_tablespace: str = "USERS"
+    oracle_maintained: bool = False
+
+    def has(self, privilege: str) -> bool:
+        """Whether a system privilege or role was granted, directly or by DBA."""
+        names = {g.privilege for g in self.grants if g.object is None}
+        return privilege in names or "DBA" in names or "ALL PRIVILEGES" in names
+
+
+@dataclass(slots=True)
+class Container:
+    con_id: int
+    name: str
+    dbid: int
+    guid: bytes
+    open_mode: str = "READ WRITE"
+    users: dict[str, User] = field(default_factory=dict)
+    tables: dict[tuple[str, str], Table] = field(default_factory=dict)
+    dropped: dict[str, Table] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class DatabaseLogging:
+    """Database-wide supplemental logging as V$DATABASE shows it."""
+
+    minimal: bool = False
+    primary_key: bool = False
+    unique: bool = False
+    foreign_key: bool = False
+    all: bool = False
+    procedural: bool = False
+    subset: bool = False
+
+    @property
+    def minimal_status(self) -> str:
+        """NO, YES, or IMPLICIT when another kind switched it on."""
+        if self.minimal:
+            return "YES"
+        return "IMPLICIT" if self.primary_key or self.unique or self.foreign_key or self.all else "NO"
+
+
+CONNECTOR_GRANTS = (
+    *("CREATE SESSION", "SET CONTAINER", "FLASHBACK ANY TABLE", "SELECT ANY TABLE", "SELECT ANY TRANSACTION"),
+    *("SELECT_CATALOG_ROLE", "EXECUTE_CATALOG_ROLE", "LOGMINING", "CREATE TABLE", "LOCK ANY TABLE", "CREATE SEQUENCE"),
+)
+
+
+class Catalog:
+    """The dictionary of database ORCLCDB with its containers CDB$ROOT, PDB$SEED and ORCLPDB1."""
+
+    database_name = "ORCLCDB"
+    instance_name = "ORCLCDB"
+    dbid = 2_859_123_456
+    log_mode = "ARCHIVELOG"
+
+    def __init__(self, now: float) -> None:
+        self._object_ids = count(73_201)
+        self._user_ids = count(104)
+        self._generated = count(8_301)
+        self.created = now
+        self.version = 0
+        self.logging = DatabaseLogging()
+        names = ((ROOT, "CDB$ROOT"), (SEED, "PDB$SEED"), (PDB, "ORCLPDB1"))
+        self.containers = {
+            con_id: Container(con_id, name, self.dbid + con_id - 1, con_id.to_bytes(16, "big")) for con_id, name in names
+        }
+        self.containers[SEED].open_mode = "READ ONLY"
+        self._by_object: dict[int, Table] = {}
+        dba = frozenset({"DBA", "CREATE SESSION"})
+        for name, password, user_id in (("SYS", "oracle", 0), ("SYSTEM", "oracle", 9)):
+            self._add_common(
+                User(name, password, user_id, now, True, grants={Grant(g) for g in dba}, oracle_maintained=True)
+            )
+        connector = User("C##MINERCDC", "minercdc", next(self._user_ids), now, True)
+        connector.grants |= {Grant(g) for g in CONNECTOR_GRANTS}
+        connector.grants |= {Grant("EXECUTE", "SYS.DBMS_LOGMNR"), Grant("EXECUTE", "SYS.DBMS_LOGMNR_D")}
+        self._add_common(connector)
+
+    def _add_common(self, user: User) -> None:
+        for container in self.containers.values():
+            container.users[user.name] = user
+
+    # ---- reading ----
+
+    def container_named(self, name: str) -> Container:
+        """By name, upper case. Raises ORA-65011."""
+        for container in self.containers.values():
+            if container.name == name:
+                return container
+        raise OraError(65011, f"Pluggable database {name} does not exist.")
+
+    def user(self, container: int, name: str) -> User | None:
+        return self.containers[container].users.get(name)
+
+    def users(self, container: int) -> list[User]:
+        return list(self.containers[container].users.values())
+
+    def table(self, container: int, owner: str, name: str) -> Table | None:
+        return self.containers[container].tables.get((owner, name))
+
+    def tables(self, container: int | None = None) -> Iterator[Table]:
+        """Tables of one container, or of all."""
+        for con_id in self.containers if container is None else (container,):
+            yield from tuple(self.containers[con_id].tables.values())
+
+    def dropped(self, container: int) -> list[Table]:
+        """The recycle bin; `dropped_as` is the BIN$ name."""
+        return list(self.containers[container].dropped.values())
+
+    def table_of(self, object_id: int) -> Table | None:
+        """Live or in the recycle bin."""
+        return self._by_object.get(object_id)
+
+    def current(self, data_obj: int) -> TableVersion | None:
+        """Newest version of the table with this OBJECT_ID; None once it was purged (interfaces.Dictionary)."""
+        table = self._by_object.get(data_obj)
+        return None if table is None else table.stored()
+
+    # ---- changing: under the storage lock ----
+
+    def new_object_id(self) -> int:
+        return next(self._object_ids)
+
+    def generated_name(self) -> str:
+        """`SYS_C..`, for constraints without a name."""
+        return f"SYS_C00{next(self._generated)}"
+
+    def add_user(self, container: int, name: str, password: str, now: float) -> User:
+        """Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in a PDB)."""
+        common = name.startswith("C##")
+        if container == ROOT and not common:
+            raise OraError(65096, "common user or role name must start with C##")
+        if container != ROOT and common:
+            raise OraError(65094, "invalid local user or role name")
+        if name in self.containers[container].users:
+            raise OraError(1920, f"user name '{name}' conflicts with another user or role name")
+        user = User(name, password, next(self._user_ids), now, common)
+        if common:
+            self._add_common(user)
+        else:
+            self.containers[container].users[name] = user
+        self.version += 1
+        return user
+
+    def drop_user(self, container: int, name: str, *, cascade: bool) -> None:
+        """Raises ORA-01918, and ORA-01922 when tables are left and CASCADE was not said."""
+        if name not in self.containers[container].users:
+            raise OraError(1918, f"user '{name}' does not exist")
+        places = self.containers.values() if name.startswith("C##") else (self.containers[container],)
+        owned = [t for place in places for t in place.tables.values() if t.owner == name]
+        if owned and not cascade:
+            raise OraError(1922, f"CASCADE must be specified to drop '{name}'")
+        for table in owned:
+            self.purge(table)
+        for place in places:
+            place.users.pop(name, None)
+        self.version += 1
+
+    def add_table(self, table: Table) -> None:
+        self.containers[table.container].tables[table.owner, table.name] = table
+        self._by_object[table.object_id] = table
+        self.version += 1
+
+    def recycle(self, table: Table, name: str) -> None:
+        """Move to the recycle bin under a BIN$ name."""
+        del self.containers[table.container].tables[table.owner, table.name]
+        table.dropped_as = name
+        self.containers[table.container].dropped[name] = table
+        self.version += 1
+
+    def purge(self, table: Table) -> None:
+        place = self.containers[table.container]
+        place.tables.pop((table.owner, table.name), None)
+        if table.dropped_as:
+            place.dropped.pop(table.dropped_as, None)
+        self._by_object.pop(table.object_id, None)
+        self.version += 1
+
+    def changed(self, table: Table, *, scn: int, now: float, definition: bool) -> None:
+        """Note a DDL on the table; `definition` when its columns changed."""
+        table.last_ddl = now
+        if definition:
+            table.ddl_scn = scn
+            table.version += 1
+        self.version += 1
+
+    def rename_column(self, table: Table, at: int, name: str) -> None:
+        old = table.columns[at].name
+        table.columns[at] = replace(table.columns[at], name=name)
+        for constraint in table.constraints:
+            constraint.columns = tuple(name if c == old else c for c in constraint.columns)
+        for index in table.indexes:
+            index.columns = tuple(name if c == old else c for c in index.columns)

@@ -1,0 +1,1 @@
+"""Change records in redo order: private strands, log groups, switch, archive."""

@@ -1,0 +1,1 @@
+"""Oracle SQL: parse, resolve, type, translate to SQLite, run."""

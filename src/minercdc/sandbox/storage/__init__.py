@@ -1,0 +1,1 @@
+"""How rows are kept: SCN clock, row versions in SQLite, transactions, locks, ROWIDs."""

@@ -1,0 +1,112 @@
+"""Open transactions: XIDs from undo segments and slots, undo entries newest last, savepoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from minercdc.sandbox.catalog import Table
+    from minercdc.sandbox.redo.log import RedoBatch
+
+_SEGMENTS = 10
+_SLOTS = 34
+
+TENTATIVE = 1 << 61
+"""Stamps from here on are transactions, below are SCNs."""
+
+
+@dataclass(slots=True)
+class Undo:
+    """How to take one change back.
+
+    :param op: `I`, `U`, `D`, or `F` for a row lock that FOR UPDATE took.
+    :param first: version id of the row; of the first row of an array insert.
+    :param count: rows of an array insert.
+    :param in_place: the row version was the transaction's own already, so it was overwritten.
+    """
+
+    op: str
+    table: Table
+    first: int
+    count: int = 1
+    before: tuple[bytes | str | None, ...] | None = None
+    after: tuple[bytes | str | None, ...] | None = None
+    changed: tuple[int, ...] = ()
+    in_place: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Transaction:
+    """One open transaction; what V$TRANSACTION shows.
+
+    :param xid: (usn, slot, sequence).
+    :param stamp: marks its uncommitted row versions.
+    :param start_scn: SCN when it began; `start_time` host seconds.
+    :param strand: redo not yet in the log.
+    """
+
+    xid: tuple[int, int, int]
+    stamp: int
+    start_scn: int
+    start_time: float
+    container: int
+    sid: int
+    serial: int
+    user: str
+    thread: int = 1
+    name: str | None = None
+    undo: list[Undo] = field(default_factory=list)
+    savepoints: list[tuple[str, int]] = field(default_factory=list)
+    strand: list[RedoBatch] = field(default_factory=list)
+    strand_records: int = 0
+    strand_bytes: int = 0
+    logged_start: bool = False
+    ended: bool = False
+
+    @property
+    def xid_bytes(self) -> bytes:
+        """XID as the RAW(8) of V$TRANSACTION and V$LOGMNR_CONTENTS (little-endian host)."""
+        usn, slot, sequence = self.xid
+        return usn.to_bytes(2, "little") + slot.to_bytes(2, "little") + sequence.to_bytes(4, "little")
+
+
+class Transactions:
+    """The transaction table. A slot is reused with a higher sequence, never while its transaction is open."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self._turn = count()
+        self._sequence: dict[tuple[int, int], int] = {}
+        self._open: dict[tuple[int, int], Transaction] = {}
+        self._by_stamp: dict[int, Transaction] = {}
+
+    def begin(
+        self, *, scn: int, time: float, container: int, sid: int, serial: int, user: str, thread: int = 1
+    ) -> Transaction:
+        for turn in self._turn:
+            place = (turn % _SEGMENTS + 1, turn // _SEGMENTS % _SLOTS)
+            if place not in self._open:
+                break
+        sequence = self._sequence.get(place, 300 + 17 * place[0]) + 1
+        self._sequence[place] = sequence
+        transaction = Transaction(
+            (*place, sequence), TENTATIVE + next(self._numbers), scn, time, container, sid, serial, user, thread
+        )
+        self._open[place] = transaction
+        self._by_stamp[transaction.stamp] = transaction
+        return transaction
+
+    def end(self, transaction: Transaction) -> None:
+        transaction.ended = True
+        del self._open[transaction.xid[:2]]
+        del self._by_stamp[transaction.stamp]
+
+    def with_stamp(self, stamp: int) -> Transaction | None:
+        """The open transaction that left this stamp on a row version."""
+        return self._by_stamp.get(stamp)
+
+    def open(self) -> list[Transaction]:
+        """Open transactions, oldest first."""
+        return sorted(self._open.copy().values(), key=lambda t: t.stamp)
