@@ -13,13 +13,13 @@ from types import ModuleType
 
 from minercdc.errors import ValueDecodeError
 from minercdc.schema.table import Column
-from minercdc.values import number, text
+from minercdc.values import interval, number, raw, temporal, text
 from minercdc.values.family import Convert, FieldType, Reading, ValueHandling
 from minercdc.values.literal import read_literal, text_of
 
 __all__ = ["Codec", "FieldType", "ValueHandling", "codec_for", "is_supported", "reading_for"]
 
-_FAMILIES: tuple[ModuleType, ...] = (number, text)
+_FAMILIES: tuple[ModuleType, ...] = (number, text, temporal, raw, interval)
 _FAMILY_OF = {name: family for family in _FAMILIES for name in family.TYPES}
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
 
 _LIMIT = 100_000
 
 
-class Memo(dict[str, str]):
+class Memo(dict[str, T], Generic[T]):
     """`memo[text]` is `convert(text)`, remembered; emptied when it holds too much.
 
     A dict subclass because `memo.__getitem__` then is a C call on a hit: a third of the cost of `functools.lru_cache`
@@ -16,11 +19,11 @@ class Memo(dict[str, str]):
 
     __slots__ = ("_convert",)
 
-    def __init__(self, convert: Callable[[str], str]) -> None:
+    def __init__(self, convert: Callable[[str], T]) -> None:
         super().__init__()
         self._convert = convert
 
-    def __missing__(self, text: str) -> str:
+    def __missing__(self, text: str) -> T:
         if len(self) >= _LIMIT:
             self.clear()
         value = self[text] = self._convert(text)

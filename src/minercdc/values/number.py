@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from binascii import b2a_base64
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Final
 
 from minercdc.errors import ValueDecodeError
@@ -52,7 +52,7 @@ def _canonical(text: str) -> str:
     return f"-{body}" if negative and body != "0" else body
 
 
-_CANONICAL = Memo(_canonical)
+_CANONICAL: Memo[str] = Memo(_canonical)
 
 
 def _single(value: float) -> str:
@@ -109,13 +109,18 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
             if width - places < limit:
                 return Writing(FieldType(name), _integer_json)
     if handling.decimal == "string":
-        return Writing(FieldType("string"), Memo(lambda text: f'"{_padded(text, places)}"').__getitem__)
+        return _memo_writing(FieldType("string"), lambda text: f'"{_padded(text, places)}"')
     if handling.decimal == "double":
         return Writing(FieldType("float64"), _double_json)
     parameters = {"scale": str(places)}
     if precision is not None or scale is not None:
         parameters["connect.decimal.precision"] = str(width)
-    return Writing(FieldType("bytes", _DECIMAL_NAME, 1, parameters), Memo(_decimal_json(places)).__getitem__)
+    return _memo_writing(FieldType("bytes", _DECIMAL_NAME, 1, parameters), _decimal_json(places))
+
+
+def _memo_writing(field: FieldType, convert: Convert) -> Writing:
+    memo: Memo[str] = Memo(convert)
+    return Writing(field, memo.__getitem__)
 
 
 def _unconstrained(handling: ValueHandling) -> Writing:
@@ -123,7 +128,7 @@ def _unconstrained(handling: ValueHandling) -> Writing:
         return Writing(FieldType("string"), lambda text: f'"{canonical(text)}"')
     if handling.decimal == "double":
         return Writing(FieldType("float64"), _double_json)
-    return Writing(_VARIABLE_SCALE, Memo(_variable_scale_json).__getitem__)
+    return _memo_writing(_VARIABLE_SCALE, _variable_scale_json)
 
 
 def _integer_json(text: str) -> str:
@@ -151,15 +156,19 @@ def _padded(text: str, scale: int) -> str:
 
 
 def _unscaled(text: str, scale: int) -> int:
-    """`text` times 10**scale. Raises ValueDecodeError when digits would be lost."""
-    try:
-        scaled = Decimal(text).scaleb(scale)
-        whole = int(scaled)
-    except (InvalidOperation, ValueError, OverflowError) as exc:
-        raise ValueDecodeError(f"{text!r} is not a NUMBER") from exc
-    if whole != scaled:
-        raise ValueDecodeError(f"{text} has more than {scale} digits after the decimal point")
-    return whole
+    """Canonical `text` times 10**scale. Raises ValueDecodeError when digits would be lost.
+
+    On the text itself: decimal's default context would round at 28 digits, and NUMBER has 38.
+    """
+    whole, _, fraction = text.partition(".")
+    if scale >= 0:
+        if len(fraction) > scale:
+            raise ValueDecodeError(f"{text} has more than {scale} digits after the decimal point")
+        return int(whole + fraction.ljust(scale, "0"))
+    quotient, remainder = divmod(int(whole), 10**-scale)
+    if fraction or remainder:
+        raise ValueDecodeError(f"{text} is no multiple of 10**{-scale}")
+    return quotient
 
 
 def _base64(unscaled: int) -> str:

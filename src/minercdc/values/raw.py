@@ -1,0 +1,43 @@
+"""RAW. Row text is lower-case hex."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from binascii import Error, b2a_base64, unhexlify
+from typing import Final
+
+from minercdc.errors import ValueDecodeError
+from minercdc.schema.table import Column
+from minercdc.values.family import FieldType, Reading, ValueHandling, Writing, as_is
+
+TYPES: Final = frozenset({"RAW"})
+
+
+def reading(column: Column) -> Reading:
+    """HEXTORAW in redo, bytes from the driver."""
+    return Reading({"HEXTORAW": str.lower}, as_is, _from_driver)
+
+
+def _from_driver(value: object) -> str:
+    if not isinstance(value, bytes):
+        raise ValueDecodeError(f"{type(value).__name__} where bytes were expected")
+    return value.hex()
+
+
+def writing(column: Column, handling: ValueHandling) -> Writing:
+    """By `binary.handling.mode`; Connect's JSON converter writes bytes as base64, too."""
+    if handling.binary == "hex":
+        return Writing(FieldType("string"), lambda text: f'"{_bytes(text).hex()}"')
+    if handling.binary == "base64-url-safe":
+        return Writing(FieldType("string"), lambda text: f'"{urlsafe_b64encode(_bytes(text)).decode("ascii")}"')
+    return Writing(
+        FieldType("bytes" if handling.binary == "bytes" else "string"),
+        lambda text: f'"{b2a_base64(_bytes(text), newline=False).decode("ascii")}"',
+    )
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return unhexlify(text)
+    except Error as exc:
+        raise ValueDecodeError(f"{text!r} is no hexadecimal text") from exc
