@@ -33,12 +33,14 @@ class TableProgress:
     """How far the initial snapshot is in one table.
 
     :param last_row_id: ROWID of the last delivered row, None when none is.
+    :param expected_rows: how many there are at the snapshot SCN, None when not counted; for progress reports only.
     """
 
     table: str
     rows: int = 0
     last_row_id: str | None = None
     completed: bool = False
+    expected_rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

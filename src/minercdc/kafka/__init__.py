@@ -1,0 +1,1 @@
+"""Events as Kafka records in Debezium's form, and the transactional client that sends them."""

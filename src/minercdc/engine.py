@@ -1,0 +1,315 @@
+"""The loop: read events, encode them, hand them to the sink, and now and then make the position durable.
+
+    run            restarts around run_once, by the type of the error
+    run_once       one life of the stream: sink, offset, events, until stopped
+    read_events    the initial snapshot if it is due, then the capture's stream
+    skip_sent      leaves out the part of a split transaction that was delivered before
+    publish        events -> records, committed with the offset at `Progress`
+
+Records, schema history and offset of one commit lie in one Kafka transaction. A commit comes after whole source transactions;
+one that exceeds the bounds, or takes longer than Kafka lets a transaction live, is split at (transaction, seq), which the
+offset names.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
+from tenacity.stop import stop_base
+
+from minercdc.contracts import Capture, Record, RecordEncoder, RecordSink, SchemaHistory, Snapshot, StopFlag
+from minercdc.errors import DecodeError, DeliveryError, MinerCdcError, MiningSessionError, TransientSourceError
+from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
+from minercdc.metrics import Counters, TableScan
+from minercdc.offset import Offset, PartialTransaction, SnapshotState
+
+log = logging.getLogger(__name__)
+
+_RESTARTABLE = (TransientSourceError, MiningSessionError, DeliveryError)
+_LONGEST_TRANSACTION_S = 20.0  # well below the producer's transaction.timeout.ms
+_IDLE_OFFSET_S = 5.0  # an idle connector's offset is stored this often
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """When a Kafka transaction is committed."""
+
+    records: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What one life of the stream works with; made anew after every restart.
+
+    :param snapshot: None when no initial snapshot is wanted.
+    :param stream: False to stop after the snapshot.
+    """
+
+    adapter: str
+    sink: RecordSink
+    encoder: RecordEncoder
+    history: SchemaHistory
+    snapshot: Callable[[Offset | None], Snapshot | None]
+    capture: Callable[[], Capture]
+    bounds: Bounds
+    skip_undecodable: Callable[[DecodeError], bool]
+    stream: bool = True
+    offset: Offset | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the engine is given.
+
+    :param live: opens everything that one life needs; a context-free constructor, `Life.sink` is closed by us.
+    :param monotonic: seconds of a clock that never goes back.
+    """
+
+    live: Callable[[], Life]
+    max_restarts: int
+    longest_wait: float
+    monotonic: Callable[[], float]
+    counters: Counters = field(default_factory=Counters)
+
+
+def run(parts: Parts, stop: StopFlag) -> None:
+    """Run until stopped, restarting after what passes by itself.
+
+    :raises MinerCdcError: what does not pass by itself, or did not within the allowed restarts.
+    """
+    counters = parts.counters
+
+    def restarting(state: RetryCallState) -> None:
+        counters.restarts += 1
+        counters.phase = "reconnecting"
+        error = state.outcome.exception() if state.outcome else None
+        counters.trouble = error.message if isinstance(error, MinerCdcError) else str(error)
+        wait = state.next_action.sleep if state.next_action else 0.0
+        log.warning("%s; going on from the last offset in %.1f s", error, wait)
+
+    def attempt() -> None:
+        delivered = counters.commits
+        try:
+            run_once(parts, stop)
+        except _RESTARTABLE:
+            if stop.is_set():
+                return
+            if counters.commits > delivered:  # it had got somewhere: this is a new failure
+                retrying.statistics["attempt_number"] = 1
+                attempts.used = 0
+            raise
+
+    attempts = _Attempts(parts.max_restarts)
+    retrying = Retrying(
+        retry=retry_if_exception_type(_RESTARTABLE),
+        stop=attempts,
+        wait=wait_exponential(multiplier=parts.longest_wait / 10, max=parts.longest_wait),
+        before_sleep=restarting,
+        sleep=lambda seconds: _sleep(stop, seconds),
+        reraise=True,
+    )
+    retrying(attempt)
+
+
+class _Attempts(stop_base):
+    """Stops after `limit` failures in a row; -1: never."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.used = 0
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        self.used += 1
+        return 0 <= self.limit < self.used
+
+
+def _sleep(stop: StopFlag, seconds: float) -> None:
+    stop.wait(seconds)
+
+
+def run_once(parts: Parts, stop: StopFlag) -> None:
+    """One life of the stream."""
+    if stop.is_set():
+        return
+    life = parts.live()
+    try:
+        offset = life.sink.load_offset()
+        capture = life.capture()
+        try:
+            events = read_events(life, capture, offset, parts.counters, stop)
+            if offset and offset.partial:
+                events = skip_sent(events, offset.partial)
+            publish(events, life, capture, offset, parts)
+        finally:
+            capture.close()
+    finally:
+        life.sink.close()
+    parts.counters.phase = "stopped"
+
+
+def read_events(life: Life, capture: Capture, offset: Offset | None, counters: Counters, stop: StopFlag) -> Iterator[Event]:
+    """The initial snapshot if it is due, then the capture's stream."""
+    position = capture.load_position(offset.position) if offset and offset.position is not None else None
+    snapshot = life.snapshot(offset)
+    if snapshot is not None:
+        counters.phase = "snapshot"
+        position = None
+        for event in snapshot.take(offset.snapshot if offset else None, stop):
+            if isinstance(event, Progress) and event.position is not None:
+                position = event.position
+            yield event
+    if position is None or not life.stream or stop.is_set():
+        return
+    counters.phase = "streaming"
+    counters.trouble = ""
+    yield from capture.stream(position, stop)
+
+
+def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[Event]:
+    """Leave out the events of a split transaction that an earlier life delivered."""
+    for event in events:
+        if isinstance(event, ChangeEvent) and _delivered(event, partial):
+            continue
+        yield event
+
+
+def _delivered(event: ChangeEvent, partial: PartialTransaction) -> bool:
+    tx = event.tx
+    return tx is not None and tx.id == partial.tx_id and tx.commit_scn == partial.commit_scn and event.seq <= partial.seq
+
+
+class _Batch:
+    """The Kafka transaction being filled."""
+
+    def __init__(self, bounds: Bounds, monotonic: Callable[[], float]) -> None:
+        self._bounds = bounds
+        self._monotonic = monotonic
+        self.records = 0
+        self.bytes = 0
+        self.begun = monotonic()
+
+    def full(self) -> bool:
+        return self.records >= self._bounds.records or self.bytes >= self._bounds.bytes
+
+    def age(self) -> float:
+        return self._monotonic() - self.begun
+
+    def clear(self) -> None:
+        self.records = self.bytes = 0
+        self.begun = self._monotonic()
+
+
+def publish(events: Iterator[Event], life: Life, capture: Capture, offset: Offset | None, parts: Parts) -> None:
+    """Encode and write events; commit records and offset together."""
+    _Publisher(life, capture, offset, parts).publish(events)
+
+
+class _Publisher:
+    """Fills Kafka transactions and commits them with the offset.
+
+    `_latest` is the last Progress: what the next save stores. `_partial` names what an earlier life, or we, delivered of a split
+    transaction; it stays until that transaction's own Progress, since idle ticks may come before its commit is mined again.
+    """
+
+    def __init__(self, life: Life, capture: Capture, offset: Offset | None, parts: Parts) -> None:
+        self._life = life
+        self._capture = capture
+        self._counters = parts.counters
+        self._stored = offset or Offset(adapter=life.adapter)
+        self._partial = self._stored.partial
+        self._batch = _Batch(life.bounds, parts.monotonic)
+        self._latest: Progress | None = None
+        self._whole = True  # nothing was written since the last Progress
+
+    def publish(self, events: Iterator[Event]) -> None:
+        for event in events:
+            if isinstance(event, ChangeEvent):
+                self._change(event)
+            elif isinstance(event, Progress):
+                self._progress(event)
+            else:
+                self._schema_change(event)
+        if self._batch.records and self._whole:
+            self._save()
+
+    def _change(self, event: ChangeEvent) -> None:
+        self._whole = False
+        try:
+            records = self._life.encoder.encode(event)
+        except DecodeError as error:
+            if not self._life.skip_undecodable(error):
+                raise
+            self._counters.skipped += 1
+            return
+        write, batch = self._life.sink.write, self._batch
+        for record in records:
+            write(record)
+            batch.bytes += 100 + len(record.value or b"")
+        batch.records += len(records)
+        counters = self._counters
+        counters.records += len(records)
+        counters.events[event.op] += 1
+        counters.tables[str(event.schema.id)] += 1
+        counters.source_us = event.time_us
+        if event.tx is not None and (batch.full() or (batch.records % 256 == 0 and batch.age() > _LONGEST_TRANSACTION_S)):
+            self._partial = PartialTransaction(event.tx.id, event.tx.commit_scn, event.seq)
+            self._save()
+
+    def _schema_change(self, change: SchemaChange) -> None:
+        self._whole = False
+        if not change.truncate:
+            self._write(self._life.history.entry(change, self._offset().position or {}))
+        for record in self._life.encoder.encode(change):
+            self._write(record)
+        self._counters.schema_changes += 1
+
+    def _write(self, record: Record) -> None:
+        self._life.sink.write(record)
+        self._batch.records += 1
+        self._counters.records += 1
+
+    def _progress(self, progress: Progress) -> None:
+        self._latest = progress
+        self._whole = True
+        counters, batch = self._counters, self._batch
+        counters.complete_scn = progress.complete_scn
+        counters.progress_us = progress.time_us
+        if progress.committed is not None:
+            counters.transactions += 1
+            self._partial = None
+        if progress.snapshot is not None:
+            _show_scans(counters, progress.snapshot)
+            self._save()
+        elif batch.records:
+            if progress.committed is None or batch.full() or batch.age() >= self._life.bounds.seconds:
+                self._save()
+        elif batch.age() >= _IDLE_OFFSET_S:
+            if self._offset() != self._stored:
+                self._save()
+            batch.clear()
+
+    def _offset(self) -> Offset:
+        """What a save stores now."""
+        latest = self._latest
+        if latest is None:
+            return replace(self._stored, partial=self._partial)
+        position = latest.position.to_json() if latest.position is not None else None
+        return Offset(adapter=self._life.adapter, position=position, partial=self._partial, snapshot=latest.snapshot)
+
+    def _save(self) -> None:
+        offset = self._offset()
+        self._life.sink.commit(offset)
+        self._stored = offset
+        self._counters.commits += 1
+        self._batch.clear()
+        if self._latest is not None and self._latest.position is not None:
+            self._capture.confirm(self._latest.position)
+
+
+def _show_scans(counters: Counters, state: SnapshotState) -> None:
+    counters.scans = [TableScan(t.table, t.rows, t.expected_rows, t.completed) for t in state.tables]

@@ -1,0 +1,201 @@
+"""The Kafka client's rim: settings for librdkafka, topics, whole-topic reads, and errors classified once."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from minercdc.config.sections import KafkaConfig, TopicConfig
+from minercdc.errors import DeliveryError, FencedError, SinkError
+
+log = logging.getLogger(__name__)
+
+# these name their topic or record, so that sending again would fail again
+_FINAL = {
+    KafkaError.MSG_SIZE_TOO_LARGE,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError.INVALID_CONFIG,
+    KafkaError.INVALID_REPLICATION_FACTOR,
+    KafkaError.INVALID_PARTITIONS,
+    KafkaError.POLICY_VIOLATION,
+    KafkaError.INVALID_TOPIC_EXCEPTION,
+    KafkaError._AUTHENTICATION,
+    KafkaError._INVALID_ARG,
+}
+_FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
+
+
+def classify(error: KafkaError, doing: str) -> SinkError:
+    """Our error for librdkafka's.
+
+    :param doing: what was tried, e.g. `committing to Kafka`.
+    """
+    text = f"{doing} failed: {error.str()} ({error.name()})"
+    if error.code() in _FENCED:
+        return FencedError(
+            f"{doing}: another instance of this connector has taken over",
+            hint="run one instance per connector name; this one stops",
+        )
+    if error.code() in _FINAL:
+        hint = (
+            "raise max.message.bytes of the topic and message.max.bytes of the broker"
+            if error.code() == KafkaError.MSG_SIZE_TOO_LARGE
+            else ""
+        )
+        return SinkError(text, hint=hint)
+    return DeliveryError(text)
+
+
+class KafkaClient:
+    """Makes clients of one cluster and answers questions about its topics.
+
+    :param client_settings: librdkafka settings given by the user (security and the like).
+    """
+
+    def __init__(self, config: KafkaConfig, topics: TopicConfig, client_settings: Mapping[str, str]) -> None:
+        self._config = config
+        self._topics = topics
+        self._settings = dict(client_settings)
+        self._known: set[str] = set()
+        self._admin: Any = None
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that one request may take."""
+        return self._config.minercdc_kafka_timeout_ms / 1000
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "bootstrap.servers": self._config.bootstrap_servers,
+            "logger": logging.getLogger("librdkafka"),
+        } | self._settings
+
+    def producer(self, transactional_id: str) -> Producer:
+        """A transactional producer; older ones of the same id are fenced by its `init_transactions`.
+
+        :raises ConfigError-like SinkError: librdkafka refuses a setting.
+        """
+        settings = {
+            "partitioner": "murmur2_random",  # the same partition as Java's producer chooses
+            "compression.type": "lz4",
+            "linger.ms": 5,
+            "queue.buffering.max.messages": 200_000,
+            "queue.buffering.max.kbytes": 262_144,
+            "message.max.bytes": 16_777_216,
+            "transaction.timeout.ms": 60_000,
+        }
+        try:
+            return Producer(settings | self._common() | {"transactional.id": transactional_id, "enable.idempotence": True})
+        except KafkaException as error:
+            raise classify(error.args[0], "setting up the Kafka producer") from None
+
+    def ensure_topic(self, name: str, *, partitions: int | None = None, compacted: bool = False) -> None:
+        """Create the topic unless it is there.
+
+        :param partitions: None for the configured number.
+        """
+        if name in self._known:
+            return
+        if not self._exists(name) and self._topics.topic_creation_enable:
+            self._create(name, partitions, compacted)
+        self._known.add(name)
+
+    def _exists(self, name: str) -> bool:
+        return name in self._list_topics()
+
+    def _list_topics(self) -> Mapping[str, object]:
+        try:
+            topics: Mapping[str, object] = self._admin_client().list_topics(timeout=self.timeout).topics
+        except KafkaException as error:
+            raise self._unreachable(error.args[0]) from None
+        return topics
+
+    def _unreachable(self, error: KafkaError) -> SinkError:
+        found = classify(error, f"reaching Kafka at {self._config.bootstrap_servers}")
+        if isinstance(found, DeliveryError):
+            found.hint = "is the broker up, and minercdc.kafka.bootstrap.servers right?"
+        return found
+
+    def _admin_client(self) -> Any:
+        if self._admin is None:  # kept: destroying it while a request is under way fails that request
+            self._admin = AdminClient(self._common())
+        return self._admin
+
+    def _create(self, name: str, partitions: int | None, compacted: bool) -> None:
+        settings = {"cleanup.policy": "compact"} if compacted else {"cleanup.policy": "delete"}
+        if name not in self._known and partitions == 1 and not compacted:
+            settings["retention.ms"] = "-1"  # a schema history or schema-change topic is never old
+        topic = NewTopic(
+            name,
+            num_partitions=partitions or self._topics.topic_creation_default_partitions,
+            replication_factor=self._topics.topic_creation_default_replication_factor,
+            config=settings,
+        )
+        try:
+            self._admin_client().create_topics([topic], request_timeout=self.timeout)[name].result()
+            log.info("created topic %s", name)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise classify(error.args[0], f"creating topic {name}") from None
+
+    def read_all(self, topic: str, *, partition: int = 0) -> Iterator[tuple[int, bytes | None]]:
+        """Offset and value of every committed record of a partition, to its present end; nothing if there is no such topic."""
+        for message in self._read_partition(topic, partition):
+            yield message.offset(), message.value()
+
+    def latest_of_key(self, topic: str, key: bytes) -> bytes | None:
+        """Value of the last committed record with this key in a one-partition topic; None when there is none."""
+        latest: bytes | None = None
+        for message in self._read_partition(topic, 0):
+            if message.key() == key:
+                latest = message.value()
+        return latest
+
+    def _read_partition(self, topic: str, partition: int) -> Iterator[Any]:
+        if not self._exists(topic):
+            return
+        consumer = Consumer(
+            self._common()
+            | {
+                "group.id": "minercdc-reader",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+            }
+        )
+        try:
+            # read_committed: the end is the last stable offset, past which records are not decided yet
+            assignment = TopicPartition(topic, partition, OFFSET_BEGINNING)
+            consumer.assign([assignment])
+            deadline = time.monotonic() + self.timeout
+            while True:
+                message = consumer.poll(0.5)
+                if message is None:
+                    if time.monotonic() > deadline:
+                        raise DeliveryError(f"reading topic {topic} did not end within {self.timeout:.0f} s")
+                    continue
+                deadline = time.monotonic() + self.timeout
+                if error := message.error():
+                    if error.code() == KafkaError._PARTITION_EOF:
+                        return
+                    raise classify(error, f"reading topic {topic}")
+                yield message
+        except KafkaException as error:
+            raise classify(error.args[0], f"reading topic {topic}") from None
+        finally:
+            consumer.close()

@@ -1,0 +1,177 @@
+"""Kafka Connect's schemas as JSON, for converters with `schemas.enable=true`.
+
+Field names, schema names and versions are those of Debezium's Oracle connector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from minercdc.offset import JsonValue
+from minercdc.values.codec import FieldType
+
+Schema: TypeAlias = dict[str, JsonValue]
+
+_SNAPSHOT_WORDS = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
+
+
+def field_schema(name: str, field: FieldType, *, optional: bool) -> Schema:
+    """The schema of one column inside a row's struct."""
+    schema: Schema = {"type": field.type, "optional": optional, "field": name}
+    if field.fields:
+        schema["fields"] = [field_schema(inner, kind, optional=False) for inner, kind in field.fields]
+    if field.name:
+        schema["name"] = field.name
+    if field.version is not None:
+        schema["version"] = field.version
+    if field.parameters:
+        schema["parameters"] = dict(field.parameters)
+    return schema
+
+
+def struct(
+    fields: Sequence[Schema], *, name: str, optional: bool = False, version: int | None = None, field: str | None = None
+) -> Schema:
+    schema: Schema = {"type": "struct", "fields": list(fields), "optional": optional, "name": name}
+    if version is not None:
+        schema["version"] = version
+    if field is not None:
+        schema["field"] = field
+    return schema
+
+
+def _plain(field: str, kind: str, *, optional: bool = False) -> Schema:
+    return {"type": kind, "optional": optional, "field": field}
+
+
+SOURCE = struct(
+    [
+        _plain("version", "string"),
+        _plain("connector", "string"),
+        _plain("name", "string"),
+        _plain("ts_ms", "int64"),
+        {
+            "type": "string",
+            "optional": True,
+            "name": "io.debezium.data.Enum",
+            "version": 1,
+            "parameters": {"allowed": _SNAPSHOT_WORDS},
+            "default": "false",
+            "field": "snapshot",
+        },
+        _plain("db", "string"),
+        _plain("sequence", "string", optional=True),
+        _plain("ts_us", "int64", optional=True),
+        _plain("ts_ns", "int64", optional=True),
+        _plain("schema", "string"),
+        _plain("table", "string"),
+        _plain("txId", "string", optional=True),
+        _plain("scn", "string", optional=True),
+        _plain("commit_scn", "string", optional=True),
+        _plain("lcr_position", "string", optional=True),
+        _plain("rs_id", "string", optional=True),
+        _plain("ssn", "int64", optional=True),
+        _plain("redo_thread", "int32", optional=True),
+        _plain("user_name", "string", optional=True),
+        _plain("redo_sql", "string", optional=True),
+        _plain("row_id", "string", optional=True),
+        _plain("commit_ts_ms", "int64", optional=True),
+        _plain("start_scn", "string", optional=True),
+        _plain("start_ts_ms", "int64", optional=True),
+        _plain("txSeq", "int64", optional=True),
+    ],
+    name="io.debezium.connector.oracle.Source",
+    version=1,
+    field="source",
+)
+
+TRANSACTION = struct(
+    [_plain("id", "string"), _plain("total_order", "int64"), _plain("data_collection_order", "int64")],
+    name="event.block",
+    version=1,
+    optional=True,
+    field="transaction",
+)
+
+
+def envelope(topic: str, row_fields: Sequence[Schema]) -> Schema:
+    """Schema of a table topic's values."""
+    return struct(
+        [
+            struct(row_fields, name=f"{topic}.Value", optional=True, field="before"),
+            struct(row_fields, name=f"{topic}.Value", optional=True, field="after"),
+            SOURCE,
+            TRANSACTION,
+            _plain("op", "string"),
+            _plain("ts_ms", "int64", optional=True),
+            _plain("ts_us", "int64", optional=True),
+            _plain("ts_ns", "int64", optional=True),
+        ],
+        name=f"{topic}.Envelope",
+        version=2,
+    )
+
+
+def key(topic: str, key_fields: Sequence[Schema]) -> Schema:
+    """Schema of a table topic's keys."""
+    return struct(key_fields, name=f"{topic}.Key")
+
+
+_COLUMN = struct(
+    [
+        _plain("name", "string"),
+        _plain("jdbcType", "int32"),
+        _plain("nativeType", "int32", optional=True),
+        _plain("typeName", "string"),
+        _plain("typeExpression", "string", optional=True),
+        _plain("charsetName", "string", optional=True),
+        _plain("length", "int32", optional=True),
+        _plain("scale", "int32", optional=True),
+        _plain("position", "int32"),
+        _plain("optional", "boolean", optional=True),
+        _plain("autoIncremented", "boolean", optional=True),
+        _plain("generated", "boolean", optional=True),
+        _plain("comment", "string", optional=True),
+        _plain("defaultValueExpression", "string", optional=True),
+        {"type": "array", "items": {"type": "string", "optional": False}, "optional": True, "field": "enumValues"},
+    ],
+    name="io.debezium.connector.schema.Column",
+    version=1,
+)
+_TABLE = struct(
+    [
+        _plain("defaultCharsetName", "string", optional=True),
+        {
+            "type": "array",
+            "items": {"type": "string", "optional": False},
+            "optional": True,
+            "field": "primaryKeyColumnNames",
+        },
+        {"type": "array", "items": _COLUMN, "optional": False, "field": "columns"},
+        _plain("comment", "string", optional=True),
+    ],
+    name="io.debezium.connector.schema.Table",
+    version=1,
+    optional=True,
+    field="table",
+)
+_CHANGE = struct(
+    [_plain("type", "string"), _plain("id", "string"), _TABLE], name="io.debezium.connector.schema.Change", version=1
+)
+
+SCHEMA_CHANGE_KEY = struct(
+    [_plain("databaseName", "string")], name="io.debezium.connector.oracle.SchemaChangeKey", version=1
+)
+SCHEMA_CHANGE_VALUE = struct(
+    [
+        SOURCE,
+        _plain("ts_ms", "int64"),
+        _plain("databaseName", "string", optional=True),
+        _plain("schemaName", "string", optional=True),
+        _plain("ddl", "string", optional=True),
+        {"type": "array", "items": _CHANGE, "optional": False, "field": "tableChanges"},
+    ],
+    name="io.debezium.connector.oracle.SchemaChangeValue",
+    version=1,
+)

@@ -1,0 +1,221 @@
+"""Turns events into records: Debezium's envelopes, tombstones, key changes, schema-change records.
+
+insert, read            one record
+update, same key        one record
+update of a key column  delete of the old key, its tombstone, create of the new key
+delete                  the delete, its tombstone
+truncate                one record with a null key
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from json.encoder import encode_basestring
+
+from minercdc.config.sections import TableFilterConfig, ValueConfig
+from minercdc.contracts import Record
+from minercdc.errors import SchemaMismatchError
+from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Row, SchemaChange
+from minercdc.kafka import connect_schema, table_changes
+from minercdc.kafka.row_format import PrintedColumn, RowToJson, compile_row
+from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.topics import TopicNames
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is_supported
+
+log = logging.getLogger(__name__)
+
+ROWID_KEY = "ROWID"
+Published = Callable[[TableId, Column], bool]
+KeyColumns = Callable[[TableSchema], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _TableFormat:
+    """What is compiled for one version of a table."""
+
+    topic: str
+    key: tuple[int, ...]
+    row_json: RowToJson
+    key_json: RowToJson | None
+    value_head: str
+    value_tail: str
+    key_head: str
+    key_tail: str
+    rowid_key: bool
+
+
+class EnvelopeEncoder:
+    """Encodes the events of one connector as JSON.
+
+    :param published: does this column appear in values?
+    :param key_columns: positions of a table's record key; empty for none.
+    :param clock_ns: engine time, nanoseconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        *,
+        topics: TopicNames,
+        source: SourceBlock,
+        values: ValueConfig,
+        filters: TableFilterConfig,
+        handling: ValueHandling,
+        published: Published,
+        key_columns: KeyColumns,
+        include_schema_changes: bool,
+        clock_ns: Callable[[], int],
+    ) -> None:
+        self._topics = topics
+        self._source = source
+        self._values = values
+        self._rowid_keys = filters.minercdc_keyless_table_key == "rowid"
+        self._handling = handling
+        self._published = published
+        self._key_columns = key_columns
+        self._include_schema_changes = include_schema_changes
+        self._clock_ns = clock_ns
+        self._formats: dict[tuple[TableId, int], _TableFormat] = {}
+        self._skipped = frozenset(values.skipped_operations)
+
+    def encode(self, event: Event) -> Sequence[Record]:
+        """Records of an event; none for progress and skipped operations.
+
+        :raises ValueDecodeError: a value does not fit its column's type.
+        :raises SchemaMismatchError: redo does not hold the key of a row.
+        """
+        if isinstance(event, ChangeEvent):
+            return self._change(event) if event.op not in self._skipped else ()
+        if isinstance(event, SchemaChange) and self._include_schema_changes:
+            return (self._schema_change(event),)
+        return ()
+
+    def _change(self, event: ChangeEvent) -> Sequence[Record]:
+        schema = event.schema
+        compiled = self._formats.get((schema.id, schema.version)) or self._compile(schema)
+        if event.op is Op.TRUNCATE:
+            return (Record(compiled.topic, None, self._value(compiled, event, Op.TRUNCATE, None, None), partition=0),)
+        if event.op is Op.UPDATE and compiled.key and self._key_changed(compiled, event):
+            return self._key_change(compiled, event)
+        row = event.before if event.op is Op.DELETE else event.after
+        assert row is not None
+        key = self._key(compiled, row, event)
+        partition = 0 if key is None else None  # rows without a key keep their order
+        value = self._value(compiled, event, event.op, event.before, event.after)
+        record = Record(compiled.topic, key, value, partition=partition)
+        if event.op is Op.DELETE and key is not None and self._values.tombstones_on_delete:
+            return (record, Record(compiled.topic, key, None))
+        return (record,)
+
+    @staticmethod
+    def _key_changed(compiled: _TableFormat, event: ChangeEvent) -> bool:
+        before, after = event.before, event.after
+        assert after is not None
+        if before is None:
+            return False
+        return any(before[i] != after[i] and before[i] is not UNAVAILABLE for i in compiled.key)
+
+    def _key_change(self, compiled: _TableFormat, event: ChangeEvent) -> Sequence[Record]:
+        assert event.before is not None
+        assert event.after is not None
+        old, new = self._key(compiled, event.before, event), self._key(compiled, event.after, event)
+        assert old is not None
+        assert new is not None
+        to_new, to_old = (("__debezium.newkey", new),), (("__debezium.oldkey", old),)
+        delete = Record(compiled.topic, old, self._value(compiled, event, Op.DELETE, event.before, None), to_new)
+        create = Record(compiled.topic, new, self._value(compiled, event, Op.CREATE, None, event.after), to_old)
+        if self._values.tombstones_on_delete:
+            return (delete, Record(compiled.topic, old, None, to_new), create)
+        return (delete, create)
+
+    def _key(self, compiled: _TableFormat, row: Row, event: ChangeEvent) -> bytes | None:
+        if compiled.rowid_key:
+            if not event.row_id:
+                raise SchemaMismatchError(
+                    f"a row of {event.schema.id} without a ROWID cannot get its key", where=f"scn {event.scn}"
+                )
+            return f'{compiled.key_head}{{"{ROWID_KEY}":"{event.row_id}"}}{compiled.key_tail}'.encode()
+        if compiled.key_json is None:
+            return None
+        if any(row[i] is UNAVAILABLE for i in compiled.key):
+            raise SchemaMismatchError(
+                f"redo does not hold the key of a changed row of {event.schema.id}",
+                where=f"scn {event.scn}, rs_id {event.rs_id}",
+                hint=f'ALTER TABLE "{event.schema.id.schema}"."{event.schema.id.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
+            )
+        return f"{compiled.key_head}{compiled.key_json(row)}{compiled.key_tail}".encode()
+
+    def _value(self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None) -> bytes:
+        now = self._clock_ns()
+        return (
+            f'{compiled.value_head}{{"before":{"null" if before is None else compiled.row_json(before)},'
+            f'"after":{"null" if after is None else compiled.row_json(after)},'
+            f'"source":{self._source.of_change(event)},"transaction":null,"op":"{op}",'
+            f'"ts_ms":{now // 1_000_000},"ts_us":{now // 1000},"ts_ns":{now}}}{compiled.value_tail}'
+        ).encode()
+
+    def _compile(self, schema: TableSchema) -> _TableFormat:
+        topic = self._topics.of_table(schema.id)
+        key = self._key_columns(schema)
+        rowid_key = not key and self._rowid_keys
+        if not key and not rowid_key:
+            log.warning(
+                "table %s has no primary or NOT NULL unique key: its records get a null key "
+                "(minercdc.keyless.table.key=rowid or message.key.columns give it one)",
+                schema.id,
+            )
+        codecs = {i: codec_for(column, self._handling) for i, column in enumerate(schema.columns) if is_supported(column)}
+        shown = [
+            PrintedColumn(schema.columns[i].name, i, codec, self._unavailable(codec))
+            for i, codec in codecs.items()
+            if self._published(schema.id, schema.columns[i])
+        ]
+        key_shown = [PrintedColumn(schema.columns[i].name, i, codecs[i]) for i in key]
+        value_head, value_tail = self._wrap(
+            self._values.value_converter_schemas_enable,
+            connect_schema.envelope(topic, [_field(schema.columns[c.position], c.codec) for c in shown]),
+        )
+        rowid_field = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
+        key_head, key_tail = self._wrap(
+            self._values.key_converter_schemas_enable,
+            connect_schema.key(topic, [_field(schema.columns[i], codecs[i]) for i in key] if key else [rowid_field]),
+        )
+        compiled = _TableFormat(
+            topic, key, compile_row(shown), compile_row(key_shown) if key else None,
+            value_head, value_tail, key_head, key_tail, rowid_key,
+        )  # fmt: skip
+        self._formats[schema.id, schema.version] = compiled
+        return compiled
+
+    @staticmethod
+    def _wrap(enabled: bool, schema: connect_schema.Schema) -> tuple[str, str]:
+        if not enabled:
+            return "", ""
+        return f'{{"schema":{json.dumps(schema, separators=(",", ":"))},"payload":', "}"
+
+    def _unavailable(self, codec: Codec) -> str:
+        """Only text and bytes have room for a placeholder; other types print null, as Debezium does."""
+        if codec.field.type == "string" and codec.field.name is None:
+            return encode_basestring(self._handling.unavailable)
+        if codec.field.type == "bytes" and codec.field.name is None:
+            return codec.to_json(self._handling.unavailable.encode().hex())
+        return "null"
+
+    def _schema_change(self, change: SchemaChange) -> Record:
+        key_head, key_tail = self._wrap(self._values.key_converter_schemas_enable, connect_schema.SCHEMA_CHANGE_KEY)
+        head, tail = self._wrap(self._values.value_converter_schemas_enable, connect_schema.SCHEMA_CHANGE_VALUE)
+        changes = json.dumps(table_changes.published(change), separators=(",", ":"), ensure_ascii=False)
+        database, schema = encode_basestring(change.table.database), encode_basestring(change.table.schema)
+        value = (
+            f'{head}{{"source":{self._source.of_schema_change(change)},"ts_ms":{self._clock_ns() // 1_000_000},'
+            f'"databaseName":{database},"schemaName":{schema},"ddl":{encode_basestring(change.ddl)},"tableChanges":{changes}}}{tail}'
+        )
+        key = f'{key_head}{{"databaseName":{database}}}{key_tail}'
+        return Record(self._topics.schema_changes, key.encode(), value.encode(), partition=0)
+
+
+def _field(column: Column, codec: Codec) -> connect_schema.Schema:
+    return connect_schema.field_schema(column.name, codec.field, optional=column.nullable)

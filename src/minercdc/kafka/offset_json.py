@@ -1,0 +1,68 @@
+"""The stored offset as JSON, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from minercdc.errors import SchemaHistoryError
+from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, TableProgress
+
+FORMAT_VERSION = 1
+
+
+def offset_to_bytes(offset: Offset) -> bytes:
+    document: dict[str, JsonValue] = {"v": FORMAT_VERSION, "adapter": offset.adapter}
+    document["position"] = dict(offset.position) if offset.position is not None else None
+    if partial := offset.partial:
+        document["partial"] = {"tx_id": partial.tx_id, "commit_scn": str(partial.commit_scn), "seq": partial.seq}
+    if snapshot := offset.snapshot:
+        document["snapshot"] = _snapshot_to_json(snapshot)
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
+    return {
+        "scn": str(state.scn),
+        "completed": state.completed,
+        "start": dict(state.start),
+        "tables": [
+            {
+                "table": table.table,
+                "rows": table.rows,
+                "last_row_id": table.last_row_id,
+                "completed": table.completed,
+                "expected_rows": table.expected_rows,
+            }
+            for table in state.tables
+        ],
+    }
+
+
+def offset_from_bytes(stored: bytes, where: str) -> Offset:
+    """:raises SchemaHistoryError: not an offset of a format version we know."""
+    try:
+        document: dict[str, Any] = json.loads(stored)
+        if document["v"] != FORMAT_VERSION:
+            raise ValueError(f"format version {document['v']} is not {FORMAT_VERSION}")
+        partial, snapshot = document.get("partial"), document.get("snapshot")
+        return Offset(
+            adapter=document["adapter"],
+            position=document["position"],
+            partial=PartialTransaction(partial["tx_id"], int(partial["commit_scn"]), partial["seq"]) if partial else None,
+            snapshot=_snapshot_from_json(snapshot) if snapshot else None,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise SchemaHistoryError(
+            f"the offset stored in {where} cannot be read: {error!r}",
+            hint="it was written by another version; run that one, or give this connector a new name and snapshot again",
+        ) from None
+
+
+def _snapshot_from_json(document: dict[str, Any]) -> SnapshotState:
+    return SnapshotState(
+        scn=int(document["scn"]),
+        completed=document["completed"],
+        start=document["start"],
+        tables=tuple(TableProgress(**table) for table in document["tables"]),
+    )

@@ -1,0 +1,78 @@
+"""The schema history in a Kafka topic, in the form of Debezium's internal history records.
+
+A record is sent in the same Kafka transaction as the offset that passes its DDL, so a `read_committed` reader finds history
+and offset always in step: rows mined again after a kill meet the shape of their time, not a newer one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from minercdc.contracts import Record
+from minercdc.errors import SchemaHistoryError
+from minercdc.events import SchemaChange, Scn
+from minercdc.kafka import table_changes
+from minercdc.kafka.client import KafkaClient
+from minercdc.offset import JsonValue
+from minercdc.schema.table import TableId
+
+
+class KafkaSchemaHistory:
+    """History of one connector.
+
+    :param server: topic.prefix; records of other connectors in the same topic are passed over.
+    """
+
+    def __init__(self, client: KafkaClient, *, topic: str, server: str, clock_ms: Callable[[], int]) -> None:
+        self._client = client
+        self._topic = topic
+        self._server = server
+        self._clock_ms = clock_ms
+
+    def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
+        document: dict[str, JsonValue] = {
+            "source": {"server": self._server},
+            "position": dict(position) | {"scn": str(change.scn), "snapshot": change.snapshot},
+            "ts_ms": self._clock_ms(),
+            "databaseName": change.table.database,
+            "schemaName": change.table.schema,
+            "ddl": change.ddl,
+            "tableChanges": table_changes.remembered(change),
+        }
+        return Record(self._topic, None, json.dumps(document, separators=(",", ":")).encode(), partition=0)
+
+    def recover(self) -> Iterator[SchemaChange]:
+        """Everything remembered, oldest first.
+
+        :raises SchemaHistoryError: a record is not of our form.
+        """
+        for offset, value in self._client.read_all(self._topic):
+            if value is None:
+                continue
+            try:
+                document = json.loads(value)
+                if document["source"]["server"] == self._server:
+                    yield from _changes(document)
+            except (ValueError, KeyError, TypeError, IndexError) as error:
+                raise SchemaHistoryError(
+                    f"record {offset} of the schema history {self._topic} cannot be read: {error!r}",
+                    hint="it was not written by minercdc, or by another version; a new snapshot under a new name rebuilds it",
+                ) from None
+
+
+def _changes(document: dict[str, Any]) -> Iterator[SchemaChange]:
+    for item in document["tableChanges"]:
+        table = table_changes.table_of(item) if item.get("table") else None
+        database, schema, name = (part.strip('"') for part in item["id"].split('"."'))
+        dropped = item["type"] == "DROP"
+        yield SchemaChange(
+            table=TableId(database, schema, name),
+            before=table if dropped else None,
+            after=None if dropped else table,
+            ddl=document.get("ddl") or "",
+            scn=Scn(int(document["position"]["scn"])),
+            time_us=document["ts_ms"] * 1000,
+            snapshot=bool(document["position"].get("snapshot")),
+        )

@@ -1,0 +1,112 @@
+"""Sends records and the offset in Kafka transactions: they become visible to `read_committed` readers all together, or never.
+
+The producer's transactional id is the connector's name. Start-up is `init_transactions`, which aborts what an older run left
+open and fences it if it still lives, and only then the offset is read; so nobody can move it in between.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaException
+
+from minercdc.contracts import Record
+from minercdc.errors import DeliveryError, FencedError, SinkError
+from minercdc.kafka.client import KafkaClient, classify
+from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.kafka.topics import TopicNames
+from minercdc.offset import Offset
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+_ATTEMPTS = 5
+
+
+class KafkaSink:
+    """The transactional sink of one connector.
+
+    :param name: of the connector; key of its offset and its transactional id.
+    """
+
+    def __init__(self, client: KafkaClient, topics: TopicNames, name: str) -> None:
+        self._client = client
+        self._topics = topics
+        self._name = name
+        self._open = False
+        self._one_partition = {topics.schema_changes, topics.schema_history}
+        self._seen: set[str] = set()
+        client.ensure_topic(topics.offsets, partitions=1, compacted=True)
+        client.ensure_topic(topics.schema_history, partitions=1)
+        self._producer: Any = client.producer(f"minercdc-{name}")
+        self._call(lambda: self._producer.init_transactions(client.timeout), "joining Kafka as " + name)
+
+    def load_offset(self) -> Offset | None:
+        stored = self._client.latest_of_key(self._topics.offsets, self._name.encode())
+        return None if stored is None else offset_from_bytes(stored, f"topic {self._topics.offsets}, key {self._name}")
+
+    def write(self, record: Record) -> None:
+        """Queue a record; waits while librdkafka's queue is full.
+
+        :raises DeliveryError, FencedError, SinkError: the transaction cannot be completed any more.
+        """
+        if not self._open:
+            self._begin()
+        topic = record.topic
+        if topic not in self._seen:
+            self._client.ensure_topic(topic, partitions=1 if topic in self._one_partition else None)
+            self._seen.add(topic)
+        self._produce(topic, record.key, record.value, record.headers, -1 if record.partition is None else record.partition)
+
+    def _produce(self, topic: str, key: bytes | None, value: bytes | None, headers: Any, partition: int) -> None:
+        waited = 0.0
+        while True:
+            try:
+                self._producer.produce(topic, value, key, partition, headers=list(headers) or None)
+                return
+            except BufferError:
+                if waited >= self._client.timeout:
+                    raise DeliveryError(f"Kafka took no record for {waited:.0f} s") from None
+                self._producer.poll(0.1)
+                waited += 0.1
+            except KafkaException as error:
+                raise classify(error.args[0], f"sending to topic {topic}") from None
+
+    def _begin(self) -> None:
+        self._call(self._producer.begin_transaction, "beginning a Kafka transaction")
+        self._open = True
+
+    def commit(self, offset: Offset) -> None:
+        if not self._open:
+            self._begin()
+        self._produce(self._topics.offsets, self._name.encode(), offset_to_bytes(offset), (), 0)
+        # a delivery failure of any record of the transaction surfaces here
+        self._call(lambda: self._producer.commit_transaction(self._client.timeout), "committing to Kafka")
+        self._open = False
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            try:
+                self._producer.abort_transaction(5)
+            except KafkaException as error:
+                # the broker aborts it when the next instance starts or after transaction.timeout.ms
+                log.info("open Kafka transaction left to time out: %s", error)
+
+    def _call(self, request: Callable[[], _T], doing: str) -> _T:
+        """Run a transactional request, repeating it when librdkafka says that is safe."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return request()
+            except KafkaException as exception:
+                error = exception.args[0]
+                if error.retriable() and attempt < _ATTEMPTS:
+                    log.warning("%s: %s; trying again", doing, error.str())
+                    continue
+                found = classify(error, doing)
+                if error.fatal() and not isinstance(found, FencedError):
+                    found = DeliveryError(found.message)  # this producer is spent; a new one goes on from the offset
+                raise found from None
+        raise SinkError(f"{doing}: no attempt left")

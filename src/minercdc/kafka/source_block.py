@@ -1,0 +1,88 @@
+"""Prints the `source` block of an envelope: constants of the table, of the transaction, then of the row."""
+
+from __future__ import annotations
+
+from json.encoder import encode_basestring
+
+from minercdc import __version__
+from minercdc.events import ChangeEvent, SchemaChange, TransactionInfo
+from minercdc.schema.table import TableId
+
+_NO_TRANSACTION = (
+    '"txId":null',
+    '"commit_scn":null,"lcr_position":null',
+    '"redo_thread":null,"user_name":null',
+    '"commit_ts_ms":null,"start_scn":null,"start_ts_ms":null,"txSeq":null',
+)
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else encode_basestring(value)
+
+
+class SourceBlock:
+    """Prints source blocks of one connector.
+
+    :param name: topic.prefix.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._head = f'{{"version":"{__version__}","connector":"oracle","name":{encode_basestring(name)},"ts_ms":'
+        self._tables: dict[TableId, tuple[str, str]] = {}
+        self._last: TransactionInfo | None = None
+        self._pieces = _NO_TRANSACTION
+
+    def of_change(self, event: ChangeEvent) -> str:
+        """The block of a row change."""
+        tx = event.tx
+        if tx is not self._last:
+            self._last = tx
+            self._pieces = _transaction_pieces(tx)
+        tx_id, commit_scn, thread_user, times = self._pieces
+        database, table = self._table(event.schema.id)
+        us = event.time_us
+        snapshot = event.snapshot or "false"
+        rs_id = f'"{event.rs_id}"' if event.rs_id else "null"
+        row_id = f'"{event.row_id}"' if event.row_id else "null"
+        sequence = f"{times}{event.seq}" if tx else times
+        return (
+            f'{self._head}{us // 1000},"snapshot":"{snapshot}",{database},"sequence":null,"ts_us":{us},"ts_ns":{us}000,{table},'
+            f'{tx_id},"scn":"{event.scn}",{commit_scn},"rs_id":{rs_id},"ssn":{event.ssn},{thread_user},'
+            f'"redo_sql":{_text(event.redo_sql)},"row_id":{row_id},{sequence}}}'
+        )
+
+    def of_schema_change(self, change: SchemaChange) -> str:
+        """The block of a DDL."""
+        database, table = self._table(change.table)
+        us = change.time_us
+        thread = "null" if change.redo_thread is None else change.redo_thread
+        return (
+            f'{self._head}{us // 1000},"snapshot":"{"true" if change.snapshot else "false"}",{database},"sequence":null,'
+            f'"ts_us":{us},"ts_ns":{us}000,{table},"txId":{_text(change.tx_id)},"scn":"{change.scn}",'
+            f'"commit_scn":null,"lcr_position":null,"rs_id":null,"ssn":0,"redo_thread":{thread},"user_name":{_text(change.user)},'
+            '"redo_sql":null,"row_id":null,"commit_ts_ms":null,"start_scn":null,"start_ts_ms":null,"txSeq":null}'
+        )
+
+    def _table(self, table: TableId) -> tuple[str, str]:
+        if table not in self._tables:
+            self._tables[table] = (
+                f'"db":{encode_basestring(table.database)}',
+                f'"schema":{encode_basestring(table.schema)},"table":{encode_basestring(table.table)}',
+            )
+        return self._tables[table]
+
+
+def _transaction_pieces(tx: TransactionInfo | None) -> tuple[str, str, str, str]:
+    if tx is None:
+        return _NO_TRANSACTION
+    start = (
+        f'"start_scn":"{tx.start_scn}","start_ts_ms":{tx.start_us // 1000}'
+        if tx.start_scn
+        else '"start_scn":null,"start_ts_ms":null'
+    )
+    return (
+        f'"txId":"{tx.id}"',
+        f'"commit_scn":"{tx.commit_scn}","lcr_position":null',
+        f'"redo_thread":{tx.redo_thread},"user_name":{_text(tx.user)}',
+        f'"commit_ts_ms":{tx.commit_us // 1000},{start},"txSeq":',
+    )

@@ -1,0 +1,37 @@
+"""Topic names: `<prefix>.<SCHEMA>.<TABLE>` for tables, `<prefix>` for schema changes."""
+
+from __future__ import annotations
+
+import re
+
+from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
+from minercdc.errors import SinkError
+from minercdc.schema.table import TableId
+
+_NOT_IN_A_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
+
+
+class TopicNames:
+    """Names topics and refuses two tables that would share one."""
+
+    def __init__(self, identity: ConnectorIdentity, topics: TopicConfig, kafka: KafkaConfig) -> None:
+        self._prefix = identity.topic_prefix
+        self._delimiter = topics.topic_delimiter
+        self._tables: dict[str, TableId] = {}
+        self.schema_changes = self._prefix
+        self.schema_history = kafka.schema_history_internal_kafka_topic or f"{self._prefix}-schema-history"
+        self.offsets = kafka.minercdc_offset_topic
+
+    def of_table(self, table: TableId) -> str:
+        """Topic of a table's changes; characters that a topic cannot hold (`$`, `#`, blanks) become `_`.
+
+        :raises SinkError: another table already has that topic.
+        """
+        name = _NOT_IN_A_TOPIC.sub("_", self._delimiter.join((self._prefix, table.schema, table.table)))
+        owner = self._tables.setdefault(name, table)
+        if owner != table:
+            raise SinkError(
+                f"tables {owner} and {table} would share the topic {name}",
+                hint="leave one of them out with table.exclude.list, or capture it with a connector of another topic.prefix",
+            )
+        return name

@@ -1,0 +1,47 @@
+"""Counts what happens, as plain integers; the terminal view and the log read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class TableScan:
+    """Initial snapshot of one table."""
+
+    table: str
+    rows: int = 0
+    expected_rows: int | None = None
+    completed: bool = False
+
+
+@dataclass(slots=True)
+class Counters:
+    """Counters of one life of a connector.
+
+    :param phase: what the connector is doing, in a word or two.
+    :param source_us: time of the newest change delivered, microseconds since the epoch in UTC.
+    :param progress_us: source time up to which everything has been delivered; lag is told from it.
+    """
+
+    phase: str = "starting"
+    records: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+    tables: Counter[str] = field(default_factory=Counter)
+    transactions: int = 0
+    commits: int = 0
+    schema_changes: int = 0
+    restarts: int = 0
+    skipped: int = 0
+    complete_scn: int = 0
+    source_us: int = 0
+    progress_us: int = 0
+    scans: list[TableScan] = field(default_factory=list)
+    trouble: str = ""
+
+    def scanned(self) -> tuple[int, int | None]:
+        """Rows read by the initial snapshot, and how many are expected (None when not known)."""
+        expected = [scan.expected_rows for scan in self.scans]
+        known = [n for n in expected if n is not None]
+        return sum(scan.rows for scan in self.scans), sum(known) if expected and len(known) == len(expected) else None
