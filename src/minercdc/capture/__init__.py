@@ -1,0 +1,1 @@
+"""Adapters that read committed changes from Oracle."""

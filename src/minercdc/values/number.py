@@ -165,7 +165,8 @@ def _unscaled(text: str, scale: int) -> int:
         if len(fraction) > scale:
             raise ValueDecodeError(f"{text} has more than {scale} digits after the decimal point")
         return int(whole + fraction.ljust(scale, "0"))
-    quotient, remainder = divmod(int(whole), 10**-scale)
+    unit: int = 10**-scale
+    quotient, remainder = divmod(int(whole), unit)
     if fraction or remainder:
         raise ValueDecodeError(f"{text} is no multiple of 10**{-scale}")
     return quotient

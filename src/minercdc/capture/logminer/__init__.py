@@ -1,0 +1,1 @@
+"""Changes from the redo logs, through LogMiner."""

@@ -1,0 +1,300 @@
+"""The text of SQL_REDO as LogMiner prints it, and the Rows it stands for.
+
+    insert into "S"."T"("C",..) values (literal,..)
+    update "S"."T" [a] set [a.]"C" = literal, .. [where condition and ..]
+    delete from "S"."T" [a] [where condition and ..]
+    condition := [a.]"C" = literal | [a.]"C" IS NULL | ROWID = 'AAA..'          each ends with [;]; literals: values.literal
+
+Every statement is split at its apostrophes: odd pieces are values, even pieces, joined again, are its *shape*. A shape
+is parsed once, by `parse_redo`, on a text whose values are replaced by their own piece numbers; what comes out says
+which piece goes into which column. From then on a statement costs one split, one dict look-up and one `itemgetter`.
+`parse_redo` on the statement itself is the general path, for shapes that cannot be proven that way and as test oracle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Final
+
+from minercdc.errors import RedoSyntaxError
+from minercdc.events import UNAVAILABLE, Op, Row, Value
+from minercdc.schema.table import TableSchema
+from minercdc.values.codec import reading_for
+from minercdc.values.family import Convert, Reading
+from minercdc.values.literal import NULL, UNSUPPORTED, Literal, read_literal, text_of
+
+_INSERT = re.compile(r'insert into "([^"]+)"\."([^"]+)"\(')
+_UPDATE = re.compile(r'update "([^"]+)"\."([^"]+)" (?:a )?set ')
+_DELETE = re.compile(r'delete from "([^"]+)"\."([^"]+)"(?: a)?')
+_NAME = re.compile(r'(?:a\.)?"([^"]+)"')
+# Shapes of a table: bounded, since undoubled apostrophes would make every text a shape of its own.
+_MOST_SHAPES: Final = 8192
+
+
+@dataclass(slots=True)
+class RedoDml:
+    """A parsed statement.
+
+    :param new: what INSERT and SET give, by column.
+    :param old: what WHERE tells, by column; the ROWID condition is left out.
+    """
+
+    op: Op
+    owner: str
+    table: str
+    new: dict[str, Literal] = field(default_factory=dict)
+    old: dict[str, Literal] = field(default_factory=dict)
+
+
+def parse_redo(sql: str, *, relaxed: bool = False) -> RedoDml:
+    """Parse one statement. Raises RedoSyntaxError.
+
+    :param relaxed: let single apostrophes stand inside literals, see `values.literal`.
+    """
+    if match := _INSERT.match(sql):
+        dml = RedoDml(Op.CREATE, match[1], match[2])
+        at = _read_insert(sql, match.end(), dml.new, relaxed)
+    elif match := _UPDATE.match(sql):
+        dml = RedoDml(Op.UPDATE, match[1], match[2])
+        at = _read_set(sql, match.end(), dml.new, relaxed)
+        at = _read_where(sql, at, dml.old, relaxed)
+    elif match := _DELETE.match(sql):
+        dml = RedoDml(Op.DELETE, match[1], match[2])
+        at = _read_where(sql, match.end(), dml.old, relaxed)
+    else:
+        raise RedoSyntaxError(f"no INSERT, UPDATE or DELETE: {sql[:40]!r}")
+    if sql[at:].rstrip() not in ("", ";"):
+        raise RedoSyntaxError(f"text after the statement's end at character {at + 1}")
+    return dml
+
+
+def _read_insert(sql: str, at: int, new: dict[str, Literal], relaxed: bool) -> int:
+    names = []
+    while True:
+        name, at = _read_name(sql, at)
+        names.append(name)
+        if not sql.startswith(",", at):
+            break
+        at += 1
+    at = _expect(sql, at, ") values (")
+    for i, name in enumerate(names):
+        if i:
+            at = _expect(sql, at, ",")
+        new[name], at = read_literal(sql, at, relaxed=relaxed)
+    return _expect(sql, at, ")")
+
+
+def _read_set(sql: str, at: int, new: dict[str, Literal], relaxed: bool) -> int:
+    while True:
+        name, at = _read_name(sql, at)
+        at = _expect(sql, at, " = ")
+        new[name], at = read_literal(sql, at, relaxed=relaxed)
+        if not sql.startswith(", ", at):
+            return at
+        at += 2
+
+
+def _read_where(sql: str, at: int, old: dict[str, Literal], relaxed: bool) -> int:
+    if not sql.startswith(" where ", at):
+        return at
+    at += len(" where ")
+    while True:
+        if sql.startswith("ROWID = ", at):
+            _, at = read_literal(sql, at + len("ROWID = "))
+        else:
+            name, at = _read_name(sql, at)
+            if sql.startswith(" IS NULL", at):
+                old[name], at = NULL, at + len(" IS NULL")
+            else:
+                old[name], at = read_literal(sql, _expect(sql, at, " = "), relaxed=relaxed)
+        if not sql.startswith(" and ", at):
+            return at
+        at += len(" and ")
+
+
+def _read_name(sql: str, at: int) -> tuple[str, int]:
+    match = _NAME.match(sql, at)
+    if not match:
+        raise RedoSyntaxError(f"a column name was expected at character {at + 1}")
+    return match[1], match.end()
+
+
+def _expect(sql: str, at: int, text: str) -> int:
+    if not sql.startswith(text, at):
+        raise RedoSyntaxError(f"{text!r} was expected at character {at + 1}")
+    return at + len(text)
+
+
+@dataclass(slots=True)
+class RowChange:
+    """What one statement did to a row of a known table.
+
+    :param untouched: an UPDATE that assigns none of the known columns.
+    """
+
+    op: Op
+    before: Row | None
+    after: Row | None
+    untouched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How the pieces of a statement become rows: convert some in place, then pick."""
+
+    op: Op
+    conversions: tuple[tuple[int, Convert], ...]
+    before: Callable[[list[Any]], Row] | None
+    after: Callable[[list[Any]], Row] | None
+    untouched: bool
+
+
+class RedoDecoder:
+    """Statements of one table version -> rows. Not for use by two threads at once.
+
+    :ivar unknown: columns that redo named and the table version has not; for the caller to warn about.
+    """
+
+    def __init__(self, schema: TableSchema) -> None:
+        self.schema = schema
+        self.unknown: set[str] = set()
+        self._positions = schema.positions()
+        self._readings: list[Reading] = [reading_for(column) for column in schema.columns]
+        self._shapes: dict[str, _Shape | None] = {}
+        # Only such columns can have undoubled apostrophes; elsewhere a relaxed reading could only hide an error.
+        self._extended = any(c.type_name.endswith("VARCHAR2") and (c.length or 0) > 4000 for c in schema.columns)
+
+    def decode(self, sql: str) -> RowChange:
+        """Raises RedoSyntaxError and ValueDecodeError."""
+        pieces: list[Any] = sql.split("'")
+        if "''" in sql:
+            pieces = undouble(pieces)
+        key = "'".join(pieces[::2])
+        try:
+            shape = self._shapes[key]
+        except KeyError:
+            shape = self._learn(key, pieces)
+        if shape is None:
+            return self.decode_generally(sql)
+        for i, convert in shape.conversions:
+            pieces[i] = convert(pieces[i])
+        pieces += (UNAVAILABLE, None)
+        before, after = shape.before, shape.after
+        return RowChange(shape.op, before(pieces) if before else None, after(pieces) if after else None, shape.untouched)
+
+    def decode_generally(self, sql: str) -> RowChange:
+        """The general path: right for every statement, at a tenth of the speed."""
+        try:
+            dml = parse_redo(sql)
+        except RedoSyntaxError:
+            if not self._extended:
+                raise
+            dml = parse_redo(sql, relaxed=True)
+        new, old = self._texts(dml.new), self._texts(dml.old)
+        count = len(self.schema.columns)
+        before = tuple(old.get(i, UNAVAILABLE) for i in range(count))
+        after = tuple(new.get(i, before[i]) for i in range(count))
+        return RowChange(
+            dml.op,
+            None if dml.op is Op.CREATE else before,
+            None if dml.op is Op.DELETE else after,
+            dml.op is Op.UPDATE and not new,
+        )
+
+    def _texts(self, literals: Mapping[str, Literal]) -> dict[int, Value]:
+        texts: dict[int, Value] = {}
+        for name, literal in literals.items():
+            i = self._position(name)
+            if i is None:
+                continue
+            if literal == NULL:
+                texts[i] = None
+            elif literal.function == UNSUPPORTED:
+                texts[i] = UNAVAILABLE
+            else:
+                texts[i] = text_of(literal, self._readings[i])
+        return texts
+
+    def _position(self, name: str) -> int | None:
+        position = self._positions.get(name)
+        if position is None:
+            self.unknown.add(name)
+        return position
+
+    def _learn(self, key: str, pieces: list[str]) -> _Shape | None:
+        if len(self._shapes) >= _MOST_SHAPES:
+            self._shapes.clear()
+        numbered = "".join(f"'{i}'" if i % 2 else piece for i, piece in enumerate(pieces))
+        shape = None
+        # Joined pieces are one value: their numbers would run together.
+        if "||" not in key:
+            with suppress(RedoSyntaxError):
+                shape = self._shape(parse_redo(numbered))
+        self._shapes[key] = shape
+        return shape
+
+    def _shape(self, dml: RedoDml) -> _Shape | None:
+        """None when the pieces of this statement cannot be told apart by their apostrophes alone."""
+        if any("'" in name for name in (dml.owner, dml.table, *dml.new, *dml.old)):
+            return None
+        conversions: dict[int, Convert] = {}
+        new = self._sources(dml.new, conversions)
+        old = self._sources(dml.old, conversions)
+        if new is None or old is None:
+            return None
+        count = len(self.schema.columns)
+        before = [old.get(i, -2) for i in range(count)]
+        after = [new.get(i, before[i]) for i in range(count)]
+        return _Shape(
+            dml.op,
+            tuple(conversions.items()),
+            None if dml.op is Op.CREATE else _picker(before),
+            None if dml.op is Op.DELETE else _picker(after),
+            dml.op is Op.UPDATE and not new,
+        )
+
+    def _sources(self, literals: Mapping[str, Literal], conversions: dict[int, Convert]) -> dict[int, int] | None:
+        """Column position -> piece number; -1 is NULL, -2 is UNAVAILABLE (the two pieces `decode` appends)."""
+        sources: dict[int, int] = {}
+        for name, literal in literals.items():
+            i = self._position(name)
+            if i is None:
+                continue
+            if literal == NULL:
+                sources[i] = -1
+            elif literal.function == UNSUPPORTED:
+                sources[i] = -2
+            elif literal.text is None or not literal.text.isdigit() or literal.function not in self._readings[i].literals:
+                return None
+            else:
+                sources[i] = int(literal.text)
+                convert = self._readings[i].literals[literal.function]
+                if convert:
+                    conversions[sources[i]] = convert
+        return sources
+
+
+def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
+    if len(sources) == 1:
+        single = itemgetter(sources[0])
+        return lambda pieces: (single(pieces),)
+    return itemgetter(*sources)
+
+
+def undouble(pieces: list[str]) -> list[str]:
+    """Pieces of a split at apostrophes, with the values that doubled apostrophes tore apart put together again."""
+    joined = [pieces[0]]
+    i, count = 1, len(pieces)
+    while i < count:
+        value = pieces[i]
+        while i + 2 < count and not pieces[i + 1]:
+            value += f"'{pieces[i + 2]}"
+            i += 2
+        joined.append(value)
+        joined.extend(pieces[i + 1 : i + 2])
+        i += 2
+    return joined
