@@ -31,14 +31,12 @@ _INTEGER_WIDTHS = ((3, "int8"), (5, "int16"), (10, "int32"), (19, "int64"))
 _SPECIAL = {"nan": "NaN", "inf": "Infinity", "+inf": "Infinity", "-inf": "-Infinity", "infinity": "Infinity"}
 _SPECIAL["-infinity"] = "-Infinity"
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_PLAIN = re.compile(r"(?!-0$)-?(?:0|[1-9]\d*)(?:\.\d*[1-9])?", re.ASCII).fullmatch
 
 
 def canonical(text: str) -> str:
     """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`."""
-    # No isdigit() short cut for "007": Oracle does not print leading zeros.
-    if text.isdigit() and text.isascii() and (text[0] != "0" or text == "0"):
-        return text
-    return _CANONICAL[text]
+    return text if _PLAIN(text) else _CANONICAL[text]
 
 
 def _canonical(text: str) -> str:
@@ -88,7 +86,15 @@ def _binary_double(text: str) -> str:
 def reading(column: Column) -> Reading:
     """The driver is asked for NUMBER as str, which is exact; TO_CHAR would round at 40 characters."""
     convert = {"BINARY_FLOAT": _binary_float, "BINARY_DOUBLE": _binary_double}.get(column.type_name, canonical)
-    return Reading({"": convert}, as_is, lambda value: convert(value if isinstance(value, str) else str(value)))
+    # Whole numbers of up to 18 digits have one spelling only.
+    one_spelling = (
+        column.type_name == "NUMBER" and column.scale is not None and column.scale <= 0 and (column.length or 38) < 19
+    )
+    return Reading(
+        {"": None if one_spelling else convert},
+        as_is,
+        lambda value: convert(value if isinstance(value, str) else str(value)),
+    )
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:

@@ -1,0 +1,153 @@
+"""What DDL statements do to tables. Their text is read by `ddl_parser`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from minercdc.schema.table import Column, TableId, TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A name as written; `schema` is None when it was not qualified."""
+
+    schema: str | None
+    table: str
+
+    def within(self, database: str, default_schema: str) -> TableId:
+        """The table it names for a session whose current schema is `default_schema`."""
+        return TableId(database, self.schema or default_schema, self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    name: TableName
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateTable:
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    name: TableName
+    new_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumns:
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModifyColumn:
+    """Attributes left out of MODIFY stay as they are: `type_given` and `null_given` tell which were there."""
+
+    column: Column
+    type_given: bool
+    null_given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumns:
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    name: str
+    new_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryKey:
+    """A primary key was added (or dropped, when there are no columns)."""
+
+    columns: tuple[str, ...]
+
+
+Change: TypeAlias = AddColumns | ModifyColumn | DropColumns | RenameColumn | PrimaryKey
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """Changes in the order written; none when the statement changes no shape."""
+
+    name: TableName
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """A statement about a table whose effect this grammar does not tell.
+
+    :param name: None when not even the table is clear.
+    """
+
+    name: TableName | None
+    reason: str
+
+
+Statement: TypeAlias = CreateTable | AlterTable | DropTable | TruncateTable | RenameTable | Unclear
+
+
+class ShapeUnclear(Exception):
+    """A change that does not fit the table as it is known; the dictionary has to tell."""
+
+
+def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
+    """The table after ALTER TABLE; `version` is left to the caller. Raises ShapeUnclear."""
+    columns = list(table.columns)
+    key = [table.columns[i].name for i in table.key]
+    for change in changes:
+        match change:
+            case AddColumns(added):
+                columns.extend(added)
+            case ModifyColumn():
+                i = _index(columns, change.column.name)
+                columns[i] = _modified(columns[i], change)
+            case DropColumns(names):
+                for name in names:
+                    del columns[_index(columns, name)]
+                if set(names) & set(key):
+                    key = []
+            case RenameColumn(name, new_name):
+                columns[_index(columns, name)] = replace(columns[_index(columns, name)], name=new_name)
+                key = [new_name if part == name else part for part in key]
+            case PrimaryKey(names):
+                key = list(names)
+                if not key:
+                    raise ShapeUnclear("without its primary key, a unique key may take its place")
+    return replace(table, columns=tuple(columns), key=tuple(_index(columns, name) for name in key))
+
+
+def _index(columns: Sequence[Column], name: str) -> int:
+    for i, column in enumerate(columns):
+        if column.name == name:
+            return i
+    raise ShapeUnclear(f"no column {name}")
+
+
+def _modified(column: Column, change: ModifyColumn) -> Column:
+    new = change.column
+    if change.type_given:
+        column = replace(column, type_name=new.type_name, length=new.length, scale=new.scale)
+    if change.null_given:
+        column = replace(column, nullable=new.nullable)
+    return replace(column, default=new.default) if new.default is not None else column
+
+
+def create_table(statement: CreateTable, table: TableId) -> TableSchema:
+    """The table that CREATE TABLE makes."""
+    names = [column.name for column in statement.columns]
+    return TableSchema(table, statement.columns, tuple(names.index(name) for name in statement.key))

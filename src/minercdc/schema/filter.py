@@ -1,0 +1,52 @@
+"""Which tables are captured: include and exclude lists of patterns, anchored, without regard to case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+# Oracle's own schemas; never captured unless named in `schema.include.list`.
+SYSTEM_SCHEMAS: Final = frozenset(
+    """APPQOSSYS AUDSYS CTXSYS DVSYS DBSFWUSER DBSNMP GGSHAREDCAP GSMADMIN_INTERNAL LBACSYS MDSYS OJVMSYS OLAPSYS ORDDATA
+    ORDSYS OUTLN SYS SYSTEM VECSYS WMSYS XDB""".split()  # noqa: SIM905
+)
+# Materialized view logs, compression advisor, recycle bin, spatial index and overflow tables.
+_INTERNAL_TABLE = re.compile(r"MLOG\$_|RUPD\$_|CMP[34]\$|BIN\$|MDR[TS]_|MDXT_|SYS_IOT_OVER_|DR\$")
+
+
+@dataclass(frozen=True)
+class TableFilter:
+    """Decides by name. Patterns of tables are matched against `SCHEMA.TABLE`."""
+
+    schema_include: Sequence[str] = ()
+    schema_exclude: Sequence[str] = ()
+    table_include: Sequence[str] = ()
+    table_exclude: Sequence[str] = ()
+    _cache: dict[tuple[str, str], bool] = field(default_factory=dict, compare=False, repr=False)
+
+    def includes(self, schema: str, table: str) -> bool:
+        """Whether `schema`.`table` is captured; remembered, as it is asked for every row."""
+        try:
+            return self._cache[schema, table]
+        except KeyError:
+            answer = self._cache[schema, table] = self._decide(schema, table)
+            return answer
+
+    def _decide(self, schema: str, table: str) -> bool:
+        if _INTERNAL_TABLE.match(table):
+            return False
+        if self.schema_include:
+            if not _matches(self.schema_include, schema):
+                return False
+        elif schema.upper() in SYSTEM_SCHEMAS or _matches(self.schema_exclude, schema):
+            return False
+        name = f"{schema}.{table}"
+        if self.table_include:
+            return _matches(self.table_include, name)
+        return not _matches(self.table_exclude, name)
+
+
+def _matches(patterns: Iterable[str], name: str) -> bool:
+    return any(re.fullmatch(pattern, name, re.IGNORECASE) for pattern in patterns)

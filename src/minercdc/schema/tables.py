@@ -1,0 +1,76 @@
+"""The tables that are captured, in the shape they have at the point of redo that has been read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Protocol
+
+from minercdc.schema.table import TableId, TableSchema
+
+
+class ShapeChange(Protocol):
+    """What `apply` needs of a change; `events.SchemaChange` fits."""
+
+    @property
+    def table(self) -> TableId: ...
+    @property
+    def before(self) -> TableSchema | None: ...
+    @property
+    def after(self) -> TableSchema | None: ...
+
+
+class Tables:
+    """Current version of each table, by name and by object id.
+
+    :ivar generation: counts changes, so that what is derived from a table can be kept until it is stale.
+    """
+
+    def __init__(self, schemas: Iterable[TableSchema] = ()) -> None:
+        self.generation = 0
+        self._by_id: dict[TableId, TableSchema] = {}
+        self._by_object: dict[int, TableId] = {}
+        # Survives DROP: versions never repeat, for encoders remember what they compiled by (id, version).
+        self._last_version: dict[TableId, int] = {}
+        for schema in schemas:
+            self.put(schema)
+
+    def __iter__(self) -> Iterator[TableSchema]:
+        return iter(self._by_id.values())
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def find(self, table: TableId) -> TableSchema | None:
+        """The table's current version, None when it is not known."""
+        return self._by_id.get(table)
+
+    def find_object(self, object_id: int) -> TableId | None:
+        """The table with this OBJECT_ID; finds one that was dropped to the recycle bin after its rows were written."""
+        return self._by_object.get(object_id)
+
+    def next_version(self, schema: TableSchema) -> TableSchema:
+        """`schema` with the number that follows every version this table ever had."""
+        return replace(schema, version=self._last_version.get(schema.id, 0) + 1)
+
+    def put(self, schema: TableSchema) -> None:
+        """Make `schema` the table's current version."""
+        self.drop(schema.id)
+        self._by_id[schema.id] = schema
+        self._last_version[schema.id] = max(schema.version, self._last_version.get(schema.id, 0))
+        if schema.object_id:
+            self._by_object[schema.object_id] = schema.id
+
+    def drop(self, table: TableId) -> None:
+        """Forget the table; nothing happens when it is not known."""
+        self.generation += 1
+        old = self._by_id.pop(table, None)
+        if old is not None:
+            self._by_object.pop(old.object_id, None)
+
+    def apply(self, change: ShapeChange) -> None:
+        """Follow one schema change; of a rename, `change.before` has the old name."""
+        if change.before is not None and (change.after is None or change.after.id != change.before.id):
+            self.drop(change.before.id)
+        if change.after is not None:
+            self.put(change.after)

@@ -1,0 +1,54 @@
+"""Known tables and the filter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.tables import Tables
+
+ITEM = TableSchema(TableId("DB", "LAB", "ITEM"), (Column("ID", "NUMBER"),), (0,), object_id=7)
+
+
+@dataclass
+class Change:
+    table: TableId
+    before: TableSchema | None
+    after: TableSchema | None
+
+
+def test_rename_moves_the_table() -> None:
+    tables = Tables([ITEM])
+    renamed = replace(ITEM, id=TableId("DB", "LAB", "NEW"))
+    tables.apply(Change(ITEM.id, ITEM, renamed))
+    assert (tables.find(ITEM.id), tables.find(renamed.id), tables.find_object(7)) == (None, renamed, renamed.id)
+
+
+def test_version_goes_on_after_drop_and_create() -> None:
+    tables = Tables([replace(ITEM, version=4)])
+    tables.apply(Change(ITEM.id, ITEM, None))
+    assert len(tables) == 0
+    assert tables.next_version(ITEM).version == 5
+
+
+def test_every_change_shows_in_the_generation() -> None:
+    tables = Tables()
+    before = tables.generation
+    tables.put(ITEM)
+    assert tables.generation > before
+
+
+def test_filter_is_anchored_and_ignores_case() -> None:
+    by_table = TableFilter(table_include=[r"lab\.item.*"])
+    assert by_table.includes("LAB", "ITEMS")
+    assert not by_table.includes("XLAB", "ITEM")
+    assert not by_table.includes("LAB", "XITEM")
+
+
+def test_own_schemas_of_oracle_are_captured_only_when_named() -> None:
+    assert not TableFilter().includes("SYS", "T")
+    assert TableFilter(schema_include=["sys"]).includes("SYS", "T")
+    assert not TableFilter().includes("LAB", "BIN$abc==$0")
+    assert not TableFilter(schema_exclude=["LAB"]).includes("LAB", "T")
+    assert not TableFilter(table_exclude=["LAB.T"]).includes("LAB", "T")
