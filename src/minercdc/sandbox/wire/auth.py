@@ -1,0 +1,93 @@
+"""O5LOGON with a 12c verifier: both sides prove the password without sending it.
+
+    V fixed per user, S and A random;  K = PBKDF2(password, V + label, 4096);  H = SHA512(K + V)[:32]
+    server -> AES(H, A), V, S;  client -> AES(H, B), AES(C, salt + password);  C = PBKDF2(hex(B + A), S, 3)
+    server -> AES(C, salt + "SERVER_TO_CLIENT")
+
+AES is AES-256-CBC with a zero IV, PBKDF2 is HMAC-SHA512, hexadecimal text is upper case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+_LABEL = b"AUTH_PBKDF2_SPEEDY_KEY"
+_KEY_ITERATIONS = 4096
+_SESSION_ITERATIONS = 3
+_VERIFIER_12C = 0x4815
+Pairs = list[tuple[str, str, int]]
+
+
+class WrongPassword(Exception):
+    """The client's proof does not fit the password."""
+
+
+def _encrypt(key: bytes, data: bytes) -> bytes:
+    cipher = Cipher(algorithms.AES(key), modes.CBC(bytes(16))).encryptor()
+    return cipher.update(data) + cipher.finalize()
+
+
+def _decrypt(key: bytes, data: bytes) -> bytes:
+    cipher = Cipher(algorithms.AES(key), modes.CBC(bytes(16))).decryptor()
+    return cipher.update(data) + cipher.finalize()
+
+
+def _derive(secret: bytes, salt: bytes, size: int, iterations: int) -> bytes:
+    return hashlib.pbkdf2_hmac("sha512", secret, salt, iterations, size)
+
+
+def _hex(data: bytes) -> str:
+    return data.hex().upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """The server's half of one logon.
+
+    :param password: None for an unknown user, who gets a challenge like any other and is refused at the proof.
+    """
+
+    password: str | None
+    verifier: bytes
+    key: bytes
+    part: bytes
+    salt: bytes
+
+    @classmethod
+    def begin(cls, user: str, password: str | None) -> Challenge:
+        """A fresh challenge; `user` in upper case."""
+        verifier = hashlib.sha256(user.encode()).digest()[:16]
+        secret = (password if password is not None else secrets.token_hex(8)).encode()
+        speedy = _derive(secret, verifier + _LABEL, 64, _KEY_ITERATIONS)
+        key = hashlib.sha512(speedy + verifier).digest()[:32]
+        return cls(password, verifier, key, secrets.token_bytes(32), secrets.token_bytes(16))
+
+    def pairs(self) -> Pairs:
+        """Key, value, flags of the reply to phase one."""
+        return [
+            ("AUTH_SESSKEY", _hex(_encrypt(self.key, self.part)), 0),
+            ("AUTH_VFR_DATA", _hex(self.verifier), _VERIFIER_12C),
+            ("AUTH_PBKDF2_CSK_SALT", _hex(self.salt), 0),
+            ("AUTH_PBKDF2_VGEN_COUNT", str(_KEY_ITERATIONS), 0),
+            ("AUTH_PBKDF2_SDER_COUNT", str(_SESSION_ITERATIONS), 0),
+            ("AUTH_GLOBALLY_UNIQUE_DBID\0", "0" * 32, 0),
+        ]
+
+    def accept(self, proof: Mapping[str, str]) -> str:
+        """Check phase two; the server's own proof (AUTH_SVR_RESPONSE). Raises WrongPassword."""
+        try:
+            theirs = _decrypt(self.key, bytes.fromhex(proof["AUTH_SESSKEY"]))[:32]
+            combined = _derive(_hex(theirs + self.part).encode(), self.salt, 32, _SESSION_ITERATIONS)
+            clear = _decrypt(combined, bytes.fromhex(proof["AUTH_PASSWORD"]))
+            given = clear[16 : -clear[-1]].decode()
+        except (KeyError, ValueError, IndexError):
+            raise WrongPassword from None
+        if self.password is None or not secrets.compare_digest(given.encode(), self.password.encode()):
+            raise WrongPassword
+        answer = secrets.token_bytes(16) + b"SERVER_TO_CLIENT" + b"\x10" * 16
+        return _hex(_encrypt(combined, answer))

@@ -1,0 +1,191 @@
+"""Bind variables: their descriptions (OAC) and rows of values, decoded into Cells by column type.
+
+row message: 07, one value per bind; in SQL, binds wider than 32767 bytes come last
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from minercdc.sandbox.interfaces import BindType, Cell, OraError, OraType
+from minercdc.sandbox.wire.negotiation import Ttc
+from minercdc.sandbox.wire.packets import ProtocolError, TtcReader
+from minercdc.sandbox.wire.primitives import SHORT_MAX
+
+MAX_BINDS = 65535
+_ARRAY = 0x40
+_NCHAR = 2
+_MAX_INLINE = 32767
+_BOOLEAN = 252
+_ESCAPE = 253
+_TRUE, _FALSE = b"\xc1\x02", b"\x80"
+_TYPES = {int(t): t for t in OraType} | {
+    3: OraType.NUMBER,  # BINARY_INTEGER
+    6: OraType.NUMBER,  # VARNUM
+    5: OraType.VARCHAR2,
+    9: OraType.VARCHAR2,
+    24: OraType.RAW,
+    _BOOLEAN: OraType.NUMBER,
+}
+_TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
+_TIMESTAMPS = frozenset((OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ))
+_PLAIN = frozenset((OraType.NUMBER, OraType.DATE, OraType.RAW, OraType.BINARY_FLOAT, OraType.BINARY_DOUBLE))
+
+
+class Oac(NamedTuple):
+    """The client's description of one bind or define."""
+
+    kind: int
+    flags: int
+    size: int
+    charset_form: int
+    max_chars: int
+
+    @property
+    def type(self) -> OraType:
+        """Raises OraError for types the wire cannot carry."""
+        known = _TYPES.get(self.kind)
+        if known is None:
+            raise OraError(3115, f"unsupported network datatype or representation: bind type {self.kind}")
+        return known
+
+    def bind_type(self) -> BindType:
+        """What the session is told."""
+        return BindType(self.type, self.size)
+
+
+def read_oacs(reader: TtcReader, count: int, field_version: int) -> list[Oac]:
+    """Descriptions of `count` binds or defines."""
+    if count > MAX_BINDS:
+        raise ProtocolError(f"{count} binds")
+    oacs = []
+    for _ in range(count):
+        kind, flags = reader.u8(), reader.u8()
+        reader.raw(2)
+        size = reader.ub()
+        reader.ub()  # elements of an array
+        reader.ub()
+        reader.dalc()
+        reader.ub()
+        reader.ub()  # charset
+        form = reader.u8()
+        max_chars = reader.ub()
+        if field_version >= 8:
+            reader.ub()
+        oacs.append(Oac(kind, flags, size, form, max_chars))
+    return oacs
+
+
+def _cell(raw: bytes, oac: Oac, kind: OraType | None) -> Cell:
+    if kind in _TEXTS:
+        return raw.decode("utf-16-be" if oac.charset_form == _NCHAR else "utf-8", "replace") or None
+    if kind in _TIMESTAMPS and len(raw) == 7:
+        return raw + bytes(4)  # the fraction is left out when it is zero
+    if kind is OraType.TIMESTAMP_TZ and len(raw) == 11:
+        return raw + b"\x14\x3c"
+    return raw
+
+
+def _read_value(reader: TtcReader, oac: Oac, kind: OraType | None) -> Cell:
+    if oac.flags & _ARRAY:
+        for _ in range(reader.ub()):
+            reader.clr()
+        return None
+    if oac.kind in (OraType.CLOB, OraType.BLOB):
+        reader.dalc()
+        return None
+    if oac.kind == OraType.CURSOR:
+        if reader.ub():
+            reader.ub()
+        return None
+    if oac.kind == _BOOLEAN:
+        return _read_boolean(reader)
+    raw = reader.clr()
+    return _cell(raw, oac, kind) if raw else None
+
+
+def _read_boolean(reader: TtcReader) -> Cell:
+    size = reader.u8()
+    if size == _ESCAPE:
+        reader.u8()
+        return None
+    raw = reader.raw(size) if size else b""
+    return None if not raw else _TRUE if raw[-1] else _FALSE
+
+
+def check_supported(oacs: Sequence[Oac]) -> None:
+    """Raise OraError for binds whose values were read but cannot be used."""
+    for oac in oacs:
+        if oac.flags & _ARRAY:
+            raise OraError(3001, "unimplemented feature: PL/SQL index-by table binds")
+        if oac.type in (OraType.CLOB, OraType.BLOB):
+            raise OraError(3001, f"unimplemented feature: {oac.type.name} locator binds")
+
+
+class BindReader:
+    """Rows of values for one list of binds.
+
+    :param sent: positions whose values the client sends; pure OUT binds of a block run again are left out.
+    """
+
+    def __init__(self, oacs: Sequence[Oac], *, plsql: bool, sent: Sequence[int] | None = None) -> None:
+        positions = range(len(oacs)) if sent is None else sent
+        late = [] if plsql else [i for i in positions if oacs[i].size > _MAX_INLINE]
+        self._order = [i for i in positions if i not in late] + late
+        self._oacs = list(oacs)
+        self._kinds = [_TYPES.get(oac.kind) for oac in oacs]
+        # A row of plain short values can be cut out of the buffer without a call per field.
+        self._plain = all(self._is_plain(i) for i in self._order) and self._order == list(range(len(oacs)))
+        self._decode = [self._kinds[i] in _TEXTS for i in range(len(oacs))]
+
+    def _is_plain(self, position: int) -> bool:
+        oac, kind = self._oacs[position], self._kinds[position]
+        if oac.flags & _ARRAY or oac.kind == _BOOLEAN:
+            return False
+        return kind in _PLAIN or (kind in _TEXTS and oac.charset_form != _NCHAR)
+
+    def read(self, reader: TtcReader, count: int) -> list[tuple[Cell, ...]]:
+        """`count` rows."""
+        if not self._order:
+            if count > 1 << 20:
+                raise ProtocolError(f"{count} iterations without values")
+            return [(None,) * len(self._oacs)] * count
+        rows: list[tuple[Cell, ...]] = []
+        while len(rows) < count:
+            row = self._read_plain(reader) if self._plain else None
+            rows.append(row if row is not None else self._read_row(reader))
+        return rows
+
+    def _read_row(self, reader: TtcReader) -> tuple[Cell, ...]:
+        if reader.u8() != Ttc.ROW_DATA:
+            raise ProtocolError("no row of bind values where one was due")
+        values: list[Cell] = [None] * len(self._oacs)
+        for position in self._order:
+            values[position] = _read_value(reader, self._oacs[position], self._kinds[position])
+        return tuple(values)
+
+    def _read_plain(self, reader: TtcReader) -> tuple[Cell, ...] | None:
+        """One row cut out of the buffered bytes; None (nothing consumed) when it is not wholly there or has long values."""
+        data, position = reader.data, reader.position
+        end = len(data)
+        if position >= end or data[position] != Ttc.ROW_DATA:
+            return None
+        position += 1
+        values: list[Cell] = []
+        for text in self._decode:
+            if position >= end:
+                return None
+            size = data[position]
+            stop = position + 1 + size
+            if size > SHORT_MAX or stop > end:
+                return None
+            if not size:
+                values.append(None)
+            elif text:
+                values.append(data[position + 1 : stop].decode("utf-8", "replace"))
+            else:
+                values.append(data[position + 1 : stop])
+            position = stop
+        reader.position = position
+        return tuple(values)

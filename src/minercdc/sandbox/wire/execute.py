@@ -1,0 +1,327 @@
+"""Execute, execute again and fetch: the calls that run statements and return rows.
+
+    execute (94)        SQL or cursor number, options, binds  -> describe, rows, out binds, RPA, OER
+    execute again (4)   DML or block by number; (78) query by number
+    fetch (5)           more rows
+
+Rows are due when the fetch option is set or the prefetch count is not zero (ojdbc, go-ora), never more than asked: a client
+would write past its arrays. ORA-01403 may ride with the last rows and saves the round trip that would find the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Result
+from minercdc.sandbox.wire import replies
+from minercdc.sandbox.wire.binds import BindReader, Oac, check_supported, read_oacs
+from minercdc.sandbox.wire.conversation import Conversation, Cursor
+from minercdc.sandbox.wire.negotiation import Ttc
+from minercdc.sandbox.wire.packets import ProtocolError, ReplyWriter
+from minercdc.sandbox.wire.primitives import NULL, sb, ub
+from minercdc.sandbox.wire.rows import ROW_HEADER, column_encoder, describe, describe_body, rows_encoder
+from minercdc.sandbox.wire.statements import StatementKind, returns_into, statement_kind
+
+_BIND, _EXECUTE, _FETCH = 0x08, 0x20, 0x40
+_COMMIT = 0x100
+_DESCRIBE_ONLY = 0x20000
+_BATCH_ERRORS = 0x80000
+_IN, _OUT, _IN_OUT = 0x20, 0x10, 0x30
+_MAX_OPTIONS = 64
+_MAX_SQL = 16 << 20
+_FETCH_STEP = 1000
+"""Rows asked of the session at a time, so that memory does not grow with the client's array size."""
+_LOBS = frozenset((OraType.CLOB, OraType.BLOB))
+_BATCH_FAILED = OraError(24381, "error(s) in array DML")
+
+
+@dataclass(slots=True)
+class _Request:
+    """An execute call, wholly read.
+
+    :param rows_wanted: rows the client has room for.
+    """
+
+    cursor: Cursor
+    options: int
+    new: bool
+    rows_wanted: int
+    bind_rows: Sequence[tuple[Cell, ...]]
+    want_row_counts: bool = False
+    refused: OraError | None = None
+
+    def has(self, option: int) -> bool:
+        return bool(self.options & option)
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------------
+
+
+def execute(talk: Conversation) -> None:
+    """Function 94."""
+    request = _read_execute(talk)
+    talk.cursor = request.cursor.number
+    if request.refused:
+        raise request.refused
+    _run(talk, request)
+
+
+def _read_execute(talk: Conversation) -> _Request:
+    r = talk.reader
+    options, number, has_sql, sql_size = r.ub(), r.ub(), r.u8(), r.ub()
+    r.u8()
+    option_count = r.ub()
+    r.raw(2)
+    r.ub()
+    prefetch = r.ub()
+    r.ub()
+    has_binds, bind_count = r.u8(), r.ub()
+    r.raw(5)
+    has_defines, define_count = r.u8(), r.ub()
+    r.ub()
+    r.raw(3)
+    r.ub()
+    r.u8()
+    r.ub()
+    r.ub()
+    want_row_counts = r.u8()
+    r.ub()
+    r.u8()
+    if talk.agreed.field_version >= 8:
+        r.u8()
+        r.ub()
+        r.u8()
+        r.ub()
+        r.u8()
+        if talk.agreed.field_version >= 9:
+            r.u8()
+            r.ub()
+    if option_count > _MAX_OPTIONS or sql_size > _MAX_SQL:
+        raise ProtocolError(f"execute with {option_count} options and a statement of {sql_size} bytes")
+    sql = talk.text(sql_size) if has_sql else None
+    extra = [r.ub() for _ in range(option_count)]
+    count = extra[1] if len(extra) > 1 else 1
+    cursor, refused = _cursor_for(talk, number, sql)
+    query = cursor.kind is StatementKind.QUERY
+    if has_defines and define_count:
+        cursor.defines = read_oacs(r, define_count, talk.agreed.field_version)
+        cursor.encode = None
+    elif has_binds and bind_count:
+        cursor.oacs = read_oacs(r, bind_count, talk.agreed.field_version)
+        cursor.out_only = frozenset()
+    rows: Sequence[tuple[Cell, ...]] = ((),)
+    if has_binds and bind_count and options & _BIND:
+        if refused is None:
+            refused = _unreadable(talk, cursor)
+        if refused is None:
+            rows = _read_binds(talk, cursor, 1 if query else max(1, count), range(len(cursor.oacs)))
+    elif not query and count > 1:
+        rows = BindReader([], plsql=True).read(r, count)
+    wanted = (count or prefetch) if query else prefetch
+    return _Request(cursor, options, sql is not None, wanted, rows, bool(want_row_counts), refused)
+
+
+def _cursor_for(talk: Conversation, number: int, sql: str | None) -> tuple[Cursor, OraError | None]:
+    """The cursor an execute is about; what is wrong with it is told once the message is read."""
+    if sql is None:
+        known = talk.cursors.get(number)
+        if known is None:
+            talk.reader.discard()
+            raise OraError(1001, "invalid cursor")
+        return known, None
+    kind = statement_kind(sql)
+    known = talk.cursors.get(number)
+    if known is not None:
+        known.close_rows()
+        fresh = Cursor(number, sql, kind)
+        talk.cursors[number] = fresh
+        return fresh, None
+    try:
+        return talk.open_cursor(sql, kind), None
+    except OraError as error:
+        return Cursor(0, sql, kind), error
+
+
+def _unreadable(talk: Conversation, cursor: Cursor) -> OraError | None:
+    """RETURNING INTO sends no values for its OUT binds: what follows cannot be told apart, so it is dropped."""
+    if cursor.kind is StatementKind.OTHER and returns_into(cursor.sql):
+        talk.reader.discard()
+        return OraError(3001, "unimplemented feature: RETURNING INTO")
+    return None
+
+
+def _read_binds(talk: Conversation, cursor: Cursor, count: int, sent: Sequence[int]) -> Sequence[tuple[Cell, ...]]:
+    return BindReader(cursor.oacs, plsql=cursor.kind is StatementKind.PLSQL, sent=sent).read(talk.reader, count)
+
+
+def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
+    """Functions 4 and 78."""
+    r = talk.reader
+    number, count = r.ub(), r.ub()
+    r.ub()
+    flags = r.ub()
+    cursor = talk.cursors.get(number)
+    if cursor is None:
+        r.discard()
+        raise OraError(1001, "invalid cursor")
+    talk.cursor = number
+    iterations = 1 if and_fetch else max(1, count)
+    rows: Sequence[tuple[Cell, ...]] = ((),)
+    if cursor.oacs:
+        sent = [i for i in range(len(cursor.oacs)) if i not in cursor.out_only]
+        rows = _read_binds(talk, cursor, iterations, sent)
+    elif iterations > 1:
+        rows = BindReader([], plsql=True).read(r, iterations)
+    options = _EXECUTE | (_FETCH if and_fetch else 0) | (_COMMIT if flags & 1 else 0)
+    _run(talk, _Request(cursor, options, new=False, rows_wanted=count, bind_rows=rows))
+
+
+def fetch(talk: Conversation) -> None:
+    """Function 5."""
+    number, count = talk.reader.ub(), talk.reader.ub()
+    cursor = talk.cursor_of(number)
+    reply = talk.reply()
+    _send_rows(talk, cursor, count, reply, parameters=b"")
+
+
+# ---- running --------------------------------------------------------------------------------------------------------------
+
+
+def _run(talk: Conversation, request: _Request) -> None:
+    cursor = request.cursor
+    check_supported(cursor.oacs)
+    if request.has(_DESCRIBE_ONLY) or not request.has(_EXECUTE | _FETCH):
+        _describe_only(talk, cursor)
+    elif cursor.kind is StatementKind.QUERY:
+        _run_query(talk, request)
+    elif cursor.kind is StatementKind.PLSQL:
+        _run_block(talk, request)
+    else:
+        _run_statement(talk, request)
+
+
+def _session_execute(talk: Conversation, request: _Request, rows: Sequence[tuple[Cell, ...]]) -> Result:
+    cursor = request.cursor
+    return talk.session.execute(
+        cursor.sql,
+        [oac.bind_type() for oac in cursor.oacs],
+        rows,
+        batch_errors=request.has(_BATCH_ERRORS),
+        row_counts=request.want_row_counts,
+        commit=request.has(_COMMIT),
+    )
+
+
+def _described(talk: Conversation, columns: Sequence[ColumnDescription]) -> bytes:
+    return describe(columns, talk.agreed.field_version, talk.agreed.wide_scale)
+
+
+def _describe_only(talk: Conversation, cursor: Cursor) -> None:
+    columns = talk.session.describe(cursor.sql)
+    reply = talk.reply()
+    if columns is not None:
+        reply.add(_described(talk, columns))
+    talk.finish(reply, _parameters(cursor), replies.error(talk.call_end()))
+
+
+def _parameters(cursor: Cursor, row_counts: Sequence[int] | None = None) -> bytes:
+    return replies.execute_parameters(0, cursor.number, row_counts)
+
+
+def _run_query(talk: Conversation, request: _Request) -> None:
+    cursor = request.cursor
+    if request.has(_EXECUTE):
+        cursor.close_rows()
+        if cursor.sql:  # a REF CURSOR has none: it is open already
+            result = _session_execute(talk, request, request.bind_rows)
+            if result.columns is None or result.rows is None:
+                raise OraError(600, "internal error code: a query without columns")
+            if result.columns != cursor.columns:
+                cursor.encode = None
+            cursor.columns, cursor.rows, cursor.fetched = result.columns, result.rows, 0
+    if cursor.columns is None:
+        raise OraError(1002, "fetch out of sequence")
+    reply = talk.reply()
+    if request.new:
+        reply.add(_described(talk, cursor.columns))
+    undefined_lobs = cursor.defines is None and any(column.type in _LOBS for column in cursor.columns)
+    rows_due = request.has(_FETCH) or cursor.defines is not None or request.rows_wanted
+    if undefined_lobs or not rows_due:  # the client defines LOB columns first, then asks again
+        talk.finish(reply, _parameters(cursor), replies.error(talk.call_end()))
+        return
+    _send_rows(talk, cursor, request.rows_wanted, reply, _parameters(cursor))
+
+
+def _send_rows(talk: Conversation, cursor: Cursor, count: int, reply: ReplyWriter, parameters: bytes) -> None:
+    if cursor.columns is None:
+        raise OraError(1002, "fetch out of sequence")
+    if cursor.encode is None:
+        cursor.encode = rows_encoder(cursor.columns, [d.kind for d in cursor.defines] if cursor.defines else None)
+    reply.add(ROW_HEADER)
+    left = count
+    while left > 0 and cursor.rows is not None:
+        step = min(left, _FETCH_STEP)
+        rows = cursor.rows.fetch(step)
+        reply.add(cursor.encode(rows))
+        cursor.fetched += len(rows)
+        left -= len(rows)
+        if len(rows) < step:
+            cursor.close_rows()
+    over = cursor.rows is None
+    end = talk.call_end(rows=cursor.fetched)
+    talk.finish(reply, parameters, replies.error(end, replies.NO_DATA_FOUND if over else None))
+
+
+def _run_statement(talk: Conversation, request: _Request) -> None:
+    cursor = request.cursor
+    result = _session_execute(talk, request, request.bind_rows)
+    counts = result.row_counts if request.want_row_counts else None
+    end = talk.call_end(rows=result.row_count, batch_errors=result.batch_errors)
+    failure = _BATCH_FAILED if result.batch_errors else None
+    talk.finish(talk.reply(), _parameters(cursor, counts), replies.error(end, failure))
+
+
+# ---- PL/SQL ----------------------------------------------------------------------------------------------------------------
+
+
+def _run_block(talk: Conversation, request: _Request) -> None:
+    cursor = request.cursor
+    results = [_session_execute(talk, request, (row,)) for row in request.bind_rows]
+    reply = talk.reply()
+    if cursor.oacs:
+        out = results[-1]
+        cursor.out_only = out.out_only
+        reply.add(_io_vector(len(cursor.oacs), out))
+        for result in results:
+            if result.out:
+                reply.add(
+                    bytes((Ttc.ROW_DATA,)), *(_out_value(talk, cursor.oacs[i], result.out[i]) for i in sorted(out.out))
+                )
+    # A block has no row count of its own; clients show what they find here.
+    talk.finish(reply, _parameters(cursor), replies.error(talk.call_end(rows=results[-1].row_count)))
+
+
+def _io_vector(count: int, result: Result) -> bytes:
+    directions = bytes(_OUT if i in result.out_only else _IN_OUT if i in result.out else _IN for i in range(count))
+    return bytes((Ttc.IO_VECTOR, 0)) + ub(count % 256) + ub(count // 256) + ub(1) + b"\0\0\0" + directions
+
+
+def _out_value(talk: Conversation, oac: Oac, value: Cell | Result) -> bytes:
+    if isinstance(value, Result):
+        return _ref_cursor(talk, value) + sb(0)
+    if value is None:
+        return NULL + sb(0)
+    try:
+        return column_encoder(oac.type, oac.kind)([value])[0] + sb(0)
+    except (TypeError, AttributeError):
+        raise OraError(6502, "PL/SQL: numeric or value error: OUT bind of another type") from None
+
+
+def _ref_cursor(talk: Conversation, result: Result) -> bytes:
+    if result.columns is None:
+        raise OraError(6504, "PL/SQL: Return types of Result Set variables or query do not match")
+    cursor = talk.open_cursor("", StatementKind.QUERY)
+    cursor.columns, cursor.rows = result.columns, result.rows
+    body = describe_body(result.columns, talk.agreed.field_version, talk.agreed.wide_scale)
+    return b"\1" + body + ub(cursor.number)

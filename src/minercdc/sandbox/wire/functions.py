@@ -1,0 +1,198 @@
+"""TTC functions besides execute: dispatch by function number, piggybacks, session calls.
+
+A function (03) is answered; piggybacks (11) and one-way calls (1A) precede it in the same message and are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.wire import replies
+from minercdc.sandbox.wire.conversation import Conversation
+from minercdc.sandbox.wire.execute import execute, execute_again, fetch
+from minercdc.sandbox.wire.negotiation import Ttc
+from minercdc.sandbox.wire.packets import ProtocolError
+from minercdc.sandbox.wire.primitives import clr, ub
+
+_MAX_LIST = 65535
+_TOKEN_SINCE = 18  # field version
+
+
+def read_function_header(talk: Conversation) -> int:
+    """Function number behind 03 or 11; remembers the call's sequence byte and token."""
+    number = talk.reader.u8()
+    talk.call = talk.reader.u8()
+    talk.token = talk.reader.ub() if talk.agreed.field_version >= _TOKEN_SINCE else 0
+    return number
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------------
+
+
+def _commit(talk: Conversation) -> None:
+    talk.session.commit()
+    talk.send_status()
+
+
+def _rollback(talk: Conversation) -> None:
+    talk.session.rollback()
+    talk.send_status()
+
+
+def _ping(talk: Conversation) -> None:
+    talk.send_status()
+
+
+def _pipeline_end(talk: Conversation) -> None:
+    talk.reader.ub()
+    talk.send_status()
+
+
+def _logoff(talk: Conversation) -> None:
+    talk.session.rollback()
+    talk.send_status()
+    talk.ended = True
+
+
+def _version(talk: Conversation) -> None:
+    r = talk.reader
+    r.u8()
+    r.ub()
+    r.raw(2)
+    if talk.agreed.field_version >= 11:
+        r.ub()
+    banner = talk.database.banner.encode()
+    text = clr(banner) if talk.agreed.prefixed_text else banner
+    body = bytes((Ttc.PARAMETER,)) + ub(len(banner)) + text + ub(version_number(talk.database.version))
+    talk.finish(talk.reply(), body, replies.status(talk.call_end()))
+
+
+def version_number(version: tuple[int, int, int, int, int]) -> int:
+    """Five-part release packed the way clients unpack it since 18c: 8, 8, 4, 8 and 4 bits."""
+    major, minor, update, port, patch = version
+    return major << 24 | minor << 16 | update << 12 | port << 4 | patch
+
+
+_FUNCTIONS: dict[int, Callable[[Conversation], None]] = {
+    4: partial(execute_again, and_fetch=False),
+    5: fetch,
+    9: _logoff,
+    14: _commit,
+    15: _rollback,
+    59: _version,
+    78: partial(execute_again, and_fetch=True),
+    94: execute,
+    147: _ping,
+    200: _pipeline_end,
+}
+_LOB_OPERATION = 96
+
+
+def run_function(talk: Conversation, number: int) -> None:
+    """Read the call's body, do it, answer it. Raises OraError for the caller to send."""
+    talk.cursor = 0
+    function = _FUNCTIONS.get(number)
+    if function is None:
+        talk.reader.discard()
+        what = "LOB operations" if number == _LOB_OPERATION else f"TTC function {number}"
+        raise OraError(3001, f"unimplemented feature: {what}")
+    if talk.deferred is not None:
+        deferred, talk.deferred = talk.deferred, None
+        talk.reader.discard()
+        raise deferred
+    function(talk)
+
+
+# ---- piggybacks ------------------------------------------------------------------------------------------------------------
+
+
+def _cursor_numbers(talk: Conversation) -> list[int]:
+    talk.reader.u8()
+    count = talk.reader.ub()
+    if count > _MAX_LIST:
+        raise ProtocolError(f"a list of {count} cursors")
+    return [talk.reader.ub() for _ in range(count)]
+
+
+def _close_cursors(talk: Conversation) -> None:
+    for number in _cursor_numbers(talk):
+        talk.close_cursor(number)
+
+
+def _cancel_cursors(talk: Conversation) -> None:
+    for number in _cursor_numbers(talk):
+        if cursor := talk.cursors.get(number):
+            cursor.close_rows()
+
+
+def _current_schema(talk: Conversation) -> None:
+    talk.reader.u8()
+    schema = talk.reader.dalc().decode("utf-8", "replace").replace('"', "")
+    try:
+        talk.session.execute(f'ALTER SESSION SET CURRENT_SCHEMA = "{schema}"')
+    except OraError as error:
+        talk.deferred = error
+
+
+def _end_to_end_metrics(talk: Conversation) -> None:
+    """Client identifier, module, action and the like: pointer and length of each, then the values that are there."""
+    r = talk.reader
+    r.raw(2)
+    r.ub()
+    sizes = []
+    for skip_pairs_behind in (0, 0, 2, 2, 0):
+        r.u8()
+        sizes.append(r.ub())
+        for _ in range(skip_pairs_behind):
+            r.u8()
+            r.ub()
+    for size in sizes:
+        if size:
+            r.clr()
+
+
+def _session_state(talk: Conversation) -> None:
+    talk.reader.ub()
+
+
+def _pipeline_begin(talk: Conversation) -> None:
+    talk.reader.ub()
+    talk.reader.raw(2)
+
+
+def _application_context(talk: Conversation) -> None:
+    r = talk.reader
+    r.u8()
+    r.ub()
+    r.u8()
+    count = r.ub()
+    r.ub()
+    r.u8()
+    r.clr()
+    if count > _MAX_LIST:
+        raise ProtocolError(f"an application context of {count} entries")
+    for _ in range(count):
+        r.dalc()
+        r.dalc()
+        r.ub()
+
+
+_PIGGYBACKS: dict[int, Callable[[Conversation], None]] = {
+    105: _close_cursors,
+    120: _cancel_cursors,
+    135: _end_to_end_metrics,
+    152: _current_schema,
+    154: _application_context,
+    176: _session_state,
+    199: _pipeline_begin,
+}
+
+
+def run_piggyback(talk: Conversation, number: int) -> None:
+    """Read and do a call that gets no answer."""
+    piggyback = _PIGGYBACKS.get(number)
+    if piggyback is None:
+        raise ProtocolError(f"piggyback {number}")
+    piggyback(talk)

@@ -1,0 +1,38 @@
+"""What kind of statement a text is, as far as the wire's message layout depends on it."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+
+_BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/)+", re.DOTALL)
+_WORD = re.compile(r"\(*\s*([A-Za-z]+)|<<")
+
+
+class StatementKind(Enum):
+    """Queries return rows, PL/SQL blocks may have OUT binds, all else affects rows or nothing."""
+
+    QUERY = auto()
+    PLSQL = auto()
+    OTHER = auto()
+
+
+def statement_kind(sql: str) -> StatementKind:
+    """Kind by the first keyword behind blanks, comments and parentheses."""
+    blank = _BLANK.match(sql)
+    word = _WORD.match(sql, blank.end() if blank else 0)
+    if word is None:
+        return StatementKind.OTHER
+    keyword = (word[1] or "BEGIN").upper()
+    if keyword in ("SELECT", "WITH"):
+        return StatementKind.QUERY
+    return StatementKind.PLSQL if keyword in ("BEGIN", "DECLARE", "CALL") else StatementKind.OTHER
+
+
+_SKIPPED = r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/"
+_RETURNING = re.compile(rf"{_SKIPPED}|\b(RETURN(?:ING)?)\b.*?\bINTO\b", re.DOTALL | re.IGNORECASE)
+
+
+def returns_into(sql: str) -> bool:
+    """Does a DML statement hand values back (RETURNING .. INTO)? Its binds have another layout on the wire."""
+    return any(match[1] for match in _RETURNING.finditer(sql))
