@@ -10,17 +10,23 @@ from typing import Any
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
+    IsolationLevel,
     KafkaError,
     KafkaException,
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from minercdc.config.sections import KafkaConfig, TopicConfig
 from minercdc.errors import DeliveryError, FencedError, SinkError
 
 log = logging.getLogger(__name__)
+_client_log = logging.getLogger("librdkafka")
+_client_log.setLevel(logging.CRITICAL)  # a line per attempt while a broker is down; what matters reaches us as an exception
+
+# another producer's open transaction ends at the latest after its transaction.timeout.ms, which we set to 60 s
+_OPEN_TRANSACTIONS_S = 90.0
 
 # these name their topic or record, so that sending again would fail again
 _FINAL = {
@@ -33,7 +39,7 @@ _FINAL = {
     KafkaError.INVALID_REPLICATION_FACTOR,
     KafkaError.INVALID_PARTITIONS,
     KafkaError.POLICY_VIOLATION,
-    KafkaError.INVALID_TOPIC_EXCEPTION,
+    KafkaError.TOPIC_EXCEPTION,
     KafkaError._AUTHENTICATION,
     KafkaError._INVALID_ARG,
 }
@@ -154,7 +160,7 @@ class KafkaClient:
                 raise classify(error.args[0], f"creating topic {name}") from None
 
     def read_all(self, topic: str, *, partition: int = 0) -> Iterator[tuple[int, bytes | None]]:
-        """Offset and value of every committed record of a partition, to its present end; nothing if there is no such topic."""
+        """Offset and value of every committed record of a partition, to its present end; the topic must exist."""
         for message in self._read_partition(topic, partition):
             yield message.offset(), message.value()
 
@@ -167,8 +173,13 @@ class KafkaClient:
         return latest
 
     def _read_partition(self, topic: str, partition: int) -> Iterator[Any]:
-        if not self._exists(topic):
-            return
+        """Committed messages up to the partition's end at the moment of asking.
+
+        A broker that has just started may not know its topics yet, a new leader may not know its high watermark, and another
+        producer's open transaction holds the last stable offset back: taking any of these for the end would read an old
+        offset and repeat rows. So the topic must be there, the end is asked for without regard to transactions, and reading
+        goes on until it is reached.
+        """
         consumer = Consumer(
             self._common()
             | {
@@ -178,24 +189,60 @@ class KafkaClient:
                 "enable.partition.eof": True,
             }
         )
+        doing = f"reading topic {topic}"
         try:
-            # read_committed: the end is the last stable offset, past which records are not decided yet
+            deadline = _Deadline(max(self.timeout, _OPEN_TRANSACTIONS_S), doing)
+            self._await_leader(topic, partition, deadline)
             assignment = TopicPartition(topic, partition, OFFSET_BEGINNING)
+            end = self._end_of(topic, partition)
             consumer.assign([assignment])
-            deadline = time.monotonic() + self.timeout
-            while True:
+            position = 0
+            while position < end:
                 message = consumer.poll(0.5)
                 if message is None:
-                    if time.monotonic() > deadline:
-                        raise DeliveryError(f"reading topic {topic} did not end within {self.timeout:.0f} s")
-                    continue
-                deadline = time.monotonic() + self.timeout
-                if error := message.error():
-                    if error.code() == KafkaError._PARTITION_EOF:
-                        return
-                    raise classify(error, f"reading topic {topic}")
-                yield message
+                    deadline.check()
+                elif error := message.error():
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise classify(error, doing)
+                    position = message.offset()
+                    deadline.check()
+                else:
+                    deadline.extend()
+                    position = message.offset() + 1
+                    yield message
         except KafkaException as error:
-            raise classify(error.args[0], f"reading topic {topic}") from None
+            raise classify(error.args[0], doing) from None
         finally:
             consumer.close()
+
+    def _await_leader(self, topic: str, partition: int, deadline: _Deadline) -> None:
+        while True:
+            found: Any = self._list_topics().get(topic)
+            if found is not None and found.error is None and getattr(found.partitions.get(partition), "leader", -1) >= 0:
+                return
+            deadline.check()
+            time.sleep(0.2)
+
+    def _end_of(self, topic: str, partition: int) -> int:
+        """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
+        asked = TopicPartition(topic, partition)
+        answer = self._admin_client().list_offsets(
+            {asked: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
+        )
+        return int(answer[asked].result().offset)
+
+
+class _Deadline:
+    """Gives up when nothing has come for too long."""
+
+    def __init__(self, seconds: float, doing: str) -> None:
+        self._seconds = seconds
+        self._doing = doing
+        self.extend()
+
+    def extend(self) -> None:
+        self._at = time.monotonic() + self._seconds
+
+    def check(self) -> None:
+        if time.monotonic() > self._at:
+            raise DeliveryError(f"{self._doing} made no progress for {self._seconds:.0f} s")

@@ -7,13 +7,14 @@ open and fences it if it still lives, and only then the offset is read; so nobod
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaException
 
 from minercdc.contracts import Record
-from minercdc.errors import DeliveryError, FencedError, SinkError
+from minercdc.errors import DeliveryError, FencedError
 from minercdc.kafka.client import KafkaClient, classify
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.kafka.topics import TopicNames
@@ -22,7 +23,6 @@ from minercdc.offset import Offset
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-_ATTEMPTS = 5
 
 
 class KafkaSink:
@@ -41,7 +41,7 @@ class KafkaSink:
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
         client.ensure_topic(topics.schema_history, partitions=1)
         self._producer: Any = client.producer(f"minercdc-{name}")
-        self._call(lambda: self._producer.init_transactions(client.timeout), "joining Kafka as " + name)
+        self._call(self._producer.init_transactions, "joining Kafka as " + name)
 
     def load_offset(self) -> Offset | None:
         stored = self._client.latest_of_key(self._topics.offsets, self._name.encode())
@@ -75,7 +75,7 @@ class KafkaSink:
                 raise classify(error.args[0], f"sending to topic {topic}") from None
 
     def _begin(self) -> None:
-        self._call(self._producer.begin_transaction, "beginning a Kafka transaction")
+        self._call(lambda _: self._producer.begin_transaction(), "beginning a Kafka transaction")
         self._open = True
 
     def commit(self, offset: Offset) -> None:
@@ -83,7 +83,7 @@ class KafkaSink:
             self._begin()
         self._produce(self._topics.offsets, self._name.encode(), offset_to_bytes(offset), (), 0)
         # a delivery failure of any record of the transaction surfaces here
-        self._call(lambda: self._producer.commit_transaction(self._client.timeout), "committing to Kafka")
+        self._call(self._producer.commit_transaction, "committing to Kafka")
         self._open = False
 
     def close(self) -> None:
@@ -95,18 +95,21 @@ class KafkaSink:
                 # the broker aborts it when the next instance starts or after transaction.timeout.ms
                 log.info("open Kafka transaction left to time out: %s", error)
 
-    def _call(self, request: Callable[[], _T], doing: str) -> _T:
-        """Run a transactional request, repeating it when librdkafka says that is safe."""
-        for attempt in range(1, _ATTEMPTS + 1):
+    def _call(self, request: Callable[[float], _T], doing: str) -> _T:
+        """Run a transactional request, repeating it for as long as one request may take when librdkafka says that is safe.
+
+        :param request: gets the seconds that are left.
+        """
+        deadline = time.monotonic() + self._client.timeout
+        while True:
             try:
-                return request()
+                return request(max(deadline - time.monotonic(), 0.1))
             except KafkaException as exception:
                 error = exception.args[0]
-                if error.retriable() and attempt < _ATTEMPTS:
-                    log.warning("%s: %s; trying again", doing, error.str())
+                if error.retriable() and time.monotonic() < deadline:
+                    log.info("%s: %s; trying again", doing, error.str())
                     continue
                 found = classify(error, doing)
                 if error.fatal() and not isinstance(found, FencedError):
                     found = DeliveryError(found.message)  # this producer is spent; a new one goes on from the offset
                 raise found from None
-        raise SinkError(f"{doing}: no attempt left")

@@ -20,7 +20,7 @@ class TopicNames:
         self._tables: dict[str, TableId] = {}
         self.schema_changes = self._prefix
         self.schema_history = kafka.schema_history_internal_kafka_topic or f"{self._prefix}-schema-history"
-        self.offsets = kafka.minercdc_offset_topic
+        self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"
 
     def of_table(self, table: TableId) -> str:
         """Topic of a table's changes; characters that a topic cannot hold (`$`, `#`, blanks) become `_`.

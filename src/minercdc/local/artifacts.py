@@ -40,6 +40,7 @@ BROKER: tuple[str, ...] = (
     "org.jspecify:jspecify:1.0.0",
     "org.apache.logging.log4j:log4j-api:2.25.5",
     "org.apache.logging.log4j:log4j-core:2.25.5",
+    "org.apache.logging.log4j:log4j-slf4j-impl:2.25.5",  # without it the broker logs nothing
     "at.yawk.lz4:lz4-java:1.11.2",
     "com.yammer.metrics:metrics-core:2.2.0",
     "org.pcollections:pcollections:4.0.2",

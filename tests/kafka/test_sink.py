@@ -1,0 +1,180 @@
+"""The transactional sink on a real broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.kafka.consume import read_committed
+
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.contracts import Record
+from minercdc.errors import DeliveryError, FencedError, SinkError
+from minercdc.events import SchemaChange, Scn
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.schema_history import KafkaSchemaHistory
+from minercdc.kafka.sink import KafkaSink
+from minercdc.kafka.topics import TopicNames
+from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.local.ports import free_port
+from minercdc.offset import Offset, PartialTransaction, SnapshotState, TableProgress
+from minercdc.schema.table import Column, TableId, TableSchema
+
+MakeSink = Callable[[], KafkaSink]
+
+
+def settings(prefix: str, bootstrap: str, **more: str) -> ConnectorConfig:
+    return parse_properties(
+        {
+            "name": prefix,
+            "topic.prefix": prefix,
+            "database.hostname": "localhost",
+            "database.user": "u",
+            "database.password": "p",
+            "database.dbname": "d",
+            "minercdc.kafka.bootstrap.servers": bootstrap,
+            "minercdc.kafka.timeout.ms": "15000",
+            **more,
+        }
+    )
+
+
+def topics_of(config: ConnectorConfig) -> TopicNames:
+    return TopicNames(config.identity, config.topics, config.kafka)
+
+
+def sink_of(config: ConnectorConfig) -> KafkaSink:
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    return KafkaSink(client, topics_of(config), config.identity.name)
+
+
+@pytest.fixture
+def make_sink(broker: KafkaBroker, prefix: str) -> MakeSink:
+    return lambda: sink_of(settings(prefix, broker.bootstrap_servers))
+
+
+OFFSET = Offset("logminer", position={"threads": {"1": {"resume_scn": "9007199254740993"}}})
+
+
+def test_records_become_visible_with_their_offset_and_not_before(
+    make_sink: MakeSink, broker: KafkaBroker, prefix: str
+) -> None:
+    sink = make_sink()
+    topic = f"{prefix}.S.T"
+    sink.write(Record(topic, b"k", b"v1"))
+    assert sink.load_offset() is None
+    sink.commit(OFFSET)
+    sink.write(Record(topic, b"k", None, (("h", b"x"),)))
+    messages = read_committed(broker.bootstrap_servers, topic)
+    assert [(m.key(), m.value()) for m in messages] == [(b"k", b"v1")]
+    sink.commit(Offset("logminer", position={"x": 1}))
+    messages = read_committed(broker.bootstrap_servers, topic)
+    assert [(m.key(), m.value(), m.headers()) for m in messages] == [(b"k", b"v1", None), (b"k", None, [("h", b"x")])]
+    sink.close()
+
+
+def test_what_was_not_committed_is_never_seen_and_the_offset_stays(
+    make_sink: MakeSink, broker: KafkaBroker, prefix: str
+) -> None:
+    topic = f"{prefix}.S.T"
+    first = make_sink()
+    first.write(Record(topic, b"1", b"kept"))
+    first.commit(OFFSET)
+    first.write(Record(topic, b"2", b"lost"))
+    second = make_sink()  # as after a kill: the first was never closed
+    assert second.load_offset() == OFFSET
+    second.write(Record(topic, b"3", b"kept too"))
+    second.commit(OFFSET)
+    assert [m.value() for m in read_committed(broker.bootstrap_servers, topic)] == [b"kept", b"kept too"]
+    with pytest.raises(FencedError, match="another instance"):
+        first.commit(OFFSET)
+    first.close()
+    second.close()
+
+
+def test_an_offset_survives_with_all_its_parts(make_sink: MakeSink) -> None:
+    offset = Offset(
+        "logminer",
+        position=None,
+        partial=PartialTransaction("0a00", 2**60, 7),
+        snapshot=SnapshotState(2**61, {"a": "b"}, (TableProgress("S.T", 5, "AAA", False, 9), TableProgress("S.U"))),
+    )
+    sink = make_sink()
+    sink.commit(offset)
+    sink.close()
+    again = make_sink()
+    assert again.load_offset() == offset
+    again.close()
+
+
+def test_a_record_too_large_for_kafka_is_refused_by_name(make_sink: MakeSink, prefix: str) -> None:
+    sink = make_sink()
+    with pytest.raises(SinkError, match=f"{prefix}.S.BIG"):
+        sink.write(Record(f"{prefix}.S.BIG", None, b"x" * 20_000_000))
+    sink.close()
+
+
+def test_no_broker_is_one_clear_error(prefix: str) -> None:
+    config = settings(prefix, f"127.0.0.1:{free_port()}", **{"minercdc.kafka.timeout.ms": "1000"})
+    with pytest.raises(DeliveryError, match="reaching Kafka at 127.0.0.1"):
+        sink_of(config)
+
+
+def test_a_broker_that_goes_away_is_a_delivery_error_and_a_new_sink_goes_on(tmp_path: Path, prefix: str) -> None:
+    broker = KafkaBroker(tmp_path).start()
+    config = settings(prefix, broker.bootstrap_servers, **{"minercdc.kafka.timeout.ms": "3000"})
+    topic = f"{prefix}.S.T"
+    sink = sink_of(config)
+    sink.write(Record(topic, b"1", b"one"))
+    sink.commit(OFFSET)
+    # A lone broker killed within milliseconds of a commit loses its markers (4.4.0 takes the fenced leader for a deleted topic).
+    for name in (topic, f"{prefix}-offsets"):
+        while not read_committed(broker.bootstrap_servers, name):
+            pass
+    broker.kill()
+    sink.write(Record(topic, b"2", b"two"))
+    with pytest.raises(DeliveryError):
+        sink.commit(OFFSET)
+    sink.close()
+    broker.start()
+    try:
+        again = sink_of(settings(prefix, broker.bootstrap_servers))
+        assert again.load_offset() == OFFSET
+        again.write(Record(topic, b"2", b"two"))
+        again.commit(OFFSET)
+        again.close()
+        assert [m.value() for m in read_committed(broker.bootstrap_servers, topic)] == [b"one", b"two"]
+    finally:
+        broker.stop()
+
+
+def test_two_tables_may_not_share_a_topic(prefix: str) -> None:
+    topics = topics_of(settings(prefix, "x"))
+    assert topics.of_table(TableId("D", "S", "A$B")) == f"{prefix}.S.A_B"
+    assert topics.of_table(TableId("D", "S", "A$B")) == f"{prefix}.S.A_B"
+    with pytest.raises(SinkError, match="share the topic"):
+        topics.of_table(TableId("D", "S", "A#B"))
+
+
+def test_schema_history_is_recovered_as_it_was_written(broker: KafkaBroker, prefix: str) -> None:
+    config = settings(prefix, broker.bootstrap_servers)
+    client = KafkaClient(config.kafka, config.topics, {})
+    sink = sink_of(config)
+    history = KafkaSchemaHistory(client, topic=topics_of(config).schema_history, server=prefix, clock_ms=lambda: 1000)
+    table = TableSchema(
+        TableId("ORCLPDB1", "S", "Odd Name"),
+        (Column("ID", "NUMBER", 10, 0, nullable=False), Column("T", "TIMESTAMP", None, 9, default="SYSTIMESTAMP")),
+        key=(0,),
+        version=3,
+        object_id=77123,
+    )
+    changes = [
+        SchemaChange(table.id, None, table, "CREATE TABLE ..", Scn(10), 1_000_000, snapshot=True),
+        SchemaChange(table.id, table, None, "drop table ..", Scn(2**60), 1_000_000),
+    ]
+    for change in changes:
+        sink.write(history.entry(change, {}))
+    sink.commit(OFFSET)
+    sink.close()
+    assert list(history.recover()) == changes
