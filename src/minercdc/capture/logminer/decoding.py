@@ -1,0 +1,162 @@
+"""A committed transaction's rows to ChangeEvents.
+
+Text is parsed here, after the COMMIT, and not when it is read: what was rolled back costs nothing, and what was mined
+again after a restart is dropped before old text meets a newer shape of its table.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Literal
+
+from minercdc.capture.logminer.dml import RedoDecoder
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.shapes import ShapeTracker
+from minercdc.capture.logminer.transactions import Transaction
+from minercdc.errors import DecodeError, SchemaMismatchError
+from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo
+from minercdc.schema.table import TableSchema
+
+_log = logging.getLogger(__name__)
+
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+_OPS = {OpCode.INSERT: Op.CREATE, OpCode.UPDATE: Op.UPDATE, OpCode.DELETE: Op.DELETE}
+
+OnFailure = Literal["fail", "warn", "skip"]
+
+
+class HostClock:
+    """V$LOGMNR_CONTENTS.TIMESTAMP is the database host's time without zone; this makes it UTC.
+
+    :ivar offset: of the host's zone from UTC; to be refreshed, for it changes with daylight saving time.
+    """
+
+    def __init__(self) -> None:
+        self.offset = timedelta(0)
+
+    def utc_us(self, time: datetime) -> int:
+        """Microseconds since the epoch."""
+        return (time - self.offset - _EPOCH) // _MICROSECOND
+
+
+class TransactionDecoder:
+    """Decodes rows with the shape their table has now.
+
+    DDL cannot pass an open transaction on its table, so at a COMMIT the current shape is that of the transaction's rows.
+
+    :param on_failure: `event.processing.failure.handling.mode` for rows that cannot be decoded.
+    :param include_redo_sql: copy the statement into each event.
+    """
+
+    def __init__(
+        self, shapes: ShapeTracker, clock: HostClock, *, on_failure: OnFailure = "fail", include_redo_sql: bool = False
+    ) -> None:
+        self._shapes = shapes
+        self._clock = clock
+        self._on_failure = on_failure
+        self._include_redo_sql = include_redo_sql
+        self._decoders: dict[tuple[str | None, str | None], RedoDecoder] = {}
+        self._generation = -1
+        self._warned: set[object] = set()
+        self.unsupported_rows = 0
+
+    def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent]:
+        """The transaction's changes in order, `seq` counting from 1."""
+        seq = 0
+        last_time: datetime | None = None
+        time_us = 0
+        for row in transaction.replay():
+            try:
+                decoder = self._decoder(row)
+                sql = row.sql
+                if sql is None or row.status or row.code == OpCode.UNSUPPORTED:
+                    if self._is_left_out(row, decoder.schema):
+                        continue
+                    sql = sql or ""
+                op, before, after = decoder.decode(sql)
+                if op is not _OPS.get(row.code):  # type: ignore[call-overload]
+                    raise SchemaMismatchError(f"OPERATION_CODE {row.code} with the text of another operation")
+            except DecodeError as error:
+                self._fail(error, row)
+                continue
+            if decoder.unknown:
+                self._warn_of_unknown_columns(decoder)
+            if before is None and after is None:
+                continue
+            if row.timestamp != last_time:
+                last_time = row.timestamp
+                time_us = self._clock.utc_us(last_time)
+            seq += 1
+            yield ChangeEvent(
+                op,
+                decoder.schema,
+                before,
+                after,
+                Scn(row.scn),
+                time_us,
+                info,
+                seq,
+                row.row_id,
+                row.rs_id.strip(),
+                row.ssn,
+                sql if self._include_redo_sql else None,
+            )
+
+    def _decoder(self, row: LogMinerRow) -> RedoDecoder:
+        if self._generation != self._shapes.tables.generation:
+            self._decoders.clear()
+            self._generation = self._shapes.tables.generation
+        name = (row.owner, row.table)
+        decoder = self._decoders.get(name)
+        if decoder is None:
+            table = self._shapes.captured(row.owner, row.table, row.object_id)
+            schema = self._shapes.tables.find(table) if table else None
+            if schema is None:
+                raise SchemaMismatchError("the table's shape is not known")
+            decoder = self._decoders[name] = RedoDecoder(schema)
+        return decoder
+
+    def _is_left_out(self, row: LogMinerRow, schema: TableSchema) -> bool:
+        """Whether a row that is not plainly usable has no event. Raises DecodeError when it should have one.
+
+        STATUS alone says little: 2 is also given for parseable rows of tables with LONG or LOB columns.
+        """
+        if row.code == OpCode.UNSUPPORTED:
+            self.unsupported_rows += 1
+            if schema.id not in self._warned:
+                self._warned.add(schema.id)
+                _log.warning("%s: LogMiner does not support its rows (%s); they are lost", schema.id, row.info or row.sql)
+            return True
+        if row.sql is None:
+            raise SchemaMismatchError("LogMiner gave no SQL_REDO")
+        if row.sql.startswith("/* No SQL_REDO for temporary tables"):
+            return True
+        if "Dictionary" in (row.info or "") and '"COL 1"' in row.sql:
+            raise SchemaMismatchError(
+                "the row was written under another version of the table than the database's dictionary has now",
+                hint="The table was altered after this row was written; capture fell behind the DDL.",
+            )
+        return False
+
+    def _warn_of_unknown_columns(self, decoder: RedoDecoder) -> None:
+        names = sorted(decoder.unknown)
+        decoder.unknown.clear()
+        key = (decoder.schema.id, decoder.schema.version, *names)
+        if key not in self._warned:
+            self._warned.add(key)
+            _log.info("%s: columns in redo that are not captured: %s", decoder.schema.id, ", ".join(names))
+
+    def _fail(self, error: DecodeError, row: LogMinerRow) -> None:
+        where = (
+            f"SCN {row.scn}, thread {row.thread}, RS_ID {row.rs_id.strip()}, SSN {row.ssn}, XID {row.xid.hex()}, "
+            f"{row.owner}.{row.table}, ROW_ID {row.row_id}"
+        )
+        located = type(error)(error.message, where=where, hint=error.hint)
+        _log.debug("SQL_REDO that could not be decoded: %s", row.sql)
+        if self._on_failure == "fail":
+            raise located from error
+        if self._on_failure == "warn":
+            _log.warning("a row is left out: %s", located)

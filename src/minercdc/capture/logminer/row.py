@@ -1,0 +1,123 @@
+"""One row of V$LOGMNR_CONTENTS, untouched, and the joining of statements that span rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+from minercdc.errors import MiningSessionError
+
+# The ROW_ID of rows that have none.
+PLACEHOLDER_ROW_ID: Final = "A" * 18
+# Sequence part of an XID whose START lay before the range that LogMiner read.
+PARTIAL_XID: Final = b"\xff\xff\xff\xff"
+ZERO_XID: Final = bytes(8)
+
+
+class OpCode(IntEnum):
+    """OPERATION_CODE of the rows we ask for."""
+
+    INSERT = 1
+    DELETE = 2
+    UPDATE = 3
+    DDL = 5
+    START = 6
+    COMMIT = 7
+    MISSING_SCN = 34
+    ROLLBACK = 36
+    UNSUPPORTED = 255
+
+
+class LogMinerRow(NamedTuple):
+    """Columns of V$LOGMNR_CONTENTS, in the order of `COLUMNS`.
+
+    :param rs_id: redo record, ` 0x000001.000012e5.014c `, with its blanks.
+    :param xid: 8 bytes; unique within a container only.
+    :param rollback: 1 when this row undoes an earlier one.
+    :param csf: 1 when the statement goes on in the next row.
+    :param timestamp: host time, whole seconds, no zone.
+    """
+
+    scn: int
+    code: int
+    thread: int
+    rs_id: str
+    ssn: int
+    xid: bytes
+    con_id: int | None
+    owner: str | None
+    table: str | None
+    row_id: str | None
+    rollback: int
+    csf: int
+    status: int
+    info: str | None
+    timestamp: datetime
+    user: str | None
+    client_id: str | None
+    object_id: int
+    start_scn: int | None
+    sql: str | None
+
+
+COLUMNS: Final = (
+    "SCN",
+    "OPERATION_CODE",
+    "THREAD#",
+    "RS_ID",
+    "SSN",
+    "XID",
+    "SRC_CON_ID",
+    "SEG_OWNER",
+    "TABLE_NAME",
+    "ROW_ID",
+    "ROLLBACK",
+    "CSF",
+    "STATUS",
+    "INFO",
+    "TIMESTAMP",
+    "USERNAME",
+    "CLIENT_ID",
+    "DATA_OBJ#",
+    "START_SCN",
+    "SQL_REDO",
+)
+_CSF = LogMinerRow._fields.index("csf")
+_make = LogMinerRow._make
+
+
+class ContinuationJoiner:
+    """Joins the pieces of statements longer than 4000 bytes; they may straddle batches.
+
+    Pieces follow each other directly and are cut anywhere, even inside an escape, so they are joined as they are.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[LogMinerRow] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a statement still lacks pieces."""
+        return bool(self._pieces)
+
+    def join(self, batch: Iterable[Sequence[Any]]) -> Iterator[LogMinerRow]:
+        """Whole rows of a batch of fetched tuples. Raises MiningSessionError when pieces do not fit together."""
+        pieces = self._pieces
+        for fetched in batch:
+            if not pieces and not fetched[_CSF]:
+                yield _make(fetched)
+                continue
+            row = _make(fetched)
+            if pieces and (row.xid, row.rs_id, row.ssn, row.code) != (
+                pieces[0].xid,
+                pieces[0].rs_id,
+                pieces[0].ssn,
+                pieces[0].code,
+            ):
+                raise MiningSessionError(f"a statement at {pieces[0].rs_id.strip()} broke off between its pieces")
+            pieces.append(row)
+            if not row.csf:
+                yield row._replace(sql="".join(piece.sql or "" for piece in pieces))
+                pieces.clear()

@@ -1,0 +1,167 @@
+"""Keeps the captured tables in step with redo: whose rows are captured, and what DDL makes of their shape."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.events import SchemaChange, Scn
+from minercdc.schema.ddl import (
+    AlterTable,
+    CreateTable,
+    DropTable,
+    RenameTable,
+    ShapeUnclear,
+    TableName,
+    TruncateTable,
+    apply_changes,
+    create_table,
+)
+from minercdc.schema.ddl_parser import parse_ddl
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.values.supported import without_unsupported
+
+_log = logging.getLogger(__name__)
+
+# The dictionary's present shape of a table; None when there is no such table (any more).
+ReadTable: TypeAlias = Callable[[TableId], TableSchema | None]
+
+
+class ShapeTracker:
+    """The captured tables at the point of redo that has been read.
+
+    :param database: name of the PDB, or of the database: first part of every TableId.
+    :param read_table: asked when redo does not tell a shape. It tells today's shape, which may be newer.
+    """
+
+    def __init__(self, tables: Tables, table_filter: TableFilter, database: str, read_table: ReadTable) -> None:
+        self.tables = tables
+        self._filter = table_filter
+        self._database = database
+        self._read_table = read_table
+        self._missing: set[TableId] = set()
+
+    def captured(self, owner: str | None, table: str | None, object_id: int) -> TableId | None:
+        """The captured table that a row of `owner`.`table` belongs to, None when it is not captured.
+
+        Rows of a table that was dropped since carry the name of its remains (`BIN$..`, `OBJ# n`): its id finds it.
+        """
+        if owner is None or table is None:
+            return None
+        if table.startswith(("BIN$", "OBJ# ")):
+            return self.tables.find_object(object_id)
+        return TableId(self._database, owner, table) if self._filter.includes(owner, table) else None
+
+    def discover(self, table: TableId, row: LogMinerRow, time_us: int) -> SchemaChange | None:
+        """Learn a captured table whose CREATE TABLE was not seen. None when the dictionary does not know it."""
+        if table in self._missing:
+            return None
+        found = self._read_table(table)
+        if found is None:
+            self._missing.add(table)
+            _log.warning("%s is captured but not in the dictionary; its rows cannot be decoded", table)
+            return None
+        _log.warning("%s: no CREATE TABLE was seen; its present shape is taken", table)
+        return self._change(row, time_us, None, self.tables.next_version(without_unsupported(found)), "")
+
+    def follow(self, row: LogMinerRow, time_us: int) -> Iterator[SchemaChange]:
+        """What a DDL row does to captured tables; `tables` has followed when a change is yielded."""
+        sql = (row.sql or "").rstrip("; \n\x00")
+        statement = parse_ddl(sql)
+        if statement is None:
+            return
+        table = self._named(statement.name, row)
+        known = self.tables.find(table)
+        match statement:
+            case TruncateTable():
+                if known:
+                    yield self._change(row, time_us, known, known, sql, truncate=True)
+            case DropTable():
+                if known:
+                    yield self._change(row, time_us, known, None, sql)
+            case CreateTable():
+                if self._includes(table):
+                    created = replace(create_table(statement, table), object_id=row.object_id)
+                    yield self._new_version(row, time_us, None, created, sql)
+            case RenameTable(_, new_name):
+                yield from self._renamed(row, time_us, known, table._replace(table=new_name), sql)
+            case AlterTable(_, changes):
+                if not known:
+                    yield from self._reread(row, time_us, table, sql, "the table was not known")
+                    return
+                try:
+                    altered = without_unsupported(apply_changes(known, changes))
+                except ShapeUnclear as unclear:
+                    yield from self._reread(row, time_us, table, sql, str(unclear))
+                    return
+                if altered != known:
+                    yield self._new_version(row, time_us, known, altered, sql)
+            case _:
+                yield from self._reread(row, time_us, table, sql, statement.reason)
+
+    def _named(self, name: TableName | None, row: LogMinerRow) -> TableId:
+        """Unqualified names lie in the schema of the DDL's target, which LogMiner tells."""
+        default = row.owner or row.user or ""
+        return name.within(self._database, default) if name else TableId(self._database, default, row.table or "")
+
+    def _includes(self, table: TableId) -> bool:
+        return self._filter.includes(table.schema, table.table)
+
+    def _renamed(
+        self, row: LogMinerRow, time_us: int, known: TableSchema | None, new: TableId, sql: str
+    ) -> Iterator[SchemaChange]:
+        if known is None:
+            yield from self._reread(row, time_us, new, sql, "the table was not known under its old name")
+        elif self._includes(new):
+            yield self._new_version(row, time_us, known, replace(known, id=new), sql)
+        else:
+            yield self._change(row, time_us, known, None, sql)
+
+    def _reread(self, row: LogMinerRow, time_us: int, table: TableId, sql: str, reason: str) -> Iterator[SchemaChange]:
+        if not self._includes(table):
+            return
+        _log.warning("%s: %s; reading its present shape from the dictionary: %s", table, reason, sql)
+        known, found = self.tables.find(table), self._read_table(table)
+        if found is not None:
+            found = without_unsupported(found)
+        if found is not None and (known is None or replace(found, version=known.version) != known):
+            yield self._new_version(row, time_us, known, found, sql)
+        elif found is None and known is not None:
+            yield self._change(row, time_us, known, None, sql)
+
+    def _new_version(
+        self, row: LogMinerRow, time_us: int, before: TableSchema | None, after: TableSchema, sql: str
+    ) -> SchemaChange:
+        return self._change(row, time_us, before, self.tables.next_version(without_unsupported(after)), sql)
+
+    def _change(
+        self,
+        row: LogMinerRow,
+        time_us: int,
+        before: TableSchema | None,
+        after: TableSchema | None,
+        sql: str,
+        *,
+        truncate: bool = False,
+    ) -> SchemaChange:
+        schema = after or before
+        assert schema is not None
+        change = SchemaChange(
+            schema.id,
+            before,
+            after,
+            sql,
+            Scn(row.scn),
+            time_us,
+            truncate=truncate,
+            tx_id=row.xid.hex(),
+            user=row.user,
+            redo_thread=row.thread,
+        )
+        self.tables.apply(change)
+        return change

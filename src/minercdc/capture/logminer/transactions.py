@@ -1,0 +1,204 @@
+"""Open transactions: rows waiting for their COMMIT.
+
+A transaction exists from its first captured row on, so that START rows which never end, and the countless transactions
+that touch nothing captured, hold nothing back. Rows that a savepoint, a failed statement or a rollback undid are taken
+out as soon as their undo row is read; LogMiner prints undo newest first, so the search goes backwards from the end.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from minercdc.capture.logminer.position import RedoAddress
+from minercdc.capture.logminer.row import PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow
+from minercdc.capture.logminer.spill import SpillFile
+
+# XIDs are unique per container only (local undo).
+TransactionKey: TypeAlias = tuple[int, bytes]
+
+# What a row costs beside its text, about.
+_ROW_BYTES = 700
+
+
+class Start(NamedTuple):
+    """What a START row, or a transaction's first row, told.
+
+    :param order: place in the order of reading.
+    :param address: None when the row had none.
+    """
+
+    order: int
+    address: RedoAddress | None
+    scn: int
+    start_scn: int
+    time: datetime
+    user: str | None
+    client_id: str | None
+
+
+@dataclass(slots=True, eq=False)
+class Transaction:
+    """One open transaction's rows, oldest first; the older ones may be on disk."""
+
+    key: TransactionKey
+    thread: int
+    start: Start
+    rows: list[LogMinerRow] = field(default_factory=list)
+    spill: SpillFile | None = None
+    bytes: int = 0
+    without_address: set[tuple[object, ...]] = field(default_factory=set)
+
+    def undo(self, row: LogMinerRow) -> bool:
+        """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none.
+
+        Neither RS_ID nor text would do: an undo row has its own address and no key. Rows with LOB columns are inserted
+        under the placeholder and undone under their real ROWID.
+        """
+        while True:
+            rows = self.rows
+            for i in range(len(rows) - 1, -1, -1):
+                done = rows[i]
+                if done.row_id in (row.row_id, PLACEHOLDER_ROW_ID) and done.table == row.table and done.owner == row.owner:
+                    self.bytes -= _cost(rows.pop(i))
+                    return True
+            if not self.spill:
+                return False
+            older = self.spill.pop()
+            self.bytes += sum(map(_cost, older))
+            self.rows[:0] = older
+
+    def replay(self) -> Iterator[LogMinerRow]:
+        """The rows that were not undone, oldest first."""
+        if self.spill:
+            yield from self.spill.read()
+        yield from self.rows
+
+    def is_repeated(self, row: LogMinerRow) -> bool:
+        """Whether a row without redo address was seen before; such rows cannot be told apart by their place."""
+        identity = (row.scn, row.ssn, row.code, row.rollback, row.row_id, row.sql)
+        if identity in self.without_address:
+            return True
+        self.without_address.add(identity)
+        return False
+
+    def close(self) -> None:
+        """Delete what is on disk."""
+        if self.spill is not None:
+            self.spill.close()
+
+
+def _cost(row: LogMinerRow) -> int:
+    return _ROW_BYTES + len(row.sql or "")
+
+
+class TransactionBuffer:
+    """All open transactions.
+
+    :param memory_max: bytes of rows in memory beyond which the largest transaction goes to disk.
+    :param directory: for spill files.
+    """
+
+    def __init__(self, memory_max: int, directory: Path) -> None:
+        self._memory_max = memory_max
+        self._directory = directory
+        self._open: dict[TransactionKey, Transaction] = {}
+        self._starts: dict[TransactionKey, Start] = {}
+        self._by_age: dict[int, list[tuple[int, TransactionKey]]] = {}
+        self._order = 0
+        self._bytes = 0
+        self._spills = 0
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def begin(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """A START row. It may come after rows of the same XID, and all-zero XIDs never end."""
+        key = self._resolve(row)
+        if row.xid == ZERO_XID or key in self._open:
+            return
+        self._starts[key] = self._start_of(row, address, row.scn)
+
+    def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """A captured row."""
+        transaction = self._transaction(row, address)
+        if address is None and transaction.is_repeated(row):
+            return
+        transaction.rows.append(row)
+        cost = _cost(row)
+        transaction.bytes += cost
+        self._bytes += cost
+        if self._bytes > self._memory_max:
+            self._spill_largest()
+
+    def undo(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
+        """A row with ROLLBACK=1. What it undoes may lie before the first row mined: then nothing happens."""
+        transaction = self._open.get(self._resolve(row))
+        if transaction is None or (address is None and transaction.is_repeated(row)):
+            return False
+        before = transaction.bytes
+        undone = transaction.undo(row)
+        self._bytes += transaction.bytes - before
+        return undone
+
+    def end(self, row: LogMinerRow) -> Transaction | None:
+        """COMMIT or ROLLBACK: the transaction leaves the buffer. None when it has no captured row."""
+        key = self._resolve(row)
+        self._starts.pop(key, None)
+        transaction = self._open.pop(key, None)
+        if transaction is not None:
+            self._bytes -= transaction.bytes
+        return transaction
+
+    def oldest(self, thread: int) -> Start | None:
+        """Start of the oldest open transaction of a thread that has an address."""
+        heap = self._by_age.get(thread, [])
+        while heap:
+            transaction = self._open.get(heap[0][1])
+            if transaction is not None and transaction.start.order == heap[0][0]:
+                return transaction.start
+            heapq.heappop(heap)
+        return None
+
+    def close(self) -> None:
+        """Delete all spill files."""
+        for transaction in self._open.values():
+            transaction.close()
+        self._open.clear()
+
+    def _transaction(self, row: LogMinerRow, address: RedoAddress | None) -> Transaction:
+        key = self._resolve(row)
+        transaction = self._open.get(key)
+        if transaction is None:
+            start = self._starts.pop(key, None) or self._start_of(row, address, 0)
+            transaction = self._open[key] = Transaction(key, row.thread, start)
+            if start.address is not None:
+                heapq.heappush(self._by_age.setdefault(row.thread, []), (start.order, key))
+        return transaction
+
+    def _start_of(self, row: LogMinerRow, address: RedoAddress | None, start_scn: int) -> Start:
+        self._order += 1
+        return Start(self._order, address, row.scn, start_scn, row.timestamp, row.user, row.client_id)
+
+    def _resolve(self, row: LogMinerRow) -> TransactionKey:
+        """The transaction's key; a partial XID stands for the one with the same undo segment and slot."""
+        key = (row.con_id or 0, row.xid)
+        if row.xid[4:] == PARTIAL_XID and key not in self._open:
+            for known in (*self._open, *self._starts):
+                if known[0] == key[0] and known[1][:4] == row.xid[:4]:
+                    return known
+        return key
+
+    def _spill_largest(self) -> None:
+        largest = max(self._open.values(), key=lambda transaction: transaction.bytes)
+        if largest.spill is None:
+            self._spills += 1
+            largest.spill = SpillFile(self._directory / f"{self._spills}.spill")
+        largest.spill.append(largest.rows)
+        largest.rows = []
+        self._bytes -= largest.bytes
+        largest.bytes = 0

@@ -1,0 +1,23 @@
+"""Leaves out the columns whose types cannot be captured, saying so."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from minercdc.schema.table import TableSchema
+from minercdc.values.codec import is_supported
+
+_log = logging.getLogger(__name__)
+
+
+def without_unsupported(schema: TableSchema) -> TableSchema:
+    """The table with supported columns only; one warning per table that has others."""
+    kept = [i for i, column in enumerate(schema.columns) if is_supported(column)]
+    if len(kept) == len(schema.columns):
+        return schema
+    left_out = ", ".join(f"{c.name} {c.type_name}" for c in schema.columns if not is_supported(c))
+    _log.warning("%s: columns of unsupported types are left out of its events: %s", schema.id, left_out)
+    place = {old: new for new, old in enumerate(kept)}
+    key = tuple(place[i] for i in schema.key) if all(i in place for i in schema.key) else ()
+    return replace(schema, columns=tuple(schema.columns[i] for i in kept), key=key)

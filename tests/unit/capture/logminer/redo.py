@@ -1,0 +1,172 @@
+"""Builders of redo for tests: rows as LogMiner would show them, in the order they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
+from minercdc.capture.logminer.shapes import ShapeTracker
+from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.tables import Tables
+
+ITEM_ID = TableId("DB", "LAB", "ITEM")
+ITEM = TableSchema(ITEM_ID, (Column("ID", "NUMBER", 10, 0), Column("QTY", "NUMBER", 12, 3)), (0,), object_id=77)
+NOON = datetime(2026, 3, 1, 12, 0, 0)
+
+
+def xid(number: int) -> bytes:
+    """An XID whose undo segment and slot are its own."""
+    return number.to_bytes(2, "little") + b"\x07\x00" + (1000 + number).to_bytes(4, "little")
+
+
+def partial(full: bytes) -> bytes:
+    return full[:4] + b"\xff\xff\xff\xff"
+
+
+@dataclass
+class Redo:
+    """One thread's redo. Every call writes one row; SCN and address go up by themselves unless given."""
+
+    thread: int = 1
+    scn: int = 100
+    block: int = 0
+    sequence: int = 1
+    rows: list[LogMinerRow] = field(default_factory=list)
+
+    def row(self, code: int, transaction: bytes, sql: str | None, **other: Any) -> LogMinerRow:
+        if "rs_id" not in other:
+            self.block += 1
+        self.scn = other.get("scn", self.scn + 1)
+        values: dict[str, Any] = {
+            "scn": self.scn,
+            "code": code,
+            "thread": self.thread,
+            "rs_id": f" 0x{self.sequence:06x}.{self.block:08x}.0010 ",
+            "ssn": 0,
+            "xid": transaction,
+            "con_id": 3,
+            "owner": None,
+            "table": None,
+            "row_id": PLACEHOLDER_ROW_ID,
+            "rollback": 0,
+            "csf": 0,
+            "status": 0,
+            "info": None,
+            "timestamp": NOON + timedelta(seconds=self.scn),
+            "user": None,
+            "client_id": None,
+            "object_id": 0,
+            "start_scn": None,
+            "sql": sql,
+        }
+        row = LogMinerRow(**{**values, **other})
+        self.rows.append(row)
+        return row
+
+    def start(self, transaction: bytes, **other: Any) -> None:
+        self.row(OpCode.START, transaction, "set transaction read write;", user="APP", **other)
+
+    def commit(self, transaction: bytes, **other: Any) -> None:
+        self.row(OpCode.COMMIT, transaction, "commit;", **other)
+
+    def rollback(self, transaction: bytes, **other: Any) -> None:
+        self.row(OpCode.ROLLBACK, transaction, "rollback;", **other)
+
+    def insert(self, transaction: bytes, key: int, qty: int = 0, **other: Any) -> None:
+        sql = f"""insert into "LAB"."ITEM"("ID","QTY") values ('{key}','{qty}');"""
+        self.dml(OpCode.INSERT, transaction, sql, **{"row_id": f"r{key}", **other})
+
+    def update(self, transaction: bytes, key: int, old: int, new: int, **other: Any) -> None:
+        sql = f"""update "LAB"."ITEM" set "QTY" = '{new}' where "ID" = '{key}' and "QTY" = '{old}';"""
+        self.dml(OpCode.UPDATE, transaction, sql, **{"row_id": f"r{key}", **other})
+
+    def delete(self, transaction: bytes, key: int, qty: int = 0, **other: Any) -> None:
+        sql = f"""delete from "LAB"."ITEM" where "ID" = '{key}' and "QTY" = '{qty}';"""
+        self.dml(OpCode.DELETE, transaction, sql, **{"row_id": f"r{key}", **other})
+
+    def undo_insert(self, transaction: bytes, key: int, **other: Any) -> None:
+        sql = f"""delete from "LAB"."ITEM" where ROWID = 'r{key}'"""
+        self.dml(OpCode.DELETE, transaction, sql, row_id=f"r{key}", rollback=1, **other)
+
+    def undo_update(self, transaction: bytes, key: int, old: int, **other: Any) -> None:
+        sql = f"""update "LAB"."ITEM" set "QTY" = '{old}'"""
+        self.dml(OpCode.UPDATE, transaction, sql, row_id=f"r{key}", rollback=1, **other)
+
+    def dml(self, code: int, transaction: bytes, sql: str, **other: Any) -> None:
+        self.row(code, transaction, sql, **{"owner": "LAB", "table": "ITEM", "object_id": 77, **other})
+
+    def ddl(self, transaction: bytes, sql: str, **other: Any) -> None:
+        values = {"owner": "LAB", "table": "ITEM", "object_id": 77, "info": "USER DDL (PlSql=0 RecDep=0)", **other}
+        self.row(OpCode.DDL, transaction, sql, **values)
+
+
+class Life:
+    """One life of the capture over in-memory redo: what the assembly yields, pass by pass."""
+
+    def __init__(
+        self,
+        directory: Path,
+        start: LogMinerPosition | None = None,
+        *,
+        tables: Iterable[TableSchema] = (ITEM,),
+        memory_max: int = 1 << 30,
+        dictionary: dict[TableId, TableSchema] | None = None,
+        **decoder: Any,
+    ) -> None:
+        found = dictionary or {}
+        self.tables = Tables(tables)
+        self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get)
+        clock = HostClock()
+        self.buffer = TransactionBuffer(memory_max, directory)
+        wants_user = decoder.pop("wants_user", lambda _: True)
+        self.decoder = TransactionDecoder(self.shapes, clock, **decoder)
+        self.assembly = BufferedAssembly(
+            start or LogMinerPosition(), self.buffer, self.shapes, self.decoder, clock, wants_user
+        )
+
+    def read(self, rows: Iterable[LogMinerRow]) -> list[Event]:
+        """One pass over redo, asked for as the capture does: per thread from the marked record on."""
+        marks = self.assembly.marks()
+        self.assembly.begin_pass()
+        return list(self.assembly.take(asked_for(rows, marks)))
+
+
+def asked_for(rows: Iterable[LogMinerRow], marks: Any) -> Iterator[LogMinerRow]:
+    for row in rows:
+        mark = marks.get(row.thread)
+        if mark is None or row.rs_id.strip() >= mark.rs_id or not row.rs_id.strip(" 0x."):
+            yield row
+
+
+def changes(events: Iterable[Event]) -> list[tuple[str, str]]:
+    """Operation and key of the row changes."""
+    found = []
+    for event in events:
+        if isinstance(event, ChangeEvent):
+            image = event.after or event.before
+            assert image is not None
+            found.append((event.op.value, str(image[0])))
+    return found
+
+
+def positions(events: Iterable[Event]) -> list[LogMinerPosition]:
+    found = []
+    for event in events:
+        if isinstance(event, Progress):
+            assert isinstance(event.position, LogMinerPosition)
+            found.append(event.position)
+    return found
+
+
+def schema_changes(events: Iterable[Event]) -> list[SchemaChange]:
+    return [event for event in events if isinstance(event, SchemaChange)]
