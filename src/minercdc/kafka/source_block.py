@@ -46,7 +46,7 @@ class SourceBlock:
         row_id = f'"{event.row_id}"' if event.row_id else "null"
         sequence = f"{times}{event.seq}" if tx else times
         return (
-            f'{self._head}{us // 1000},"snapshot":"{snapshot}",{database},"sequence":null,"ts_us":{us},"ts_ns":{us}000,{table},'
+            f'{self._head}{us // 1000},"snapshot":"{snapshot}",{database},"sequence":null,"ts_us":{us},"ts_ns":{us * 1000},{table},'
             f'{tx_id},"scn":"{event.scn}",{commit_scn},"rs_id":{rs_id},"ssn":{event.ssn},{thread_user},'
             f'"redo_sql":{_text(event.redo_sql)},"row_id":{row_id},{sequence}}}'
         )
@@ -58,7 +58,7 @@ class SourceBlock:
         thread = "null" if change.redo_thread is None else change.redo_thread
         return (
             f'{self._head}{us // 1000},"snapshot":"{"true" if change.snapshot else "false"}",{database},"sequence":null,'
-            f'"ts_us":{us},"ts_ns":{us}000,{table},"txId":{_text(change.tx_id)},"scn":"{change.scn}",'
+            f'"ts_us":{us},"ts_ns":{us * 1000},{table},"txId":{_text(change.tx_id)},"scn":"{change.scn}",'
             f'"commit_scn":null,"lcr_position":null,"rs_id":null,"ssn":0,"redo_thread":{thread},"user_name":{_text(change.user)},'
             '"redo_sql":null,"row_id":null,"commit_ts_ms":null,"start_scn":null,"start_ts_ms":null,"txSeq":null}'
         )

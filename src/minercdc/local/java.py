@@ -7,6 +7,7 @@ import re
 import shutil
 import ssl
 import subprocess
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,7 +67,9 @@ def trust_store_options(directory: Path) -> list[str]:
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
     password = b"changeit"  # Java's customary one; the store holds public certificates only
-    certificates = x509.load_pem_x509_certificates(Path(ca_file).read_bytes())
+    with warnings.catch_warnings():  # an old authority with a zero serial number is nothing the user could act on
+        warnings.simplefilter("ignore")
+        certificates = x509.load_pem_x509_certificates(Path(ca_file).read_bytes())
     entries = [pkcs12.PKCS12Certificate(certificate, f"ca{i}".encode()) for i, certificate in enumerate(certificates)]
     store = directory / "trust.p12"
     store.write_bytes(pkcs12.serialize_java_truststore(entries, BestAvailableEncryption(password)))

@@ -1,0 +1,52 @@
+"""Starts the stream that keeps the lake equal to the source."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.lake.merge import BatchApplier
+from minercdc.lake.stream import read_changes, register_functions
+from minercdc.lake.structures import Structure, Structures
+from minercdc.lake.tables import DeltaTable, LakeTable
+from minercdc.lake.types import refuse_unsupported_modes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+
+def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
+    """Start the stream; `awaitTermination()` and `stop()` of the query do the rest.
+
+    :raises ConfigError: the topics are written in a form that the lake does not read.
+    """
+    refuse_unsupported_modes(config.values)
+    register_functions(spark)
+    lake = config.lake
+    root = str(Path(lake.minercdc_lake_path).absolute()) if "://" not in lake.minercdc_lake_path else lake.minercdc_lake_path
+    checkpoint = lake.minercdc_lake_checkpoint or f"{root}/_checkpoint"
+    writer: Future[str] = Future()  # the query's id, which lives and dies with its checkpoint
+    structures = Structures(config.identity, config.topics, config.kafka, config.values, config.kafka_client)
+
+    def apply(batch: DataFrame, number: int) -> None:
+        session = batch.sparkSession
+
+        def open_table(structure: Structure) -> LakeTable:
+            path = f"{root}/{structure.schema}/{structure.table}"
+            return DeltaTable(session, path, f"{writer.result()}/{structure.name}")
+
+        BatchApplier(config, structures, open_table).apply(batch, number)
+
+    query = (
+        read_changes(spark, config)
+        .writeStream.foreachBatch(apply)
+        .option("checkpointLocation", checkpoint)
+        .trigger(processingTime=f"{lake.minercdc_lake_trigger_interval_ms} milliseconds")
+        .queryName(f"minercdc-{config.identity.name}")
+        .start()
+    )
+    writer.set_result(str(query.id))
+    return query

@@ -1,0 +1,91 @@
+"""A local Spark session with the Kafka source and Delta, on whatever Java is there."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minercdc.errors import LocalServiceError
+from minercdc.local.artifacts import SPARK
+from minercdc.local.jars import Advance, cache_directory, fetch
+from minercdc.local.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What Spark's launcher always asks for and the packaged runtime lacks; without the module Spark only loses an optimisation.
+_SHIM = """\
+#!/bin/sh
+# Starts Java without the option that names a module this runtime may not have.
+for argument do
+    shift
+    case "$argument" in
+        --add-modules=jdk.incubator.vector) ;;
+        *) set -- "$@" "$argument" ;;
+    esac
+done
+exec "{java}" "$@"
+"""
+
+SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",  # small batches on few cores
+    "spark.databricks.delta.snapshotPartitions": "2",  # 50 by default, most of them empty for a small table
+    "spark.log.level": "ERROR",
+}
+
+
+def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Start a Spark session in this process's own JVM.
+
+    :raises LocalServiceError: PySpark is missing, or its JVM did not start.
+    """
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise LocalServiceError("PySpark is not installed", hint="pip install 'minercdc[local]'") from None
+    jars = fetch("spark", SPARK, advance)
+    os.environ["JAVA_HOME"] = str(_java_home(find_java()))
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ.pop("SPARK_HOME", None)  # another installation's jars would not fit
+    builder = SparkSession.builder.master("local[2]").appName(name)
+    warehouse = tempfile.mkdtemp(prefix="minercdc-spark-")
+    merged = {
+        **SETTINGS,
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
+        "spark.driver.memory": "1500m",
+        "spark.sql.warehouse.dir": warehouse,
+        **(settings or {}),
+    }
+    for key, value in merged.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise LocalServiceError(f"Spark did not start: {error}") from None
+
+
+def _java_home(java: Path) -> Path:
+    """A directory whose `bin/java` starts `java` without the option the packaged runtime refuses."""
+    home = cache_directory() / "java" / java.as_posix().strip("/").replace("/", "-")
+    shim = home / "bin" / "java"
+    text = _SHIM.format(java=java)
+    if not shim.exists() or shim.read_text() != text:
+        shim.parent.mkdir(parents=True, exist_ok=True)
+        fresh = shim.with_suffix(f".{os.getpid()}")
+        fresh.write_text(text)
+        fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        fresh.rename(shim)
+    return home
