@@ -29,7 +29,6 @@ _CLIENT = {
     "AUTH_TERMINAL": "terminal",
     "SESSION_CLIENT_DRIVER_NAME": "driver",
 }
-_REFUSED = OraError(1017, "invalid credential or not authorized; logon denied")
 
 
 def _read_pairs(talk: Conversation) -> tuple[str, dict[str, str]]:
@@ -107,7 +106,7 @@ class Logon:
         try:
             proof = challenge.accept(pairs)
         except WrongPassword:
-            raise _REFUSED from None
+            raise OraError(1017, "invalid credential or not authorized; logon denied") from None
         talk.session = talk.database.open_session(self._user, self._service, self._client)
         alter = pairs.get("AUTH_ALTER_SESSION", "").rstrip("\0").strip()
         if alter:

@@ -1,0 +1,193 @@
+"""One mining session: from the listed logs, the chosen range and options to rows of V$LOGMNR_CONTENTS.
+
+    threads' records, merged by SCN -> range -> plain: as they lie in the redo
+                                             committed: whole transactions in the order of their COMMITs, without
+                                                        what was rolled back, without transactions cut by the range
+
+Redo order is not SCN order: a private strand bound late brings lower SCNs, so a scan reads its logs to their end.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+
+from minercdc.sandbox.catalog import Catalog
+from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, TableVersion
+from minercdc.sandbox.logminer.contents import MinedTransaction, RowWriter, TableText
+from minercdc.sandbox.logminer.logs import LogFile, logs_to_read
+from minercdc.sandbox.logminer.sql_text import TextOptions, known_shape, raw_shape
+from minercdc.sandbox.redo.log import RedoLog
+from minercdc.sandbox.sql.nls import Nls
+
+LONGEST_NAME = 30
+"""Bytes; LogMiner has no SQL for tables and columns with longer names."""
+_TransactionKey = tuple[int, tuple[int, int, int]]
+
+
+class Option(IntFlag):
+    """OPTIONS of START_LOGMNR."""
+
+    NO_DICT_RESET_ONSELECT = 1
+    COMMITTED_DATA_ONLY = 2
+    SKIP_CORRUPTION = 4
+    DDL_DICT_TRACKING = 8
+    DICT_FROM_ONLINE_CATALOG = 16
+    DICT_FROM_REDO_LOGS = 32
+    NO_SQL_DELIMITER = 64
+    PRINT_PRETTY_SQL = 512
+    CONTINUOUS_MINE = 1024
+    NO_ROWID_IN_STMT = 2048
+    STRING_LITERALS_IN_STMT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class MiningRange:
+    """SCNs and host seconds, both ends inclusive; None is open."""
+
+    start: int | None = None
+    end: int | None = None
+    start_time: int | None = None
+    end_time: int | None = None
+
+    def holds(self, record: RedoRecord) -> bool:
+        """Is the record inside?"""
+        if self.start is not None and record.scn < self.start:
+            return False
+        if self.end is not None and record.scn > self.end:
+            return False
+        if self.start_time is not None and record.time < self.start_time:
+            return False
+        return self.end_time is None or record.time <= self.end_time
+
+
+class Mining:
+    """What START_LOGMNR began; every SELECT reads the files anew.
+
+    :param container: the PDB whose changes are shown; None shows all (mining in the root).
+    """
+
+    def __init__(
+        self,
+        files: Sequence[LogFile],
+        wanted: MiningRange,
+        options: Option,
+        nls: Nls,
+        redo: RedoLog,
+        catalog: Catalog,
+        container: int | None,
+    ) -> None:
+        self.files = tuple(files)
+        self.wanted = wanted
+        self.options = options
+        self._redo, self._catalog, self._container = redo, catalog, container
+        self._text = TextOptions(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options)
+
+    def rows(self) -> Iterator[tuple[Cell, ...]]:
+        """Rows of V$LOGMNR_CONTENTS in its column order. Raises ORA-00308, 00310 when a log is gone."""
+        writer = RowWriter(self._text, self._catalog, self._table_text)
+        if Option.COMMITTED_DATA_ONLY in self.options:
+            yield from self._committed_rows(writer)
+        else:
+            yield from self._plain_rows(writer)
+
+    # ---- reading --------------------------------------------------------------------------------------------------------
+
+    def _records(self) -> Iterator[RedoRecord]:
+        files = logs_to_read(self._redo, self.files, self.wanted)
+        threads = [
+            self._thread_records([f for f in files if f.thread == number]) for number in sorted({f.thread for f in files})
+        ]
+        merged = threads[0] if len(threads) == 1 else heapq.merge(*threads, key=lambda record: record.scn)
+        holds, container = self.wanted.holds, self._container
+        for record in merged:
+            if holds(record) and container in (None, record.container):
+                yield record
+
+    def _thread_records(self, files: Sequence[LogFile]) -> Iterator[RedoRecord]:
+        for file in files:
+            yield from self._redo.records(file.thread, file.sequence)
+
+    # ---- dictionary -------------------------------------------------------------------------------------------------------
+
+    def _table_text(self, record: RedoRecord) -> TableText:
+        """Names and text of the record's table version, as the online catalog knows it now."""
+        known = Option.DICT_FROM_ONLINE_CATALOG in self.options
+        version = self._catalog.current(record.data_obj) if known else None
+        if version is None:
+            owner, table = "UNKNOWN", f"OBJ# {record.data_obj}"
+            return TableText(owner, table, raw_shape(owner, table, _width(record), self._text), mismatch=True)
+        if version.data_obj_v != record.data_obj_v:
+            shape = raw_shape(version.owner, version.table, _width(record), self._text)
+            return TableText(version.owner, version.table, shape, mismatch=True)
+        if _has_long_name(version):
+            return TableText(version.owner, version.table, None)
+        return TableText(version.owner, version.table, known_shape(version, self._text))
+
+    # ---- modes ------------------------------------------------------------------------------------------------------------
+
+    def _plain_rows(self, writer: RowWriter) -> Iterator[tuple[Cell, ...]]:
+        transactions: dict[_TransactionKey, MinedTransaction] = {}
+        for record in self._records():
+            key = (record.container, record.xid)
+            transaction = transactions.get(key)
+            if transaction is None:
+                transaction = transactions[key] = MinedTransaction(record, record.op is RedoOp.START)
+            yield from writer.rows(record, transaction)
+            if record.op in (RedoOp.COMMIT, RedoOp.ROLLBACK):
+                del transactions[key]
+
+    def _committed_rows(self, writer: RowWriter) -> Iterator[tuple[Cell, ...]]:
+        open_transactions: dict[_TransactionKey, list[RedoRecord]] = {}
+        for record in self._records():
+            key = (record.container, record.xid)
+            if record.op is RedoOp.START:
+                open_transactions[key] = [record]
+                continue
+            pending = open_transactions.get(key)
+            if pending is None:
+                continue
+            if record.op is RedoOp.COMMIT:
+                del open_transactions[key]
+                yield from _whole(writer, [*without_undone(pending), record])
+            elif record.op is RedoOp.ROLLBACK:
+                del open_transactions[key]
+            elif record.op is not RedoOp.INTERNAL:
+                pending.append(record)
+
+
+def _whole(writer: RowWriter, records: list[RedoRecord]) -> Iterator[tuple[Cell, ...]]:
+    """START, changes, COMMIT of one transaction; of a DDL's, only the COMMIT knows its SCNs."""
+    start, commit = records[0], records[-1]
+    is_ddl = any(record.op is RedoOp.DDL for record in records)
+    transaction = MinedTransaction(start, started=True)
+    for record in records:
+        if record is commit or not is_ddl:
+            transaction.ended(start, commit)
+        yield from writer.rows(record, transaction)
+
+
+def without_undone(records: Sequence[RedoRecord]) -> list[RedoRecord]:
+    """A transaction's records without undo records and what they undo: the latest earlier change of the same row."""
+    kept: list[RedoRecord | None] = []
+    by_row: dict[tuple[int, str | None], list[int]] = {}
+    for record in records:
+        key = (record.data_obj_d, record.row_id)
+        if record.undo:
+            if places := by_row.get(key):
+                kept[places.pop()] = None
+        else:
+            by_row.setdefault(key, []).append(len(kept))
+            kept.append(record)
+    return [record for record in kept if record is not None]
+
+
+def _width(record: RedoRecord) -> int:
+    return len(record.after or record.before or ())
+
+
+def _has_long_name(version: TableVersion) -> bool:
+    names = (version.table, *(column.name for column in version.columns))
+    return any(len(name.encode()) > LONGEST_NAME for name in names)

@@ -1,0 +1,203 @@
+"""DBMS_LOGMNR as sessions call it: list of log files, range and options per session, with the documented errors.
+
+Option values never persist: each START_LOGMNR replaces range and options of the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
+
+from minercdc.sandbox.catalog import ROOT, Catalog
+from minercdc.sandbox.interfaces import Argument, OraError, OraType, Procedure, Session
+from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering
+from minercdc.sandbox.logminer.mining import Mining, MiningRange, Option
+from minercdc.sandbox.logminer.seam import MinedSession, mined
+from minercdc.sandbox.redo.log import RedoLog
+from minercdc.sandbox.sql import number, temporal
+from minercdc.sandbox.storage.clock import ScnClock
+
+NEW, REMOVEFILE, ADDFILE = 1, 2, 3
+
+CONSTANTS: dict[str, int] = {
+    "DBMS_LOGMNR.NEW": NEW,
+    "DBMS_LOGMNR.REMOVEFILE": REMOVEFILE,
+    "DBMS_LOGMNR.ADDFILE": ADDFILE,
+    **{f"DBMS_LOGMNR.{option.name}": int(option) for option in Option},
+    "DBMS_LOGMNR_D.STORE_IN_FLAT_FILE": 1,
+    "DBMS_LOGMNR_D.STORE_IN_REDO_LOGS": 2,
+}
+
+_UNSUPPORTED = {
+    Option.SKIP_CORRUPTION: "SKIP_CORRUPTION",
+    Option.DDL_DICT_TRACKING: "DDL_DICT_TRACKING",
+    Option.PRINT_PRETTY_SQL: "PRINT_PRETTY_SQL",
+    Option.STRING_LITERALS_IN_STMT: "STRING_LITERALS_IN_STMT",
+}
+
+
+class LogMinerSession:
+    """LogMiner's state in one database session.
+
+    :param files: in the order added.
+    :param mining: what START_LOGMNR began; None before it and after END_LOGMNR.
+    """
+
+    def __init__(self) -> None:
+        self.files: list[LogFile] = []
+        self.mining: Mining | None = None
+
+
+class LogMiner:
+    """DBMS_LOGMNR for all sessions of a database."""
+
+    def __init__(self, redo: RedoLog, catalog: Catalog, clock: ScnClock) -> None:
+        self._redo, self._catalog, self._clock = redo, catalog, clock
+        self._sessions: WeakKeyDictionary[Session, LogMinerSession] = WeakKeyDictionary()
+
+    def state(self, session: Session) -> LogMinerSession:
+        """LogMiner's state in a session, made at first use."""
+        return self._sessions.setdefault(session, LogMinerSession())
+
+    def active(self, session: Session) -> Mining:
+        """The running mining session. Raises ORA-01306."""
+        mining = self.state(session).mining
+        if mining is None:
+            raise OraError(1306, "dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents")
+        return mining
+
+    def procedures(self) -> dict[str, Procedure]:
+        """The package's procedures by qualified name."""
+        return {
+            "DBMS_LOGMNR.ADD_LOGFILE": self.add_logfile,
+            "DBMS_LOGMNR.REMOVE_LOGFILE": self.remove_logfile,
+            "DBMS_LOGMNR.START_LOGMNR": self.start,
+            "DBMS_LOGMNR.END_LOGMNR": self.end,
+            "DBMS_LOGMNR_D.BUILD": _build,
+        }
+
+    def add_logfile(self, session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+        """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01284, 01289, 65040."""
+        _in_root(mined(session))
+        arguments = _Arguments("ADD_LOGFILE", ("LOGFILENAME", "OPTIONS"), given, named)
+        name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
+        state = self.state(session)
+        if option == NEW:
+            state.files, state.mining = [], None
+        elif option == REMOVEFILE:
+            self._remove(session, name)
+            return
+        elif option not in (None, ADDFILE):
+            raise OraError(1283, "Options parameter specified is invalid")
+        log = find_log(self._redo, name)
+        if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
+            raise OraError(1289, f"cannot add duplicate logfile {name}")
+        state.files.append(log)
+
+    def remove_logfile(self, session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+        """REMOVE_LOGFILE(LogFileName). Raises ORA-01290."""
+        self._remove(session, _Arguments("REMOVE_LOGFILE", ("LOGFILENAME",), given, named).text("LOGFILENAME"))
+
+    def _remove(self, session: Session, name: str) -> None:
+        state = self.state(session)
+        kept = [log for log in state.files if log.name != name]
+        if len(kept) == len(state.files):
+            raise OraError(1290, f"cannot remove unlisted logfile {name}")
+        state.files = kept
+
+    def start(self, session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+        """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 44609, 44613."""
+        names = ("STARTSCN", "ENDSCN", "STARTTIME", "ENDTIME", "DICTFILENAME", "OPTIONS")
+        arguments = _Arguments("START_LOGMNR", names, given, named)
+        client = mined(session)
+        options = _checked_options(arguments.integer("OPTIONS") or 0)
+        if arguments.has("DICTFILENAME"):
+            raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
+        wanted = MiningRange(
+            arguments.integer("STARTSCN") or None,
+            arguments.integer("ENDSCN") or None,
+            arguments.seconds("STARTTIME"),
+            arguments.seconds("ENDTIME"),
+        )
+        state = self.state(session)
+        container = None if client.container == ROOT else client.container
+        if container is None:
+            if not state.files:
+                raise OraError(1292, "no log file has been specified for the current LogMiner session")
+            check_range(self._redo, state.files, wanted)
+            files = tuple(state.files)
+        else:  # since 19.10 a PDB mines its own changes and Oracle finds the logs
+            files = logs_covering(self._redo, wanted)
+        state.mining = Mining(files, wanted, options, client.nls, self._redo, self._catalog, container)
+
+    def end(self, session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+        """END_LOGMNR: frees the list of files too. Raises ORA-01307."""
+        _Arguments("END_LOGMNR", (), given, named)
+        state = self.state(session)
+        if state.mining is None:
+            raise OraError(1307, "no LogMiner session is currently active")
+        state.mining, state.files = None, []
+
+
+def _build(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+    raise OraError(3001, "unimplemented feature: DBMS_LOGMNR_D.BUILD; mine with DICT_FROM_ONLINE_CATALOG")
+
+
+def _in_root(client: MinedSession) -> None:
+    if client.container != ROOT:
+        raise OraError(65040, "operation not allowed from within a pluggable database")
+
+
+def _checked_options(value: int) -> Option:
+    if value < 0 or value & ~sum(Option):
+        raise OraError(1283, "Options parameter specified is invalid")
+    options = Option(value)
+    if Option.CONTINUOUS_MINE in options:
+        raise OraError(44609, "CONTINOUS_MINE is desupported for use with DBMS_LOGMNR.START_LOGMNR.")
+    if Option.DICT_FROM_REDO_LOGS in options:
+        if Option.DICT_FROM_ONLINE_CATALOG in options:
+            raise OraError(1296, "two dictionaries specified: online catalog and redo logs")
+        raise OraError(1371, "Complete LogMiner dictionary not found")
+    for option, name in _UNSUPPORTED.items():
+        if option in options:
+            raise OraError(1283, f"Options parameter specified is invalid: {name} is not implemented here")
+    return options
+
+
+class _Arguments:
+    """Arguments of one call by name. Raises PLS-00306 as ORA-06550 when they do not fit the procedure."""
+
+    def __init__(
+        self, procedure: str, names: Sequence[str], given: Sequence[Argument], named: Mapping[str, Argument]
+    ) -> None:
+        if len(given) > len(names) or not set(named) <= set(names[len(given) :]):
+            raise OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{procedure}'")
+        self._values = dict(zip(names, given, strict=False)) | dict(named)
+        self._procedure = procedure
+
+    def has(self, name: str) -> bool:
+        argument = self._values.get(name)
+        return argument is not None and argument.value is not None
+
+    def text(self, name: str) -> str:
+        value = self._values[name].value if name in self._values else None
+        if not isinstance(value, str):
+            raise OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{self._procedure}'")
+        return value
+
+    def integer(self, name: str) -> int | None:
+        """SCNs may come as text."""
+        argument = self._values.get(name)
+        if argument is None or argument.value is None:
+            return None
+        value = argument.value
+        return number.to_int(number.parse(value) if isinstance(value, str) else value)
+
+    def seconds(self, name: str) -> int | None:
+        """A DATE as seconds since the epoch, host time being UTC."""
+        argument = self._values.get(name)
+        if argument is None or argument.value is None:
+            return None
+        if argument.type not in (OraType.DATE, OraType.TIMESTAMP) or not isinstance(argument.value, bytes):
+            raise OraError(1282, "date range specified is invalid")
+        return temporal.to_ns(temporal.decode(argument.value)) // 1_000_000_000

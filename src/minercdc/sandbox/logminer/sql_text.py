@@ -1,0 +1,125 @@
+"""SQL_REDO and SQL_UNDO of row changes, rendered by closures compiled once per table version and text options.
+
+    insert into "S"."T"("A","B") values ('1',NULL);
+    update "S"."T" set "B" = 'x', "C" = NULL where "A" = '1' and "B" IS NULL and ROWID = 'AAA..';
+    delete from "S"."T" where "A" = '1' and "B" = 'x' and ROWID = 'AAA..';
+
+An undo record (ROLLBACK=1) carries no supplemental data: a delete names the ROWID only, an update has no key.
+When the dictionary's version is not the record's, columns are `COL n` and values HEXTORAW of the stored bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, TableVersion
+from minercdc.sandbox.logminer.literals import Literal, literal, raw_literal
+from minercdc.sandbox.sql.nls import Nls
+
+Render = Callable[[RedoRecord], tuple[str, str | None]]
+"""SQL_REDO and SQL_UNDO of one record."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """What START_LOGMNR's options and the session's NLS settings make of the text."""
+
+    nls: Nls
+    row_ids: bool = True
+    delimiter: bool = True
+
+    @property
+    def end(self) -> str:
+        """What closes a statement."""
+        return ";" if self.delimiter else ""
+
+
+class Shape:
+    """Text of one table version's changes.
+
+    :param owner, table: as shown, without quotes.
+    """
+
+    def __init__(
+        self, owner: str, table: str, names: Sequence[str], literals: Sequence[Literal], options: TextOptions
+    ) -> None:
+        self._target = f'"{owner}"."{table}"'
+        self._options = options
+        self._end = options.end
+        self._literals = list(literals)
+        self._insert = f"insert into {self._target}({','.join(names)}) values ("
+        self._is_null = [f"{name} IS NULL" for name in names]
+        self._equals = [f"{name} = " for name in names]
+        self._set_null = [f"{name} = NULL" for name in names]
+        self._all = tuple(range(len(names)))
+        self.render: dict[RedoOp, Render] = {
+            RedoOp.INSERT: self._render_insert,
+            RedoOp.UPDATE: self._render_update,
+            RedoOp.DELETE: self._render_delete,
+        }
+
+    # ---- clauses ----
+
+    def _insert_text(self, row: Sequence[Cell]) -> str:
+        values = [text(cell) if cell is not None else "NULL" for text, cell in zip(self._literals, row, strict=False)]
+        return f"{self._insert}{','.join(values)}){self._end}"
+
+    def _set_clause(self, row: Sequence[Cell], positions: Sequence[int]) -> str:
+        return ", ".join(
+            [
+                self._equals[i] + self._literals[i](cell) if (cell := row[i]) is not None else self._set_null[i]
+                for i in positions
+            ]
+        )
+
+    def _where(self, row: Sequence[Cell], positions: Sequence[int], row_id: str | None) -> str:
+        terms = [
+            self._equals[i] + self._literals[i](cell) if (cell := row[i]) is not None else self._is_null[i]
+            for i in positions
+        ]
+        if row_id is not None:
+            terms.append(f"ROWID = '{row_id}'")
+        return " where " + " and ".join(terms) + self._end if terms else self._end
+
+    def _row_id(self, record: RedoRecord) -> str | None:
+        return record.row_id if self._options.row_ids else None
+
+    # ---- statements ----
+
+    def _render_insert(self, record: RedoRecord) -> tuple[str, str | None]:
+        after = record.after or ()
+        redo = self._insert_text(after)
+        if record.undo:
+            return redo, None
+        return redo, f"delete from {self._target}" + self._where(after, self._all, self._row_id(record))
+
+    def _render_delete(self, record: RedoRecord) -> tuple[str, str | None]:
+        if record.undo:  # 23ai prints the ROWID here whatever NO_ROWID_IN_STMT says
+            return f"delete from {self._target} where ROWID = '{record.row_id}'{self._end}", None
+        before = record.before or ()
+        redo = f"delete from {self._target}" + self._where(before, self._all, self._row_id(record))
+        return redo, self._insert_text(before)
+
+    def _render_update(self, record: RedoRecord) -> tuple[str, str | None]:
+        before, after = record.before or (), record.after or ()
+        row_id = self._row_id(record)
+        head = f"update {self._target} set "
+        if record.undo:
+            return head + self._set_clause(after, record.changed) + self._where((), (), row_id), None
+        logged = self._all if record.logged is None else record.logged
+        redo = head + self._set_clause(after, record.changed) + self._where(before, logged, row_id)
+        undo = head + self._set_clause(before, record.changed) + self._where(after, logged, row_id)
+        return redo, undo
+
+
+def known_shape(version: TableVersion, options: TextOptions) -> Shape:
+    """For records the dictionary's version fits."""
+    names = [f'"{column.name}"' for column in version.columns]
+    return Shape(version.owner, version.table, names, [literal(c, options.nls) for c in version.columns], options)
+
+
+def raw_shape(owner: str, table: str, width: int, options: TextOptions) -> Shape:
+    """For records of another version, or of a table the dictionary does not know: `COL n`, HEXTORAW."""
+    names = [f'"COL {n}"' for n in range(1, width + 1)]
+    return Shape(owner, table, names, [raw_literal] * width, options)

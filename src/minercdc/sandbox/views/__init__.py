@@ -1,0 +1,1 @@
+"""Dictionary and dynamic performance views, one file per family."""

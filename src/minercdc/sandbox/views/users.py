@@ -1,0 +1,175 @@
+"""Users, privileges and roles: ALL_USERS, DBA_USERS, .._SYS_PRIVS, .._ROLE_PRIVS, .._TAB_PRIVS, SESSION_PRIVS, SESSION_ROLES."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minercdc.sandbox.catalog import Catalog, Grant, User
+from minercdc.sandbox.interfaces import Session, View
+from minercdc.sandbox.logminer.seam import mined
+from minercdc.sandbox.views.shape import Row, date, view, yes_no
+
+_ROLES = frozenset(
+    ("DBA", "CONNECT", "RESOURCE", "SELECT_CATALOG_ROLE", "EXECUTE_CATALOG_ROLE", "DELETE_CATALOG_ROLE", "ALL PRIVILEGES")
+)
+_COMMON_FLAGS = "COMMON V3, INHERITED V3"
+_SYS_PRIVS = f"{{grantee}} V128, PRIVILEGE V40, ADMIN_OPTION V3, {_COMMON_FLAGS}"
+_ROLE_PRIVS = (
+    "{grantee} V128, GRANTED_ROLE V128, ADMIN_OPTION V3, DELEGATE_OPTION V3, DEFAULT_ROLE V3, OS_GRANTED V3, "
+    + _COMMON_FLAGS
+)
+_TAB_PRIVS = (
+    "GRANTEE V128, {owner} V128, TABLE_NAME V128, GRANTOR V128, PRIVILEGE V40, GRANTABLE V3, HIERARCHY V3, COMMON V3, "
+    "TYPE V24, INHERITED V3"
+)
+_ALL_USERS = (
+    "USERNAME V128, USER_ID N, CREATED D, COMMON V3, ORACLE_MAINTAINED V1, INHERITED V3, DEFAULT_COLLATION V100, "
+    "IMPLICIT V3, ALL_SHARD V3, EXTERNAL_SHARD V3"
+)
+_DBA_USERS = (
+    "USERNAME V128, USER_ID N, PASSWORD V4000, ACCOUNT_STATUS V32, LOCK_DATE D, EXPIRY_DATE D, DEFAULT_TABLESPACE V30, "
+    "TEMPORARY_TABLESPACE V30, LOCAL_TEMP_TABLESPACE V30, CREATED D, PROFILE V128, INITIAL_RSRC_CONSUMER_GROUP V128, "
+    "EXTERNAL_NAME V4000, PASSWORD_VERSIONS V17, EDITIONS_ENABLED V1, AUTHENTICATION_TYPE V8, PROXY_ONLY_CONNECT V1, "
+    "COMMON V3, LAST_LOGIN D, ORACLE_MAINTAINED V1, INHERITED V3, DEFAULT_COLLATION V100, IMPLICIT V3"
+)
+
+
+def user_views(catalog: Catalog) -> list[View]:
+    """The family over one catalog."""
+
+    def users(session: Session) -> list[User]:
+        return catalog.users(mined(session).container)
+
+    def all_users(session: Session) -> Iterator[Row]:
+        for user in users(session):
+            yield _user(user)
+
+    def dba_users(session: Session) -> Iterator[Row]:
+        for user in users(session):
+            yield {
+                **{key: value for key, value in _user(user).items() if key not in ("ALL_SHARD", "EXTERNAL_SHARD")},
+                "ACCOUNT_STATUS": "LOCKED" if user.locked else "OPEN",
+                "DEFAULT_TABLESPACE": user.default_tablespace,
+                "TEMPORARY_TABLESPACE": "TEMP",
+                "LOCAL_TEMP_TABLESPACE": "TEMP",
+                "PROFILE": "DEFAULT",
+                "PASSWORD_VERSIONS": "11G 12C",
+                "EDITIONS_ENABLED": "N",
+                "AUTHENTICATION_TYPE": "PASSWORD",
+                "PROXY_ONLY_CONNECT": "N",
+            }
+
+    def grants(session: Session) -> Iterator[tuple[User, Grant]]:
+        for user in users(session):
+            for grant in sorted(user.grants, key=lambda grant: (grant.privilege, grant.object or "")):
+                yield user, grant
+
+    def sys_privs(session: Session) -> Iterator[Row]:
+        for user, grant in grants(session):
+            if grant.object is None and grant.privilege not in _ROLES:
+                yield _sys_priv(user, grant)
+
+    def role_privs(session: Session) -> Iterator[Row]:
+        for user, grant in grants(session):
+            if grant.object is None and grant.privilege in _ROLES:
+                yield _role_priv(user, grant)
+
+    def tab_privs(session: Session) -> Iterator[Row]:
+        for user, grant in grants(session):
+            if grant.object is not None:
+                yield _tab_priv(user, grant)
+
+    def session_privs(session: Session) -> Iterator[Row]:
+        for row in sys_privs(session):
+            if row["GRANTEE"] == session.user:
+                yield {"PRIVILEGE": row["PRIVILEGE"]}
+
+    def session_roles(session: Session) -> Iterator[Row]:
+        for row in role_privs(session):
+            if row["GRANTEE"] == session.user:
+                yield {"ROLE": row["GRANTED_ROLE"]}
+
+    def all_tab_privs(session: Session) -> Iterator[Row]:
+        for row in tab_privs(session):
+            yield {("TABLE_SCHEMA" if key == "OWNER" else key): value for key, value in row.items()}
+
+    def user_tab_privs(session: Session) -> Iterator[Row]:
+        return (row for row in tab_privs(session) if session.user in (row["GRANTEE"], row["OWNER"]))
+
+    def own_sys_privs(session: Session) -> Iterator[Row]:
+        for row in sys_privs(session):
+            if row["GRANTEE"] == session.user:
+                yield {("USERNAME" if key == "GRANTEE" else key): value for key, value in row.items()}
+
+    def own_role_privs(session: Session) -> Iterator[Row]:
+        for row in role_privs(session):
+            if row["GRANTEE"] == session.user:
+                yield {("USERNAME" if key == "GRANTEE" else key): value for key, value in row.items()}
+
+    return [
+        view("ALL_USERS", _ALL_USERS, all_users),
+        view("DBA_USERS", _DBA_USERS, dba_users),
+        view("DBA_SYS_PRIVS", _SYS_PRIVS.format(grantee="GRANTEE"), sys_privs),
+        view("USER_SYS_PRIVS", _SYS_PRIVS.format(grantee="USERNAME"), own_sys_privs),
+        view("DBA_ROLE_PRIVS", _ROLE_PRIVS.format(grantee="GRANTEE"), role_privs),
+        view("USER_ROLE_PRIVS", _ROLE_PRIVS.format(grantee="USERNAME"), own_role_privs),
+        view("DBA_TAB_PRIVS", _TAB_PRIVS.format(owner="OWNER"), tab_privs),
+        view("USER_TAB_PRIVS", _TAB_PRIVS.format(owner="OWNER"), user_tab_privs),
+        view("ALL_TAB_PRIVS", _TAB_PRIVS.format(owner="TABLE_SCHEMA"), all_tab_privs),
+        view("SESSION_PRIVS", "PRIVILEGE V40", session_privs),
+        view("SESSION_ROLES", "ROLE V128", session_roles),
+    ]
+
+
+def _user(user: User) -> Row:
+    return {
+        "USERNAME": user.name,
+        "USER_ID": user.user_id,
+        "CREATED": date(user.created),
+        "COMMON": yes_no(user.common),
+        "ORACLE_MAINTAINED": "Y" if user.oracle_maintained else "N",
+        "INHERITED": "NO",
+        "DEFAULT_COLLATION": "USING_NLS_COMP",
+        "IMPLICIT": "NO",
+        "ALL_SHARD": "NO",
+        "EXTERNAL_SHARD": "NO",
+    }
+
+
+def _sys_priv(user: User, grant: Grant) -> Row:
+    return {
+        "GRANTEE": user.name,
+        "PRIVILEGE": grant.privilege,
+        "ADMIN_OPTION": yes_no(grant.option),
+        "COMMON": yes_no(user.common),
+        "INHERITED": "NO",
+    }
+
+
+def _role_priv(user: User, grant: Grant) -> Row:
+    return {
+        "GRANTEE": user.name,
+        "GRANTED_ROLE": grant.privilege,
+        "ADMIN_OPTION": yes_no(grant.option),
+        "DELEGATE_OPTION": "NO",
+        "DEFAULT_ROLE": "YES",
+        "OS_GRANTED": "NO",
+        "COMMON": yes_no(user.common),
+        "INHERITED": "NO",
+    }
+
+
+def _tab_priv(user: User, grant: Grant) -> Row:
+    owner, _, name = (grant.object or "").partition(".")
+    return {
+        "GRANTEE": user.name,
+        "OWNER": owner,
+        "TABLE_NAME": name,
+        "GRANTOR": owner,
+        "PRIVILEGE": grant.privilege,
+        "GRANTABLE": yes_no(grant.option),
+        "HIERARCHY": "NO",
+        "COMMON": yes_no(user.common),
+        "TYPE": "TABLE",
+        "INHERITED": "NO",
+    }
