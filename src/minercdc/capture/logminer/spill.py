@@ -5,23 +5,17 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from minercdc.capture.logminer.row import LogMinerRow
 
 
-def clear_spill(directory: Path) -> None:
-    """Make `directory`, and delete what a killed connector left in it."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for left in directory.glob("*.spill"):
-        left.unlink(missing_ok=True)
-
-
 class SpillFile:
-    """One transaction's older rows."""
+    """One transaction's older rows, in a file without a name: it vanishes even when the process is killed."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = path.open("w+b")
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._file = TemporaryFile(dir=directory)  # noqa: SIM115
         self._ends = [0]
 
     def __bool__(self) -> bool:
@@ -49,6 +43,5 @@ class SpillFile:
                 yield LogMinerRow._make(row)
 
     def close(self) -> None:
-        """Delete the file."""
+        """Give the space back."""
         self._file.close()
-        self._path.unlink(missing_ok=True)

@@ -111,7 +111,6 @@ class TransactionBuffer:
         self._by_age: dict[int, list[tuple[int, TransactionKey]]] = {}
         self._order = 0
         self._bytes = 0
-        self._spills = 0
 
     def __len__(self) -> int:
         return len(self._open)
@@ -196,8 +195,7 @@ class TransactionBuffer:
     def _spill_largest(self) -> None:
         largest = max(self._open.values(), key=lambda transaction: transaction.bytes)
         if largest.spill is None:
-            self._spills += 1
-            largest.spill = SpillFile(self._directory / f"{self._spills}.spill")
+            largest.spill = SpillFile(self._directory)
         largest.spill.append(largest.rows)
         largest.rows = []
         self._bytes -= largest.bytes

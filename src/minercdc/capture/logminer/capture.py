@@ -1,0 +1,249 @@
+"""The capture: pass after pass over the redo logs, from where the last pass ended.
+
+    list logs, prove coverage -> LogMiner session -> rows, prefetched -> whole statements -> committed transactions
+
+What a pass leaves open stays in memory for the next. When a session breaks, the next one goes on after the last whole
+row; only a restart of the process mines again from the oldest open transaction.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any
+
+import oracledb
+
+from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder
+from minercdc.capture.logminer.logs import LogSelection, RedoThread, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.pacing import pause
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.query import build_query
+from minercdc.capture.logminer.row import ContinuationJoiner
+from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
+from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.capture.prefetch import prefetch
+from minercdc.config.sections import LogMiningConfig
+from minercdc.contracts import StopFlag
+from minercdc.errors import ConfigError, LogGapError, MiningSessionError
+from minercdc.events import Event
+from minercdc.offset import JsonValue, Position
+from minercdc.oracle.scn import host_offset, resetlogs_scn
+from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
+from minercdc.schema.tables import Tables
+
+_log = logging.getLogger(__name__)
+
+
+class LogMinerCapture:
+    """Reads committed changes through LogMiner in its plain mode, buffering open transactions here.
+
+    :param connect: makes a connection for mining: to the root of a container database.
+    :param read_table: present shape of a table, None when there is none; asked when redo does not tell it.
+    :param tables: shapes known so far, from the snapshot or the schema history; followed from here on.
+    :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
+    :param now: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], oracledb.Connection],
+        read_table: ReadTable,
+        tables: Tables,
+        table_filter: TableFilter,
+        config: LogMiningConfig,
+        *,
+        database: str,
+        container: str | None = None,
+        on_failure: OnFailure = "fail",
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._connect = connect
+        self._tables = tables
+        self._filter = table_filter
+        self._config = config
+        self._container = container
+        self._now = now
+        self._clock = HostClock()
+        self._shapes = ShapeTracker(tables, table_filter, database, read_table)
+        self._decoder = TransactionDecoder(
+            self._shapes, self._clock, on_failure=on_failure, include_redo_sql=config.log_mining_include_redo_sql
+        )
+        self._session: MiningSession | None = None
+        self._assembly: BufferedAssembly | None = None
+
+    def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
+        """Back from `LogMinerPosition.to_json`. Raises ConfigError for the position of another adapter."""
+        try:
+            return LogMinerPosition.from_json(saved)
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise ConfigError(
+                [f"the stored offset is no position of LogMiner ({error!r})"],
+                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
+            ) from error
+
+    def start_position(self, snapshot_scn: int, mine_from: int) -> LogMinerPosition:
+        """Where streaming begins after a snapshot as of `snapshot_scn`.
+
+        :param mine_from: START_SCN of the oldest transaction that was open then, or an SCN read before those were.
+        """
+        connection = self._connect()
+        try:
+            return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection))
+        finally:
+            connection.close()
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        """Events from `start` on, until `stop` is set. See `contracts.Capture`."""
+        if not isinstance(start, LogMinerPosition):
+            raise TypeError(f"{type(start).__name__} is no position of LogMiner")
+        spill = self._config.minercdc_state_dir / "spill"
+        buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, spill)
+        self._assembly = BufferedAssembly(start, buffer, self._shapes, self._decoder, self._clock, self._wants_user)
+        _log.info("streaming from %s", start.to_json())
+        try:
+            yield from self._sessions(self._assembly, start, stop)
+        finally:
+            self.close()
+
+    def confirm(self, position: Position) -> None:
+        """Nothing to do: LogMiner keeps no position for its readers."""
+
+    def close(self) -> None:
+        """End the LogMiner session and delete spill files; safe to call twice."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+        if self._assembly is not None:
+            self._assembly.close()
+            self._assembly = None
+
+    def _wants_user(self, user: str | None) -> bool:
+        """Users that LogMiner does not tell (`UNKNOWN`) pass, or their transactions would be lost."""
+        if user is None or user == "UNKNOWN":
+            return True
+        included = {name.upper() for name in self._config.log_mining_username_include_list}
+        excluded = {name.upper() for name in self._config.log_mining_username_exclude_list}
+        return user.upper() not in excluded and (not included or user.upper() in included)
+
+    def _sessions(self, assembly: BufferedAssembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
+        """One LogMiner session after another; a broken one is replaced and nothing is read twice."""
+        failures = 0
+        while not stop.is_set():
+            try:
+                self._session = session = MiningSession(self._connect(), self._config.query_fetch_size)
+                self._check_incarnation(session, start)
+                opened = time.monotonic()
+                max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
+                while not stop.is_set() and time.monotonic() - opened < max_age:
+                    yield from self._pass(session, assembly, start, stop)
+                    failures = 0
+            except MiningSessionError as error:
+                failures += 1
+                if failures > self._config.log_mining_log_query_max_retries:
+                    raise
+                _log.warning("the LogMiner session broke, opening a new one: %s", error.message)
+                yield assembly.idle(self._now_us())
+                stop.wait(self._backoff(failures))
+            finally:
+                if self._session is not None:
+                    self._session.close()
+                    self._session = None
+
+    def _check_incarnation(self, session: MiningSession, start: LogMinerPosition) -> None:
+        resetlogs = resetlogs_scn(session.connection)
+        if start.resetlogs and resetlogs != start.resetlogs:
+            raise LogGapError(
+                f"the database was opened with RESETLOGS at SCN {resetlogs}, after the stored position",
+                hint="Redo addresses before and after it cannot be compared: remove the offset and take a new snapshot.",
+            )
+
+    def _pass(
+        self, session: MiningSession, assembly: BufferedAssembly, start: LogMinerPosition, stop: StopFlag
+    ) -> Iterator[Event]:
+        began = time.monotonic()
+        marks = assembly.marks()
+        selected = yield from self._select(session, assembly, start, stop)
+        if selected is None:
+            return
+        selection, threads = selected
+        self._clock.offset = host_offset(session.connection)
+        if session.use_logs(selection.files):
+            _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
+        session.start(selection.start_scn)
+        sql, binds = build_query(marks, self._container, self._excluded_owners())
+        assembly.begin_pass()
+        count = 0
+        for event, rows in self._assembled(session.rows(sql, binds), session, assembly, stop):
+            count += rows
+            if event is not None:
+                yield event
+        if stop.is_set():
+            return
+        behind = not any(log.current for log in selection.files)
+        assembly.end_pass(selection.complete, 0 if behind else _complete_scn(threads))
+        yield assembly.idle(self._now_us())
+        stop.wait(pause(count > 0, behind, time.monotonic() - began, self._config.poll_interval_ms / 1000))
+
+    def _assembled(
+        self, batches: Iterator[list[tuple[Any, ...]]], session: MiningSession, assembly: BufferedAssembly, stop: StopFlag
+    ) -> Iterator[tuple[Event | None, int]]:
+        """Events of one query, and how many rows were fetched since the last; a tick when poll.interval.ms has passed."""
+        joiner = ContinuationJoiner()
+        poll = self._config.poll_interval_ms / 1000
+        ticked = time.monotonic()
+        with prefetch(batches, tick=poll, cancel=session.cancel) as fetched:
+            for batch in fetched:
+                if stop.is_set():
+                    return
+                if batch is not None:
+                    yield None, len(batch)
+                    for event in assembly.take(joiner.join(batch)):
+                        yield event, 0
+                if time.monotonic() - ticked >= poll:
+                    yield assembly.idle(self._now_us()), 0
+                    ticked = time.monotonic()
+        if joiner.is_open:
+            raise MiningSessionError("the logs ended within a statement")
+
+    def _select(
+        self, session: MiningSession, assembly: BufferedAssembly, start: LogMinerPosition, stop: StopFlag
+    ) -> Generator[Event, None, tuple[LogSelection, list[RedoThread]] | None]:
+        """The logs of the next pass. A list that looks incomplete, as while a switch is archived, is read again."""
+        tries = 0
+        while not stop.is_set():
+            position = assembly.position()
+            scn = min([mark.resume_scn for mark in position.threads.values()], default=start.start_scn)
+            threads = read_threads(session.connection)
+            logs = read_logs(session.connection, scn, self._config.archive_destination_name)
+            try:
+                return (
+                    select_logs(logs, threads, assembly.marks(), start.start_scn, self._config.log_mining_log_count_min),
+                    threads,
+                )
+            except LogGapError as gap:
+                tries += 1
+                if tries > self._config.log_mining_log_query_max_retries:
+                    raise
+                _log.warning("the list of logs is incomplete, reading it again: %s", gap.message)
+                yield assembly.idle(self._now_us())
+                stop.wait(self._backoff(tries))
+        return None
+
+    def _backoff(self, failures: int) -> float:
+        first = self._config.log_mining_log_backoff_initial_delay_ms
+        return float(min(first * 2 ** (failures - 1), self._config.log_mining_log_backoff_max_delay_ms)) / 1000
+
+    def _excluded_owners(self) -> frozenset[str]:
+        return frozenset(owner for owner in SYSTEM_SCHEMAS if not self._filter.schema_include)
+
+    def _now_us(self) -> int:
+        return int(self._now() * 1_000_000)
+
+
+def _complete_scn(threads: list[RedoThread]) -> int:
+    """Every commit at or below it was in the log files when the pass began."""
+    return min((thread.last_scn for thread in threads if thread.is_open), default=1) - 1

@@ -1,0 +1,198 @@
+"""Which logs a pass has to read, with the proof that none is missing.
+
+Within a thread, logs follow each other by sequence number. SCNs may have holes between them (after a restart of the
+instance), sequence numbers may not. So, per thread: begin with the log that holds the mark, go on without a hole, and
+end in the CURRENT log of an open thread, or earlier when the number of logs is capped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import oracledb
+
+from minercdc.capture.logminer.position import RedoAddress
+from minercdc.errors import LogGapError
+from minercdc.oracle.codes import oracle_errors
+
+_ONLINE = (
+    "SELECT L.THREAD#, L.SEQUENCE#, L.FIRST_CHANGE#, L.NEXT_CHANGE#, L.STATUS, MIN(F.MEMBER)"
+    " FROM V$LOG L JOIN V$LOGFILE F ON F.GROUP# = L.GROUP# WHERE L.STATUS <> 'UNUSED'"
+    " GROUP BY L.THREAD#, L.SEQUENCE#, L.FIRST_CHANGE#, L.NEXT_CHANGE#, L.STATUS"
+)
+# Only logs of this incarnation, in local destinations: a standby's NAME is a service, not a file.
+_ARCHIVED = (
+    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, DS.DEST_NAME"
+    " FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
+    " JOIN V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
+    " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID'"
+    " AND A.NEXT_CHANGE# > :scn"
+)
+_THREADS = "SELECT THREAD#, STATUS, ENABLED, LAST_REDO_CHANGE#, ENABLE_CHANGE# FROM V$THREAD"
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One redo log, online or archived. SCNs: first inclusive, next exclusive.
+
+    :param current: it is being written.
+    """
+
+    name: str
+    thread: int
+    sequence: int
+    first_scn: int
+    next_scn: int
+    current: bool = False
+    archived: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RedoThread:
+    """State of a redo thread.
+
+    :param last_scn: everything up to it is in the log files.
+    :param enabled_scn: when the thread was enabled; it has no redo before.
+    """
+
+    number: int
+    is_open: bool
+    last_scn: int
+    enabled_scn: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogSelection:
+    """The logs of one pass.
+
+    :param start_scn: STARTSCN for LogMiner: FIRST_CHANGE# of the earliest log, at or below every row still to come.
+    :param complete: per thread, sequence number of the last selected log that is finished; missing when none is.
+    """
+
+    files: tuple[LogFile, ...]
+    start_scn: int
+    complete: Mapping[int, int]
+
+
+def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
+    """Threads that take part; a disabled one is left out."""
+    with oracle_errors("reading V$THREAD"), connection.cursor() as cursor:
+        cursor.execute(_THREADS)
+        return [
+            RedoThread(int(number), status == "OPEN", int(last or 0), int(enabled_at or 0))
+            for number, status, enabled, last, enabled_at in cursor
+            if enabled != "DISABLED"
+        ]
+
+
+def read_logs(connection: oracledb.Connection, from_scn: int, destinations: Sequence[str] = ()) -> list[LogFile]:
+    """Every log that ends after `from_scn`, one file for each (thread, sequence).
+
+    :param destinations: LOG_ARCHIVE_DEST_n in order of precedence; empty: any local one.
+    """
+    with oracle_errors("listing redo logs"), connection.cursor() as cursor:
+        cursor.execute(_ONLINE)
+        online = [
+            # NEXT_CHANGE# of the current log is a sentinel that differs between releases.
+            LogFile(name, int(thread), int(sequence), int(first), int(next_ or 0), status == "CURRENT", False)
+            for thread, sequence, first, next_, status, name in cursor
+        ]
+        cursor.execute(_ARCHIVED, {"scn": from_scn})
+        rank = {name.upper(): i for i, name in enumerate(destinations)}
+        archived = [
+            (rank.get(destination, 0), LogFile(name, int(thread), int(sequence), int(first), int(next_)))
+            for thread, sequence, first, next_, name, destination in cursor
+            if not destinations or destination in rank
+        ]
+    return unique_logs([*online, *(log for _, log in sorted(archived, key=lambda found: found[0]))])
+
+
+def unique_logs(logs: Iterable[LogFile]) -> list[LogFile]:
+    """One file for each (thread, sequence): the first archived copy, else the online log.
+
+    The same log is listed twice while it is archived, and again by each destination; added twice it is ORA-01289. The
+    archived copy cannot be overwritten while it is read.
+    """
+    chosen: dict[tuple[int, int], LogFile] = {}
+    for log in logs:
+        known = chosen.get((log.thread, log.sequence))
+        if known is None or (log.archived and not known.archived):
+            chosen[log.thread, log.sequence] = log
+    return sorted(chosen.values(), key=lambda log: (log.thread, log.sequence))
+
+
+def select_logs(
+    logs: Sequence[LogFile],
+    threads: Sequence[RedoThread],
+    marks: Mapping[int, RedoAddress],
+    start_scn: int,
+    at_most: int,
+) -> LogSelection:
+    """The logs of the next pass. Raises LogGapError naming thread, sequence and SCN range when one is missing.
+
+    :param marks: per thread, the redo address to go on from.
+    :param start_scn: where threads without a mark begin.
+    :param at_most: logs per thread. Not applied with several threads: the one that got further would deliver commits
+        ahead of their order.
+    """
+    files: list[LogFile] = []
+    complete: dict[int, int] = {}
+    for thread in threads:
+        chain = _chain(thread, [log for log in logs if log.thread == thread.number], marks.get(thread.number), start_scn)
+        if len(threads) == 1:
+            chain = chain[:at_most]
+        files += chain
+        finished = [log.sequence for log in chain if not log.current]
+        if finished:
+            complete[thread.number] = finished[-1]
+    if not files:
+        raise LogGapError("no redo log was found", hint="Is the database in ARCHIVELOG mode, and V$LOG readable?")
+    return LogSelection(tuple(files), min(log.first_scn for log in files), complete)
+
+
+def _chain(thread: RedoThread, logs: Sequence[LogFile], mark: RedoAddress | None, start_scn: int) -> list[LogFile]:
+    by_sequence = {log.sequence: log for log in logs}
+    sequence = mark.sequence if mark else _first_sequence(thread, logs, start_scn)
+    if sequence is None:
+        return []
+    newest = max(by_sequence, default=0)
+    if not thread.is_open and sequence > newest:
+        return []  # a closed thread, read to its end
+    chain: list[LogFile] = []
+    for number in range(sequence, newest + 1):
+        if number not in by_sequence:
+            before = chain[-1].next_scn if chain else start_scn
+            after = min((log.first_scn for log in logs if log.sequence > number), default=0)
+            raise _gap(thread.number, number, before, after)
+        chain.append(by_sequence[number])
+    if thread.is_open and not (chain and chain[-1].current):
+        raise _gap(thread.number, max(newest + 1, sequence), chain[-1].next_scn if chain else start_scn, 0)
+    return chain
+
+
+def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int) -> int | None:
+    """The log that holds `start_scn`; the thread's first log when it was enabled later; None when it ended before."""
+    if not logs:
+        if thread.is_open:
+            raise _gap(thread.number, 0, start_scn, 0)
+        return None
+    holding = [log for log in logs if log.first_scn <= start_scn and (log.current or start_scn < log.next_scn)]
+    if holding:
+        return holding[-1].sequence
+    first = min(logs, key=lambda log: log.sequence)
+    if first.first_scn > start_scn:
+        # A thread that was enabled, or logs of an instance that was started, only later.
+        if first.sequence == 1 or thread.enabled_scn > start_scn:
+            return first.sequence
+        raise _gap(thread.number, first.sequence - 1, start_scn, first.first_scn)
+    later = [log.sequence for log in logs if log.first_scn > start_scn]
+    return min(later) if later else None
+
+
+def _gap(thread: int, sequence: int, from_scn: int, to_scn: int) -> LogGapError:
+    until = str(to_scn) if to_scn else "the present"
+    return LogGapError(
+        f"redo thread {thread}: log sequence {sequence or '?'} (SCN {from_scn} to {until}) is neither online nor in the archive",
+        hint="Restore the archived log, or remove the connector's offset and take a new snapshot.",
+    )

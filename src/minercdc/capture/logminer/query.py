@@ -1,0 +1,44 @@
+"""The query on V$LOGMNR_CONTENTS.
+
+Rows are asked for by redo address, never by SCN: `THREAD# = t AND RS_ID >= mark`. There is no upper bound. Conditions
+must be constant over the pieces of a statement (CSF), and must let START, COMMIT and ROLLBACK pass, which have no owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from minercdc.capture.logminer.position import RedoAddress
+from minercdc.capture.logminer.row import COLUMNS, OpCode
+
+_CODES: Final = ", ".join(str(int(code)) for code in OpCode)
+
+
+def build_query(
+    marks: Mapping[int, RedoAddress], container: str | None, excluded_owners: frozenset[str]
+) -> tuple[str, dict[str, str | int]]:
+    """SQL and binds.
+
+    :param marks: per thread, the record to begin at; threads without one are read from the start.
+    :param container: SRC_CON_NAME of the rows; None outside a container database.
+    :param excluded_owners: schemas whose rows are not wanted; they are dictionary noise, most of redo's rows.
+    """
+    conditions = [f"OPERATION_CODE IN ({_CODES})"]
+    binds: dict[str, str | int] = {}
+    if container:
+        conditions.append("SRC_CON_NAME = :container")
+        binds["container"] = container
+    if excluded_owners:
+        owners = ", ".join(f"'{owner}'" for owner in sorted(excluded_owners))
+        conditions.append(f"(SEG_OWNER IS NULL OR SEG_OWNER NOT IN ({owners}))")
+    if marks:
+        places = [f"THREAD# NOT IN ({', '.join(str(thread) for thread in sorted(marks))})", "RS_ID = :nowhere"]
+        # Rows without an address (all zeros) cannot be placed: they always come, and are told apart afterwards.
+        binds["nowhere"] = " 0x000000.00000000.0000 "
+        for thread, mark in sorted(marks.items()):
+            places.append(f"(THREAD# = {thread} AND RS_ID >= :mark{thread})")
+            # RS_ID has a blank on either side; without the trailing one the bound is below the record itself.
+            binds[f"mark{thread}"] = f" {mark.rs_id}"
+        conditions.append(f"({' OR '.join(places)})")
+    return f"SELECT {', '.join(COLUMNS)} FROM V$LOGMNR_CONTENTS WHERE {' AND '.join(conditions)}", binds

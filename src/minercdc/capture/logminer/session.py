@@ -1,0 +1,81 @@
+"""One LogMiner session: a list of logs, a range, a query. Its state lives in the database session that opened it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import oracledb
+
+from minercdc.capture.logminer.logs import LogFile
+from minercdc.errors import MinerCdcError
+from minercdc.oracle.codes import oracle_errors
+
+_log = logging.getLogger(__name__)
+
+_ADD = "BEGIN SYS.DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => :name, OPTIONS => {option}); END;"
+# No ENDSCN, ever: a transaction's rows may still be written behind it with lower SCNs.
+_START = (
+    "BEGIN SYS.DBMS_LOGMNR.START_LOGMNR(STARTSCN => :scn, OPTIONS => DBMS_LOGMNR.DICT_FROM_ONLINE_CATALOG"
+    " + DBMS_LOGMNR.NO_ROWID_IN_STMT + DBMS_LOGMNR.NO_SQL_DELIMITER); END;"
+)
+_END = "BEGIN SYS.DBMS_LOGMNR.END_LOGMNR(); END;"
+
+
+class MiningSession:
+    """Mines on a connection of its own.
+
+    :param fetch_size: rows per fetch.
+    """
+
+    def __init__(self, connection: oracledb.Connection, fetch_size: int) -> None:
+        self.connection = connection
+        self._fetch_size = fetch_size
+        self._listed: tuple[str, ...] = ()
+
+    def use_logs(self, logs: Sequence[LogFile]) -> bool:
+        """Make these the session's logs; whether the list was different before."""
+        names = tuple(log.name for log in logs)
+        if names == self._listed:
+            return False
+        with oracle_errors("adding logs to the LogMiner session"), self.connection.cursor() as cursor:
+            if self._listed:
+                cursor.execute(_END)
+            self._listed = ()
+            for i, name in enumerate(names):
+                # NEW drops whatever an earlier list held.
+                option = "DBMS_LOGMNR.ADDFILE" if i else "DBMS_LOGMNR.NEW"
+                cursor.execute(_ADD.format(option=option), {"name": name})
+        self._listed = names
+        return True
+
+    def start(self, scn: int) -> None:
+        """Begin to mine at `scn`; replaces an earlier range."""
+        with oracle_errors(f"starting LogMiner at SCN {scn}"), self.connection.cursor() as cursor:
+            cursor.execute(_START, {"scn": scn})
+
+    def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[list[tuple[Any, ...]]]:
+        """Batches of rows, to the end of the logs."""
+        with oracle_errors("reading V$LOGMNR_CONTENTS"), self.connection.cursor() as cursor:
+            cursor.arraysize = cursor.prefetchrows = self._fetch_size
+            cursor.execute(sql, dict(binds))
+            while batch := cursor.fetchmany():
+                yield batch
+
+    def cancel(self) -> None:
+        """Break a call that another thread is waiting in."""
+        with suppress(oracledb.Error):
+            self.connection.cancel()
+
+    def close(self) -> None:
+        """End LogMiner and the connection; whatever fails there does not matter any more."""
+        try:
+            with oracle_errors("ending LogMiner"), self.connection.cursor() as cursor:
+                self.connection.call_timeout = 5_000
+                cursor.execute(_END)
+        except MinerCdcError as error:
+            _log.debug("%s", error.message)
+        with suppress(oracledb.Error):
+            self.connection.close()

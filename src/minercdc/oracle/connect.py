@@ -1,0 +1,83 @@
+"""Connections to Oracle, with the session settings that everything else relies on.
+
+The NLS formats decide what SQL_REDO looks like, the time zone how TIMESTAMP WITH LOCAL TIME ZONE prints; both are lost
+with a connection, so this one routine prepares every connection there is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import oracledb
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from minercdc.config.sections import DatabaseConfig
+from minercdc.errors import ConfigError, TransientSourceError
+from minercdc.oracle.codes import oracle_errors
+
+_SESSION = (
+    "ALTER SESSION SET NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS'"
+    " NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF9'"
+    " NLS_TIMESTAMP_TZ_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF9 TZH:TZM'"
+    " NLS_NUMERIC_CHARACTERS = '.,'",
+    "ALTER SESSION SET TIME_ZONE = '00:00'",
+)
+_NAME = re.compile(r'[A-Za-z][\w$#]*|"[^"]+"')
+
+
+def database_name(config: DatabaseConfig) -> str:
+    """First part of every TableId: the PDB's name, or the database's."""
+    return (config.database_pdb_name or config.database_dbname).strip('"').upper()
+
+
+def dsn_of(config: DatabaseConfig) -> str:
+    """The connect string, in the driver's spelling."""
+    if config.database_url:
+        return re.sub(r"^jdbc:oracle:thin:@(?://)?", "", config.database_url)
+    return f"{config.database_hostname}:{config.database_port}/{config.database_dbname}"
+
+
+def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -> oracledb.Connection:
+    """A connection ready for use. A listener that is not there yet is asked again, for a few seconds.
+
+    :param container: where to work, when `database.pdb.name` is given: LogMiner in the root, tables in the PDB.
+    """
+    retrying = Retrying(
+        retry=retry_if_exception_type(TransientSourceError),
+        stop=stop_after_attempt(4),
+        wait=wait_exponential(multiplier=0.25, max=2),
+        reraise=True,
+    )
+    connection: oracledb.Connection = retrying(_connect_once, config)
+    try:
+        with oracle_errors("preparing the session"), connection.cursor() as cursor:
+            for statement in _SESSION:
+                cursor.execute(statement)
+            if config.database_pdb_name:
+                cursor.execute(f"ALTER SESSION SET CONTAINER = {_container(config.database_pdb_name, container)}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
+    with oracle_errors(f"connecting to {dsn_of(config)}"):
+        connection = oracledb.connect(
+            user=config.database_user,
+            password=config.database_password.get_secret_value(),
+            dsn=dsn_of(config),
+            tcp_connect_timeout=config.database_connection_timeout_ms / 1000,
+            expire_time=2,  # minutes: keeps firewalls from dropping a quiet connection
+        )
+        connection.call_timeout = config.database_query_timeout_ms
+        return connection
+
+
+def _container(pdb: str, container: Literal["root", "pdb"]) -> str:
+    if container == "root":
+        return "CDB$ROOT"
+    if not _NAME.fullmatch(pdb):
+        raise ConfigError([f"database.pdb.name: '{pdb}' is no name of a pluggable database"])
+    return pdb

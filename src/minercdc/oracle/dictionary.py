@@ -1,0 +1,124 @@
+"""Tables, columns and keys as the dictionary tells them, a few queries for all tables of a schema together."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import oracledb
+
+from minercdc.oracle.codes import oracle_errors
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import Column, TableId, TableSchema
+
+# Oracle allows 1000 items in a list (ORA-01795); fewer keep the number of different statements small.
+_LIST = 500
+
+_TABLES = "SELECT OWNER, TABLE_NAME FROM ALL_TABLES WHERE TEMPORARY = 'N' AND NESTED = 'NO' AND IOT_NAME IS NULL"
+_COLUMNS = (
+    "SELECT TABLE_NAME, COLUMN_NAME, DATA_TYPE, DATA_LENGTH, CHAR_LENGTH, DATA_PRECISION, DATA_SCALE, NULLABLE, DATA_DEFAULT"
+    " FROM ALL_TAB_COLS WHERE OWNER = :owner AND TABLE_NAME IN ({names})"
+    " AND HIDDEN_COLUMN = 'NO' AND VIRTUAL_COLUMN = 'NO' ORDER BY TABLE_NAME, COLUMN_ID"
+)
+_KEYS = (
+    "SELECT C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, K.COLUMN_NAME"
+    " FROM ALL_CONSTRAINTS C JOIN ALL_CONS_COLUMNS K ON K.OWNER = C.OWNER AND K.CONSTRAINT_NAME = C.CONSTRAINT_NAME"
+    " WHERE C.OWNER = :owner AND C.TABLE_NAME IN ({names}) AND C.CONSTRAINT_TYPE IN ('P', 'U')"
+    " ORDER BY C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, K.POSITION"
+)
+_UNIQUE_INDEXES = (
+    "SELECT I.TABLE_NAME, 'U', I.INDEX_NAME, K.COLUMN_NAME"
+    " FROM ALL_INDEXES I JOIN ALL_IND_COLUMNS K ON K.INDEX_OWNER = I.OWNER AND K.INDEX_NAME = I.INDEX_NAME"
+    " WHERE I.TABLE_OWNER = :owner AND I.TABLE_NAME IN ({names}) AND I.UNIQUENESS = 'UNIQUE'"
+    " ORDER BY I.TABLE_NAME, I.INDEX_NAME, K.COLUMN_POSITION"
+)
+_OBJECTS = (
+    "SELECT OBJECT_NAME, OBJECT_ID FROM ALL_OBJECTS"
+    " WHERE OWNER = :owner AND OBJECT_NAME IN ({names}) AND OBJECT_TYPE = 'TABLE'"
+)
+_CHARACTER = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
+
+
+def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, database: str) -> list[TableId]:
+    """Tables that exist and pass the filter, in order of name. Temporary tables have no redo text and are left out."""
+    with oracle_errors("listing tables"), connection.cursor() as cursor:
+        cursor.execute(_TABLES)
+        found = [TableId(database, owner, table) for owner, table in cursor if table_filter.includes(owner, table)]
+    return sorted(found)
+
+
+def read_tables(connection: oracledb.Connection, ids: Iterable[TableId]) -> list[TableSchema]:
+    """Present shape of these tables, in their order; those that do not exist are missing. Columns of all types."""
+    by_owner: dict[tuple[str, str], list[str]] = defaultdict(list)
+    wanted = list(ids)
+    for table in wanted:
+        by_owner[table.database, table.schema].append(table.table)
+    found: dict[TableId, TableSchema] = {}
+    for (database, owner), names in by_owner.items():
+        for start in range(0, len(names), _LIST):
+            for schema in _read_some(connection, database, owner, names[start : start + _LIST]):
+                found[schema.id] = schema
+    return [found[table] for table in wanted if table in found]
+
+
+def _read_some(connection: oracledb.Connection, database: str, owner: str, names: Sequence[str]) -> Iterator[TableSchema]:
+    with oracle_errors(f"reading the tables of {owner}"), connection.cursor() as cursor:
+        columns: dict[str, list[Column]] = defaultdict(list)
+        for table, *facts in _listed(cursor, _COLUMNS, owner, names):
+            columns[table].append(column_of(*facts))
+        keys = _unique_keys(_listed(cursor, _KEYS, owner, names))
+        keyless = [name for name in names if name in columns and not key_of(columns[name], keys.get(name, ()))]
+        if keyless:
+            keys.update(_unique_keys(_listed(cursor, _UNIQUE_INDEXES, owner, keyless)))
+        objects = dict(_listed(cursor, _OBJECTS, owner, names))
+    for name, its_columns in columns.items():
+        key = key_of(its_columns, keys.get(name, ()))
+        yield TableSchema(TableId(database, owner, name), tuple(its_columns), key, object_id=int(objects.get(name) or 0))
+
+
+def _listed(cursor: oracledb.Cursor, sql: str, owner: str, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    binds = {f"n{i}": name for i, name in enumerate(names)}
+    cursor.execute(sql.format(names=", ".join(f":{bind}" for bind in binds)), {"owner": owner, **binds})
+    return [tuple(row) for row in cursor]
+
+
+def column_of(
+    name: str,
+    data_type: str,
+    data_length: int | None,
+    char_length: int | None,
+    precision: int | None,
+    scale: int | None,
+    nullable: str,
+    default: str | None,
+) -> Column:
+    """A column from its row of ALL_TAB_COLS: `TIMESTAMP(6) WITH TIME ZONE` is a type with an argument inside."""
+    type_name = re.sub(r"\(\d+\)", "", data_type)
+    length = char_length if type_name in _CHARACTER else data_length if type_name == "RAW" else precision
+    return Column(
+        name,
+        type_name,
+        None if length is None else int(length),
+        None if scale is None else int(scale),
+        nullable == "Y",
+        default.strip() if default and default.strip().upper() != "NULL" else None,
+    )
+
+
+def _unique_keys(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[str, ...]]]:
+    """Per table the column names of each key, primary keys first."""
+    keys: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(dict)
+    for table, kind, constraint, column in rows:
+        keys[table].setdefault((kind, constraint), []).append(column)
+    return {table: [tuple(names) for _, names in sorted(found.items())] for table, found in keys.items()}
+
+
+def key_of(columns: Sequence[Column], keys: Iterable[Sequence[str]]) -> tuple[int, ...]:
+    """The key of a table: the first of these whose columns are all there and NOT NULL."""
+    positions: Mapping[str, int] = {column.name: i for i, column in enumerate(columns)}
+    for names in keys:
+        if all(name in positions and not columns[positions[name]].nullable for name in names):
+            return tuple(positions[name] for name in names)
+    return ()

@@ -1,0 +1,161 @@
+"""Log coverage, the query and the pauses between passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minercdc.capture.logminer.logs import LogFile, LogSelection, RedoThread, select_logs, unique_logs
+from minercdc.capture.logminer.pacing import pause
+from minercdc.capture.logminer.position import RedoAddress, log_start
+from minercdc.capture.logminer.query import build_query
+from minercdc.errors import LogGapError
+
+OPEN = RedoThread(1, True, 10**6, 0)
+
+
+def log(sequence: int, thread: int = 1, **other: Any) -> LogFile:
+    """Sequence n holds SCNs 100n to 100n+99."""
+    values = {"first_scn": sequence * 100, "next_scn": sequence * 100 + 100, **other}
+    return LogFile(f"t{thread}_{sequence}.arc", thread, sequence, **values)
+
+
+def current(sequence: int, thread: int = 1) -> LogFile:
+    return log(sequence, thread, next_scn=0, current=True, archived=False)
+
+
+def selected(*logs: LogFile, threads: Any = (OPEN,), marks: Any = None, start: int = 0, at_most: int = 99) -> LogSelection:
+    return select_logs(logs, threads, marks or {}, start, at_most)
+
+
+def sequences(selection: LogSelection) -> list[tuple[int, int]]:
+    return [(file.thread, file.sequence) for file in selection.files]
+
+
+def test_reading_begins_with_the_log_of_the_mark_and_ends_in_the_current_one() -> None:
+    selection = selected(log(3), log(4), log(5), current(6), marks={1: RedoAddress("0x000004.00000010.0010")})
+    assert sequences(selection) == [(1, 4), (1, 5), (1, 6)]
+    assert selection.start_scn == 400
+    assert selection.complete == {1: 5}
+
+
+def test_without_a_mark_reading_begins_with_the_log_of_the_scn() -> None:
+    assert sequences(selected(log(3), log(4), current(5), start=499)) == [(1, 4), (1, 5)]
+    assert sequences(selected(log(3), log(4), current(5), start=500)) == [(1, 5)]
+
+
+def test_hole_of_scns_after_a_restart_is_no_gap() -> None:
+    logs = [log(3, next_scn=350), current(4)]
+    assert sequences(selected(*logs, start=370)) == [(1, 4)]
+    assert sequences(selected(*logs, marks={1: log_start(3)})) == [(1, 3), (1, 4)]
+
+
+def test_d16_missing_sequence_is_named() -> None:
+    with pytest.raises(LogGapError, match=r"thread 1: log sequence 5 \(SCN 500 to 600\)"):
+        selected(log(4), log(6), current(7), marks={1: log_start(4)})
+
+
+def test_d16_purged_log_of_the_mark_is_named() -> None:
+    with pytest.raises(LogGapError, match="log sequence 4 "):
+        selected(log(5), current(6), marks={1: log_start(4)})
+
+
+def test_d16_scn_before_the_oldest_log() -> None:
+    with pytest.raises(LogGapError, match="log sequence 4 .SCN 333 to 500"):
+        selected(log(5), current(6), start=333)
+
+
+def test_current_log_that_is_not_listed_yet_is_a_gap() -> None:
+    with pytest.raises(LogGapError, match="log sequence 6"):
+        selected(log(4), log(5), marks={1: log_start(4)})
+
+
+def test_gap_in_a_quiet_thread_counts_too() -> None:
+    two = RedoThread(2, True, 10**6, 0)
+    with pytest.raises(LogGapError, match="thread 2"):
+        selected(current(4), log(7, 2), current(9, 2), threads=(OPEN, two), marks={1: log_start(4), 2: log_start(7)})
+
+
+def test_thread_that_was_enabled_later_begins_with_its_first_log() -> None:
+    two = RedoThread(2, True, 10**6, 850)
+    selection = selected(current(4), log(8, 2), current(9, 2), threads=(OPEN, two), start=420)
+    assert sequences(selection) == [(1, 4), (2, 8), (2, 9)]
+
+
+def test_closed_thread_needs_no_current_log() -> None:
+    closed = RedoThread(2, False, 700, 600)
+    logs = [current(4), log(6, 2)]
+    assert sequences(selected(*logs, threads=(OPEN, closed), start=420)) == [(1, 4), (2, 6)]
+    done = selected(*logs, threads=(OPEN, closed), marks={1: log_start(4), 2: log_start(7)})
+    assert sequences(done) == [(1, 4)]
+
+
+def test_number_of_logs_is_capped_with_one_thread_only() -> None:
+    marks = {1: log_start(3)}
+    selection = selected(log(3), log(4), log(5), current(6), marks=marks, at_most=2)
+    assert sequences(selection) == [(1, 3), (1, 4)]
+    assert selection.complete == {1: 4}
+    two = RedoThread(2, True, 10**6, 0)
+    both = selected(
+        log(3), log(4), current(5), current(9, 2), threads=(OPEN, two), marks={**marks, 2: log_start(9)}, at_most=2
+    )
+    assert len(both.files) == 4
+
+
+def test_no_log_at_all_is_a_gap() -> None:
+    with pytest.raises(LogGapError):
+        selected(threads=())
+
+
+@given(st.integers(1, 8), st.integers(1, 8), st.integers(1, 5))
+def test_a_selection_has_no_hole(first: int, count: int, at_most: int) -> None:
+    logs = [log(n) for n in range(first, first + count)] + [current(first + count)]
+    for missing in (None, *range(len(logs))):
+        left = [file for i, file in enumerate(logs) if i != missing]
+        try:
+            found = [s for _, s in sequences(selected(*left, marks={1: log_start(first)}, at_most=at_most))]
+        except LogGapError:
+            assert missing is not None
+            continue
+        assert missing is None
+        assert found == list(range(first, first + min(at_most, count + 1)))
+
+
+def test_d15_doubled_files_are_taken_once_the_archived_copy_first() -> None:
+    online = LogFile("redo1.log", 1, 4, 400, 500, False, False)
+    first, second = log(4), LogFile("copy", 1, 4, 400, 500)
+    assert unique_logs([online, first, second]) == [first]
+    assert unique_logs([current(5)]) == [current(5)]
+
+
+def test_query_asks_by_redo_address_and_never_by_an_upper_scn() -> None:
+    sql, binds = build_query({1: RedoAddress("0x000004.00000010.0010", 3)}, "PDB1", frozenset({"SYS"}))
+    assert "THREAD# = 1 AND RS_ID >= :mark1" in sql
+    assert binds == {"container": "PDB1", "mark1": " 0x000004.00000010.0010", "nowhere": " 0x000000.00000000.0000 "}
+    conditions = sql.partition(" WHERE ")[2]
+    assert " SCN" not in conditions.replace("(SCN", " SCN")
+    assert "SEG_OWNER IS NULL OR" in conditions
+    assert "ORDER BY" not in sql
+
+
+def test_query_without_marks_reads_everything() -> None:
+    sql, binds = build_query({}, None, frozenset())
+    assert binds == {}
+    assert "RS_ID >=" not in sql
+
+
+@pytest.mark.parametrize(
+    ("found", "behind", "took", "expected"),
+    [
+        (True, True, 9.0, 0.0),
+        (False, False, 9.0, 0.5),
+        (True, False, 0.2, 0.2),
+        (True, False, 9.0, 0.5),
+        (True, False, 0.0, 0.02),
+    ],
+)
+def test_pause(found: bool, behind: bool, took: float, expected: float) -> None:
+    assert pause(found, behind, took, 0.5) == expected

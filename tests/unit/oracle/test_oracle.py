@@ -1,0 +1,103 @@
+"""Error codes and the dictionary's rows."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import oracledb
+import pytest
+
+from minercdc.config.sections import DatabaseConfig
+from minercdc.errors import (
+    LogGapError,
+    MinerCdcError,
+    MiningSessionError,
+    PrerequisiteError,
+    SnapshotTooOldError,
+    SourceError,
+    TransientSourceError,
+)
+from minercdc.oracle.codes import classify, oracle_errors
+from minercdc.oracle.connect import database_name, dsn_of
+from minercdc.oracle.dictionary import column_of, key_of
+from minercdc.schema.table import Column
+
+
+def error(code: str, recoverable: bool = False) -> oracledb.Error:
+    return oracledb.DatabaseError(SimpleNamespace(full_code=code, isrecoverable=recoverable))
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("ORA-03113", TransientSourceError),
+        ("ORA-12541", TransientSourceError),
+        ("DPY-4011", TransientSourceError),
+        ("DPY-6005", TransientSourceError),
+        ("ORA-00310", MiningSessionError),
+        ("ORA-01284", MiningSessionError),
+        ("ORA-01291", MiningSessionError),
+        ("ORA-01287", LogGapError),
+        ("ORA-01555", SnapshotTooOldError),
+        ("ORA-01466", SnapshotTooOldError),
+        ("ORA-00942", PrerequisiteError),
+        ("ORA-00904", SourceError),
+        ("DPY-3010", SourceError),
+    ],
+)
+def test_code_decides_what_is_done(code: str, kind: type[MinerCdcError]) -> None:
+    assert type(classify(error(code))) is kind
+
+
+def test_unknown_but_recoverable_is_transient() -> None:
+    assert type(classify(error("ORA-99999", recoverable=True))) is TransientSourceError
+
+
+def test_number_of_dpy_errors_is_not_mistaken_for_ora() -> None:
+    assert type(classify(error("DPY-1555"))) is SourceError
+
+
+def test_broken_socket_is_transient() -> None:
+    with pytest.raises(TransientSourceError, match="reading"), oracle_errors("reading"):
+        raise ConnectionResetError
+
+
+def config(**more: Any) -> DatabaseConfig:
+    return DatabaseConfig(
+        **{
+            "database.hostname": "db",
+            "database.user": "u",
+            "database.password": "p",
+            "database.dbname": "orcl",
+            **more,
+        }
+    )
+
+
+def test_connect_string() -> None:
+    assert dsn_of(config()) == "db:1521/orcl"
+    assert dsn_of(config(**{"database.url": "jdbc:oracle:thin:@//h:1/s"})) == "h:1/s"
+    assert database_name(config()) == "ORCL"
+    assert database_name(config(**{"database.pdb.name": "pdb1"})) == "PDB1"
+
+
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [
+        (("A", "NUMBER", 22, 0, 10, 2, "N", None), Column("A", "NUMBER", 10, 2, nullable=False)),
+        (("A", "NUMBER", 22, 0, None, 0, "Y", "0 "), Column("A", "NUMBER", None, 0, default="0")),
+        (("A", "VARCHAR2", 80, 20, None, None, "Y", "NULL"), Column("A", "VARCHAR2", 20)),
+        (("A", "RAW", 16, 0, None, None, "Y", None), Column("A", "RAW", 16)),
+        (("A", "TIMESTAMP(6) WITH TIME ZONE", 13, 0, None, 6, "Y", None), Column("A", "TIMESTAMP WITH TIME ZONE", None, 6)),
+        (("A", "INTERVAL DAY(2) TO SECOND(6)", 11, 0, 2, 6, "Y", None), Column("A", "INTERVAL DAY TO SECOND", 2, 6)),
+    ],
+)
+def test_column_from_the_dictionary(row: tuple[Any, ...], column: Column) -> None:
+    assert column_of(*row) == column
+
+
+def test_key_is_the_first_whose_columns_are_not_null() -> None:
+    columns = [Column("A", "NUMBER"), Column("B", "NUMBER", nullable=False), Column("C", "DATE", nullable=False)]
+    assert key_of(columns, [("A",), ("C", "B"), ("B",)]) == (2, 1)
+    assert key_of(columns, [("A",), ("HIDDEN",)]) == ()
