@@ -210,13 +210,13 @@ class RedoLog:
 
     # ---- writing ----
 
-    def write(self, thread_number: int, batches: list[RedoBatch]) -> None:
-        """Append to the current log, and switch when that fills it."""
+    def write(self, thread_number: int, batches: list[RedoBatch], *, may_switch: bool = True) -> None:
+        """Append to the current log, and switch when that fills it (not while strands are flushed for a switch)."""
         thread = self.threads[thread_number]
         with self._lock:
             self._append(thread, batches)
             full = self._bodies[thread_number, thread.current.sequence].position >= self.group_bytes
-        if full:
+        if full and may_switch:
             self.switch(thread_number)
 
     def switch(self, thread_number: int = 1) -> None:
@@ -271,7 +271,8 @@ class RedoLog:
         self._bodies[thread.number, sequence] = _LogBody()
 
     def _archive(self, group: LogGroup, body: _LogBody, now: float) -> ArchivedLog:
-        assert group.next_change is not None and group.next_time is not None
+        assert group.next_change is not None
+        assert group.next_time is not None
         return ArchivedLog(
             f"{ARCHIVE_DEST}/{group.thread}_{group.sequence}_{self.resetlogs_id}.arc",
             group.thread,

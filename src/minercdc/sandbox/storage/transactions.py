@@ -21,8 +21,8 @@ TENTATIVE = 1 << 61
 class Undo:
     """How to take one change back.
 
-    :param op: `I`, `U`, `D`, or `F` for a row lock that FOR UPDATE took.
-    :param first: version id of the row; of the first row of an array insert.
+    :param op: `I`, `U`, `D`; `F` for a row lock that FOR UPDATE took, `L` for a table lock.
+    :param first: version id of the row; of the first row of an array insert; for `L` the mode held before.
     :param count: rows of an array insert.
     :param in_place: the row version was the transaction's own already, so it was overwritten.
     """
@@ -45,6 +45,7 @@ class Transaction:
     :param stamp: marks its uncommitted row versions.
     :param start_scn: SCN when it began; `start_time` host seconds.
     :param strand: redo not yet in the log.
+    :param active: it has an undo segment: it changed or locked a row. LOCK TABLE alone does not make it so.
     """
 
     xid: tuple[int, int, int]
@@ -62,6 +63,7 @@ class Transaction:
     strand: list[RedoBatch] = field(default_factory=list)
     strand_records: int = 0
     strand_bytes: int = 0
+    active: bool = False
     logged_start: bool = False
     ended: bool = False
 
@@ -108,5 +110,8 @@ class Transactions:
         return self._by_stamp.get(stamp)
 
     def open(self) -> list[Transaction]:
-        """Open transactions, oldest first."""
+        """V$TRANSACTION: open transactions that changed or locked rows, oldest first."""
+        return [t for t in self.all_open() if t.active]
+
+    def all_open(self) -> list[Transaction]:
         return sorted(self._open.copy().values(), key=lambda t: t.stamp)

@@ -1,0 +1,411 @@
+"""A session: parses, plans and runs statements for one client (interfaces.Session)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import apsw
+
+from minercdc.sandbox.catalog import ROOT, Table
+from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, OraError, Result
+from minercdc.sandbox.sql import ast, dml
+from minercdc.sandbox.sql.expressions import Environment, Expressions
+from minercdc.sandbox.sql.nls import Nls
+from minercdc.sandbox.sql.parser import Parser
+from minercdc.sandbox.sql.queries import Plan, Queries
+from minercdc.sandbox.sql.runtime import NO_TRANSACTION, FixedRows, Parameter, QueryRows, Run, execute, translated
+from minercdc.sandbox.storage.locks import Client
+
+if TYPE_CHECKING:
+    from minercdc.sandbox.database import SandboxDatabase
+
+_CACHE = 400
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A statement by kind: `query`, `insert`, `update`, `delete`, `block` or `command`."""
+
+    kind: str
+    tree: Any
+    binds: list[str]
+
+
+def parse(sql: str) -> Parsed:
+    """Read the text. Raises ORA-00900 and syntax errors with their position."""
+    parser = Parser(sql)
+    word = parser.token.text
+    if parser.token.kind == "E":
+        raise OraError(900, "invalid SQL statement")
+    if word in ("SELECT", "WITH", "("):
+        kind, tree = "query", parser.query()
+    elif word == "INSERT":
+        kind, tree = "insert", parser.insert()
+    elif word == "UPDATE":
+        kind, tree = "update", parser.update()
+    elif word == "DELETE":
+        kind, tree = "delete", parser.delete()
+    elif word in ("BEGIN", "DECLARE", "CALL", "<<"):
+        return Parsed("block", None, [])
+    else:
+        return Parsed("command", word, [])
+    parser.end()
+    return Parsed(kind, tree, parser.binds)
+
+
+class SandboxSession:
+    """One client's session.
+
+    :ivar state: packages keep their session state here, by package name.
+    :ivar details: what the client told at connect: program, machine, osuser, pid, terminal, driver.
+    """
+
+    def __init__(self, database: SandboxDatabase, client: Client, service: str, details: Mapping[str, str]) -> None:
+        self.database, self.client, self.service = database, client, service
+        self.storage = database.storage
+        self.catalog = database.catalog
+        self.sid, self.serial, self.user = client.sid, client.serial, client.user
+        self.details = dict(details)
+        self.schema = client.user
+        self.nls = Nls()
+        self.state: dict[str, Any] = {}
+        self.module: str | None = None
+        self.action: str | None = None
+        self.client_info: str | None = None
+        self.client_id: str | None = None
+        self.logon_time = database.clock.now()
+        self.parameters: dict[str, str] = {}
+        self.closed = False
+        self._own: apsw.Connection | None = None
+        self._own_lock = threading.RLock()
+        self._plans: dict[object, Any] = {}
+        self._texts: dict[str, Parsed] = {}
+        self._open: WeakSet[QueryRows] = WeakSet()
+
+    # ---- what views and functions ask ----
+
+    @property
+    def container(self) -> int:
+        """Current container id; ALTER SESSION SET CONTAINER changes it."""
+        return self.client.container
+
+    def user_id(self) -> int:
+        user = self.catalog.user(self.container, self.user)
+        return user.user_id if user is not None else -1
+
+    def userenv(self, name: str) -> str | None:
+        """SYS_CONTEXT('USERENV', name). Raises ORA-02003 for an unknown name."""
+        container = self.catalog.containers[self.container]
+        values: dict[str, str | None] = {
+            "CON_NAME": container.name,
+            "CON_ID": str(container.con_id),
+            "DB_NAME": self.catalog.database_name if self.container == ROOT else container.name,
+            "CDB_NAME": self.catalog.database_name,
+            "DB_UNIQUE_NAME": self.catalog.database_name,
+            "INSTANCE_NAME": self.catalog.instance_name,
+            "INSTANCE": "1",
+            "SERVICE_NAME": self.service,
+            "SESSION_USER": self.user,
+            "CURRENT_USER": self.user,
+            "SESSION_USERID": str(self.user_id()),
+            "CURRENT_SCHEMA": self.schema,
+            "SID": str(self.sid),
+            "SESSIONID": str(100_000 + self.sid),
+            "AUDITED_CURSORID": None,
+            "HOST": self.details.get("machine"),
+            "OS_USER": self.details.get("osuser"),
+            "TERMINAL": self.details.get("terminal"),
+            "MODULE": self.module or self.details.get("program"),
+            "ACTION": self.action,
+            "CLIENT_INFO": self.client_info,
+            "CLIENT_IDENTIFIER": self.client_id,
+            "CLIENT_PROGRAM_NAME": self.details.get("program"),
+            "CLOUD_SERVICE": None,
+            "DATABASE_ROLE": "PRIMARY",
+            "ISDBA": "TRUE" if self.user == "SYS" else "FALSE",
+            "LANGUAGE": "AMERICAN_AMERICA.AL32UTF8",
+            "LANG": "US",
+            "NLS_DATE_FORMAT": self.nls.date_format,
+            "NLS_TERRITORY": self.nls.territory,
+            "SERVER_HOST": "sandbox",
+            "IP_ADDRESS": "127.0.0.1",
+            "NETWORK_PROTOCOL": "tcp",
+        }
+        if name not in values:
+            raise OraError(2003, "invalid USERENV parameter")
+        return values[name]
+
+    def checked_scn(self, scn: int) -> int:
+        """An SCN a flashback query may name. Raises ORA-08181."""
+        if scn > self.storage.clock.current or scn <= 0:
+            raise OraError(8181, "specified number is not a valid system change number")
+        return scn
+
+    def scn_at(self, seconds: float) -> int:
+        return self.storage.clock.scn_at(seconds)
+
+    @property
+    def environment(self) -> Environment:
+        return Environment(self.catalog, self.database.views, self.container, self.schema, self.user, self.nls)
+
+    # ---- running ----
+
+    def run(self, binds: Sequence[Cell] = ()) -> Run:
+        """A run that begins now."""
+        transaction = self.client.transaction
+        own = transaction.stamp if transaction is not None else NO_TRANSACTION
+        return Run(self, self.storage.clock.current, own, self.storage.clock.now(), binds)
+
+    def own_connection(self) -> apsw.Connection:
+        """The session's private connection: for what needs no stored rows, so that a long scan of a view locks nobody out."""
+        if self._own is None:
+            self._own = self.database.new_connection()
+        return self._own
+
+    def evaluate(self, sql: str, parameters: Sequence[Parameter], run: Run) -> Cell:
+        """One constant expression."""
+        return self.evaluate_row(f"select {sql}", parameters, run)[0]
+
+    def evaluate_row(self, sql: str, parameters: Sequence[Parameter], run: Run) -> tuple[Cell, ...]:
+        """Expressions that may hold subqueries, so they run where the rows are."""
+        with self.storage.lock:
+            return execute(self.storage.db, sql, parameters, run).fetchone()  # type: ignore[no-any-return]
+
+    def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
+        """All rows of a query, for INSERT .. SELECT."""
+        rows = self._open_query(plan, binds)
+        found = rows.fetch(1 << 62)
+        rows.close()
+        return found
+
+    def mark(self) -> int:
+        """Where statement rollback goes back to."""
+        return len(self.client.transaction.undo) if self.client.transaction is not None else 0
+
+    def execute(
+        self,
+        sql: str,
+        bind_types: Sequence[BindType] = (),
+        bind_rows: Sequence[tuple[Cell, ...]] = ((),),
+        *,
+        batch_errors: bool = False,
+        row_counts: bool = False,
+        commit: bool = False,
+    ) -> Result:
+        """See `interfaces.Session`."""
+        with self._statement():
+            parsed = self._parsed(sql)
+            if parsed.kind == "query":
+                result = self._query(sql, parsed, tuple(bind_types), bind_rows[0] if bind_rows else ())
+            elif parsed.kind in ("insert", "update", "delete"):
+                result = self._change(sql, parsed, tuple(bind_types), bind_rows, batch_errors, row_counts)
+            elif parsed.kind == "block":
+                result = self._blocks(sql, tuple(bind_types), bind_rows)
+            else:
+                from minercdc.sandbox.sql import commands
+
+                result = Result(row_count=commands.run(self, sql))
+        if commit:
+            self.commit()
+        return result
+
+    @contextmanager
+    def _statement(self) -> Iterator[None]:
+        if self.closed:
+            raise OraError(1012, "not logged on")
+        try:
+            yield
+        except apsw.Error as error:
+            raise translated(error, self.run()) from error
+
+    def _parsed(self, sql: str) -> Parsed:
+        parsed = self._texts.get(sql)
+        if parsed is None:
+            parsed = parse(sql)
+            if len(self._texts) >= _CACHE:
+                self._texts.clear()
+            self._texts[sql] = parsed
+        return parsed
+
+    def _planned(self, sql: str, bind_types: tuple[BindType, ...], make: Any) -> Any:
+        key = (sql, bind_types, self.container, self.schema, self.nls, self.catalog.version)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = make()
+            if len(self._plans) >= _CACHE:
+                self._plans.clear()
+            self._plans[key] = plan
+        return plan
+
+    # ---- queries ----
+
+    def describe(self, sql: str) -> tuple[ColumnDescription, ...] | None:
+        """See `interfaces.Session`."""
+        with self._statement():
+            parsed = self._parsed(sql)
+            if parsed.kind != "query":
+                return None
+            from minercdc.sandbox.interfaces import OraType
+
+            kinds = tuple(BindType(OraType.VARCHAR2, 4000) for _ in parsed.binds)
+            return self._plan_query(sql, parsed.tree, kinds).columns
+
+    def _plan_query(self, sql: str, query: ast.Query, bind_types: tuple[BindType, ...]) -> Plan:
+        def make() -> Plan:
+            env = self.environment
+            return Queries(env, Expressions(env, bind_types)).plan(query)
+
+        plan: Plan = self._planned(sql, bind_types, make)
+        return plan
+
+    def plan_inner(self, query: ast.Query) -> Plan:
+        """Plan of a query inside another statement (CREATE TABLE AS), which takes no binds."""
+        env = self.environment
+        return Queries(env, Expressions(env)).plan(query)
+
+    def _query(self, sql: str, parsed: Parsed, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]) -> Result:
+        query: ast.Query = parsed.tree
+        plan = self._plan_query(sql, query, bind_types)
+        if query.for_update is not None:
+            return self._query_for_update(sql, query, plan, bind_types, binds)
+        return Result(plan.columns, self._open_query(plan, binds))
+
+    def _open_query(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows:
+        if not plan.stored:
+            cursor_run = self.run(binds)
+            cursor = execute(self.own_connection(), plan.sql, plan.parameters, cursor_run)
+            return QueryRows(cursor, cursor_run, self._own_lock)
+        with self.storage.lock:
+            run = self.run(binds)
+            for table, as_of in plan.tables:
+                if as_of is not None:
+                    self._check_flashback(table, as_of(run))
+            rows = QueryRows(execute(self.storage.db, plan.sql, plan.parameters, run), run, self.storage.lock)
+            if rows.saw_own_changes:
+                self._open.add(rows)
+            return rows
+
+    def _check_flashback(self, table: Table, scn: int) -> None:
+        if scn < table.ddl_scn:
+            raise OraError(1466, "unable to read data - table definition has changed")
+
+    def _query_for_update(
+        self, sql: str, query: ast.Query, plan: Plan, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]
+    ) -> Result:
+        select = query.body
+        simple = isinstance(select, ast.Select) and not select.group_by and not select.distinct and not query.with_
+        if not simple or not isinstance(select, ast.Select) or query.fetch is not None:
+            raise OraError(2014, "cannot select FOR UPDATE from view with DISTINCT, GROUP BY, etc.", query.at)
+        target = select.relations[0]
+        if len(select.relations) != 1 or not isinstance(target, ast.TableRef) or target.as_of is not None:
+            raise OraError(3001, "unimplemented feature: FOR UPDATE of a join or subquery", query.at)
+        assert query.for_update is not None
+        if query.for_update.skip_locked:
+            raise OraError(3001, "unimplemented feature: SKIP LOCKED", query.at)
+
+        def make() -> dml.ScanPlan:
+            return dml.plan_scan(self.environment, target, (), select.where, bind_types)
+
+        scan: dml.ScanPlan = self._planned("for update " + sql, bind_types, make)
+        with self.storage.lock:
+            self._settle_cursors()
+            dml.lock_rows(self, scan, binds, query.for_update)
+            rows = self._open_query(plan, binds)
+            return Result(plan.columns, FixedRows(rows.fetch(1 << 62)))
+
+    def _settle_cursors(self) -> None:
+        """Read open cursors that show this transaction's own changes to their end, before it changes more."""
+        for rows in list(self._open):
+            if rows.saw_own_changes:
+                rows.drain()
+        self._open.clear()
+
+    # ---- changes ----
+
+    def _change(
+        self,
+        sql: str,
+        parsed: Parsed,
+        bind_types: tuple[BindType, ...],
+        bind_rows: Sequence[tuple[Cell, ...]],
+        batch_errors: bool,
+        row_counts: bool,
+    ) -> Result:
+        tree = parsed.tree
+        with self.storage.lock:
+            self.client.check()
+            self._settle_cursors()
+            if parsed.kind == "insert":
+                plan = self._planned(sql, bind_types, lambda: dml.plan_insert(self.environment, tree, bind_types))
+                return dml.run_insert(self, plan, bind_rows, batch_errors=batch_errors, row_counts=row_counts)
+            assignments = tree.assignments if parsed.kind == "update" else ()
+            scan = self._planned(
+                sql,
+                bind_types,
+                lambda: dml.plan_scan(self.environment, tree.target, assignments, tree.where, bind_types),
+            )
+            delete = parsed.kind == "delete"
+            return dml.run_change(self, scan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
+
+    def _blocks(self, sql: str, bind_types: tuple[BindType, ...], bind_rows: Sequence[tuple[Cell, ...]]) -> Result:
+        from minercdc.sandbox.sql import plsql
+
+        for binds in bind_rows or ((),):
+            plsql.run(self, sql, bind_types, binds)
+        return Result()
+
+    # ---- transactions ----
+
+    def commit(self) -> None:
+        """See `interfaces.Session`."""
+        with self.storage.lock:
+            self._settle_cursors()
+            self.storage.commit(self.client)
+
+    def rollback(self) -> None:
+        """See `interfaces.Session`."""
+        with self.storage.lock:
+            self._settle_cursors()
+            self.storage.rollback(self.client)
+
+    def savepoint(self, name: str) -> None:
+        with self.storage.lock:
+            transaction = self.storage.begin(self.client)
+            transaction.savepoints = [s for s in transaction.savepoints if s[0] != name]
+            transaction.savepoints.append((name, len(transaction.undo)))
+
+    def rollback_to(self, name: str) -> None:
+        """Raises ORA-01086."""
+        with self.storage.lock:
+            transaction = self.client.transaction
+            found = [s for s in transaction.savepoints if s[0] == name] if transaction is not None else []
+            if not found:
+                raise OraError(1086, f"savepoint '{name}' never established in this session or is invalid")
+            self._settle_cursors()
+            self.storage.undo_to(self.client, found[0][1])
+
+    def in_transaction(self) -> bool:
+        return self.client.transaction is not None
+
+    def cancel(self) -> None:
+        """See `interfaces.Session`."""
+        self.client.cancelled = True
+        with self.storage.lock:
+            self.storage.lock.notify_all()
+
+    def close(self) -> None:
+        """See `interfaces.Session`."""
+        if self.closed:
+            return
+        self.client.cancelled = False
+        self.rollback()
+        self.closed = True
+        self.database.forget(self)
+        if self._own is not None:
+            with self._own_lock:
+                self._own.close(True)

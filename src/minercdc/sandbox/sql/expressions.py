@@ -1,0 +1,452 @@
+"""Typed translation of expressions to SQLite: every operand is brought to the type Oracle would compare or calculate in.
+
+An operator or function without a rule for its operands' types raises an ORA- error; SQLite never gets to guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING
+
+from minercdc.sandbox.catalog import Catalog, Column
+from minercdc.sandbox.interfaces import BindType, Cell, OraError, View
+from minercdc.sandbox.sql import ast, formats, functions, number, temporal
+from minercdc.sandbox.sql.nls import Nls
+from minercdc.sandbox.sql.runtime import Parameter
+from minercdc.sandbox.sql.scope import Scope, Typed
+from minercdc.sandbox.sql.types import (
+    DATE,
+    INTERVAL,
+    NULL,
+    NUMBER,
+    TEMPORAL,
+    TEXT,
+    Family,
+    SqlType,
+    bind_type,
+    column_type,
+    declare,
+    inconsistent,
+    varchar,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What a translation depends on, besides the text."""
+
+    catalog: Catalog
+    views: Mapping[str, View]
+    container: int
+    schema: str
+    user: str
+    nls: Nls
+
+
+def quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def blob(cell: bytes) -> str:
+    return f"x'{cell.hex()}'"
+
+
+_KIND = {Family.DATE: "D", Family.TIMESTAMP: "T", Family.ZONED: "Z"}
+
+
+@dataclass(slots=True)
+class Expressions:
+    """Translates expressions of one statement and collects its parameters."""
+
+    env: Environment
+    bind_types: Sequence[BindType] = ()
+    parameters: list[Parameter] = field(default_factory=list)
+    _keys: dict[object, str] = field(default_factory=dict)
+    subquery: Callable[[ast.Query, Scope | None], tuple[str, list[Typed]]] | None = None
+    aggregates_allowed: bool = False
+
+    # ---- parameters ----
+
+    def parameter(self, key: object, value: Parameter) -> str:
+        """`?n` for a value known when the statement runs; one number per key."""
+        if key not in self._keys:
+            self.parameters.append(value)
+            self._keys[key] = f"?{len(self.parameters)}"
+        return self._keys[key]
+
+    @property
+    def snapshot(self) -> str:
+        return self.parameter("snapshot", lambda run: run.snapshot)
+
+    @property
+    def own(self) -> str:
+        return self.parameter("own", lambda run: run.own)
+
+    @property
+    def today(self) -> str:
+        return self.parameter("today", lambda run: "%04d-%02d-%02d" % temporal.from_ns(int(run.now) * 10**9)[:3])
+
+    # ---- expressions ----
+
+    def value(self, expr: ast.Expr, scope: Scope | None) -> Typed:
+        """A value. Raises ORA-00904, ORA-00932, .. with the position of the culprit."""
+        if isinstance(expr, ast.Literal):
+            return self._literal(expr)
+        if isinstance(expr, ast.Bind):
+            return self._bind(expr)
+        if isinstance(expr, ast.Name):
+            return self._name(expr, scope)
+        if isinstance(expr, ast.Call):
+            return functions.call(self, expr, scope)
+        if isinstance(expr, ast.Binary):
+            return self._binary(expr, scope)
+        if isinstance(expr, ast.Unary):
+            operand = self.to(self.value(expr.operand, scope), Family.NUMBER, expr.at)
+            return Typed(f"o_neg({operand})", NUMBER)
+        if isinstance(expr, ast.Case):
+            return self._case(expr, scope)
+        if isinstance(expr, ast.Cast):
+            return self._cast(expr, scope)
+        if isinstance(expr, ast.Scalar):
+            return self._scalar(expr, scope)
+        if isinstance(expr, ast.IntervalLiteral):
+            return Typed(blob(temporal.encode_interval(expr.nanoseconds)), INTERVAL, False)
+        raise OraError(936, "missing expression: a condition is not a value", expr.at)
+
+    def _literal(self, expr: ast.Literal) -> Typed:
+        if expr.kind == "0":
+            return Typed("null", NULL)
+        if expr.kind == "N":
+            if expr.text[-1] in "fFdD":
+                raise OraError(3001, "unimplemented feature: BINARY_FLOAT and BINARY_DOUBLE literals", expr.at)
+            cell = number.parse(expr.text)
+            return Typed(blob(cell), NUMBER, False)
+        if expr.kind == "S":
+            if not expr.text:
+                return Typed("null", varchar(1))
+            size = len(expr.text.encode())
+            sql = quote(expr.text)
+            if "\0" in expr.text:
+                text = expr.text
+                sql = self.parameter(("text", text), lambda run: text)
+            return Typed(sql, SqlType(Family.CHAR, size=size), False, literal=expr.text)
+        if expr.kind == "D":
+            return Typed(blob(self._literal_moment(expr, "YYYY-MM-DD", False)), DATE, False)
+        if expr.kind == "T":
+            return self._timestamp_literal(expr)
+        raise OraError(936, "missing expression", expr.at)
+
+    def _literal_moment(self, expr: ast.Literal, model: str, fraction: bool) -> bytes:
+        moment, _ = formats.to_moment(expr.text, model, date(2000, 1, 1))
+        return temporal.encode(moment, fraction=fraction)
+
+    def _timestamp_literal(self, expr: ast.Literal) -> Typed:
+        text = expr.text.strip()
+        zoned = len(text) > 10 and any(c in text[11:] for c in "+-")
+        model = "YYYY-MM-DD HH24:MI:SS" + (".FF" if "." in text else "") + (" TZR" if zoned else "")
+        moment, zone = formats.to_moment(text, model if len(text) > 10 else "YYYY-MM-DD", date(2000, 1, 1))
+        if zone is None:
+            return Typed(blob(temporal.encode(moment)), SqlType(Family.TIMESTAMP, scale=9), False)
+        utc = temporal.from_ns(temporal.to_ns(moment) - zone * 60_000_000_000)
+        return Typed(blob(temporal.encode_zoned(utc, zone)), SqlType(Family.ZONED, scale=9), False)
+
+    def _bind(self, expr: ast.Bind) -> Typed:
+        if expr.index >= len(self.bind_types):
+            raise OraError(1008, "not all variables bound", expr.at)
+        kind = bind_type(self.bind_types[expr.index])
+        index = expr.index
+        if kind.family in TEMPORAL:
+            return Typed(self.parameter(("bind", index), lambda run: _canonical(run.binds[index])), kind)
+        return Typed(self.parameter(("bind", index), lambda run: run.binds[index] or None), kind)
+
+    def _name(self, expr: ast.Name, scope: Scope | None) -> Typed:
+        found = scope.resolve(expr) if scope is not None else None
+        if found is not None:
+            return found[0]
+        if len(expr.parts) == 1 and not expr.quoted:
+            if expr.parts[0] == "ROWNUM" and scope is not None and scope.rownum is not None:
+                return Typed(scope.rownum, NUMBER, False)
+            special = functions.niladic(self, expr.parts[0])
+            if special is not None:
+                return special
+        if expr.parts[-1] in ("NEXTVAL", "CURRVAL") and len(expr.parts) > 1:
+            raise OraError(2289, "sequence does not exist", expr.at)
+        text = ".".join(f'"{part}"' for part in expr.parts)
+        raise OraError(904, f"{text}: invalid identifier", expr.at)
+
+    def _case(self, expr: ast.Case, scope: Scope | None) -> Typed:
+        results = [self.value(result, scope) for _, result in expr.branches]
+        if expr.otherwise is not None:
+            results.append(self.value(expr.otherwise, scope))
+        target = functions.common_type(results, expr.at)
+        parts = []
+        for (condition, _), result in zip(expr.branches, results, strict=False):
+            if expr.operand is None:
+                test = self.condition(condition, scope)
+            else:
+                test = self.compare("=", self.value(expr.operand, scope), self.value(condition, scope), expr.at)
+            parts.append(f"when {test} then {self.to_type(result, target, expr.at)}")
+        last = f" else {self.to_type(results[-1], target, expr.at)}" if expr.otherwise is not None else ""
+        return Typed(f"case {' '.join(parts)}{last} end", target)
+
+    def _cast(self, expr: ast.Cast, scope: Scope | None) -> Typed:
+        """As storing into a column of that type; a text that is too long is cut."""
+        operand = self.value(expr.operand, scope)
+        name = expr.target.name
+        if name in ("VARCHAR2", "VARCHAR", "CHAR") and expr.target.numbers:
+            size = expr.target.numbers[0] or 1
+            kind = SqlType(Family.CHAR if name == "CHAR" else Family.VARCHAR, size=size)
+            cut = f"o_substr({self.to(operand, Family.VARCHAR, expr.at)},{blob(number.integer(1))},{blob(number.integer(size))})"
+            return Typed(f"o_rpad({cut},{blob(number.integer(size))})" if name == "CHAR" else cut, kind)
+        target = declare("CAST", expr.target)
+        return self.fitted(operand, target, expr.at)
+
+    def fitted(self, operand: Typed, column: Column, at: int) -> Typed:
+        """CAST to a number or date type."""
+        kind = column_type(column)
+        sql = self.to(operand, kind.family, at)
+        if kind.family is Family.NUMBER and kind.scale != -127:
+            sql = f"o_round({sql},{blob(number.integer(kind.scale))})"
+        elif kind.family is Family.DATE:
+            sql = f"o_retime({sql},'D',0)"
+        return Typed(sql, kind)
+
+    def _scalar(self, expr: ast.Scalar, scope: Scope | None) -> Typed:
+        assert self.subquery is not None
+        sql, columns = self.subquery(expr.query, scope)
+        if len(columns) != 1:
+            raise OraError(913, "too many values", expr.at)
+        return Typed(f"(select o_single(c0) from ({sql}))", columns[0].type)
+
+    def _binary(self, expr: ast.Binary, scope: Scope | None) -> Typed:
+        left, right = self.value(expr.left, scope), self.value(expr.right, scope)
+        if expr.op == "||":
+            size = left.type.size + right.type.size
+            parts = [f"coalesce({self.to(side, Family.VARCHAR, expr.at)},'')" for side in (left, right)]
+            return Typed(f"nullif({parts[0]}||{parts[1]},'')", varchar(size or 4000), left.nullable and right.nullable)
+        families = {left.type.family, right.type.family}
+        if families & TEMPORAL or Family.INTERVAL in families:
+            return self._time_arithmetic(expr, left, right)
+        name = {"+": "add", "-": "sub", "*": "mul", "/": "div"}[expr.op]
+        operands = [self.to(side, Family.NUMBER, expr.at) for side in (left, right)]
+        return Typed(f"o_{name}({operands[0]},{operands[1]})", NUMBER, left.nullable or right.nullable)
+
+    def _time_arithmetic(self, expr: ast.Binary, left: Typed, right: Typed) -> Typed:
+        a, b = left.type.family, right.type.family
+        op = expr.op
+        if op == "+" and (b in TEMPORAL or (b is Family.INTERVAL and a is Family.NUMBER)):
+            left, right, a, b = right, left, b, a
+        if a in TEMPORAL and (b in (Family.NUMBER, Family.NULL) or b in TEXT):
+            if op in "+-":
+                days = self.to(right, Family.NUMBER, expr.at)
+                return Typed(f"o_days({left.sql},{days if op == '+' else f'o_neg({days})'})", DATE)
+        elif a in TEMPORAL and b is Family.INTERVAL and op in "+-":
+            sign = 1 if op == "+" else -1
+            return Typed(f"o_shift({left.sql},{right.sql},{sign})", left.type)
+        elif a in TEMPORAL and b in TEMPORAL and op == "-":
+            if a is b is Family.DATE:
+                return Typed(f"o_days_between({left.sql},{right.sql})", NUMBER)
+            keys = [self.time_key(side) for side in (left, right)]
+            return Typed(f"o_interval_between({keys[0]},{keys[1]})", INTERVAL)
+        elif a is Family.INTERVAL and b is Family.NUMBER and op == "*":
+            return Typed(f"o_scale_interval({left.sql},{right.sql})", INTERVAL)
+        raise OraError(
+            30081 if Family.INTERVAL in (a, b) else 975, "invalid data type for datetime/interval arithmetic", expr.at
+        )
+
+    # ---- conversions ----
+
+    def to(self, typed: Typed, family: Family, at: int) -> str:
+        """SQL of the value in another family, by Oracle's implicit conversions. Raises ORA-00932."""
+        have = typed.type.family
+        if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
+            return typed.sql
+        nls = self.env.nls
+        point = quote(nls.numeric_characters[0])
+        if have in TEXT and family is Family.NUMBER:
+            return f"o_to_num({typed.sql},{point})"
+        if have in TEXT and family in TEMPORAL:
+            model = self.model(family)
+            return f"o_text_date({typed.sql},{quote(model)},'{_KIND[family]}',{nls.offset_minutes},{self.today})"
+        if have in TEXT and family is Family.RAW:
+            return f"o_hex_raw({typed.sql})"
+        if have in TEXT and family is Family.ROWID:
+            return typed.sql
+        if family in TEXT:
+            if have is Family.NUMBER:
+                return f"o_num_text({typed.sql},{point})"
+            if have is Family.RAW:
+                return f"o_raw_hex({typed.sql})"
+            if have is Family.ROWID:
+                return typed.sql
+            if have in TEMPORAL:
+                return self.date_text(typed, quote(self.model(have)))
+        if have in TEMPORAL and family in TEMPORAL:
+            return f"o_retime({typed.sql},'{_KIND[family]}',{nls.offset_minutes})"
+        raise inconsistent(family, have, at)
+
+    def to_type(self, typed: Typed, target: SqlType, at: int) -> str:
+        if typed.type.family is target.family:
+            return typed.sql
+        return self.to(typed, target.family, at)
+
+    def model(self, family: Family) -> str:
+        """The session's default format."""
+        nls = self.env.nls
+        return {Family.DATE: nls.date_format, Family.TIMESTAMP: nls.timestamp_format}.get(family, nls.timestamp_tz_format)
+
+    def date_text(self, typed: Typed, model: str) -> str:
+        digits = typed.type.scale if 0 <= typed.type.scale <= 9 else 6
+        return f"o_date_text({typed.sql},{model},{digits},{self.env.nls.offset_minutes})"
+
+    def time_key(self, typed: Typed) -> str:
+        return f"o_zone_key({typed.sql},{self.env.nls.offset_minutes})"
+
+    def comparable(self, typed: Typed) -> str:
+        """What a value sorts and groups by: zoned timestamps by instant, the rest by its bytes."""
+        return self.time_key(typed) if typed.type.family is Family.ZONED else typed.sql
+
+    # ---- conditions ----
+
+    def condition(self, expr: ast.Expr, scope: Scope | None) -> str:
+        """A condition, as SQL with SQLite's three truth values."""
+        if isinstance(expr, ast.Logic):
+            parts = [self.condition(operand, scope) for operand in expr.operands]
+            return f"not ({parts[0]})" if expr.op == "NOT" else "(" + f" {expr.op.lower()} ".join(parts) + ")"
+        if isinstance(expr, ast.Compare):
+            if isinstance(expr.left, ast.Row):
+                return self._compare_rows(expr, scope)
+            return self.compare(expr.op, self.value(expr.left, scope), self.value(expr.right, scope), expr.at)
+        if isinstance(expr, ast.Between):
+            operand = self.value(expr.operand, scope)
+            low = self.compare(">=", operand, self.value(expr.low, scope), expr.at)
+            high = self.compare("<=", operand, self.value(expr.high, scope), expr.at)
+            return f"not ({low} and {high})" if expr.negated else f"({low} and {high})"
+        if isinstance(expr, ast.IsNull):
+            return f"({self.value(expr.operand, scope).sql}) is {'not ' if expr.negated else ''}null"
+        if isinstance(expr, ast.Like):
+            parts = [self.to(self.value(side, scope), Family.VARCHAR, expr.at) for side in (expr.operand, expr.pattern)]
+            if expr.escape is not None:
+                parts.append(self.to(self.value(expr.escape, scope), Family.VARCHAR, expr.at))
+            return f"{'not ' if expr.negated else ''}o_like({','.join(parts)})"
+        if isinstance(expr, ast.InList):
+            return self._in_list(expr, scope)
+        if isinstance(expr, ast.InQuery):
+            return self._in_query(expr, scope)
+        if isinstance(expr, ast.Exists):
+            assert self.subquery is not None
+            return f"exists ({self.subquery(expr.query, scope)[0]})"
+        if isinstance(expr, ast.Call) and expr.name == "REGEXP_LIKE":
+            return functions.regexp_like(self, expr, scope)
+        raise OraError(920, "invalid relational operator", expr.at)
+
+    def _compare_rows(self, expr: ast.Compare, scope: Scope | None) -> str:
+        left, right = expr.left, expr.right
+        if not isinstance(left, ast.Row) or not isinstance(right, ast.Row) or expr.op not in ("=", "<>"):
+            raise OraError(3001, "unimplemented feature: this comparison of rows", expr.at)
+        if len(left.items) != len(right.items):
+            raise OraError(913, "too many values", expr.at)
+        pairs = [
+            self.compare("=", self.value(a, scope), self.value(b, scope), expr.at)
+            for a, b in zip(left.items, right.items, strict=True)
+        ]
+        test = "(" + " and ".join(pairs) + ")"
+        return test if expr.op == "=" else f"not {test}"
+
+    def compare(self, op: str, left: Typed, right: Typed, at: int) -> str:
+        """`left op right` in the type Oracle would compare in."""
+        if right.vid is not None and left.vid is None:
+            flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
+            return self.compare(flipped, right, left, at)
+        if left.vid is not None:
+            return self._compare_rowid(op, left, right, at)
+        a, b = self.aligned(left, right, at)
+        return f"({a}{op}{b})"
+
+    def _compare_rowid(self, op: str, left: Typed, right: Typed, at: int) -> str:
+        assert left.vid is not None
+        data_object_id, vid = left.vid
+        if right.vid is not None and right.vid[0] == data_object_id:
+            return f"(({vid}>>26){op}({right.vid[1]}>>26))"
+        text = self.to(right, Family.ROWID, at)
+        first, after = (f"o_row_bound({text},{data_object_id},{n})" for n in (0, 1))
+        return {
+            "=": f"({vid}>={first} and {vid}<{after})",
+            "<>": f"({vid}<{first} or {vid}>={after})",
+            "<": f"({vid}<{first})",
+            "<=": f"({vid}<{after})",
+            ">": f"({vid}>={after})",
+            ">=": f"({vid}>={first})",
+        }[op]
+
+    def aligned(self, left: Typed, right: Typed, at: int) -> tuple[str, str]:
+        """Both sides as SQL that compares rightly byte by byte."""
+        a, b = left.type.family, right.type.family
+        if a in TEXT and b in TEXT:
+            return self._aligned_text(left, right)
+        if a in TEMPORAL or b in TEMPORAL:
+            if Family.ZONED in (a, b):
+                sides = [
+                    s if s.type.family in TEMPORAL else Typed(self.to(s, Family.ZONED, at), s.type) for s in (left, right)
+                ]
+                return self.time_key(sides[0]), self.time_key(sides[1])
+            if a in TEMPORAL and b in TEMPORAL:
+                return left.sql, right.sql
+            family = a if a in TEMPORAL else b
+            return self.to(left, family, at), self.to(right, family, at)
+        for family in (Family.NUMBER, Family.RAW, Family.ROWID):
+            if family in (a, b):
+                return self.to(left, family, at), self.to(right, family, at)
+        if a is b or Family.NULL in (a, b):
+            return left.sql, right.sql
+        raise inconsistent(a, b, at)
+
+    def _aligned_text(self, left: Typed, right: Typed) -> tuple[str, str]:
+        """CHAR against CHAR or a literal ignores trailing blanks; VARCHAR2 on either side does not."""
+        if left.type.family is Family.CHAR and right.type.family is Family.CHAR:
+            if left.literal is not None and right.literal is not None:
+                return quote(left.literal.rstrip(" ")), quote(right.literal.rstrip(" "))
+            return f"rtrim({left.sql},' ')", f"rtrim({right.sql},' ')"
+        return left.sql, right.sql
+
+    def _in_list(self, expr: ast.InList, scope: Scope | None) -> str:
+        if isinstance(expr.operand, ast.Row):
+            tests = [self._compare_rows(ast.Compare("=", expr.operand, item, expr.at), scope) for item in expr.items]
+            return f"{'not ' if expr.negated else ''}({' or '.join(tests)})"
+        operand = self.value(expr.operand, scope)
+        items = [self.value(item, scope) for item in expr.items]
+        if operand.vid is None and all(item.vid is None for item in items):
+            pairs = [self.aligned(operand, item, expr.at) for item in items]
+            if len({left for left, _ in pairs}) == 1:
+                listed = ",".join(right for _, right in pairs)
+                return f"({pairs[0][0]} {'not ' if expr.negated else ''}in ({listed}))"
+        tests = [self.compare("=", operand, item, expr.at) for item in items]
+        return f"{'not ' if expr.negated else ''}({' or '.join(tests)})"
+
+    def _in_query(self, expr: ast.InQuery, scope: Scope | None) -> str:
+        assert self.subquery is not None
+        operands = expr.operand.items if isinstance(expr.operand, ast.Row) else [expr.operand]
+        left = [self.value(operand, scope) for operand in operands]
+        sql, columns = self.subquery(expr.query, scope)
+        if len(columns) != len(left):
+            raise OraError(
+                913 if len(columns) > len(left) else 947,
+                "too many values" if len(columns) > len(left) else "not enough values",
+                expr.at,
+            )
+        plain = [Typed(one.sql, one.type, one.nullable) for one in left]
+        pairs = [
+            self.aligned(a, Typed(f"c{n}", b.type), expr.at) for n, (a, b) in enumerate(zip(plain, columns, strict=True))
+        ]
+        keys = ",".join(b for _, b in pairs)
+        operand = ",".join(a for a, _ in pairs)
+        return f"(({operand}) {'not ' if expr.negated else ''}in (select {keys} from ({sql})))"
+
+
+def _canonical(cell: Cell) -> Cell:
+    return temporal.canonical(cell) if isinstance(cell, bytes) else cell

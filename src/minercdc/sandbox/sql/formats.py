@@ -1,0 +1,394 @@
+"""Format models: TO_CHAR and TO_DATE/TO_TIMESTAMP of dates, TO_CHAR and TO_NUMBER of numbers."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import number
+from minercdc.sandbox.sql.temporal import Moment, valid
+
+_MONTHS = [
+    "JANUARY",
+    "FEBRUARY",
+    "MARCH",
+    "APRIL",
+    "MAY",
+    "JUNE",
+    "JULY",
+    "AUGUST",
+    "SEPTEMBER",
+    "OCTOBER",
+    "NOVEMBER",
+    "DECEMBER",
+]
+_DAYS = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"]
+_ELEMENT = re.compile(
+    r"FM|FX|YYYY|RRRR|SYYYY|YYY|YY|RR|Y|MONTH|MON|MM|DDD|DD|DAY|DY|D|HH24|HH12|HH|MI|SSSSS|SS|FF[1-9]|FF|A\.M\.|P\.M\."
+    r'|AM|PM|TZH|TZM|TZR|TZD|IYYY|IW|WW|W|Q|J|CC|X|"[^"]*"|[-/,.;: ]',
+    re.IGNORECASE,
+)
+_WIDTH = {"YYYY": 4, "RRRR": 4, "YYY": 3, "YY": 2, "RR": 2, "Y": 1, "MM": 2, "DD": 2, "DDD": 3, "HH24": 2, "HH12": 2}
+_WIDTH |= {"HH": 2, "MI": 2, "SS": 2, "SSSSS": 5, "J": 7}
+
+
+@lru_cache(maxsize=256)
+def elements(model: str) -> tuple[str, ...]:
+    """The model's elements, literals in quotes. Raises ORA-01821."""
+    found, at = [], 0
+    while at < len(model):
+        match = _ELEMENT.match(model, at)
+        if match is None:
+            raise OraError(1821, "date format not recognized")
+        found.append(match.group())
+        at = match.end()
+    return tuple(found)
+
+
+def _cased(text: str, like: str) -> str:
+    if like[0].islower():
+        return text.lower()
+    return text.capitalize() if len(like) > 1 and like[1].islower() else text
+
+
+def to_char(moment: Moment, model: str, *, digits: int = 6, offset: int = 0) -> str:
+    """TO_CHAR of a date. `digits`: of plain FF; `offset`: zone, minutes."""
+    out, fill = [], True
+    for raw in elements(model):
+        if raw.upper() == "FM":
+            fill = not fill
+        elif raw.upper() != "FX":
+            out.append(_element_text(raw, moment, fill, digits, offset))
+    return "".join(out)
+
+
+def _element_text(raw: str, moment: Moment, fill: bool, digits: int, offset: int) -> str:
+    year, month, day, hour, minute, second, nano = moment
+    name = raw.upper()
+    numeric: dict[str, tuple[int, int]] = {
+        "YYYY": (year, 4),
+        "RRRR": (year, 4),
+        "SYYYY": (year, 4),
+        "YYY": (year % 1000, 3),
+        "YY": (year % 100, 2),
+        "RR": (year % 100, 2),
+        "Y": (year % 10, 1),
+        "MM": (month, 2),
+        "DD": (day, 2),
+        "HH24": (hour, 2),
+        "HH": ((hour + 11) % 12 + 1, 2),
+        "HH12": ((hour + 11) % 12 + 1, 2),
+        "MI": (minute, 2),
+        "SS": (second, 2),
+        "SSSSS": (hour * 3600 + minute * 60 + second, 5),
+        "Q": ((month + 2) // 3, 1),
+        "CC": ((year + 99) // 100, 2),
+        "W": ((day + 6) // 7, 1),
+    }
+    if name in numeric:
+        value, width = numeric[name]
+        text = str(value).zfill(width if fill else 0)
+        return (" " if fill else "") + text if name == "SYYYY" else text
+    if name.startswith("FF"):
+        count = int(name[2:]) if name[2:] else digits
+        return f"{nano:09d}"[:count]
+    if name in ("AM", "PM", "A.M.", "P.M."):
+        half = "AM" if hour < 12 else "PM"
+        return _cased(".".join(half) + "." if "." in name else half, raw)
+    if name in ("TZH", "TZM", "TZR", "TZD"):
+        return _zone_text(name, offset)
+    if name == "X":
+        return "."
+    if name[0] == '"':
+        return raw[1:-1]
+    return _calendar_text(raw, name, date(year, month, day), fill) if name.isalpha() else raw
+
+
+def _zone_text(name: str, offset: int) -> str:
+    sign = "-" if offset < 0 else "+"
+    hours, minutes = divmod(abs(offset), 60)
+    return {"TZH": f"{sign}{hours:02d}", "TZM": f"{minutes:02d}", "TZR": f"{sign}{hours:02d}:{minutes:02d}", "TZD": ""}[name]
+
+
+def _calendar_text(raw: str, name: str, day: date, fill: bool) -> str:
+    if name == "MON":
+        return _cased(_MONTHS[day.month - 1][:3], raw)
+    if name == "MONTH":
+        return _cased(_MONTHS[day.month - 1], raw).ljust(9 if fill else 0)
+    if name == "DY":
+        return _cased(_DAYS[day.weekday()][:3], raw)
+    if name == "DAY":
+        return _cased(_DAYS[day.weekday()], raw).ljust(9 if fill else 0)
+    values = {
+        "D": (day.isoweekday() % 7 + 1, 1),
+        "DDD": (day.timetuple().tm_yday, 3),
+        "WW": ((day.timetuple().tm_yday + 6) // 7, 2),
+        "IW": (day.isocalendar()[1], 2),
+        "IYYY": (day.isocalendar()[0], 4),
+        "J": (day.toordinal() + 1_721_425, 7),
+    }
+    value, width = values[name]
+    return str(value).zfill(width if fill else 0)
+
+
+class _Scan:
+    """Reads the text of a date along a format model."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+        self.year: int | None = None
+        self.month: int | None = None
+        self.day = 1
+        self.hour = self.minute = self.second = self.nano = 0
+        self.half: str | None = None
+        self.zone: int | None = None
+        self.twelve = False
+        self.day_of_year: int | None = None
+
+    def digits(
+        self, width: int, number_: int = 1858, text: str = "a non-numeric character was found where a numeric was expected"
+    ) -> str:
+        end = self.at
+        while end < len(self.text) and end - self.at < width and self.text[end].isdigit():
+            end += 1
+        if end == self.at:
+            if end == len(self.text):
+                raise OraError(1840, "input value not long enough for date format")
+            raise OraError(number_, text)
+        found, self.at = self.text[self.at : end], end
+        return found
+
+    def letters(self, names: list[str], short: bool) -> int | None:
+        rest = self.text[self.at :].upper()
+        for full in (False, True) if short else (True, False):
+            for n, name in enumerate(names):
+                word = name if full else name[:3]
+                if rest.startswith(word) and (full or not rest.startswith(name)):
+                    self.at += len(word)
+                    return n
+        return None
+
+
+def to_moment(text: str, model: str, today: date) -> tuple[Moment, int | None]:
+    """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ: fields as written, and the zone in minutes when the model has one."""
+    scan = _Scan(text.strip())
+    for raw in elements(model):
+        _read(scan, raw.upper(), today)
+    if scan.text[scan.at :].strip():
+        raise OraError(1830, "date format picture ends before converting entire input string")
+    hour = scan.hour
+    if scan.half:
+        hour = hour % 12 + (12 if scan.half == "P" else 0)
+    year = today.year if scan.year is None else scan.year
+    month = today.month if scan.month is None else scan.month
+    if scan.day_of_year is not None:
+        found = date.fromordinal(date(year, 1, 1).toordinal() + scan.day_of_year - 1)
+        month, scan.day = found.month, found.day
+    valid(year, month, scan.day)
+    return (year, month, scan.day, hour, scan.minute, scan.second, scan.nano), scan.zone
+
+
+def _read(scan: _Scan, name: str, today: date) -> None:
+    if name in ("FM", "FX"):
+        return
+    if not name[0].isalpha():
+        _read_punctuation(scan, name)
+    elif name in ("YYYY", "RRRR", "SYYYY", "YYY", "YY", "RR", "Y"):
+        _read_year(scan, name, today)
+    elif name in ("MON", "MONTH") or (name == "MM" and scan.text[scan.at : scan.at + 1].isalpha()):
+        month = scan.letters(_MONTHS, name != "MONTH")
+        if month is None:
+            raise OraError(1843, "not a valid month")
+        scan.month = month + 1
+    elif name in ("DY", "DAY"):
+        if scan.letters(_DAYS, name == "DY") is None:
+            raise OraError(1846, "not a valid day of the week")
+    elif name in ("AM", "PM", "A.M.", "P.M."):
+        match = re.compile(r"([AP])\.?M\.?", re.IGNORECASE).match(scan.text, scan.at)
+        if match is None:
+            raise OraError(1855, "AM/A.M. or PM/P.M. required")
+        scan.half, scan.at = match.group(1).upper(), match.end()
+    elif name in ("TZH", "TZM", "TZR"):
+        _read_zone(scan, name)
+    elif name == "X":
+        _read_punctuation(scan, ".")
+    elif name.startswith("FF"):
+        found = scan.digits(9) if scan.text[scan.at : scan.at + 1].isdigit() else "0"
+        scan.nano = int(found.ljust(9, "0"))
+    elif name in _WIDTH:
+        _read_number(scan, name)
+    else:
+        raise OraError(1820, "format code cannot appear in date input format")
+
+
+def _read_punctuation(scan: _Scan, mark: str) -> None:
+    if mark[0] == '"':
+        scan.at += len(mark) - 2
+        return
+    if mark == " ":
+        while scan.text[scan.at : scan.at + 1].isspace():
+            scan.at += 1
+        return
+    here = scan.text[scan.at : scan.at + 1]
+    if here and not here.isalnum():
+        scan.at += 1
+    elif here and here.isalpha():
+        raise OraError(1861, "literal does not match format string")
+
+
+def _read_year(scan: _Scan, name: str, today: date) -> None:
+    width = 4 if name == "SYYYY" else _WIDTH[name]
+    negative = scan.text[scan.at : scan.at + 1] == "-" and name in ("YYYY", "SYYYY")
+    scan.at += negative
+    if name == "RR":
+        width = 4
+    found = scan.digits(width)
+    year = int(found)
+    if name in ("RR", "RRRR") and len(found) <= 2:
+        century = today.year // 100
+        if year < 50 <= today.year % 100:
+            century += 1
+        elif year >= 50 > today.year % 100:
+            century -= 1
+        year += century * 100
+    elif name in ("YYY", "YY", "Y"):
+        year += today.year // 10**width * 10**width
+    if negative:
+        raise OraError(1841, "(full) year must be between -4713 and +9999, and not be 0")
+    scan.year = year
+
+
+def _read_zone(scan: _Scan, name: str) -> None:
+    match = re.compile(r"\s*([-+])?(\d{1,2})(?::(\d{2}))?" if name == "TZR" else r"\s*([-+])?(\d{1,2})").match(
+        scan.text, scan.at
+    )
+    if match is None:
+        raise OraError(1882, "timezone region not found")
+    scan.at = match.end()
+    value = int(match.group(2))
+    if name == "TZM":
+        zone = scan.zone or 0
+        scan.zone = zone - value if zone < 0 else zone + value
+        return
+    minutes = value * 60 + int((match.group(3) or 0) if name == "TZR" else 0)
+    scan.zone = -minutes if match.group(1) == "-" else minutes
+
+
+def _read_number(scan: _Scan, name: str) -> None:
+    value = int(scan.digits(_WIDTH[name]))
+    if name == "MM":
+        scan.month = value
+        if not 1 <= value <= 12:
+            raise OraError(1843, "not a valid month")
+    elif name == "DD":
+        scan.day = value
+    elif name == "DDD":
+        scan.day_of_year = value
+    elif name in ("HH24", "HH", "HH12"):
+        if name == "HH24" and value > 23:
+            raise OraError(1850, "hour must be between 0 and 23")
+        if name != "HH24" and not 1 <= value <= 12:
+            raise OraError(1849, "hour must be between 1 and 12")
+        scan.hour = value
+    elif name == "MI":
+        if value > 59:
+            raise OraError(1851, "minutes must be between 0 and 59")
+        scan.minute = value
+    elif name == "SS":
+        if value > 59:
+            raise OraError(1852, "seconds must be between 0 and 59")
+        scan.second = value
+    elif name == "SSSSS":
+        scan.hour, scan.minute, scan.second = value // 3600, value // 60 % 60, value % 60
+    else:
+        raise OraError(1820, "format code cannot appear in date input format")
+
+
+# ---- numbers ----
+
+_NUMBER_MODEL = re.compile(r"^(FM)?(\$?)(S?)([09,G]*)(?:([.D])([09]*))?(S|MI|PR)?$", re.IGNORECASE)
+
+
+def number_to_char(value: Decimal, model: str, characters: str = ".,") -> str:
+    """TO_CHAR of a number; what does not fit becomes `#`. Raises ORA-01481."""
+    upper = model.upper()
+    if upper.replace("FM", "").strip("0X") == "" and "X" in upper:
+        return _hex(value, model)
+    match = _NUMBER_MODEL.match(model.strip())
+    if match is None:
+        raise OraError(1481, "invalid number format model")
+    fm, dollar, lead, whole, point, decimals, tail = match.groups()
+    places = len(decimals or "")
+    rounded = value.copy_abs().quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, number.ARITHMETIC_WIDE)
+    digits, _, fraction = format(rounded, "f").partition(".")
+    slots = [c for c in whole if c in "09"]
+    if digits == "0" and (not slots or (places and "0" not in slots)):
+        digits = ""
+    width = len(whole) + (1 if point else 0) + places
+    if len(digits) > len(slots):
+        return "#" * (width + 1)
+    body = _grouped(digits, whole, characters)
+    if fm:
+        keep = len((decimals or "").rstrip("9"))
+        fraction = fraction[:keep] + fraction[keep:].rstrip("0")
+    if point:
+        body += (characters[0] if point in "Dd" else ".") + fraction
+    return _signed(body, value < 0 and rounded != 0, dollar, lead, tail, "" if fm else " ", width)
+
+
+def _signed(body: str, negative: bool, dollar: str, lead: str, tail: str | None, blank: str, width: int) -> str:
+    sign = "-" if negative else ("+" if lead or (tail or "").upper() == "S" else blank)
+    body = dollar + body
+    kind = (tail or "").upper()
+    if kind == "S":
+        text = body + sign
+    elif kind == "MI":
+        text = body + ("-" if negative else blank)
+    elif kind == "PR":
+        text = f"<{body}>" if negative else f"{blank}{body}{blank}"
+    else:
+        text = sign + body
+    return text.rjust(width + len(dollar) + 1) if blank else text
+
+
+def _grouped(digits: str, whole: str, characters: str) -> str:
+    """Digits laid into the model from the right; leading zeros from the first 0 on."""
+    out: list[str] = []
+    rest = list(digits)
+    first_zero = whole.find("0")
+    for at in range(len(whole) - 1, -1, -1):
+        mark = whole[at]
+        if mark in "09":
+            if rest:
+                out.append(rest.pop())
+            elif 0 <= first_zero <= at:
+                out.append("0")
+        elif rest or 0 <= first_zero < at:
+            out.append(characters[1] if mark in "Gg" else ",")
+    return "".join(reversed(out))
+
+
+def _hex(value: Decimal, model: str) -> str:
+    marks = model.upper().replace("FM", "")
+    if value < 0 or value != int(value):
+        return "#" * (len(marks) + 1)
+    text = format(int(value), "X" if "X" in model else "x")
+    if len(text) > len(marks):
+        return "#" * (len(marks) + 1)
+    text = text.zfill(len(marks) - marks.find("0") if "0" in marks else 0)
+    return text if model.upper().startswith("FM") else text.rjust(len(marks) + 1)
+
+
+def char_to_number(text: str, model: str, characters: str = ".,") -> Decimal:
+    """TO_NUMBER with a format. Raises ORA-01722."""
+    upper = model.upper().replace("FM", "")
+    try:
+        if upper.strip("0X") == "" and "X" in upper:
+            return Decimal(int(text.strip(), 16))
+        plain = text.strip().replace("$", "").replace(characters[1], "")
+        return Decimal(plain.replace(characters[0], "."))
+    except (ValueError, InvalidOperation):
+        raise OraError(1722, "invalid number") from None

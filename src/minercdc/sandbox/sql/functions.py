@@ -1,0 +1,385 @@
+"""SQL functions: which argument types each takes, and the SQLite expression it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from minercdc.sandbox.interfaces import Cell, OraError
+from minercdc.sandbox.sql import ast, number, temporal
+from minercdc.sandbox.sql.runtime import Run
+from minercdc.sandbox.sql.scope import Scope, Typed
+from minercdc.sandbox.sql.types import (
+    DATE,
+    INTERVAL,
+    NULL,
+    NUMBER,
+    TEMPORAL,
+    TEXT,
+    TIMESTAMP,
+    ZONED,
+    Family,
+    SqlType,
+    inconsistent,
+    varchar,
+)
+
+if TYPE_CHECKING:
+    from minercdc.sandbox.sql.expressions import Expressions
+
+Rule: TypeAlias = "Callable[[Expressions, ast.Call, list[Typed]], Typed]"
+
+_FAMILY = {"N": Family.NUMBER, "T": Family.VARCHAR, "R": Family.RAW, "D": Family.DATE}
+
+_PLAIN: dict[str, tuple[str, str, int, SqlType]] = {
+    # Oracle name: (SQLite function, argument families, how many are required, result)
+    "UPPER": ("upper", "T", 1, varchar()),
+    "LOWER": ("lower", "T", 1, varchar()),
+    "INITCAP": ("initcap", "T", 1, varchar()),
+    "SUBSTR": ("substr", "TNN", 2, varchar()),
+    "INSTR": ("instr", "TTNN", 2, NUMBER),
+    "LENGTH": ("length", "T", 1, NUMBER),
+    "LENGTHB": ("lengthb", "T", 1, NUMBER),
+    "TRIM": ("trim", "T", 1, varchar()),
+    "LTRIM": ("ltrim", "TT", 1, varchar()),
+    "RTRIM": ("rtrim", "TT", 1, varchar()),
+    "LPAD": ("lpad", "TNT", 2, varchar()),
+    "RPAD": ("rpad", "TNT", 2, varchar()),
+    "REPLACE": ("replace", "TTT", 2, varchar()),
+    "TRANSLATE": ("translate", "TTT", 3, varchar()),
+    "REGEXP_SUBSTR": ("regexp_substr", "TT", 2, varchar()),
+    "REGEXP_REPLACE": ("regexp_replace", "TTT", 2, varchar()),
+    "ASCII": ("ascii", "T", 1, NUMBER),
+    "CHR": ("chr", "N", 1, varchar(4)),
+    "ABS": ("abs", "N", 1, NUMBER),
+    "SIGN": ("sign", "N", 1, NUMBER),
+    "CEIL": ("ceil", "N", 1, NUMBER),
+    "FLOOR": ("floor", "N", 1, NUMBER),
+    "SQRT": ("sqrt", "N", 1, NUMBER),
+    "POWER": ("power", "NN", 2, NUMBER),
+    "MOD": ("mod", "NN", 2, NUMBER),
+    "RAWTOHEX": ("raw_hex", "R", 1, varchar()),
+    "HEXTORAW": ("hex_raw", "T", 1, SqlType(Family.RAW, size=2000)),
+    "LAST_DAY": ("last_day", "D", 1, DATE),
+    "ADD_MONTHS": ("add_months", "DN", 2, DATE),
+    "MONTHS_BETWEEN": ("months_between", "DD", 2, NUMBER),
+    "NUMTODSINTERVAL": ("interval", "NT", 2, INTERVAL),
+}
+
+
+def call(x: Expressions, expr: ast.Call, scope: Scope | None) -> Typed:
+    """Translate a function call. Raises ORA-00904 for an unknown function, ORA-00909/00938 for the number of arguments."""
+    name = expr.name.removeprefix("SYS.").removeprefix("STANDARD.")
+    if name in AGGREGATES:
+        if not x.aggregates_allowed:
+            raise OraError(934, "group function is not allowed here", expr.at)
+        x.aggregates_allowed = False
+        try:
+            return AGGREGATES[name](x, expr, [x.value(arg, scope) for arg in expr.args])
+        finally:
+            x.aggregates_allowed = True
+    if expr.star or expr.distinct:
+        raise OraError(
+            30482 if expr.distinct else 936,
+            "DISTINCT option not allowed for this function" if expr.distinct else "missing expression",
+            expr.at,
+        )
+    if name == "EXTRACT":
+        part = expr.args[0]
+        assert isinstance(part, ast.Literal)
+        operand = x.value(expr.args[1], scope)
+        if operand.type.family not in TEMPORAL:
+            raise OraError(30076, "invalid extract field for extract source", expr.at)
+        return Typed(f"o_extract('{part.text}',{operand.sql})", NUMBER)
+    args = [x.value(arg, scope) for arg in expr.args]
+    if name in _PLAIN:
+        return _plain(x, name, expr, args)
+    if name in RULES:
+        return RULES[name](x, expr, args)
+    shown = ".".join(f'"{part}"' for part in expr.name.split("."))
+    raise OraError(904, f"{shown}: invalid identifier", expr.at)
+
+
+def _plain(x: Expressions, name: str, expr: ast.Call, args: list[Typed]) -> Typed:
+    function, families, required, result = _PLAIN[name]
+    _count(expr, args, required, len(families))
+    sql = ",".join(x.to(arg, _FAMILY[kind], expr.at) for arg, kind in zip(args, families, strict=False))
+    return Typed(f"o_{function}({sql})", result)
+
+
+def _count(expr: ast.Call, args: Sequence[Typed], low: int, high: int | None = None) -> None:
+    if len(args) < low:
+        raise OraError(
+            938 if low > 1 else 909,
+            "not enough arguments for function" if low > 1 else "invalid number of arguments",
+            expr.at,
+        )
+    if high is not None and len(args) > high:
+        raise OraError(939, "too many arguments for function", expr.at)
+
+
+def common_type(args: Sequence[Typed], at: int) -> SqlType:
+    """Type of CASE, COALESCE and set operations. Raises ORA-00932."""
+    known = [arg.type for arg in args if arg.type.family is not Family.NULL]
+    if not known:
+        return NULL
+    families = {kind.family for kind in known}
+    if len(set(known)) == 1:
+        return known[0]
+    if families <= TEXT:
+        return varchar(max(kind.size for kind in known))
+    if families == {Family.NUMBER}:
+        return NUMBER
+    if families <= TEMPORAL:
+        if Family.ZONED in families:
+            return ZONED
+        return TIMESTAMP if Family.TIMESTAMP in families else DATE
+    if families <= {Family.RAW}:
+        return SqlType(Family.RAW, size=max(kind.size for kind in known))
+    if families <= {Family.ROWID, *TEXT}:
+        return varchar(4000)
+    raise inconsistent(known[0].family, next(k.family for k in known if k.family is not known[0].family), at)
+
+
+def _first_type(args: Sequence[Typed], at: int) -> SqlType:
+    """Type of NVL, COALESCE, GREATEST: the first argument's, others are converted to it."""
+    first = next((arg.type for arg in args if arg.type.family is not Family.NULL), NULL)
+    if first.family in TEXT:
+        return varchar(max([arg.type.size for arg in args if arg.type.family in TEXT] or [4000]))
+    if first.family is Family.NUMBER:
+        return NUMBER
+    return first
+
+
+def _coalesce(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 2, 2 if expr.name == "NVL" else None)
+    kind = _first_type(args, expr.at)
+    sql = ",".join(x.to(arg, kind.family, expr.at) for arg in args)
+    return Typed(f"coalesce({sql})", kind, all(arg.nullable for arg in args))
+
+
+def _nvl2(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 3, 3)
+    kind = _first_type(args[1:], expr.at)
+    yes, no = (x.to(arg, kind.family, expr.at) for arg in args[1:])
+    return Typed(f"case when {args[0].sql} is not null then {yes} else {no} end", kind)
+
+
+def _nullif(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 2, 2)
+    return Typed(f"case when {x.compare('=', args[0], args[1], expr.at)} then null else {args[0].sql} end", args[0].type)
+
+
+def _decode(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DECODE compares NULL equal to NULL, in the type of the first search value."""
+    _count(expr, args, 3)
+    subject, rest = args[0], args[1:]
+    pairs = [(rest[n], rest[n + 1]) for n in range(0, len(rest) - 1, 2)]
+    otherwise = rest[-1] if len(rest) % 2 else None
+    results = [result for _, result in pairs] + ([otherwise] if otherwise else [])
+    kind = _first_type(results, expr.at)
+    out = []
+    for search, result in pairs:
+        a, b = x.aligned(subject, Typed(search.sql, search.type, search.nullable), expr.at)
+        out.append(f"when {a} is {b} then {x.to(result, kind.family, expr.at)}")
+    last = f" else {x.to(otherwise, kind.family, expr.at)}" if otherwise else ""
+    return Typed(f"case {' '.join(out)}{last} end", kind)
+
+
+def _extreme(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """GREATEST and LEAST; SQLite's max and min of several values are NULL when one is, as Oracle's."""
+    _count(expr, args, 1)
+    kind = _first_type(args, expr.at)
+    if kind.family is Family.ZONED:
+        raise OraError(3001, f"unimplemented feature: {expr.name} of TIMESTAMP WITH TIME ZONE", expr.at)
+    items = [x.to(arg, kind.family, expr.at) for arg in args]
+    if len(items) == 1:
+        return Typed(items[0], kind)
+    return Typed(f"{'max' if expr.name == 'GREATEST' else 'min'}({','.join(items)})", kind)
+
+
+def _round(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 2)
+    trunc = expr.name == "TRUNC"
+    if args[0].type.family in TEMPORAL:
+        if trunc:
+            model = x.to(args[1], Family.VARCHAR, expr.at) if len(args) > 1 else "'DD'"
+            return Typed(f"o_trunc_date({args[0].sql},{model})", DATE)
+        if len(args) > 1:
+            raise OraError(3001, "unimplemented feature: ROUND of a date with a format", expr.at)
+        return Typed(f"o_round_date({args[0].sql})", DATE)
+    places = x.to(args[1], Family.NUMBER, expr.at) if len(args) > 1 else "x'80'"
+    return Typed(f"o_{expr.name.lower()}({x.to(args[0], Family.NUMBER, expr.at)},{places})", NUMBER)
+
+
+def _to_char(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 3)
+    if len(args) == 1:
+        return Typed(
+            x.to(args[0], Family.VARCHAR, expr.at), varchar(args[0].type.size if args[0].type.family in TEXT else 64)
+        )
+    model = x.to(args[1], Family.VARCHAR, expr.at)
+    if args[0].type.family in TEMPORAL:
+        return Typed(x.date_text(args[0], model), varchar(100))
+    value = x.to(args[0], Family.NUMBER, expr.at)
+    return Typed(f"o_num_char({value},{model},{_characters(x)})", varchar(100))
+
+
+def _characters(x: Expressions) -> str:
+    return "'" + x.env.nls.numeric_characters.replace("'", "''") + "'"
+
+
+def _to_number(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 3)
+    if len(args) == 1:
+        return Typed(x.to(args[0], Family.NUMBER, expr.at), NUMBER)
+    text, model = (x.to(arg, Family.VARCHAR, expr.at) for arg in args[:2])
+    return Typed(f"o_char_num({text},{model},{_characters(x)})", NUMBER)
+
+
+def _to_time(family: Family, kind: SqlType) -> Rule:
+    letter = {Family.DATE: "D", Family.TIMESTAMP: "T", Family.ZONED: "Z"}[family]
+
+    def rule(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+        _count(expr, args, 1, 3)
+        if len(args) == 1:
+            return Typed(x.to(args[0], family, expr.at), kind)
+        text, model = (x.to(arg, Family.VARCHAR, expr.at) for arg in args[:2])
+        offset = x.env.nls.offset_minutes
+        return Typed(f"o_text_date({text},{model},'{letter}',{offset},{x.today})", kind)
+
+    return rule
+
+
+def _sys_context(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 2, 3)
+    space, name = args[0].literal, args[1].literal
+    if space is None or name is None:
+        raise OraError(3001, "unimplemented feature: SYS_CONTEXT with names that are not literals", expr.at)
+    if space.upper() != "USERENV":
+        return Typed("null", varchar(256))
+    key = name.upper()
+    sql = x.parameter(("userenv", key), lambda run: run.session.userenv(key))
+    return Typed(sql, varchar(256))
+
+
+def _scn_to_timestamp(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 1)
+    return Typed(f"o_scn_time({x.to(args[0], Family.NUMBER, expr.at)})", TIMESTAMP)
+
+
+def _timestamp_to_scn(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 1)
+    return Typed(f"o_time_scn({x.to(args[0], Family.TIMESTAMP, expr.at)})", NUMBER)
+
+
+def _concat(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 2, 2)
+    parts = [f"coalesce({x.to(arg, Family.VARCHAR, expr.at)},'')" for arg in args]
+    return Typed(f"nullif({'||'.join(parts)},'')", varchar())
+
+
+def _rowid_to_char(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 1)
+    return Typed(x.to(args[0], Family.ROWID, expr.at), varchar(18))
+
+
+RULES: dict[str, Rule] = {
+    "NVL": _coalesce,
+    "COALESCE": _coalesce,
+    "NVL2": _nvl2,
+    "NULLIF": _nullif,
+    "DECODE": _decode,
+    "GREATEST": _extreme,
+    "LEAST": _extreme,
+    "ROUND": _round,
+    "TRUNC": _round,
+    "TO_CHAR": _to_char,
+    "TO_NUMBER": _to_number,
+    "TO_DATE": _to_time(Family.DATE, DATE),
+    "TO_TIMESTAMP": _to_time(Family.TIMESTAMP, TIMESTAMP),
+    "TO_TIMESTAMP_TZ": _to_time(Family.ZONED, ZONED),
+    "SYS_CONTEXT": _sys_context,
+    "SCN_TO_TIMESTAMP": _scn_to_timestamp,
+    "TIMESTAMP_TO_SCN": _timestamp_to_scn,
+    "CONCAT": _concat,
+    "ROWIDTOCHAR": _rowid_to_char,
+    "CHARTOROWID": _rowid_to_char,
+}
+
+
+# ---- aggregates ----
+
+
+def _aggregate_count(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    if expr.star:
+        return Typed("o_int(count(*))", NUMBER, False)
+    _count(expr, args, 1, 1)
+    distinct = "distinct " if expr.distinct else ""
+    return Typed(f"o_int(count({distinct}{x.comparable(args[0])}))", NUMBER, False)
+
+
+def _aggregate_sum(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 1)
+    distinct = "distinct " if expr.distinct else ""
+    return Typed(f"o_{expr.name.lower()}({distinct}{x.to(args[0], Family.NUMBER, expr.at)})", NUMBER)
+
+
+def _aggregate_extreme(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 1)
+    if args[0].type.family is Family.ZONED:
+        raise OraError(3001, f"unimplemented feature: {expr.name} of TIMESTAMP WITH TIME ZONE", expr.at)
+    return Typed(f"{expr.name.lower()}({args[0].sql})", args[0].type)
+
+
+AGGREGATES: dict[str, Rule] = {
+    "COUNT": _aggregate_count,
+    "SUM": _aggregate_sum,
+    "AVG": _aggregate_sum,
+    "MIN": _aggregate_extreme,
+    "MAX": _aggregate_extreme,
+}
+
+
+def regexp_like(x: Expressions, expr: ast.Call, scope: Scope | None) -> str:
+    """REGEXP_LIKE, a condition."""
+    args = [x.value(arg, scope) for arg in expr.args]
+    _count(expr, args, 2, 3)
+    return f"o_regexp_like({','.join(x.to(arg, Family.VARCHAR, expr.at) for arg in args)})"
+
+
+# ---- functions without arguments ----
+
+
+def niladic(x: Expressions, name: str) -> Typed | None:
+    """SYSDATE, USER, ..; None when there is no such word."""
+    if name == "SYSDATE":
+        return Typed(x.parameter(name, lambda run: _moment(run, DATE, 0)), DATE, False)
+    if name == "SYSTIMESTAMP":
+        return Typed(x.parameter(name, lambda run: _moment(run, ZONED, 0)), ZONED, False)
+    offset = x.env.nls.offset_minutes
+    if name == "CURRENT_DATE":
+        return Typed(x.parameter(name, lambda run: _moment(run, DATE, offset)), DATE, False)
+    if name == "CURRENT_TIMESTAMP":
+        return Typed(x.parameter(name, lambda run: _moment(run, ZONED, offset)), ZONED, False)
+    if name == "LOCALTIMESTAMP":
+        return Typed(
+            x.parameter(name, lambda run: _moment(run, TIMESTAMP, offset)), SqlType(Family.TIMESTAMP, scale=6), False
+        )
+    if name == "USER":
+        return Typed(x.parameter(name, lambda run: run.session.user), varchar(128), False)
+    if name == "UID":
+        return Typed(x.parameter(name, lambda run: number.integer(run.session.user_id())), NUMBER, False)
+    if name == "SESSIONTIMEZONE":
+        return Typed(x.parameter(name, lambda run: run.session.nls.time_zone), varchar(64), False)
+    if name == "DBTIMEZONE":
+        return Typed("'+00:00'", varchar(6), False)
+    return None
+
+
+def _moment(run: Run, kind: SqlType, offset: int) -> Cell:
+    ns = int(run.now * 1_000_000) * 1000
+    if kind.family is Family.ZONED:
+        return temporal.encode_zoned(temporal.from_ns(ns), offset)
+    moment = temporal.from_ns(ns + offset * 60_000_000_000)
+    return temporal.encode(moment, fraction=kind.family is Family.TIMESTAMP)

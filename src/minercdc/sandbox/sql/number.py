@@ -1,0 +1,139 @@
+"""Oracle NUMBER: sign and exponent byte, then base-100 digits; comparing the bytes compares the values."""
+
+from __future__ import annotations
+
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from functools import lru_cache
+
+from minercdc.sandbox.interfaces import OraError
+
+ZERO = b"\x80"
+ARITHMETIC = Context(prec=44, rounding=ROUND_HALF_UP, Emin=-400, Emax=400)
+"""Wide enough that rounding to 20 base-100 digits happens once, in `encode`."""
+
+_MAX_DIGITS = 20
+
+
+def encode(value: Decimal | int) -> bytes:
+    """Exact up to 38 digits (20 base-100 digits), rounded half up beyond. Raises ORA-01426 on overflow."""
+    if isinstance(value, int):
+        sign, text, exponent = value < 0, str(abs(value)), 0
+    else:
+        if not value.is_finite():
+            raise OraError(1426, "numeric overflow")
+        negative, digits, exp = value.as_tuple()
+        sign, text, exponent = bool(negative), "".join(map(str, digits)), int(exp)
+    text = text.lstrip("0")
+    if not text:
+        return ZERO
+    if exponent & 1:
+        text, exponent = text + "0", exponent - 1
+    if len(text) & 1:
+        text = "0" + text
+    pairs = [int(text[i : i + 2]) for i in range(0, len(text), 2)]
+    while pairs[-1] == 0:
+        pairs.pop()
+        exponent += 2
+    power = exponent // 2 + len(pairs) - 1
+    if len(pairs) > _MAX_DIGITS:
+        pairs, power = _round(pairs, power)
+    if power > 62:
+        raise OraError(1426, "numeric overflow")
+    if power < -65:
+        return ZERO
+    if not sign:
+        return bytes([power + 193, *[p + 1 for p in pairs]])
+    body = bytes([62 - power, *[101 - p for p in pairs]])
+    return body if len(pairs) >= _MAX_DIGITS else body + b"\x66"
+
+
+def _round(pairs: list[int], power: int) -> tuple[list[int], int]:
+    up = pairs[_MAX_DIGITS] >= 50
+    pairs = pairs[:_MAX_DIGITS]
+    at = _MAX_DIGITS - 1
+    while up and at >= 0:
+        pairs[at] += 1
+        up = pairs[at] == 100
+        if up:
+            pairs[at] = 0
+            at -= 1
+    if up:
+        pairs, power = [1], power + 1
+    while pairs[-1] == 0:
+        pairs.pop()
+    return pairs, power
+
+
+@lru_cache(maxsize=1 << 14)
+def integer(value: int) -> bytes:
+    """`encode` of an int, remembered: counts, codes and SCNs recur."""
+    return encode(value)
+
+
+@lru_cache(maxsize=1 << 14)
+def decode(cell: bytes) -> Decimal:
+    """The exact value."""
+    first = cell[0]
+    if first == 0x80:
+        return Decimal(0)
+    if first & 0x80:
+        power = first - 193
+        digits = [b - 1 for b in cell[1:]]
+        sign = 0
+    else:
+        power = 62 - first
+        digits = [101 - b for b in (cell[1:-1] if cell[-1] == 0x66 else cell[1:])]
+        sign = 1
+    number = 0
+    for digit in digits:
+        number = number * 100 + digit
+    value = ARITHMETIC.scaleb(Decimal(number), 2 * (power - len(digits) + 1))
+    return -value if sign else value
+
+
+def to_int(cell: bytes) -> int:
+    """Integer part, towards zero."""
+    return int(decode(cell))
+
+
+def parse(text: str) -> bytes:
+    """A number literal or the implicit TO_NUMBER of a string. Raises ORA-01722."""
+    try:
+        value = Decimal(text.strip())
+    except InvalidOperation:
+        raise OraError(1722, "invalid number") from None
+    if not value.is_finite() or "_" in text:
+        raise OraError(1722, "invalid number")
+    return encode(value)
+
+
+def text(cell: bytes, point: str = ".") -> str:
+    """TO_CHAR without a format: no leading zero before the point, E notation past 40 characters."""
+    value = decode(cell)
+    plain = format(value, "f")
+    if "." in plain:
+        plain = plain.rstrip("0").rstrip(".")
+    sign = "-" if plain.startswith("-") else ""
+    plain = plain.lstrip("-")
+    if plain.startswith("0."):
+        plain = plain[1:]
+    if len(plain) > 40:
+        return _scientific(value, point)
+    return sign + (plain.replace(".", point) if point != "." else plain)
+
+
+def _scientific(value: Decimal, point: str) -> str:
+    mantissa, exponent = format(ARITHMETIC.plus(value), ".33E").split("E")
+    return f"{mantissa.rstrip('0').rstrip('.').replace('.', point)}E{exponent[0]}{exponent[1:].zfill(2)}"
+
+
+def rounded(value: Decimal, places: int) -> Decimal:
+    """ROUND: half away from zero."""
+    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, ARITHMETIC_WIDE)
+
+
+def floor(value: Decimal) -> Decimal:
+    return value.to_integral_value(ROUND_FLOOR)
+
+
+ARITHMETIC_WIDE = Context(prec=400, rounding=ROUND_HALF_UP, Emin=-999, Emax=999)

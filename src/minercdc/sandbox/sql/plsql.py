@@ -1,0 +1,206 @@
+"""PL/SQL blocks that clients send: procedure calls, NULL, transaction control and plain SQL between BEGIN and END."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from minercdc.sandbox.interfaces import Argument, BindType, Cell, OraError, OraType
+from minercdc.sandbox.sql import ast, number
+from minercdc.sandbox.sql.expressions import Expressions
+from minercdc.sandbox.sql.parser import Parser
+from minercdc.sandbox.sql.tokens import Token
+from minercdc.sandbox.sql.types import Family
+
+if TYPE_CHECKING:
+    from minercdc.sandbox.session import SandboxSession
+
+_WIRE = {
+    Family.NUMBER: OraType.NUMBER,
+    Family.CHAR: OraType.VARCHAR2,
+    Family.VARCHAR: OraType.VARCHAR2,
+    Family.NULL: OraType.VARCHAR2,
+    Family.DATE: OraType.DATE,
+    Family.TIMESTAMP: OraType.TIMESTAMP,
+    Family.ZONED: OraType.TIMESTAMP_TZ,
+    Family.RAW: OraType.RAW,
+    Family.ROWID: OraType.ROWID,
+}
+_SQL = frozenset(["INSERT", "UPDATE", "DELETE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"])
+_CONTROL = frozenset(["IF", "LOOP", "FOR", "WHILE", "CASE", "DECLARE", "EXECUTE", "OPEN", "FETCH", "CLOSE", "RAISE", "RETURN", "GOTO", "EXIT", "FORALL", "SELECT"])
+
+
+def _located(sql: str, at: int, text: str) -> OraError:
+    """ORA-06550 with PL/SQL's own error, by line and column."""
+    line = sql.count("\n", 0, at) + 1
+    column = at - (sql.rfind("\n", 0, at) + 1) + 1
+    return OraError(
+        6550,
+        f"line {line}, column {column}:\n{text}\nORA-06550: line {line}, column {column}:\nPL/SQL: Statement ignored",
+        at,
+    )
+
+
+def run(session: SandboxSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Cell, ...]) -> None:
+    """Run a block or CALL. Raises ORA-06550 with PLS- text for what it does not know; an error undoes the block."""
+    parser = Parser(sql, by_name=True)
+    block = _Block(session, parser, bind_types, binds)
+    with session.storage.lock:
+        mark = session.mark()
+        transaction = session.client.transaction
+    try:
+        if parser.word("CALL"):
+            block.call()
+        else:
+            block.body()
+    except OraError:
+        with session.storage.lock:
+            if transaction is not None and session.client.transaction is transaction:
+                session.storage.undo_to(session.client, mark)
+        raise
+
+
+class _Block:
+    """One run of one block."""
+
+    def __init__(
+        self, session: SandboxSession, parser: Parser, bind_types: Sequence[BindType], binds: tuple[Cell, ...]
+    ) -> None:
+        self._session, self._parser, self._bind_types, self._binds = session, parser, bind_types, binds
+
+    def body(self) -> None:
+        parser = self._parser
+        if parser.is_word("DECLARE"):
+            raise self._unknown(parser.token, "DECLARE")
+        parser.expect_word("BEGIN")
+        while not parser.is_word("END"):
+            self._statement()
+        parser.take()
+        if parser.token.kind in "WQ":
+            parser.take()
+        if not parser.op(";"):
+            raise _located(
+                parser.sql, parser.token.start, 'PLS-00103: Encountered the symbol "end-of-file" when expecting ";"'
+            )
+        parser.op("/")
+        if parser.token.kind != "E":
+            raise _located(parser.sql, parser.token.start, f'PLS-00103: Encountered the symbol "{parser.token.text}"')
+
+    def _unknown(self, token: Token, what: str) -> OraError:
+        return _located(self._parser.sql, token.start, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
+
+    def _statement(self) -> None:
+        parser = self._parser
+        token = parser.token
+        if token.kind == "E":
+            raise _located(parser.sql, token.start, 'PLS-00103: Encountered the symbol "end-of-file"')
+        if parser.word("NULL"):
+            self._semicolon()
+        elif token.kind == "W" and token.text == "BEGIN":
+            self.body()
+        elif token.kind == "W" and token.text in _SQL:
+            self._sql()
+        elif (token.kind == "W" and token.text in _CONTROL) or token.kind not in "WQ":
+            raise self._unknown(token, token.text)
+        else:
+            self.call()
+
+    def _semicolon(self) -> None:
+        if not self._parser.op(";"):
+            token = self._parser.token
+            raise _located(
+                self._parser.sql, token.start, f'PLS-00103: Encountered the symbol "{token.text}" when expecting ";"'
+            )
+
+    def _sql(self) -> None:
+        """A plain SQL statement up to its semicolon, with the binds it names."""
+        parser = self._parser
+        start = parser.token.start
+        used: list[int] = []
+        while parser.token.text != ";" or parser.token.kind != "O":
+            token = parser.take()
+            if token.kind == "E":
+                raise _located(parser.sql, token.start, 'PLS-00103: Encountered the symbol "end-of-file"')
+            if token.kind == "B":
+                used.append(parser.bind(token).index)
+        text = parser.sql[start : parser.token.start]
+        self._semicolon()
+        for index in used:
+            self._check_bind(index)
+        kinds = [self._bind_types[index] for index in used]
+        self._session.execute(text, kinds, [tuple(self._binds[index] for index in used)])
+
+    def _check_bind(self, index: int) -> None:
+        if index >= len(self._bind_types) or index >= len(self._binds):
+            raise OraError(1008, "not all variables bound")
+
+    def call(self) -> None:
+        """`[SYS.]package.procedure[(arguments)];`"""
+        parser = self._parser
+        start = parser.token
+        parts = [parser.name()]
+        while parser.op("."):
+            parts.append(parser.name())
+        positional: list[Argument] = []
+        named: dict[str, Argument] = {}
+        if parser.op("("):
+            while not parser.op(")"):
+                self._argument(positional, named)
+                if parser.token.text != ")":
+                    parser.expect_op(",")
+        if parser.token.text == ":=":
+            raise self._unknown(parser.token, "an assignment")
+        if parser.token.kind != "E":
+            self._semicolon()
+        name = ".".join(parts[1:] if parts[0] == "SYS" else parts)
+        procedure = self._session.database.procedures.get(name)
+        if procedure is None:
+            raise _located(parser.sql, start.start, f"PLS-00201: identifier '{'.'.join(parts)}' must be declared")
+        procedure(self._session, positional, named)
+
+    def _argument(self, positional: list[Argument], named: dict[str, Argument]) -> None:
+        parser = self._parser
+        if parser.token.kind in "WQ" and parser.peek().text == "=>":
+            name = parser.take().text
+            parser.take()
+            named[name] = self._value(parser.expr())
+        elif named:
+            raise _located(
+                parser.sql,
+                parser.token.start,
+                "PLS-00312: a positional parameter association may not follow a named association",
+            )
+        else:
+            positional.append(self._value(parser.expr()))
+
+    def _value(self, expr: ast.Expr) -> Argument:
+        """An argument; package constants and sums of them are numbers."""
+        if isinstance(expr, ast.Bind):
+            self._check_bind(expr.index)
+            return Argument(self._binds[expr.index], self._bind_types[expr.index].type)
+        constant = self._constant(expr)
+        if constant is not None:
+            return Argument(number.encode(constant), OraType.NUMBER)
+        if isinstance(expr, ast.Name) and expr.parts in (("TRUE",), ("FALSE",)):
+            return Argument(number.integer(int(expr.parts == ("TRUE",))), OraType.NUMBER)
+        if isinstance(expr, ast.Name) and len(expr.parts) > 1:
+            shown = ".".join(expr.parts)
+            raise _located(self._parser.sql, expr.at, f"PLS-00201: identifier '{shown}' must be declared")
+        x = Expressions(self._session.environment, self._bind_types)
+        typed = x.value(expr, None)
+        cell = self._session.evaluate(typed.sql, x.parameters, self._session.run(self._binds))
+        return Argument(cell, _WIRE[typed.type.family])
+
+    def _constant(self, expr: ast.Expr) -> Decimal | None:
+        if isinstance(expr, ast.Name):
+            parts = expr.parts[1:] if expr.parts[0] == "SYS" else expr.parts
+            value = self._session.database.constants.get(".".join(parts))
+            return None if value is None else Decimal(value)
+        if isinstance(expr, ast.Literal) and expr.kind == "N":
+            return number.decode(number.parse(expr.text))
+        if isinstance(expr, ast.Binary) and expr.op in "+-":
+            left, right = self._constant(expr.left), self._constant(expr.right)
+            if left is not None and right is not None:
+                return left + right if expr.op == "+" else left - right
+        return None

@@ -1,0 +1,493 @@
+"""Queries to SQLite: relations, joins, grouping, set operations, ROWNUM, FETCH; versions filtered by snapshot.
+
+Every translated query names its columns c0, c1, ..; the one around it refers to them by these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+
+from minercdc.sandbox.catalog import Table
+from minercdc.sandbox.interfaces import ColumnDescription, OraError, View
+from minercdc.sandbox.sql import ast, functions, number, temporal
+from minercdc.sandbox.sql.expressions import Environment, Expressions
+from minercdc.sandbox.sql.runtime import Parameter, Run
+from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
+from minercdc.sandbox.sql.types import Family, column_type, type_of_wire, varchar
+from minercdc.sandbox.storage.store import segment, visible
+
+_NO_OWN = "-1"
+
+
+@dataclass(slots=True)
+class Plan:
+    """A translated query.
+
+    :param stored: it reads tables, so it runs on the shared store; else on the session's own connection.
+    :param tables: with the AS OF parameter of each, for the checks at run time.
+    """
+
+    sql: str
+    columns: tuple[ColumnDescription, ...]
+    parameters: list[Parameter]
+    stored: bool
+    tables: list[tuple[Table, Parameter | None]]
+
+
+@dataclass(slots=True)
+class Queries:
+    """Translates the queries of one statement."""
+
+    env: Environment
+    x: Expressions
+    tables: list[tuple[Table, Parameter | None]] = field(default_factory=list)
+    _with: list[dict[str, tuple[str, list[Visible]]]] = field(default_factory=list)
+    _aliases: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 30)))
+
+    def __post_init__(self) -> None:
+        self.x.subquery = self._subquery
+
+    def plan(self, query: ast.Query) -> Plan:
+        """The whole statement."""
+        sql, columns = self.query(query, None)
+        described = tuple(column.typed.type.describe(column.name, column.typed.nullable) for column in columns)
+        return Plan(sql, described, self.x.parameters, bool(self.tables), self.tables)
+
+    def _subquery(self, query: ast.Query, scope: Scope | None) -> tuple[str, list[Typed]]:
+        allowed, self.x.aggregates_allowed = self.x.aggregates_allowed, False
+        try:
+            sql, columns = self.query(query, scope)
+        finally:
+            self.x.aggregates_allowed = allowed
+        return sql, [column.typed for column in columns]
+
+    # ---- query, set operations ----
+
+    def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
+        """SQL and result columns."""
+        if query.with_:
+            self._with.append({})
+            for name, names, inner in query.with_:
+                sql, columns = self.query(inner, None)
+                if names and len(names) != len(columns):
+                    raise OraError(32038, "number of WITH clause column names does not match number of elements", inner.at)
+                self._with[-1][name] = (
+                    sql,
+                    [Visible(n, c.typed) for n, c in zip(names, columns, strict=True)] if names else columns,
+                )
+        try:
+            body = query.body
+            if isinstance(body, ast.Select):
+                sql, columns = self._select(body, query.order_by, parent)
+            else:
+                sql, columns = self._compound(body, parent)
+                if query.order_by:
+                    sql = f"select * from ({sql}) order by {self._order_by_columns(query.order_by, columns)}"
+        finally:
+            if query.with_:
+                self._with.pop()
+        return self._limited(sql, query, columns), columns
+
+    def _limited(self, sql: str, query: ast.Query, columns: list[Visible]) -> str:
+        if query.fetch is None and query.offset is None:
+            return sql
+        limit = self._count(query.fetch) if query.fetch is not None else "-1"
+        tail = f" offset {self._count(query.offset)}" if query.offset is not None else ""
+        return f"select * from ({sql}) limit {limit}{tail}"
+
+    def _count(self, expr: ast.Expr) -> str:
+        return f"max(0,o_to_int({self.x.to(self.x.value(expr, None), Family.NUMBER, expr.at)}))"
+
+    def _compound(self, body: ast.SetOperation | ast.Query | ast.Select, parent: Scope | None) -> tuple[str, list[Visible]]:
+        if isinstance(body, ast.Select):
+            return self._select(body, [], parent)
+        if isinstance(body, ast.Query):
+            return self.query(body, parent)
+        left, left_columns = self._compound(body.left, parent)
+        right, right_columns = self._compound(body.right, parent)
+        if len(left_columns) != len(right_columns):
+            raise OraError(1789, "query block has incorrect number of result columns", body.at)
+        columns, items = [], []
+        for n, (a, b) in enumerate(zip(left_columns, right_columns, strict=True)):
+            try:
+                kind = functions.common_type([a.typed, b.typed], body.at)
+            except OraError:
+                raise OraError(1790, "expression must have same datatype as corresponding expression", body.at) from None
+            columns.append(Visible(a.name, Typed(f"c{n}", kind, a.typed.nullable or b.typed.nullable)))
+            sides = [self.x.to_type(Typed(f"c{n}", side.typed.type), kind, body.at) for side in (a, b)]
+            items.append((f"{sides[0]} as c{n}", f"{sides[1]} as c{n}"))
+        op = {"MINUS": "except"}.get(body.op, body.op.lower())
+        first, second = (",".join(item[side] for item in items) for side in (0, 1))
+        return f"select {first} from ({left}) {op} select {second} from ({right})", columns
+
+    def _order_by_columns(self, order: list[ast.OrderItem], columns: list[Visible]) -> str:
+        out = []
+        for item in order:
+            at = self._position(item.expr, columns)
+            if at is None:
+                raise OraError(904, "invalid identifier in ORDER BY of a set operation", item.expr.at)
+            typed = columns[at].typed
+            out.append(self._ordered(Typed(f"c{at}", typed.type, typed.nullable), item))
+        return ",".join(out)
+
+    def _position(self, expr: ast.Expr, columns: list[Visible]) -> int | None:
+        """Result column an ORDER BY item names by number or alias."""
+        if isinstance(expr, ast.Literal) and expr.kind == "N" and expr.text.isdigit():
+            if not 1 <= int(expr.text) <= len(columns):
+                raise OraError(1785, "ORDER BY item must be the number of a SELECT-list expression", expr.at)
+            return int(expr.text) - 1
+        if isinstance(expr, ast.Name) and len(expr.parts) == 1:
+            return next((n for n, column in enumerate(columns) if column.name == expr.parts[0]), None)
+        return None
+
+    def _ordered(self, typed: Typed, item: ast.OrderItem) -> str:
+        """NULLs come last ascending and first descending. A descending index scan could show a row twice: `+` forbids it."""
+        sql = typed.vid[1] if typed.vid is not None else self.x.comparable(typed)
+        first = item.descending if item.nulls_first is None else item.nulls_first
+        text = f"+{sql} desc" if item.descending else sql
+        return f"{text} nulls {'first' if first else 'last'}" if typed.nullable else text
+
+    # ---- SELECT ----
+
+    def _select(self, select: ast.Select, order: list[ast.OrderItem], parent: Scope | None) -> tuple[str, list[Visible]]:
+        scope = Scope(parent=parent)
+        source_sql = ",".join([self._relation(relation, scope) for relation in select.relations])
+        where, limit = self.split_rownum(select.where)
+        condition = f" where {self.x.condition(where, scope)}" if where is not None else ""
+        grouped = bool(select.group_by) or select.having is not None or _aggregated(select, order)
+        tail = f" limit {limit}" if limit is not None else ""
+        if limit is not None and (grouped or order or select.distinct):
+            source_sql, scope = self._wrapped(f"{source_sql}{condition}{tail}", scope)
+            condition = tail = ""
+        if grouped:
+            if _uses_rownum(select.items):
+                raise OraError(979, "not a GROUP BY expression", select.at)
+        elif _uses_rownum(select.items) or _uses_rownum(order):
+            scope.rownum = "o_int(row_number() over ())"
+        return self._projected(select, order, scope, source_sql, condition, tail, grouped)
+
+    def _projected(
+        self,
+        select: ast.Select,
+        order: list[ast.OrderItem],
+        scope: Scope,
+        source_sql: str,
+        condition: str,
+        tail: str,
+        grouped: bool,
+    ) -> tuple[str, list[Visible]]:
+        groups = [self.x.value(expr, scope) for expr in select.group_by]
+        self.x.aggregates_allowed = grouped
+        try:
+            columns: list[Visible] = []
+            exprs: list[ast.Expr | None] = []
+            for item in select.items:
+                for column, expr in self._item(item, scope):
+                    columns.append(column)
+                    exprs.append(expr)
+            having = f" having {self.x.condition(select.having, scope)}" if select.having is not None else ""
+            ordering = self._ordering(select, order, columns, exprs, scope, grouped)
+            if grouped:
+                self._check_grouped(
+                    [*[e for e in exprs if e], *([select.having] if select.having else [])], groups, select, scope
+                )
+                if any(e is None for e in exprs):
+                    raise OraError(979, "not a GROUP BY expression", select.at)
+        finally:
+            self.x.aggregates_allowed = False
+        items = ",".join(f"{column.typed.sql} as c{n}" for n, column in enumerate(columns))
+        group_by = " group by " + ",".join(self.x.comparable(group) for group in groups) if groups else ""
+        distinct = "distinct " if select.distinct else ""
+        order_by = f" order by {','.join(ordering)}" if ordering else ""
+        sql = f"select {distinct}{items} from {source_sql}{condition}{group_by}{having}{order_by}{tail}"
+        result = [Visible(c.name, Typed(f"c{n}", c.typed.type, c.typed.nullable)) for n, c in enumerate(columns)]
+        return sql, result
+
+    def _ordering(
+        self,
+        select: ast.Select,
+        order: list[ast.OrderItem],
+        columns: list[Visible],
+        exprs: list[ast.Expr | None],
+        scope: Scope,
+        grouped: bool,
+    ) -> list[str]:
+        out = []
+        for item in order:
+            at = self._position(item.expr, columns)
+            typed = columns[at].typed if at is not None else self.x.value(item.expr, scope)
+            if select.distinct and all(typed.sql != column.typed.sql for column in columns):
+                raise OraError(1791, "not a SELECTed expression", item.expr.at)
+            if grouped and at is None:
+                exprs.append(item.expr)
+            out.append(self._ordered(typed, item))
+        return out
+
+    def _item(self, item: ast.Item, scope: Scope) -> Iterator[tuple[Visible, ast.Expr | None]]:
+        if item.expr is not None:
+            typed = self.x.value(item.expr, scope)
+            name = item.alias
+            if name is None:
+                name = item.expr.parts[-1] if isinstance(item.expr, ast.Name) else item.heading
+            yield Visible(name, Typed(typed.sql, typed.type, typed.nullable, typed.literal, typed.vid)), item.expr
+            return
+        sources = scope.named(item.star_of) if item.star_of else scope.sources
+        if not sources:
+            raise OraError(904, f'"{".".join(item.star_of)}": invalid identifier', item.at)
+        for source in sources:
+            for column in source.columns:
+                if not column.hidden or item.star_of:
+                    yield column, None
+
+    # ---- grouping ----
+
+    def _check_grouped(self, exprs: list[ast.Expr], groups: list[Typed], select: ast.Select, scope: Scope) -> None:
+        """What is neither grouped by nor aggregated: ORA-00979, or ORA-00937 without GROUP BY."""
+        known = {group.sql for group in groups}
+        for expr in exprs:
+            culprit = self._ungrouped(expr, known, scope)
+            if culprit is not None:
+                if select.group_by:
+                    raise OraError(979, "not a GROUP BY expression", culprit.at)
+                raise OraError(937, "not a single-group group function", culprit.at)
+
+    def _ungrouped(self, expr: ast.Expr, known: set[str], scope: Scope) -> ast.Expr | None:
+        if isinstance(expr, ast.Call) and expr.name in functions.AGGREGATES:
+            return None
+        if isinstance(expr, ast.Name):
+            found = scope.resolve(expr)
+            return expr if found is not None and found[1] is scope and found[0].sql not in known else None
+        if (
+            isinstance(expr, (ast.Call, ast.Binary, ast.Unary, ast.Case, ast.Cast))
+            and self.x.value(expr, scope).sql in known
+        ):
+            return None
+        for child in _children(expr):
+            culprit = self._ungrouped(child, known, scope)
+            if culprit is not None:
+                return culprit
+        return None
+
+    # ---- ROWNUM ----
+
+    def split_rownum(self, where: ast.Expr | None) -> tuple[ast.Expr | None, str | None]:
+        """Take `ROWNUM <= n` out of the conjunction as a limit; ROWNUM elsewhere in WHERE is refused."""
+        if where is None:
+            return None, None
+        terms = where.operands if isinstance(where, ast.Logic) and where.op == "AND" else [where]
+        kept: list[ast.Expr] = []
+        limits: list[str] = []
+        for term in terms:
+            if not _uses_rownum(term):
+                kept.append(term)
+                continue
+            limits.append(self._rownum_limit(term))
+        limit = limits[0] if len(limits) == 1 else f"min({','.join(limits)})" if limits else None
+        if not kept:
+            return None, limit
+        return (kept[0] if len(kept) == 1 else ast.Logic("AND", kept, where.at)), limit
+
+    def _rownum_limit(self, term: ast.Expr) -> str:
+        if isinstance(term, ast.Compare):
+            left, right, op = term.left, term.right, term.op
+            if _is_rownum(right):
+                left, right = right, left
+                op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
+            if _is_rownum(left) and not _uses_rownum(right):
+                value = self.x.to(self.x.value(right, None), Family.NUMBER, term.at)
+                one = number.integer(1).hex()
+                if op == "<=":
+                    return f"max(0,o_to_int(o_floor({value})))"
+                if op == "<":
+                    return f"max(0,o_to_int(o_ceil({value}))-1)"
+                if op == "=":
+                    return f"({value}=x'{one}')"
+                if op == ">=":
+                    return f"(case when {value}<=x'{one}' then -1 else 0 end)"
+                if op == ">":
+                    return f"(case when {value}<x'{one}' then -1 else 0 end)"
+        raise OraError(3001, "unimplemented feature: this use of ROWNUM in a condition", term.at)
+
+    def _wrapped(self, sql: str, scope: Scope) -> tuple[str, Scope]:
+        """The rows under their ROWNUM limit as one relation, because ORDER BY and GROUP BY come after it."""
+        alias = f"w{next(self._aliases)}"
+        items, sources, n = [], [], 0
+        for source in scope.sources:
+            columns = []
+            for column in source.columns:
+                items.append(f"{column.typed.sql} as c{n}")
+                columns.append(
+                    Visible(column.name, Typed(f"{alias}.c{n}", column.typed.type, column.typed.nullable), column.hidden)
+                )
+                n += 1
+            vid = None
+            if source.vid is not None:
+                items.append(f"{source.vid[1]} as c{n}")
+                vid = (source.vid[0], f"{alias}.c{n}")
+                n += 1
+            sources.append(Source(source.names, columns, vid, source.table))
+        return f"(select {','.join(items)} from {sql}) {alias}", Scope(sources, scope.parent)
+
+    # ---- relations ----
+
+    def _relation(self, relation: ast.Relation, scope: Scope) -> str:
+        if isinstance(relation, ast.Join):
+            return self._join(relation, scope)
+        alias = f"t{next(self._aliases)}"
+        if isinstance(relation, ast.Derived):
+            if relation.as_of is not None:
+                raise OraError(3001, "unimplemented feature: AS OF on a subquery", relation.at)
+            sql, columns = self.query(relation.query, scope.parent)
+            names: tuple[tuple[str, ...], ...] = ((relation.alias,),) if relation.alias else ()
+            scope.sources.append(Source(names, _renamed(columns, alias)))
+            return f"({sql}) {alias}"
+        return self._named_relation(relation, scope, alias)
+
+    def _named_relation(self, ref: ast.TableRef, scope: Scope, alias: str) -> str:
+        names: tuple[tuple[str, ...], ...] = ((ref.alias,),) if ref.alias else ((ref.name,),)
+        if ref.owner is None:
+            for level in reversed(self._with):
+                if ref.name in level:
+                    sql, columns = level[ref.name]
+                    scope.sources.append(Source(names, _renamed(columns, alias)))
+                    return f"({sql}) {alias}"
+        found = find_relation(self.env, ref.owner, ref.name, ref.at)
+        if isinstance(found, Table):
+            if not ref.alias:
+                names = ((ref.name,), (found.owner, ref.name))
+            return self._stored(found, ref, names, scope, alias)
+        if ref.as_of is not None:
+            raise OraError(8188, "AS OF of this object is not possible", ref.at)
+        if found is None:
+            scope.sources.append(Source(names, [Visible("DUMMY", Typed(f"{alias}.c0", varchar(1)))]))
+            return f"(select 'X' as c0) {alias}"
+        columns = [
+            Visible(c.name, Typed(f"{alias}.c{n}", type_of_wire(c.type, c.precision, c.scale, c.size)))
+            for n, c in enumerate(found.columns)
+        ]
+        scope.sources.append(Source(names, columns))
+        return f'"{found.name}" {alias}'
+
+    def _stored(self, table: Table, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str) -> str:
+        columns = [Visible(c.name, Typed(f"{alias}.c{c.slot}", column_type(c), c.nullable)) for c in table.columns]
+        scope.sources.append(Source(names, columns, (table.data_object_id, f"{alias}.vid"), table))
+        if ref.as_of is None:
+            self.tables.append((table, None))
+            seen = visible(self.x.snapshot, self.x.own)
+        else:
+            parameter, key = self._as_of(ref.as_of)
+            self.tables.append((table, parameter))
+            seen = visible(self.x.parameter(("as of", key), parameter), _NO_OWN)
+        slots = "".join(f",c{c.slot}" for c in table.columns)
+        return f"(select vid{slots} from {segment(table)} where {seen}) {alias}"
+
+    def _as_of(self, as_of: tuple[str, ast.Expr]) -> tuple[Parameter, object]:
+        """The SCN of a flashback query, evaluated apart when the statement starts."""
+        kind, expr = as_of
+        inner = Expressions(self.env, self.x.bind_types)
+        family = Family.NUMBER if kind == "SCN" else Family.TIMESTAMP
+        sql = inner.to(inner.value(expr, None), family, expr.at)
+        parameters = inner.parameters
+
+        def scn(run: Run) -> int:
+            cell = run.session.evaluate(sql, parameters, run)
+            if not isinstance(cell, bytes):
+                raise OraError(8186, "invalid timestamp specified" if kind != "SCN" else "null SCN specified")
+            if kind == "SCN":
+                return run.session.checked_scn(number.to_int(cell))
+            return run.session.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9)
+
+        return scn, (kind, sql, tuple(id(p) for p in parameters))
+
+    def _join(self, join: ast.Join, scope: Scope) -> str:
+        before = len(scope.sources)
+        left = self._relation(join.left, scope)
+        middle = len(scope.sources)
+        right = self._relation(join.right, scope)
+        if isinstance(join.right, ast.Join):
+            right = f"({right})"
+        joined = Scope(scope.sources[before:], scope.parent)
+        if join.kind == "CROSS":
+            return f"{left} cross join {right}"
+        if join.using:
+            condition = self._using(join, scope.sources[before:middle], scope.sources[middle:])
+        else:
+            assert join.on is not None
+            condition = self.x.condition(join.on, joined)
+        if join.kind in ("LEFT", "FULL"):
+            _make_nullable(scope.sources[middle:])
+        if join.kind in ("RIGHT", "FULL"):
+            _make_nullable(scope.sources[before:middle])
+        return f"{left} {join.kind.lower()} join {right} on {condition}"
+
+    def _using(self, join: ast.Join, left: list[Source], right: list[Source]) -> str:
+        if join.kind in ("RIGHT", "FULL"):
+            raise OraError(3001, f"unimplemented feature: {join.kind} JOIN .. USING", join.at)
+        tests = []
+        for name in join.using:
+            sides = [Scope(sources).resolve(ast.Name((name,), join.at)) for sources in (left, right)]
+            if sides[0] is None or sides[1] is None:
+                raise OraError(904, f'"{name}": invalid identifier', join.at)
+            tests.append(self.x.compare("=", sides[0][0], sides[1][0], join.at))
+            for source in right:
+                for column in source.columns:
+                    column.hidden = column.hidden or column.name == name
+        return " and ".join(tests)
+
+
+def _make_nullable(sources: list[Source]) -> None:
+    """The side of an outer join that may be missing: it changes where NULLs sort."""
+    for source in sources:
+        for column in source.columns:
+            column.typed = replace(column.typed, nullable=True)
+
+
+def find_relation(env: Environment, owner: str | None, name: str, at: int) -> Table | View | None:
+    """The table or view a name means; None is DUAL. Raises ORA-00942."""
+    table = env.catalog.table(env.container, owner or env.schema, name)
+    if table is not None:
+        return table
+    if owner in (None, "SYS", "PUBLIC"):
+        if name == "DUAL":
+            return None
+        for spelled in (name, name.replace("V_$", "V$", 1)):
+            if spelled in env.views:
+                return env.views[spelled]
+    raise OraError(942, f'table or view "{owner or env.schema}"."{name}" does not exist', at)
+
+
+def _renamed(columns: list[Visible], alias: str) -> list[Visible]:
+    return [Visible(c.name, Typed(f"{alias}.c{n}", c.typed.type, c.typed.nullable)) for n, c in enumerate(columns)]
+
+
+def _children(node: object) -> Iterator[ast.Expr]:
+    """Expressions directly below; subqueries are a world of their own."""
+    if not is_dataclass(node) or isinstance(node, ast.Query):
+        return
+    for part in fields(node):
+        value = getattr(node, part.name)
+        for item in value if isinstance(value, list) else [value]:
+            for one in item if isinstance(item, tuple) else (item,):
+                if is_dataclass(one) and not isinstance(one, (ast.Query, ast.TypeName)):
+                    yield one  # type: ignore[misc]
+
+
+def _is_rownum(expr: object) -> bool:
+    return isinstance(expr, ast.Name) and expr.parts == ("ROWNUM",) and not expr.quoted
+
+
+def _uses_rownum(node: object) -> bool:
+    if isinstance(node, list):
+        return any(_uses_rownum(item) for item in node)
+    return _is_rownum(node) or any(_uses_rownum(child) for child in _children(node))
+
+
+def _aggregated(select: ast.Select, order: list[ast.OrderItem]) -> bool:
+    return any(_has_aggregate(item) for item in [*select.items, *order])
+
+
+def _has_aggregate(node: object) -> bool:
+    if isinstance(node, ast.Call) and node.name in functions.AGGREGATES:
+        return True
+    return any(_has_aggregate(child) for child in _children(node))

@@ -1,0 +1,219 @@
+"""One run of a translated query: parameters, the SQLite cursor in batches, views as virtual tables."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import apsw
+
+from minercdc.sandbox.interfaces import Cell, OraError, View
+
+if TYPE_CHECKING:
+    from minercdc.sandbox.session import SandboxSession
+
+_CACHED_ROWS = 20_000
+NO_TRANSACTION = -1
+
+
+@dataclass(slots=True)
+class Run:
+    """What parameters are taken from.
+
+    :param snapshot: SCN the statement sees; `own` the stamp of its transaction.
+    :param now: host time in seconds.
+    """
+
+    session: SandboxSession
+    snapshot: int
+    own: int
+    now: float
+    binds: Sequence[Cell] = ()
+    view_rows: dict[str, list[tuple[Cell, ...]]] = field(default_factory=dict)
+
+
+Parameter: TypeAlias = "Callable[[Run], Any]"
+
+_active = threading.local()
+
+
+class _ViewTable:
+    """apsw's two-level virtual table: module and table at once."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._declaration = f"create table v({','.join(f'c{n}' for n in range(len(view.columns)))})"
+
+    def Connect(self, *_: Any) -> tuple[str, _ViewTable]:
+        return self._declaration, self
+
+    Create = Connect
+
+    def BestIndex(self, *_: Any) -> None:
+        return None
+
+    def Open(self) -> _ViewCursor:
+        return _ViewCursor(self.view)
+
+    def Disconnect(self) -> None: ...
+
+    Destroy = Disconnect
+
+
+class _ViewCursor:
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._rows: Iterator[tuple[Cell, ...]] = iter(())
+        self._row: tuple[Cell, ...] | None = None
+        self._number = 0
+
+    def Filter(self, *_: Any) -> None:
+        run: Run = _active.run
+        kept = run.view_rows.get(self._view.name)
+        self._rows = iter(kept) if kept is not None else self._keep(run)
+        self._number = 0
+        self.Next()
+
+    def _keep(self, run: Run) -> Iterator[tuple[Cell, ...]]:
+        """The view's rows; a small view is remembered, because a join asks for it again and again."""
+        kept: list[tuple[Cell, ...]] | None = []
+        for row in self._view.rows(run.session):
+            if kept is not None:
+                kept.append(row)
+                if len(kept) > _CACHED_ROWS:
+                    kept = None
+            yield row
+        if kept is not None:
+            run.view_rows[self._view.name] = kept
+
+    def Next(self) -> None:
+        self._row = next(self._rows, None)
+        self._number += 1
+
+    def Eof(self) -> bool:
+        return self._row is None
+
+    def Column(self, at: int) -> Cell | int:
+        assert self._row is not None
+        return self._number if at < 0 else self._row[at]
+
+    def Rowid(self) -> int:
+        return self._number
+
+    def Close(self) -> None:
+        close = getattr(self._rows, "close", None)
+        if close is not None:
+            close()
+
+
+def register_views(connection: apsw.Connection, views: Mapping[str, View]) -> None:
+    """Each view is an eponymous virtual table of its name."""
+    for name, view in views.items():
+        connection.create_module(name, _ViewTable(view), eponymous=True, eponymous_only=True)
+
+
+def watch_cancel(connection: apsw.Connection) -> None:
+    """Let a cancelled session's step stop in the middle, but no one else's."""
+
+    def stop() -> bool:
+        run: Run | None = getattr(_active, "run", None)
+        return run is not None and run.session.client.cancelled
+
+    connection.set_progress_handler(stop, 20_000)
+
+
+class _Activity:
+    """Marks whose statement SQLite is working for."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __enter__(self) -> None:
+        self._before = getattr(_active, "run", None)
+        _active.run = self._run
+
+    def __exit__(self, *_: object) -> None:
+        _active.run = self._before
+
+
+def execute(connection: apsw.Connection, sql: str, parameters: Sequence[Parameter], run: Run) -> apsw.Cursor:
+    """Start a query; SQLite's own complaints become ORA- errors."""
+    values = tuple([parameter(run) for parameter in parameters])
+    try:
+        with _Activity(run):
+            return connection.cursor().execute(sql, values)
+    except apsw.Error as error:
+        raise translated(error, run) from error
+
+
+def translated(error: apsw.Error, run: Run) -> OraError:
+    if isinstance(error, apsw.InterruptError):
+        run.session.client.cancelled = False
+        return OraError(1013, "user requested cancel of current operation")
+    return OraError(600, f"internal error code, arguments: [SQLite], [{error}]")
+
+
+class QueryRows:
+    """An open cursor (interfaces.Rows). `lock` guards the connection for the length of one batch."""
+
+    def __init__(self, cursor: apsw.Cursor, run: Run, lock: Any) -> None:
+        self._cursor: apsw.Cursor | None = cursor
+        self._run = run
+        self._lock = lock
+        self._drained: Iterator[tuple[Cell, ...]] | None = None
+
+    @property
+    def saw_own_changes(self) -> bool:
+        """Whether it reads versions that its own transaction may still overwrite."""
+        return self._cursor is not None and self._run.own != NO_TRANSACTION
+
+    def fetch(self, count: int) -> list[tuple[Cell, ...]]:
+        """See `interfaces.Rows`."""
+        if self._drained is not None:
+            return list(islice(self._drained, count))
+        if self._cursor is None:
+            raise OraError(1001, "invalid cursor")
+        with self._lock:
+            rows = self._read(count)
+            if len(rows) < count:
+                self._cursor.close(True)
+                self._cursor, self._drained = None, iter(())
+        return rows
+
+    def _read(self, count: int | None) -> list[tuple[Cell, ...]]:
+        assert self._cursor is not None
+        try:
+            with _Activity(self._run):
+                return list(islice(self._cursor, count))
+        except apsw.Error as error:
+            raise translated(error, self._run) from error
+
+    def drain(self) -> None:
+        """Read the rest into memory, because what it reads is about to change under it."""
+        if self._cursor is not None:
+            with self._lock:
+                self._drained = iter(self._read(None))
+                self._cursor.close(True)
+                self._cursor = None
+
+    def close(self) -> None:
+        if self._cursor is not None:
+            with self._lock:
+                self._cursor.close(True)
+        self._cursor, self._drained = None, None
+
+
+class FixedRows:
+    """Rows that are already there."""
+
+    def __init__(self, rows: Sequence[tuple[Cell, ...]]) -> None:
+        self._rows = iter(rows)
+
+    def fetch(self, count: int) -> list[tuple[Cell, ...]]:
+        return list(islice(self._rows, count))
+
+    def close(self) -> None:
+        self._rows = iter(())

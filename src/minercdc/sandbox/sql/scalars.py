@@ -1,0 +1,492 @@
+"""Python functions that SQLite calls while it runs translated SQL. Arguments and results are cells; NULL in, NULL out.
+
+Names start with `o_`. Numbers that are SQLite integers (row counts, positions the planner knows) are marked in the rule that
+uses them; everything else is an encoded cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal, DivisionByZero, InvalidOperation
+from functools import lru_cache
+from typing import Any
+
+import apsw
+
+from minercdc.sandbox.interfaces import Cell, OraError
+from minercdc.sandbox.sql import formats, number, temporal
+from minercdc.sandbox.sql.number import ARITHMETIC, decode, encode
+from minercdc.sandbox.sql.temporal import DAY_NS
+from minercdc.sandbox.storage import rowid
+
+# ---- numbers ----
+
+
+def add(a: bytes, b: bytes) -> bytes:
+    return encode(ARITHMETIC.add(decode(a), decode(b)))
+
+
+def subtract(a: bytes, b: bytes) -> bytes:
+    return encode(ARITHMETIC.subtract(decode(a), decode(b)))
+
+
+def multiply(a: bytes, b: bytes) -> bytes:
+    return encode(ARITHMETIC.multiply(decode(a), decode(b)))
+
+
+def divide(a: bytes, b: bytes) -> bytes:
+    try:
+        return encode(ARITHMETIC.divide(decode(a), decode(b)))
+    except (DivisionByZero, InvalidOperation):
+        raise OraError(1476, "divisor is equal to zero") from None
+
+
+def power(a: bytes, b: bytes) -> bytes:
+    try:
+        return encode(ARITHMETIC.power(decode(a), decode(b)))
+    except InvalidOperation:
+        raise OraError(1428, "argument is out of range") from None
+
+
+def modulo(a: bytes, b: bytes) -> bytes:
+    x, y = decode(a), decode(b)
+    return a if y == 0 else encode(number.ARITHMETIC_WIDE.subtract(x, int(number.ARITHMETIC_WIDE.divide(x, y)) * y))
+
+
+def negate(a: bytes) -> bytes:
+    return encode(-decode(a))
+
+
+def round_number(a: bytes, places: bytes) -> bytes:
+    return encode(number.rounded(decode(a), number.to_int(places)))
+
+
+def truncate_number(a: bytes, places: bytes) -> bytes:
+    n = number.to_int(places)
+    return encode(decode(a).quantize(Decimal(1).scaleb(-n), "ROUND_DOWN", number.ARITHMETIC_WIDE))
+
+
+def sign(a: bytes) -> bytes:
+    value = decode(a)
+    return encode((value > 0) - (value < 0))
+
+
+def ceiling(a: bytes) -> bytes:
+    return encode(-number.floor(-decode(a)))
+
+
+# ---- text ----
+
+
+def substr(text: str, start: bytes, length: bytes | None = None) -> str:
+    at = number.to_int(start)
+    begin = at - 1 if at > 0 else (len(text) + at if at < 0 else 0)
+    if begin < 0:
+        return ""
+    return text[begin:] if length is None else text[begin : begin + max(0, number.to_int(length))]
+
+
+def instr(text: str, part: str, start: bytes = b"\xc1\x02", nth: bytes = b"\xc1\x02") -> bytes:
+    at, count = number.to_int(start), number.to_int(nth)
+    if count < 1:
+        raise OraError(1428, f"argument '{count}' is out of range")
+    if at < 0:
+        position = len(text) + at + len(part)
+        for _ in range(count):
+            found = text.rfind(part, 0, position)
+            position = found + len(part) - 1
+            if found < 0:
+                break
+        return number.integer(found + 1)
+    found = at - 2
+    for _ in range(count):
+        found = text.find(part, found + 1) if at else -1
+        if found < 0:
+            break
+    return number.integer(found + 1)
+
+
+def _pad(text: str, width: bytes, fill: str, left: bool) -> str:
+    size = max(0, number.to_int(width))
+    if len(text) >= size:
+        return text[:size]
+    padding = (fill * (size // len(fill) + 1))[: size - len(text)]
+    return padding + text if left else text + padding
+
+
+def translate(text: str, old: str, new: str) -> str:
+    table = {ord(c): (new[n] if n < len(new) else None) for n, c in reversed(list(enumerate(old)))}
+    return text.translate(table)
+
+
+def replace(text: str | None, old: str | None, new: str | None = None) -> str | None:
+    return text if text is None or not old else text.replace(old, new or "") or None
+
+
+def initcap(text: str) -> str:
+    return re.sub(r"[^\W_]+", lambda m: m.group()[0].upper() + m.group()[1:].lower(), text)
+
+
+@lru_cache(maxsize=256)
+def _like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
+    out, at = [], 0
+    while at < len(pattern):
+        char = pattern[at]
+        if escape and char == escape:
+            at += 1
+            if at >= len(pattern) or pattern[at] not in (escape, "%", "_"):
+                raise OraError(1424, "missing or illegal character following the escape character")
+            out.append(re.escape(pattern[at]))
+        else:
+            out.append({"%": ".*", "_": "."}.get(char) or re.escape(char))
+        at += 1
+    return re.compile("".join(out), re.DOTALL)
+
+
+def like(text: str, pattern: str, escape: str = "") -> int:
+    return _like_pattern(pattern, escape or None).fullmatch(text) is not None
+
+
+@lru_cache(maxsize=256)
+def _regexp(pattern: str, flags: str) -> re.Pattern[str]:
+    classes = {"alpha": "A-Za-z", "digit": "0-9", "alnum": "A-Za-z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s"}
+    for name, members in classes.items():
+        pattern = pattern.replace(f"[:{name}:]", members)
+    known = {"i": re.IGNORECASE, "c": re.RegexFlag(0), "n": re.DOTALL, "m": re.MULTILINE, "x": re.VERBOSE}
+    value = re.RegexFlag(0)
+    for flag in flags:
+        if flag not in known:
+            raise OraError(1760, "illegal argument for function")
+        value |= known[flag]
+    try:
+        return re.compile(pattern, value)
+    except re.error as error:
+        raise OraError(12726, f"invalid regular expression: {error}") from None
+
+
+def regexp_like(text: str, pattern: str, flags: str = "") -> int:
+    return _regexp(pattern, flags).search(text) is not None
+
+
+def regexp_substr(text: str, pattern: str) -> str | None:
+    found = _regexp(pattern, "").search(text)
+    return found.group() if found else None
+
+
+def regexp_replace(text: str, pattern: str, new: str = "") -> str:
+    return _regexp(pattern, "").sub(re.sub(r"\\(\d)", r"\\g<\1>", new), text)
+
+
+def hex_to_raw(text: str) -> bytes | None:
+    try:
+        return bytes.fromhex(text if len(text) % 2 == 0 else "0" + text)
+    except ValueError:
+        raise OraError(1465, "invalid hex number") from None
+
+
+# ---- time ----
+
+
+def shift_days(cell: bytes, days: bytes) -> bytes:
+    """DATE + n; a timestamp becomes a DATE first, as in Oracle."""
+    base = temporal.encode(temporal.local(cell), fraction=False)
+    seconds = int(number.rounded(decode(days) * 86400, 0))
+    return temporal.shift(base, seconds * 1_000_000_000, fraction=False)
+
+
+def shift_interval(cell: bytes, interval: bytes, direction: int) -> bytes:
+    return temporal.shift(cell, direction * temporal.decode_interval(interval), fraction=True)
+
+
+def days_between(a: bytes, b: bytes) -> bytes:
+    return encode(ARITHMETIC.divide(Decimal(_ns(a) - _ns(b)), Decimal(DAY_NS)))
+
+
+def interval_between(a: bytes, b: bytes) -> bytes:
+    return temporal.encode_interval(_ns(a) - _ns(b))
+
+
+def _ns(cell: bytes) -> int:
+    return temporal.to_ns(temporal.decode(cell))
+
+
+def interval_from(count: bytes, unit: str) -> bytes:
+    units = {"DAY": DAY_NS, "HOUR": DAY_NS // 24, "MINUTE": DAY_NS // 1440, "SECOND": DAY_NS // 86400}
+    if unit.upper().strip() not in units:
+        raise OraError(1760, "illegal argument for function")
+    return temporal.encode_interval(int(decode(count) * units[unit.upper().strip()]))
+
+
+def scale_interval(interval: bytes, factor: bytes) -> bytes:
+    return temporal.encode_interval(int(temporal.decode_interval(interval) * decode(factor)))
+
+
+def zone_key(cell: bytes, offset: int) -> bytes:
+    """What timestamps of different kinds compare by: UTC fields without zone. `offset`: minutes of zoneless values."""
+    if len(cell) == 13:
+        return temporal.canonical(cell[:11])
+    return temporal.shift(cell, -offset * 60_000_000_000, fraction=True) if offset else cell
+
+
+def date_text(cell: bytes, model: str, digits: int, offset: int) -> str:
+    zone = temporal.offset_of(cell) if len(cell) == 13 else offset
+    return formats.to_char(temporal.local(cell), model, digits=digits, offset=zone)
+
+
+def text_date(text: str, model: str, kind: str, offset: int, today: str) -> bytes:
+    """`kind`: D date, T timestamp, Z with time zone."""
+    moment, zone = formats.to_moment(text, model, date.fromisoformat(today))
+    if kind == "Z":
+        minutes = offset if zone is None else zone
+        return temporal.encode_zoned(temporal.from_ns(temporal.to_ns(moment) - minutes * 60_000_000_000), minutes)
+    return temporal.encode(moment, fraction=kind == "T")
+
+
+def retime(cell: bytes, kind: str, offset: int) -> bytes:
+    """Between the kinds of `text_date`."""
+    if kind == "Z":
+        if len(cell) == 13:
+            return cell
+        moment = temporal.from_ns(_ns(cell) - offset * 60_000_000_000)
+        return temporal.encode_zoned(moment, offset)
+    return temporal.encode(temporal.local(cell), fraction=kind == "T")
+
+
+_TRUNC_UNITS = {
+    **dict.fromkeys(("DD", "DDD", "J"), 3),
+    **dict.fromkeys(("MONTH", "MON", "MM", "RM"), 2),
+    **dict.fromkeys(("YYYY", "YEAR", "YYY", "YY", "Y", "SYYYY"), 1),
+    **dict.fromkeys(("HH", "HH24", "HH12"), 4),
+    "MI": 5,
+}
+
+
+def truncate_date(cell: bytes, model: str = "DD") -> bytes:
+    moment = temporal.local(cell)
+    unit = model.upper()
+    if unit == "Q":
+        keep = (moment[0], (moment[1] - 1) // 3 * 3 + 1, 1, 0, 0, 0, 0)
+        return temporal.encode(keep)
+    if unit in ("IW", "DAY", "D", "DY"):
+        day = date(*moment[:3])
+        back = day.weekday() if unit == "IW" else day.isoweekday() % 7
+        return temporal.encode(
+            (*temporal.from_ns(temporal.to_ns((*moment[:3], 0, 0, 0, 0)) - back * DAY_NS)[:3], 0, 0, 0, 0)
+        )
+    if unit not in _TRUNC_UNITS:
+        raise OraError(1898, "too many precision specifiers")
+    kept = _TRUNC_UNITS[unit]
+    fields = [*moment[:kept], *(1, 1, 1, 0, 0, 0, 0)[kept:]]
+    return temporal.encode((fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6]))
+
+
+def round_date(cell: bytes) -> bytes:
+    ns = temporal.to_ns(temporal.local(cell))
+    return temporal.encode(temporal.from_ns((ns + DAY_NS // 2) // DAY_NS * DAY_NS))
+
+
+def last_day(cell: bytes) -> bytes:
+    year, month, *rest = temporal.local(cell)
+    last = date(year + month // 12, month % 12 + 1, 1).toordinal() - date(year, month, 1).toordinal()
+    return temporal.encode((year, month, last, rest[1], rest[2], rest[3], 0))
+
+
+def add_months(cell: bytes, count: bytes) -> bytes:
+    year, month, day, hour, minute, second, _ = temporal.local(cell)
+    total = year * 12 + month - 1 + number.to_int(count)
+    new_year, new_month = total // 12, total % 12 + 1
+    end = temporal.decode(last_day(temporal.encode((new_year, new_month, 1, 0, 0, 0, 0))))[2]
+    was_end = temporal.decode(last_day(cell))[2] == day
+    return temporal.encode((new_year, new_month, end if was_end else min(day, end), hour, minute, second, 0))
+
+
+def months_between(a: bytes, b: bytes) -> bytes:
+    x, y = temporal.local(a), temporal.local(b)
+    months = Decimal((x[0] - y[0]) * 12 + x[1] - y[1])
+    ends = temporal.decode(last_day(a))[2] == x[2] and temporal.decode(last_day(b))[2] == y[2]
+    if x[2] != y[2] and not ends:
+        seconds = [m[2] * 86400 + m[3] * 3600 + m[4] * 60 + m[5] for m in (x, y)]
+        months += ARITHMETIC.divide(Decimal(seconds[0] - seconds[1]), Decimal(31 * 86400))
+    return encode(months)
+
+
+def extract(part: str, cell: bytes) -> bytes:
+    names = {"YEAR": 0, "MONTH": 1, "DAY": 2, "HOUR": 3, "MINUTE": 4, "SECOND": 5}
+    if part not in names:
+        raise OraError(30076, "invalid extract field for extract source")
+    moment = temporal.local(cell)
+    value = Decimal(moment[names[part]])
+    return encode(value + Decimal(moment[6]).scaleb(-9) if part == "SECOND" else value)
+
+
+# ---- ROWID ----
+
+
+def row_text(data_object_id: int, vid: int) -> str:
+    return rowid.row_text(rowid.object_prefix(data_object_id), vid >> 26)
+
+
+def row_bound(text: str, data_object_id: int, after: int) -> int:
+    """First version id of the row, or of the next one: what a comparison with ROWID becomes."""
+    there, rid = rowid.parse(text)
+    if there != data_object_id:
+        return -1 if there < data_object_id else (1 << 62)
+    return (rid + after) << 26
+
+
+# ---- aggregates ----
+
+
+class Sum:
+    """SUM and, with `average`, AVG."""
+
+    def __init__(self, average: bool) -> None:
+        self.total: Decimal | None = None
+        self.count = 0
+        self.average = average
+
+    def step(self, *args: Cell) -> None:
+        if args[0] is not None:
+            assert isinstance(args[0], bytes)
+            value = decode(args[0])
+            self.total = value if self.total is None else number.ARITHMETIC_WIDE.add(self.total, value)
+            self.count += 1
+
+    def final(self) -> Cell:
+        if self.total is None:
+            return None
+        return encode(ARITHMETIC.divide(self.total, self.count) if self.average else self.total)
+
+
+class Single:
+    """The one row of a scalar subquery. Raises ORA-01427 for a second."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.value: Cell = None
+
+    def step(self, *args: Cell) -> None:
+        if self.rows:
+            raise OraError(1427, "single-row subquery returns more than one row")
+        self.rows, self.value = 1, args[0]
+
+    def final(self) -> Cell:
+        return self.value
+
+
+class Listed:
+    """LISTAGG in scan order."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.mark = ""
+
+    def step(self, *args: Cell) -> None:
+        if args[0] is not None:
+            self.parts.append(str(args[0]))
+            self.mark = str(args[1] or "")
+
+    def final(self) -> Cell:
+        return self.mark.join(self.parts) or None
+
+
+def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        for arg in args:
+            if arg is None:
+                return None
+        return function(*args)
+
+    return call
+
+
+def _textual(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `_strict`; the empty string is NULL."""
+
+    def call(*args: Any) -> Any:
+        for arg in args:
+            if arg is None:
+                return None
+        return function(*args) or None
+
+    return call
+
+
+_STRICT: dict[str, Callable[..., Any]] = {
+    "add": add,
+    "sub": subtract,
+    "mul": multiply,
+    "div": divide,
+    "power": power,
+    "mod": modulo,
+    "neg": negate,
+    "round": round_number,
+    "trunc": truncate_number,
+    "abs": lambda a: encode(abs(decode(a))),
+    "sign": sign,
+    "ceil": ceiling,
+    "floor": lambda a: encode(number.floor(decode(a))),
+    "sqrt": lambda a: power(a, encode(Decimal("0.5"))),
+    "int": number.integer,
+    "to_int": number.to_int,
+    "to_num": lambda text, point: number.parse(text if point == "." else text.replace(point, ".")),
+    "num_text": number.text,
+    "num_char": lambda a, model, characters: formats.number_to_char(decode(a), model, characters),
+    "char_num": lambda text, model, characters: encode(formats.char_to_number(text, model, characters)),
+    "length": lambda text: number.integer(len(text)),
+    "lengthb": lambda text: number.integer(len(text.encode())),
+    "instr": instr,
+    "ascii": lambda text: number.integer(ord(text[0])),
+    "raw_hex": lambda raw: raw.hex().upper(),
+    "like": like,
+    "regexp_like": regexp_like,
+    "regexp_substr": regexp_substr,
+    "days": shift_days,
+    "shift": shift_interval,
+    "days_between": days_between,
+    "interval_between": interval_between,
+    "interval": interval_from,
+    "scale_interval": scale_interval,
+    "zone_key": zone_key,
+    "date_text": date_text,
+    "text_date": text_date,
+    "retime": retime,
+    "trunc_date": truncate_date,
+    "round_date": round_date,
+    "last_day": last_day,
+    "add_months": add_months,
+    "months_between": months_between,
+    "extract": extract,
+    "row_text": row_text,
+    "row_bound": row_bound,
+}
+_TEXTUAL: dict[str, Callable[..., Any]] = {
+    "upper": str.upper,
+    "lower": str.lower,
+    "initcap": initcap,
+    "substr": substr,
+    "trim": lambda text: text.strip(" "),
+    "ltrim": lambda text, chars=" ": text.lstrip(chars),
+    "rtrim": lambda text, chars=" ": text.rstrip(chars),
+    "lpad": lambda text, width, fill=" ": _pad(text, width, fill, True),
+    "rpad": lambda text, width, fill=" ": _pad(text, width, fill, False),
+    "translate": translate,
+    "regexp_replace": regexp_replace,
+    "hex_raw": hex_to_raw,
+    "chr": lambda code: chr(number.to_int(code)),
+}
+
+
+def register(connection: apsw.Connection) -> None:
+    """Make all of them known to a connection."""
+    for name, function in _STRICT.items():
+        connection.create_scalar_function(f"o_{name}", _strict(function), -1, deterministic=True)
+    for name, function in _TEXTUAL.items():
+        connection.create_scalar_function(f"o_{name}", _textual(function), -1, deterministic=True)
+    connection.create_scalar_function("o_replace", replace, -1, deterministic=True)
+    connection.create_aggregate_function("o_sum", lambda: Sum(False), 1)
+    connection.create_aggregate_function("o_avg", lambda: Sum(True), 1)
+    connection.create_aggregate_function("o_single", Single, 1)
+    connection.create_aggregate_function("o_listagg", Listed, 2)

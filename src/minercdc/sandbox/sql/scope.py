@@ -1,0 +1,87 @@
+"""Names in a query: the relations of each level, their columns, and which one a name means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from minercdc.sandbox.catalog import Table
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.types import ROWID, SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A translated expression: SQLite text, its Oracle type, whether it may be NULL.
+
+    :param literal: the text of a string literal, which fixed CHAR columns compare by padding.
+    :param vid: for ROWID of a table: (data object id, SQL of the version id).
+    """
+
+    sql: str
+    type: SqlType
+    nullable: bool = True
+    literal: str | None = None
+    vid: tuple[int, str] | None = None
+
+
+@dataclass(slots=True)
+class Visible:
+    """A column of a relation as the query sees it."""
+
+    name: str
+    typed: Typed
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class Source:
+    """A relation in FROM. `names`: its alias, or its name with and without owner."""
+
+    names: tuple[tuple[str, ...], ...]
+    columns: list[Visible]
+    vid: tuple[int, str] | None = None
+    table: Table | None = None
+    _by_name: dict[str, Visible] = field(default_factory=dict)
+
+    def find(self, name: str) -> Visible | None:
+        if not self._by_name:
+            for column in self.columns:
+                self._by_name.setdefault(column.name, column)
+        return self._by_name.get(name)
+
+
+@dataclass(slots=True)
+class Scope:
+    """The relations of one SELECT; `parent` is the query around it."""
+
+    sources: list[Source] = field(default_factory=list)
+    parent: Scope | None = None
+    rownum: str | None = None
+
+    def resolve(self, name: ast.Name) -> tuple[Typed, Scope] | None:
+        """The column and the level it is of; None when no level knows it. Raises ORA-00918."""
+        *qualifier, column = name.parts
+        found: list[Typed] = []
+        for source in self.sources:
+            if qualifier and tuple(qualifier) not in source.names:
+                continue
+            visible = source.find(column)
+            if visible is not None and not (visible.hidden and not qualifier):
+                found.append(visible.typed)
+            elif column == "ROWID" and source.vid is not None:
+                found.append(rowid_of(source))
+        if len(found) > 1:
+            raise OraError(918, f"{name.parts[-1]}: column ambiguously specified", name.at)
+        if found:
+            return found[0], self
+        return self.parent.resolve(name) if self.parent is not None else None
+
+    def named(self, qualifier: tuple[str, ...]) -> list[Source]:
+        return [source for source in self.sources if qualifier in source.names]
+
+
+def rowid_of(source: Source) -> Typed:
+    assert source.vid is not None
+    data_object_id, vid = source.vid
+    return Typed(f"o_row_text({data_object_id},{vid})", ROWID, False, vid=source.vid)

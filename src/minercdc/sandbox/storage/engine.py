@@ -1,0 +1,456 @@
+"""Transactions over segments: insert, update, delete, lock, undo, commit, each with its redo.
+
+One lock guards everything. A session that waits for another's transaction releases it, and starts its statement over.
+Redo of an open transaction sits in its private strand and reaches the log late, with the SCN of the change.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import apsw
+
+from minercdc.sandbox.catalog import Catalog, Constraint, Index, Table
+from minercdc.sandbox.interfaces import Cell, OraError, RedoOp
+from minercdc.sandbox.redo.log import ChangedRow, RedoBatch, RedoLog
+from minercdc.sandbox.redo.supplemental import logged_positions
+from minercdc.sandbox.storage import rowid
+from minercdc.sandbox.storage.clock import ScnClock
+from minercdc.sandbox.storage.locks import ROW_EXCLUSIVE, Client, Locks
+from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments, open_store, segment
+from minercdc.sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo
+
+STRAND_RECORDS = 64
+STRAND_BYTES = 128 << 10
+
+
+@dataclass(slots=True)
+class Target:
+    """A row version an UPDATE or DELETE wants, as its scan saw it."""
+
+    vid: int
+    s: int
+    e: int
+    x: int
+    before: tuple[Cell, ...]
+    after: tuple[Cell, ...] = ()
+
+
+class StatementRestart(Exception):
+    """The statement met a row that changed after its snapshot: run it again with a new one."""
+
+
+class Storage:
+    """The transactional store. Every method is called with `lock` held."""
+
+    def __init__(self, clock: ScnClock, redo: RedoLog, catalog: Catalog) -> None:
+        self.lock = threading.Condition(threading.RLock())
+        self.clock, self.redo, self.catalog = clock, redo, catalog
+        self.transactions = Transactions()
+        self.locks = Locks(self.lock)
+        self.db: apsw.Connection = open_store()
+        self.segments = Segments(self.db)
+        redo.flush_strands = self.flush_strands
+
+    @contextmanager
+    def _batch(self) -> Iterator[None]:
+        """Several statements as one SQLite transaction, for speed; undo is ours, so it always commits."""
+        self.db.execute("begin")
+        try:
+            yield
+        finally:
+            self.db.execute("commit")
+
+    # ---- transactions ----
+
+    def begin(self, client: Client) -> Transaction:
+        """The client's transaction, begun if there is none."""
+        if client.transaction is None:
+            client.transaction = self.transactions.begin(
+                scn=self.clock.advance(),
+                time=self.clock.now(),
+                container=client.container,
+                sid=client.sid,
+                serial=client.serial,
+                user=client.user,
+                thread=client.thread,
+            )
+        return client.transaction
+
+    def commit(self, client: Client) -> int | None:
+        """Make the changes visible at one SCN, and return it; None when nothing was changed."""
+        transaction = client.transaction
+        if transaction is None:
+            return None
+        scn = None
+        if transaction.logged_start:
+            scn = self.clock.advance()
+            self._stamp(transaction, scn)
+            self._log(client, transaction, self._mark(RedoOp.COMMIT, client, transaction, scn))
+            self._bind_strand(transaction)
+        self._end(client, transaction)
+        return scn
+
+    def rollback(self, client: Client) -> None:
+        transaction = client.transaction
+        if transaction is None:
+            return
+        self.undo_to(client, 0)
+        if transaction.logged_start:
+            self._log(client, transaction, self._mark(RedoOp.ROLLBACK, client, transaction, self.clock.advance()))
+            self._bind_strand(transaction)
+        self._end(client, transaction)
+
+    def _end(self, client: Client, transaction: Transaction) -> None:
+        client.transaction = None
+        self.transactions.end(transaction)
+        self.locks.release(transaction)
+        self.segments.bury()
+
+    def _stamp(self, transaction: Transaction, scn: int) -> None:
+        new: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        ended: dict[str, list[int]] = defaultdict(list)
+        for undo in transaction.undo:
+            name = segment(undo.table)
+            if undo.op == "I":
+                new[name].append((undo.first, undo.first + ((undo.count - 1) << VERSION_BITS)))
+            elif undo.op in "UD" and not undo.in_place:
+                ended[name].append(undo.first)
+                if undo.op == "U":
+                    new[name].append((undo.first + 1, undo.first + 1))
+        with self._batch():
+            for name, ranges in new.items():
+                self.segments.stamp_new(name, ranges, transaction.stamp, scn)
+            for name, vids in ended.items():
+                self.segments.stamp_ended(name, vids, transaction.stamp, scn)
+
+    def undo_to(self, client: Client, mark: int) -> None:
+        """Take back all changes after the first `mark` undo entries, newest first, and log the undoing."""
+        transaction = client.transaction
+        if transaction is None:
+            return
+        while len(transaction.undo) > mark:
+            self._undo_one(client, transaction, transaction.undo.pop())
+        transaction.savepoints = [s for s in transaction.savepoints if s[1] <= mark]
+
+    def _undo_one(self, client: Client, transaction: Transaction, undo: Undo) -> None:
+        table, vid = undo.table, undo.first
+        prefix = rowid.object_prefix(table.data_object_id)
+        row_id = rowid.row_text(prefix, vid >> VERSION_BITS) if undo.op in "UD" else None
+        if undo.op == "I":
+            rows = self.segments.read(table, vid, undo.count, transaction.stamp)
+            self.segments.remove(table, vid, undo.count)
+            deleted: list[ChangedRow] = [
+                (rowid.row_text(prefix, int(row[0]) >> VERSION_BITS), row[1:], None)  # type: ignore[arg-type]
+                for row in reversed(rows)
+            ]
+            self._log_rows(client, transaction, table, RedoOp.DELETE, deleted, undo=True)
+        elif undo.op == "U":
+            assert undo.before is not None
+            if undo.in_place:
+                self.segments.overwrite(table, vid, undo.before)
+            else:
+                self.segments.remove(table, vid + 1)
+                self.segments.mark(table, vid, 0)
+            row: ChangedRow = (row_id, undo.after, undo.before)
+            self._log_rows(client, transaction, table, RedoOp.UPDATE, [row], changed=undo.changed, undo=True)
+        elif undo.op == "D":
+            assert undo.before is not None
+            if undo.in_place:
+                self.segments.insert_version(table, vid, undo.before, transaction.stamp)
+            else:
+                self.segments.mark(table, vid, 0)
+            self._log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, undo.before)], undo=True)
+        elif undo.op == "F":
+            self.locks.unlock_row(table.data_object_id, vid)
+        else:
+            self.locks.lower_table(table, transaction, vid)
+
+    # ---- redo ----
+
+    def _mark(self, op: RedoOp, client: Client, transaction: Transaction, scn: int) -> RedoBatch:
+        return RedoBatch(
+            op,
+            scn,
+            transaction.xid,
+            int(self.clock.now()),
+            transaction.container,
+            transaction.start_scn,
+            user=client.user,
+            session=client.details,
+        )
+
+    def _log(self, client: Client, transaction: Transaction, batch: RedoBatch) -> None:
+        if not transaction.logged_start:
+            transaction.logged_start = transaction.active = True
+            transaction.strand.append(self._mark(RedoOp.START, client, transaction, transaction.start_scn))
+        transaction.strand.append(batch)
+        transaction.strand_records += batch.records()
+        transaction.strand_bytes += batch.bytes()
+        if transaction.strand_records >= STRAND_RECORDS or transaction.strand_bytes >= STRAND_BYTES:
+            self._bind_strand(transaction)
+
+    def _log_rows(
+        self,
+        client: Client,
+        transaction: Transaction,
+        table: Table,
+        op: RedoOp,
+        rows: list[ChangedRow],
+        *,
+        changed: tuple[int, ...] = (),
+        undo: bool = False,
+        shared: bool = False,
+    ) -> None:
+        if not rows:
+            return
+        batch = self._mark(op, client, transaction, self.clock.advance(1 if shared else len(rows)))
+        batch.rows, batch.shared, batch.changed, batch.undo = rows, shared, changed, undo
+        batch.owner, batch.table = table.owner, table.name
+        batch.data_obj, batch.data_obj_d, batch.data_obj_v = table.object_id, table.data_object_id, table.version
+        if op is RedoOp.UPDATE:
+            # Undo is logged without supplemental data (MOS 462948.1).
+            batch.logged = changed if undo else logged_positions(table, self.catalog.logging, changed)
+        self._log(client, transaction, batch)
+
+    def _bind_strand(self, transaction: Transaction, *, may_switch: bool = True) -> None:
+        strand, transaction.strand = transaction.strand, []
+        transaction.strand_records = transaction.strand_bytes = 0
+        if strand:
+            self.redo.write(transaction.thread, strand, may_switch=may_switch)
+
+    def flush_strands(self) -> None:
+        """All open transactions' redo reaches the log: before a switch."""
+        for transaction in self.transactions.all_open():
+            self._bind_strand(transaction, may_switch=False)
+
+    def log_ddl(self, client: Client, text: str, table: Table | None, owner: str | None, name: str | None) -> int:
+        """A DDL as its own transaction: START, DDL, COMMIT; returns the commit SCN."""
+        transaction = self.begin(client)
+        batch = self._mark(RedoOp.DDL, client, transaction, self.clock.advance())
+        batch.statement, batch.info = text, "USER DDL (PlSql=0 RecDep=0)"
+        batch.owner, batch.table = owner, name
+        if table is not None:
+            batch.data_obj, batch.data_obj_v = table.object_id, table.version
+        self._log(client, transaction, batch)
+        scn = self.commit(client)
+        assert scn is not None
+        return scn
+
+    # ---- changes ----
+
+    def lock_for_dml(self, client: Client, table: Table) -> Transaction:
+        """TM lock in row exclusive mode, for the rest of the transaction."""
+        transaction = self.begin(client)
+        if self.locks.held(table, transaction) < ROW_EXCLUSIVE:
+            before = self.locks.lock_table(client, table, ROW_EXCLUSIVE, None)
+            transaction.undo.append(Undo("L", table, before))
+        return transaction
+
+    def insert(self, client: Client, table: Table, rows: Sequence[tuple[Cell, ...]]) -> tuple[int, OraError | None]:
+        """Insert rows up to the first that fails; returns how many, and the error of the failed one.
+
+        A failed row leaves its insert and the undo of it in the redo.
+        """
+        transaction = self.lock_for_dml(client, table)
+        unique = [index for index in table.indexes if index.unique]
+        at = 0
+        while at < len(rows):
+            room = rowid.ROWS_PER_BLOCK - table.next_rid % rowid.ROWS_PER_BLOCK
+            chunk = rows[at : at + room]
+            free = self._count_free(transaction, table, unique, chunk) if unique else len(chunk)
+            if free:
+                self._insert_chunk(client, transaction, table, chunk[:free])
+                at += free
+                continue
+            try:
+                self._await_key(client, transaction, table, unique, chunk[0])
+            except OraError as error:
+                return at, error
+        return at, None
+
+    def _insert_chunk(
+        self, client: Client, transaction: Transaction, table: Table, rows: Sequence[tuple[Cell, ...]]
+    ) -> None:
+        first, table.next_rid = table.next_rid, table.next_rid + len(rows)
+        if len(rows) > 1:
+            with self._batch():
+                self.segments.insert(table, first, rows, transaction.stamp)
+        else:
+            self.segments.insert_version(table, first << VERSION_BITS, rows[0], transaction.stamp)
+        last = transaction.undo[-1] if transaction.undo else None
+        vid = first << VERSION_BITS
+        joins = last is not None and last.op == "I" and last.table is table
+        if last is not None and joins and last.first + (last.count << VERSION_BITS) == vid and len(rows) > 1:
+            last.count += len(rows)
+        else:
+            transaction.undo.append(Undo("I", table, vid, len(rows)))
+        prefix = rowid.object_prefix(table.data_object_id)
+        logged: list[ChangedRow] = [(rowid.row_text(prefix, first + n), None, row) for n, row in enumerate(rows)]
+        self._log_rows(client, transaction, table, RedoOp.INSERT, logged, shared=len(rows) > 1)
+
+    def _count_free(
+        self, transaction: Transaction, table: Table, unique: list[Index], rows: Sequence[tuple[Cell, ...]]
+    ) -> int:
+        """How many of the first rows have keys that nobody holds, not even a row before them."""
+        free = len(rows)
+        for index in unique:
+            places = table.positions(index.columns)
+            seen: set[tuple[Cell, ...]] = set()
+            for n in range(free):
+                key = tuple([rows[n][at] for at in places])
+                if not any(key):
+                    continue
+                if key in seen or self._holder(transaction, table, index, key, None) is not None:
+                    free = n
+                    break
+                seen.add(key)
+        return free
+
+    def _holder(
+        self, transaction: Transaction, table: Table, index: Index, key: tuple[Cell, ...], own: int | None
+    ) -> tuple[int, int, int] | None:
+        """The version that holds the key against this transaction."""
+        for vid, s, x in self.segments.holders(table, index, key):
+            if x != transaction.stamp and vid != own:
+                return vid, s, x
+        return None
+
+    def _await_key(
+        self, client: Client, transaction: Transaction, table: Table, unique: list[Index], row: tuple[Cell, ...]
+    ) -> None:
+        """Wait for the open transaction that holds one of the row's keys. Raises ORA-00001 when the holder is certain."""
+        for index in unique:
+            key = tuple(row[at] for at in table.positions(index.columns))
+            holder = self._holder(transaction, table, index, key, None) if any(key) else None
+            if holder is None:
+                continue
+            blocker = self._open_holder(transaction, holder)
+            if blocker is None:
+                self._log_failed_insert(client, transaction, table, row)
+                raise duplicate(table, index)
+            self.locks.wait(client, blocker, None)
+            return
+
+    def _open_holder(self, transaction: Transaction, holder: tuple[int, int, int]) -> Transaction | None:
+        _, s, x = holder
+        for stamp in (x, s):
+            if stamp >= TENTATIVE and stamp != transaction.stamp:
+                return self.transactions.with_stamp(stamp)
+        return None
+
+    def _log_failed_insert(self, client: Client, transaction: Transaction, table: Table, row: tuple[Cell, ...]) -> None:
+        """Oracle writes the row before it finds the key taken in the index, and undoes it."""
+        rid, table.next_rid = table.next_rid, table.next_rid + 1
+        row_id = rowid.row_text(rowid.object_prefix(table.data_object_id), rid)
+        self._log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, row)])
+        self._log_rows(client, transaction, table, RedoOp.DELETE, [(row_id, row, None)], undo=True)
+
+    def claim(self, client: Client, table: Table, targets: Sequence[Target], seconds: float | None = None) -> None:
+        """Make sure nobody else changed or locked the rows since the statement's snapshot.
+
+        Raises StatementRestart (after waiting, or at once when a change was committed), ORA-00054, ORA-30006, ORA-00060.
+        """
+        transaction = client.transaction
+        assert transaction is not None
+        for target in targets:
+            blocker = self.blocker(table, target, transaction)
+            if blocker is not None:
+                if seconds == 0:
+                    raise OraError(54, "resource busy and acquire with NOWAIT specified or timeout expired")
+                self.locks.wait(client, blocker, None if seconds is None else time.monotonic() + seconds)
+                raise StatementRestart
+            if target.e != LIVE:
+                raise StatementRestart
+
+    def blocker(self, table: Table, target: Target, transaction: Transaction) -> Transaction | None:
+        """The other open transaction that changed or locked the row."""
+        if target.x and target.x != transaction.stamp:
+            return self.transactions.with_stamp(target.x)
+        locker = self.locks.row_locker(table.data_object_id, target.vid >> VERSION_BITS)
+        return locker if locker is not transaction else None
+
+    def lock_rows(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
+        """FOR UPDATE, after `claim`."""
+        transaction = self.begin(client)
+        transaction.active = True
+        for target in targets:
+            rid = target.vid >> VERSION_BITS
+            if target.s != transaction.stamp and self.locks.row_locker(table.data_object_id, rid) is None:
+                self.locks.lock_row(table.data_object_id, rid, transaction)
+                transaction.undo.append(Undo("F", table, rid))
+
+    def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
+        """New versions for claimed rows, then the unique keys they changed are checked."""
+        transaction = client.transaction
+        assert transaction is not None
+        prefix = rowid.object_prefix(table.data_object_id)
+        logged: list[ChangedRow] = []
+        with self._batch():
+            for target in targets:
+                own = target.s == transaction.stamp
+                if own:
+                    self.segments.overwrite(table, target.vid, target.after)
+                else:
+                    if target.vid & VERSION_MASK == VERSION_MASK:
+                        raise OraError(600, "row has too many versions for the sandbox")
+                    self.segments.mark(table, target.vid, transaction.stamp)
+                    self.segments.insert_version(table, target.vid + 1, target.after, transaction.stamp)
+                transaction.undo.append(Undo("U", table, target.vid, 1, target.before, target.after, changed, in_place=own))
+                logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, target.after))
+        for at in range(0, len(logged), STRAND_RECORDS):
+            some = logged[at : at + STRAND_RECORDS]
+            self._log_rows(client, transaction, table, RedoOp.UPDATE, some, changed=changed)
+        self._check_updated_keys(client, transaction, table, targets, changed)
+
+    def _check_updated_keys(
+        self, client: Client, transaction: Transaction, table: Table, targets: Sequence[Target], changed: tuple[int, ...]
+    ) -> None:
+        for index in table.indexes:
+            places = table.positions(index.columns)
+            if not index.unique or not set(places).intersection(changed):
+                continue
+            for target in targets:
+                key = tuple(target.after[at] for at in places)
+                if key == tuple(target.before[at] for at in places) or not any(key):
+                    continue
+                own = target.vid if target.s == transaction.stamp else target.vid + 1
+                while (holder := self._holder(transaction, table, index, key, own)) is not None:
+                    blocker = self._open_holder(transaction, holder)
+                    if blocker is None:
+                        raise duplicate(table, index)
+                    self.locks.wait(client, blocker, None)
+
+    def delete(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
+        """End claimed rows."""
+        transaction = client.transaction
+        assert transaction is not None
+        prefix = rowid.object_prefix(table.data_object_id)
+        logged: list[ChangedRow] = []
+        with self._batch():
+            for target in targets:
+                own = target.s == transaction.stamp
+                if own:
+                    self.segments.remove(table, target.vid)
+                else:
+                    self.segments.mark(table, target.vid, transaction.stamp)
+                transaction.undo.append(Undo("D", table, target.vid, 1, target.before, in_place=own))
+                logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, None))
+        for at in range(0, len(logged), STRAND_RECORDS):
+            self._log_rows(client, transaction, table, RedoOp.DELETE, logged[at : at + STRAND_RECORDS])
+
+    def close(self) -> None:
+        self.db.close()
+        self.redo.close()
+
+
+def duplicate(table: Table, index: Index) -> OraError:
+    """ORA-00001 names the constraint, which its index is named after unless said otherwise."""
+    constraint: Constraint | None = next((c for c in table.constraints if c.index == index.name), None)
+    name = constraint.name if constraint else index.name
+    return OraError(1, f"unique constraint ({table.owner}.{name}) violated")

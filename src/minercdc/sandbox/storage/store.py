@@ -1,0 +1,135 @@
+"""Row versions in SQLite.
+
+A segment is a table `seg_<data object id>(vid, s, e, x, c0, c1, ..)` with one line per version of a row:
+
+    vid  row number << 26 | version number, so scan order is ROWID order and the versions of a row lie together
+    s    commit SCN that made the version, or the stamp of the transaction that has not committed it yet
+    e    commit SCN that ended it, else LIVE
+    x    stamp of the open transaction that ended it, else 0
+
+A reader at SCN n with stamp m sees lines with (s <= n or s = m) and e > n and x <> m. Commits change s and e only from
+something above every open reader's n to something else above it, so an open cursor never notices them.
+A unique index ends in e: the current version of a much updated row is found without walking its history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from minercdc.sandbox.catalog import Index, Table
+from minercdc.sandbox.interfaces import Cell
+
+LIVE = (1 << 63) - 1
+VERSION_BITS = 26
+VERSION_MASK = (1 << VERSION_BITS) - 1
+
+
+def segment(table: Table) -> str:
+    return f"seg_{table.data_object_id}"
+
+
+def visible(snapshot: str, own: str) -> str:
+    """SQL condition: the version is seen at `snapshot` by the transaction with stamp `own` (both SQL parameters)."""
+    return f"(s<={snapshot} or s={own}) and e>{snapshot} and x<>{own}"
+
+
+def open_store() -> apsw.Connection:
+    """A private database that spills to an unnamed file. SQLite's own journal is off: undo is ours."""
+    connection = apsw.Connection("", statementcachesize=1000)
+    for pragma in ("journal_mode=off", "synchronous=off", "temp_store=file", "cache_size=-131072", "locking_mode=exclusive"):
+        connection.execute(f"pragma {pragma}").fetchall()
+    return connection
+
+
+class Segments:
+    """Physical lines of all tables; knows nothing of transactions. Call under the storage lock."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self.db = db
+        self._dead: list[str] = []
+
+    def create(self, table: Table) -> None:
+        columns = "".join(f",c{c.slot}" for c in table.columns)
+        self.db.execute(f"create table {segment(table)}(vid integer primary key,s,e,x{columns})")
+        for index in table.indexes:
+            self.create_index(table, index)
+
+    def create_index(self, table: Table, index: Index) -> None:
+        columns = ",".join(f"c{table.columns[at].slot}" for at in table.positions(index.columns))
+        tail = ",e" if index.unique else ""
+        name = f"ix_{table.data_object_id}_{index.object_id}"
+        self.db.execute(f"create index {name} on {segment(table)}({columns}{tail})")
+
+    def drop_index(self, table: Table, index: Index) -> None:
+        self.db.execute(f"drop index ix_{table.data_object_id}_{index.object_id}")
+
+    def add_column(self, table: Table, slot: int, default: Cell) -> None:
+        """Rows that are there get `default`."""
+        text = "null" if default is None else apsw.format_sql_value(default)
+        self.db.execute(f"alter table {segment(table)} add column c{slot} default {text}")
+
+    def drop(self, name: str) -> None:
+        """Drop now, or when the last cursor on it has gone."""
+        self._dead.append(name)
+        self.bury()
+
+    def bury(self) -> None:
+        left = []
+        for name in self._dead:
+            try:
+                self.db.execute(f"drop table {name}")
+            except (apsw.LockedError, apsw.SQLError):
+                left.append(name)
+        self._dead = left
+
+    # ---- lines ----
+
+    def insert(self, table: Table, first_rid: int, rows: Sequence[tuple[Cell, ...]], stamp: int) -> None:
+        slots = "".join(f",c{c.slot}" for c in table.columns)
+        marks = ",?" * len(table.columns)
+        vid = first_rid << VERSION_BITS
+        step = 1 << VERSION_BITS
+        self.db.executemany(
+            f"insert into {segment(table)}(vid,s,e,x{slots}) values(?,{stamp},{LIVE},0{marks})",
+            [(vid + n * step, *row) for n, row in enumerate(rows)],
+        )
+
+    def insert_version(self, table: Table, vid: int, row: tuple[Cell, ...], stamp: int) -> None:
+        slots = "".join(f",c{c.slot}" for c in table.columns)
+        marks = ",?" * len(table.columns)
+        sql = f"insert into {segment(table)}(vid,s,e,x{slots}) values(?,?,{LIVE},0{marks})"
+        self.db.execute(sql, (vid, stamp, *row))
+
+    def overwrite(self, table: Table, vid: int, row: tuple[Cell, ...]) -> None:
+        assignments = ",".join(f"c{c.slot}=?" for c in table.columns)
+        self.db.execute(f"update {segment(table)} set {assignments} where vid=?", (*row, vid))
+
+    def mark(self, table: Table, vid: int, stamp: int) -> None:
+        """Note who is ending the version; 0 takes it back."""
+        self.db.execute(f"update {segment(table)} set x=? where vid=?", (stamp, vid))
+
+    def remove(self, table: Table, first: int, count: int = 1) -> None:
+        last = first + ((count - 1) << VERSION_BITS)
+        self.db.execute(f"delete from {segment(table)} where vid between ? and ?", (first, last))
+
+    def read(self, table: Table, first: int, count: int, stamp: int) -> list[tuple[Cell, ...]]:
+        """Rows of an array insert of the transaction, with vid in front."""
+        slots = "".join(f",c{c.slot}" for c in table.columns)
+        last = first + ((count - 1) << VERSION_BITS)
+        sql = f"select vid{slots} from {segment(table)} where vid between ? and ? and s=?"
+        return self.db.execute(sql, (first, last, stamp)).fetchall()  # type: ignore[no-any-return]
+
+    def stamp_new(self, name: str, ranges: Iterable[tuple[int, int]], stamp: int, scn: int) -> None:
+        self.db.executemany(f"update {name} set s={scn} where vid between ? and ? and s={stamp}", list(ranges))
+
+    def stamp_ended(self, name: str, vids: Iterable[int], stamp: int, scn: int) -> None:
+        self.db.executemany(f"update {name} set e={scn},x=0 where vid=? and x={stamp}", [(vid,) for vid in vids])
+
+    def holders(self, table: Table, index: Index, key: tuple[Cell, ...]) -> list[tuple[int, int, int]]:
+        """(vid, s, x) of current or tentative versions with this key."""
+        columns = [table.columns[at].slot for at in table.positions(index.columns)]
+        where = " and ".join(f"c{slot} is ?" for slot in columns)
+        sql = f"select vid,s,x from {segment(table)} where {where} and e={LIVE}"
+        return self.db.execute(sql, key).fetchall()  # type: ignore[no-any-return]
