@@ -85,16 +85,13 @@ def _binary_double(text: str) -> str:
 
 def reading(column: Column) -> Reading:
     """The driver is asked for NUMBER as str, which is exact; TO_CHAR would round at 40 characters."""
-    convert = {"BINARY_FLOAT": _binary_float, "BINARY_DOUBLE": _binary_double}.get(column.type_name, canonical)
+    if column.type_name in ("BINARY_FLOAT", "BINARY_DOUBLE"):
+        convert = _binary_float if column.type_name == "BINARY_FLOAT" else _binary_double
+        return Reading({"": convert}, as_is, lambda value: convert(repr(value)))
     # Whole numbers of up to 18 digits have one spelling only.
-    one_spelling = (
-        column.type_name == "NUMBER" and column.scale is not None and column.scale <= 0 and (column.length or 38) < 19
-    )
-    return Reading(
-        {"": None if one_spelling else convert},
-        as_is,
-        lambda value: convert(value if isinstance(value, str) else str(value)),
-    )
+    if column.type_name == "NUMBER" and column.scale is not None and column.scale <= 0 and (column.length or 38) < 19:
+        return Reading({"": None}, as_is, str)
+    return Reading({"": canonical}, as_is, lambda value: canonical(str(value)))
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
