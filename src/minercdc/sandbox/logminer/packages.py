@@ -6,16 +6,13 @@ Option values never persist: each START_LOGMNR replaces range and options of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from weakref import WeakKeyDictionary
 
-from minercdc.sandbox.catalog import ROOT, Catalog
+from minercdc.sandbox.asking import AskingSession, asking
+from minercdc.sandbox.catalog import ROOT
 from minercdc.sandbox.interfaces import Argument, OraError, OraType, Procedure, Session
 from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering
 from minercdc.sandbox.logminer.mining import Mining, MiningRange, Option
-from minercdc.sandbox.logminer.seam import MinedSession, mined
-from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql import number, temporal
-from minercdc.sandbox.storage.clock import ScnClock
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
 
@@ -48,102 +45,93 @@ class LogMinerSession:
         self.mining: Mining | None = None
 
 
-class LogMiner:
-    """DBMS_LOGMNR for all sessions of a database."""
+def state_of(session: Session) -> LogMinerSession:
+    """LogMiner's state in a session, made at first use."""
+    state: LogMinerSession = asking(session).state.setdefault("DBMS_LOGMNR", LogMinerSession())
+    return state
 
-    def __init__(self, redo: RedoLog, catalog: Catalog, clock: ScnClock) -> None:
-        self._redo, self._catalog, self._clock = redo, catalog, clock
-        self._sessions: WeakKeyDictionary[Session, LogMinerSession] = WeakKeyDictionary()
 
-    def state(self, session: Session) -> LogMinerSession:
-        """LogMiner's state in a session, made at first use."""
-        return self._sessions.setdefault(session, LogMinerSession())
+def active_mining(session: Session) -> Mining:
+    """The running mining session. Raises ORA-01306."""
+    mining = state_of(session).mining
+    if mining is None:
+        raise OraError(1306, "dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents")
+    return mining
 
-    def active(self, session: Session) -> Mining:
-        """The running mining session. Raises ORA-01306."""
-        mining = self.state(session).mining
-        if mining is None:
-            raise OraError(1306, "dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents")
-        return mining
 
-    def procedures(self) -> dict[str, Procedure]:
-        """The package's procedures by qualified name."""
-        return {
-            "DBMS_LOGMNR.ADD_LOGFILE": self.add_logfile,
-            "DBMS_LOGMNR.REMOVE_LOGFILE": self.remove_logfile,
-            "DBMS_LOGMNR.START_LOGMNR": self.start,
-            "DBMS_LOGMNR.END_LOGMNR": self.end,
-            "DBMS_LOGMNR_D.BUILD": _build,
-        }
+def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+    """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01284, 01289, 65040."""
+    _in_root(asking(session))
+    arguments = _Arguments("ADD_LOGFILE", ("LOGFILENAME", "OPTIONS"), given, named)
+    name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
+    state = state_of(session)
+    if option == NEW:
+        state.files, state.mining = [], None
+    elif option == REMOVEFILE:
+        _remove(session, name)
+        return
+    elif option not in (None, ADDFILE):
+        raise OraError(1283, "Options parameter specified is invalid")
+    log = find_log(asking(session).database.redo, name)
+    if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
+        raise OraError(1289, f"cannot add duplicate logfile {name}")
+    state.files.append(log)
 
-    def add_logfile(self, session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-        """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01284, 01289, 65040."""
-        _in_root(mined(session))
-        arguments = _Arguments("ADD_LOGFILE", ("LOGFILENAME", "OPTIONS"), given, named)
-        name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
-        state = self.state(session)
-        if option == NEW:
-            state.files, state.mining = [], None
-        elif option == REMOVEFILE:
-            self._remove(session, name)
-            return
-        elif option not in (None, ADDFILE):
-            raise OraError(1283, "Options parameter specified is invalid")
-        log = find_log(self._redo, name)
-        if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
-            raise OraError(1289, f"cannot add duplicate logfile {name}")
-        state.files.append(log)
 
-    def remove_logfile(self, session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-        """REMOVE_LOGFILE(LogFileName). Raises ORA-01290."""
-        self._remove(session, _Arguments("REMOVE_LOGFILE", ("LOGFILENAME",), given, named).text("LOGFILENAME"))
+def remove_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+    """REMOVE_LOGFILE(LogFileName). Raises ORA-01290."""
+    _remove(session, _Arguments("REMOVE_LOGFILE", ("LOGFILENAME",), given, named).text("LOGFILENAME"))
 
-    def _remove(self, session: Session, name: str) -> None:
-        state = self.state(session)
-        kept = [log for log in state.files if log.name != name]
-        if len(kept) == len(state.files):
-            raise OraError(1290, f"cannot remove unlisted logfile {name}")
-        state.files = kept
 
-    def start(self, session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-        """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 44609, 44613."""
-        names = ("STARTSCN", "ENDSCN", "STARTTIME", "ENDTIME", "DICTFILENAME", "OPTIONS")
-        arguments = _Arguments("START_LOGMNR", names, given, named)
-        client = mined(session)
-        options = _checked_options(arguments.integer("OPTIONS") or 0)
-        if arguments.has("DICTFILENAME"):
-            raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
-        wanted = MiningRange(
-            arguments.integer("STARTSCN") or None,
-            arguments.integer("ENDSCN") or None,
-            arguments.seconds("STARTTIME"),
-            arguments.seconds("ENDTIME"),
-        )
-        state = self.state(session)
-        container = None if client.container == ROOT else client.container
-        if container is None:
-            if not state.files:
-                raise OraError(1292, "no log file has been specified for the current LogMiner session")
-            check_range(self._redo, state.files, wanted)
-            files = tuple(state.files)
-        else:  # since 19.10 a PDB mines its own changes and Oracle finds the logs
-            files = logs_covering(self._redo, wanted)
-        state.mining = Mining(files, wanted, options, client.nls, self._redo, self._catalog, container)
+def _remove(session: Session, name: str) -> None:
+    state = state_of(session)
+    kept = [log for log in state.files if log.name != name]
+    if len(kept) == len(state.files):
+        raise OraError(1290, f"cannot remove unlisted logfile {name}")
+    state.files = kept
 
-    def end(self, session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-        """END_LOGMNR: frees the list of files too. Raises ORA-01307."""
-        _Arguments("END_LOGMNR", (), given, named)
-        state = self.state(session)
-        if state.mining is None:
-            raise OraError(1307, "no LogMiner session is currently active")
-        state.mining, state.files = None, []
+
+def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+    """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 44609, 44613."""
+    names = ("STARTSCN", "ENDSCN", "STARTTIME", "ENDTIME", "DICTFILENAME", "OPTIONS")
+    arguments = _Arguments("START_LOGMNR", names, given, named)
+    client = asking(session)
+    database = client.database
+    options = _checked_options(arguments.integer("OPTIONS") or 0)
+    if arguments.has("DICTFILENAME"):
+        raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
+    wanted = MiningRange(
+        arguments.integer("STARTSCN") or None,
+        arguments.integer("ENDSCN") or None,
+        arguments.seconds("STARTTIME"),
+        arguments.seconds("ENDTIME"),
+    )
+    state = state_of(session)
+    container = None if client.container == ROOT else client.container
+    if container is None:
+        if not state.files:
+            raise OraError(1292, "no log file has been specified for the current LogMiner session")
+        check_range(database.redo, state.files, wanted)
+        files = tuple(state.files)
+    else:  # since 19.10 a PDB mines its own changes and Oracle finds the logs
+        files = logs_covering(database.redo, wanted)
+    state.mining = Mining(files, wanted, options, client.nls, database.redo, database.catalog, container)
+
+
+def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+    """END_LOGMNR: frees the list of files too. Raises ORA-01307."""
+    _Arguments("END_LOGMNR", (), given, named)
+    state = state_of(session)
+    if state.mining is None:
+        raise OraError(1307, "no LogMiner session is currently active")
+    state.mining, state.files = None, []
 
 
 def _build(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     raise OraError(3001, "unimplemented feature: DBMS_LOGMNR_D.BUILD; mine with DICT_FROM_ONLINE_CATALOG")
 
 
-def _in_root(client: MinedSession) -> None:
+def _in_root(client: AskingSession) -> None:
     if client.container != ROOT:
         raise OraError(65040, "operation not allowed from within a pluggable database")
 
@@ -201,3 +189,13 @@ class _Arguments:
         if argument.type not in (OraType.DATE, OraType.TIMESTAMP) or not isinstance(argument.value, bytes):
             raise OraError(1282, "date range specified is invalid")
         return temporal.to_ns(temporal.decode(argument.value)) // 1_000_000_000
+
+
+PROCEDURES: dict[str, Procedure] = {
+    "DBMS_LOGMNR.ADD_LOGFILE": add_logfile,
+    "DBMS_LOGMNR.REMOVE_LOGFILE": remove_logfile,
+    "DBMS_LOGMNR.START_LOGMNR": start,
+    "DBMS_LOGMNR.END_LOGMNR": end,
+    "DBMS_LOGMNR_D.BUILD": _build,
+}
+"""The package's procedures by qualified name."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
-from minercdc.sandbox.catalog import Catalog
+from minercdc.sandbox.asking import asking
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, Session, View
 from minercdc.sandbox.logminer import contents
 from minercdc.sandbox.logminer.contents import date_cell
 from minercdc.sandbox.logminer.logs import log_ranges
-from minercdc.sandbox.logminer.packages import LogMiner
-from minercdc.sandbox.redo.log import BLOCK_SIZE, RedoLog
+from minercdc.sandbox.logminer.packages import active_mining, state_of
+from minercdc.sandbox.redo.log import BLOCK_SIZE
 from minercdc.sandbox.sql.number import integer
 
 _LAST_SCN = 18446744073709551615
@@ -39,20 +38,12 @@ _PARAMETER_COLUMNS = (
 )
 
 
-def logminer_views(logminer: LogMiner, redo: RedoLog, catalog: Catalog) -> list[View]:
-    """The views over LogMiner's state."""
-    return [
-        View("V$LOGMNR_CONTENTS", contents.COLUMNS, lambda session: logminer.active(session).rows()),
-        View("V$LOGMNR_LOGS", _LOG_COLUMNS, partial(_logs, logminer, redo, catalog)),
-        View("V$LOGMNR_PARAMETERS", _PARAMETER_COLUMNS, partial(_parameters, logminer)),
-    ]
-
-
-def _logs(logminer: LogMiner, redo: RedoLog, catalog: Catalog, session: Session) -> Iterator[tuple[Cell, ...]]:
+def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
+    redo, catalog = asking(session).database.redo, asking(session).database.catalog
     ranges = log_ranges(redo)
     groups = {(group.thread, group.sequence): group for group in redo.groups()}
     archived = {(log.thread, log.sequence): log for log in redo.archived()}
-    for file in logminer.state(session).files:
+    for file in state_of(session).files:
         key = (file.thread, file.sequence)
         log = ranges.get(key)
         old, group = archived.get(key), groups.get(key)
@@ -69,8 +60,8 @@ def _logs(logminer: LogMiner, redo: RedoLog, catalog: Catalog, session: Session)
         )
 
 
-def _parameters(logminer: LogMiner, session: Session) -> Iterator[tuple[Cell, ...]]:
-    mining = logminer.state(session).mining
+def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
+    mining = state_of(session).mining
     if mining is None:
         return
     wanted = mining.wanted
@@ -80,3 +71,10 @@ def _parameters(logminer: LogMiner, session: Session) -> Iterator[tuple[Cell, ..
         *(integer(wanted.start or 0), integer(0), integer(wanted.end or 0)),
         *(integer(int(mining.options)), None, integer(0), integer(1)),
     )
+
+
+VIEWS = (
+    View("V$LOGMNR_CONTENTS", contents.COLUMNS, lambda session: active_mining(session).rows()),
+    View("V$LOGMNR_LOGS", _LOG_COLUMNS, _logs),
+    View("V$LOGMNR_PARAMETERS", _PARAMETER_COLUMNS, _parameters),
+)

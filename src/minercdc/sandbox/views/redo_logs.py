@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import Session, View
-from minercdc.sandbox.redo.log import ARCHIVE_DEST, BLOCK_SIZE, RedoLog
+from minercdc.sandbox.asking import asking
+from minercdc.sandbox.interfaces import Session
+from minercdc.sandbox.redo.log import ARCHIVE_DEST, BLOCK_SIZE
 from minercdc.sandbox.views.shape import Row, date, view, yes_no
 
 OPEN_ENDED = 18446744073709551615
@@ -45,153 +45,161 @@ _THREAD = (
 )
 
 
-def redo_log_views(redo: RedoLog, catalog: Catalog) -> list[View]:
-    """The family over one database's redo."""
+def _logs(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    for group in redo.groups():
+        yield {
+            "GROUP#": group.group,
+            "THREAD#": group.thread,
+            "SEQUENCE#": group.sequence,
+            "BYTES": group.bytes,
+            "BLOCKSIZE": BLOCK_SIZE,
+            "MEMBERS": len(group.members),
+            "ARCHIVED": yes_no(group.archived),
+            "STATUS": group.status,
+            "FIRST_CHANGE#": group.first_change,
+            "FIRST_TIME": date(group.first_time) if group.sequence else None,
+            "NEXT_CHANGE#": _next(group.next_change, group.status),
+            "NEXT_TIME": date(group.next_time),
+            "CON_ID": 0,
+        }
 
-    def logs(_: Session) -> Iterator[Row]:
-        for group in redo.groups():
+
+def _files(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    for group in redo.groups():
+        for member in group.members:
             yield {
                 "GROUP#": group.group,
-                "THREAD#": group.thread,
-                "SEQUENCE#": group.sequence,
-                "BYTES": group.bytes,
-                "BLOCKSIZE": BLOCK_SIZE,
-                "MEMBERS": len(group.members),
-                "ARCHIVED": yes_no(group.archived),
-                "STATUS": group.status,
-                "FIRST_CHANGE#": group.first_change,
-                "FIRST_TIME": date(group.first_time) if group.sequence else None,
-                "NEXT_CHANGE#": _next(group.next_change, group.status),
-                "NEXT_TIME": date(group.next_time),
-                "CON_ID": 0,
-            }
-
-    def files(_: Session) -> Iterator[Row]:
-        for group in redo.groups():
-            for member in group.members:
-                yield {
-                    "GROUP#": group.group,
-                    "TYPE": "ONLINE",
-                    "MEMBER": member,
-                    "IS_RECOVERY_DEST_FILE": "NO",
-                    "CON_ID": 0,
-                }
-
-    def archived(_: Session) -> Iterator[Row]:
-        for recid, log in enumerate(redo.archived(), 1):
-            yield {
-                "RECID": recid,
-                "STAMP": recid,
-                "NAME": log.name,
-                "DEST_ID": log.dest_id,
-                "THREAD#": log.thread,
-                "SEQUENCE#": log.sequence,
-                "RESETLOGS_CHANGE#": log.resetlogs_change,
-                "RESETLOGS_TIME": date(log.resetlogs_time),
-                "RESETLOGS_ID": redo.resetlogs_id,
-                "FIRST_CHANGE#": log.first_change,
-                "FIRST_TIME": date(log.first_time),
-                "NEXT_CHANGE#": log.next_change,
-                "NEXT_TIME": date(log.next_time),
-                "BLOCKS": log.blocks,
-                "BLOCK_SIZE": log.block_size,
-                "CREATOR": "ARCH",
-                "REGISTRAR": "ARCH",
-                "STANDBY_DEST": "NO",
-                "ARCHIVED": "YES",
-                "APPLIED": "NO",
-                "DELETED": yes_no(log.deleted),
-                "STATUS": log.status,
-                "COMPLETION_TIME": date(log.completion_time),
-                "DICTIONARY_BEGIN": yes_no(log.dictionary_begin),
-                "DICTIONARY_END": yes_no(log.dictionary_end),
-                "END_OF_REDO": "NO",
-                "BACKUP_COUNT": 0,
-                "ARCHIVAL_THREAD#": log.thread,
-                "ACTIVATION#": catalog.dbid,
+                "TYPE": "ONLINE",
+                "MEMBER": member,
                 "IS_RECOVERY_DEST_FILE": "NO",
-                "COMPRESSED": "NO",
-                "FAL": "NO",
-                "BACKED_BY_VSS": "NO",
                 "CON_ID": 0,
             }
 
-    def destinations(_: Session) -> Iterator[Row]:
-        newest = redo.archived()[-1:]
-        for number in range(1, _DESTINATIONS + 1):
-            first = number == 1
-            yield {
-                "DEST_ID": number,
-                "DEST_NAME": f"LOG_ARCHIVE_DEST_{number}",
-                "STATUS": "VALID" if first else "INACTIVE",
-                "TYPE": "LOCAL",
-                "DATABASE_MODE": "OPEN" if first else "UNKNOWN",
-                "RECOVERY_MODE": "IDLE",
-                "PROTECTION_MODE": "MAXIMUM PERFORMANCE",
-                "DESTINATION": ARCHIVE_DEST if first else None,
-                "STANDBY_LOGFILE_COUNT": 0,
-                "STANDBY_LOGFILE_ACTIVE": 0,
-                "ARCHIVED_THREAD#": newest[0].thread if first and newest else 0,
-                "ARCHIVED_SEQ#": newest[0].sequence if first and newest else 0,
-                "APPLIED_THREAD#": 0,
-                "APPLIED_SEQ#": 0,
-                "SRL": "NO",
-                "DB_UNIQUE_NAME": catalog.database_name if first else "NONE",
-                "SYNCHRONIZATION_STATUS": "CHECK CONFIGURATION",
-                "SYNCHRONIZED": "NO",
-                "CON_ID": 0,
-            }
 
-    def history(_: Session) -> Iterator[Row]:
-        for recid, log in enumerate(redo.archived(), 1):
-            yield {
-                "RECID": recid,
-                "STAMP": recid,
-                "THREAD#": log.thread,
-                "SEQUENCE#": log.sequence,
-                "FIRST_CHANGE#": log.first_change,
-                "FIRST_TIME": date(log.first_time),
-                "NEXT_CHANGE#": log.next_change,
-                "RESETLOGS_CHANGE#": log.resetlogs_change,
-                "RESETLOGS_TIME": date(log.resetlogs_time),
-                "CON_ID": 0,
-            }
+def _archived(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    for recid, log in enumerate(redo.archived(), 1):
+        yield {
+            "RECID": recid,
+            "STAMP": recid,
+            "NAME": log.name,
+            "DEST_ID": log.dest_id,
+            "THREAD#": log.thread,
+            "SEQUENCE#": log.sequence,
+            "RESETLOGS_CHANGE#": log.resetlogs_change,
+            "RESETLOGS_TIME": date(log.resetlogs_time),
+            "RESETLOGS_ID": redo.resetlogs_id,
+            "FIRST_CHANGE#": log.first_change,
+            "FIRST_TIME": date(log.first_time),
+            "NEXT_CHANGE#": log.next_change,
+            "NEXT_TIME": date(log.next_time),
+            "BLOCKS": log.blocks,
+            "BLOCK_SIZE": log.block_size,
+            "CREATOR": "ARCH",
+            "REGISTRAR": "ARCH",
+            "STANDBY_DEST": "NO",
+            "ARCHIVED": "YES",
+            "APPLIED": "NO",
+            "DELETED": yes_no(log.deleted),
+            "STATUS": log.status,
+            "COMPLETION_TIME": date(log.completion_time),
+            "DICTIONARY_BEGIN": yes_no(log.dictionary_begin),
+            "DICTIONARY_END": yes_no(log.dictionary_end),
+            "END_OF_REDO": "NO",
+            "BACKUP_COUNT": 0,
+            "ARCHIVAL_THREAD#": log.thread,
+            "ACTIVATION#": asking(session).database.catalog.dbid,
+            "IS_RECOVERY_DEST_FILE": "NO",
+            "COMPRESSED": "NO",
+            "FAL": "NO",
+            "BACKED_BY_VSS": "NO",
+            "CON_ID": 0,
+        }
 
-    def threads(_: Session) -> Iterator[Row]:
-        for number, thread in sorted(redo.threads.items()):
-            yield {
-                "THREAD#": number,
-                "STATUS": "OPEN",
-                "ENABLED": "PUBLIC",
-                "GROUPS": len(thread.groups),
-                "INSTANCE": thread.instance,
-                "OPEN_TIME": date(thread.enabled_time),
-                "CURRENT_GROUP#": thread.current.group,
-                "SEQUENCE#": thread.current.sequence,
-                "CHECKPOINT_CHANGE#": thread.current.first_change,
-                "CHECKPOINT_TIME": date(thread.current.first_time),
-                "ENABLE_CHANGE#": thread.enabled_change,
-                "ENABLE_TIME": date(thread.enabled_time),
-                "DISABLE_CHANGE#": 0,
-                "LAST_REDO_SEQUENCE#": thread.current.sequence,
-                "LAST_REDO_BLOCK": thread.last_block,
-                "LAST_REDO_CHANGE#": thread.last_change,
-                "LAST_REDO_TIME": date(thread.last_time),
-                "CON_ID": 0,
-            }
 
-    views = [
-        view("V$LOG", _LOG, logs),
-        view("V$LOGFILE", _LOGFILE, files),
-        view("V$ARCHIVED_LOG", _ARCHIVED_LOG, archived),
-        view("V$ARCHIVE_DEST_STATUS", _DEST_STATUS, destinations),
-        view("V$LOG_HISTORY", _HISTORY, history),
-        view("V$THREAD", _THREAD, threads),
-    ]
-    return views
+def _destinations(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    newest = redo.archived()[-1:]
+    for number in range(1, _DESTINATIONS + 1):
+        first = number == 1
+        yield {
+            "DEST_ID": number,
+            "DEST_NAME": f"LOG_ARCHIVE_DEST_{number}",
+            "STATUS": "VALID" if first else "INACTIVE",
+            "TYPE": "LOCAL",
+            "DATABASE_MODE": "OPEN" if first else "UNKNOWN",
+            "RECOVERY_MODE": "IDLE",
+            "PROTECTION_MODE": "MAXIMUM PERFORMANCE",
+            "DESTINATION": ARCHIVE_DEST if first else None,
+            "STANDBY_LOGFILE_COUNT": 0,
+            "STANDBY_LOGFILE_ACTIVE": 0,
+            "ARCHIVED_THREAD#": newest[0].thread if first and newest else 0,
+            "ARCHIVED_SEQ#": newest[0].sequence if first and newest else 0,
+            "APPLIED_THREAD#": 0,
+            "APPLIED_SEQ#": 0,
+            "SRL": "NO",
+            "DB_UNIQUE_NAME": asking(session).database.catalog.database_name if first else "NONE",
+            "SYNCHRONIZATION_STATUS": "CHECK CONFIGURATION",
+            "SYNCHRONIZED": "NO",
+            "CON_ID": 0,
+        }
+
+
+def _history(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    for recid, log in enumerate(redo.archived(), 1):
+        yield {
+            "RECID": recid,
+            "STAMP": recid,
+            "THREAD#": log.thread,
+            "SEQUENCE#": log.sequence,
+            "FIRST_CHANGE#": log.first_change,
+            "FIRST_TIME": date(log.first_time),
+            "NEXT_CHANGE#": log.next_change,
+            "RESETLOGS_CHANGE#": log.resetlogs_change,
+            "RESETLOGS_TIME": date(log.resetlogs_time),
+            "CON_ID": 0,
+        }
+
+
+def _threads(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    for number, thread in sorted(redo.threads.items()):
+        yield {
+            "THREAD#": number,
+            "STATUS": "OPEN",
+            "ENABLED": "PUBLIC",
+            "GROUPS": len(thread.groups),
+            "INSTANCE": thread.instance,
+            "OPEN_TIME": date(thread.enabled_time),
+            "CURRENT_GROUP#": thread.current.group,
+            "SEQUENCE#": thread.current.sequence,
+            "CHECKPOINT_CHANGE#": thread.current.first_change,
+            "CHECKPOINT_TIME": date(thread.current.first_time),
+            "ENABLE_CHANGE#": thread.enabled_change,
+            "ENABLE_TIME": date(thread.enabled_time),
+            "DISABLE_CHANGE#": 0,
+            "LAST_REDO_SEQUENCE#": thread.current.sequence,
+            "LAST_REDO_BLOCK": thread.last_block,
+            "LAST_REDO_CHANGE#": thread.last_change,
+            "LAST_REDO_TIME": date(thread.last_time),
+            "CON_ID": 0,
+        }
 
 
 def _next(scn: int | None, status: str) -> int | None:
     if scn is not None:
         return scn
     return 0 if status == "UNUSED" else OPEN_ENDED
+
+
+VIEWS = (
+    view("V$LOG", _LOG, _logs),
+    view("V$LOGFILE", _LOGFILE, _files),
+    view("V$ARCHIVED_LOG", _ARCHIVED_LOG, _archived),
+    view("V$ARCHIVE_DEST_STATUS", _DEST_STATUS, _destinations),
+    view("V$LOG_HISTORY", _HISTORY, _history),
+    view("V$THREAD", _THREAD, _threads),
+)

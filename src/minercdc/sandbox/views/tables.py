@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from minercdc.sandbox.catalog import Catalog, Column, Table
+from minercdc.sandbox.asking import asking
+from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import OraType, Session, View
-from minercdc.sandbox.logminer.seam import mined
 from minercdc.sandbox.views.shape import Row, date, view, yes_no
 
 TableRows = Callable[[Table], Iterable[Row]]
@@ -75,41 +75,24 @@ _CHARACTER = (OraType.VARCHAR2, OraType.CHAR)
 _LENGTHS = {OraType.NUMBER: 22, OraType.DATE: 7, OraType.TIMESTAMP: 11, OraType.TIMESTAMP_TZ: 13, OraType.TIMESTAMP_LTZ: 11}
 
 
-def table_views(catalog: Catalog) -> list[View]:
-    """The family over one catalog."""
-    views: list[View] = []
+def _family(name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False) -> list[View]:
+    """The ALL_, DBA_ and USER_ form of one view."""
 
-    def family(name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False) -> None:
-        def visible(session: Session) -> Iterator[Row]:
-            container = mined(session).container
-            for table in catalog.dropped(container) if recycled else catalog.tables(container):
-                yield from rows(table)
+    def visible(session: Session) -> Iterator[Row]:
+        container, catalog = asking(session).container, asking(session).database.catalog
+        for table in catalog.dropped(container) if recycled else catalog.tables(container):
+            yield from rows(table)
 
-        def own(session: Session) -> Iterator[Row]:
-            for row in visible(session):
-                if row[owner] == session.user:
-                    yield {key: value for key, value in row.items() if key != owner}
+    def own(session: Session) -> Iterator[Row]:
+        for row in visible(session):
+            if row[owner] == session.user:
+                yield {key: value for key, value in row.items() if key != owner}
 
-        views.append(view(f"ALL_{name}", text, visible))
-        views.append(view(f"DBA_{name}", text, visible))
-        views.append(view(f"USER_{name}", text.replace(f"{owner} V128, ", "", 1), own))
-
-    family("TABLES", _TABLES.format(extra=""), _tables)
-    family("ALL_TABLES", _TABLES.format(extra="OBJECT_ID_TYPE V16, TABLE_TYPE_OWNER V128, TABLE_TYPE V128, "), _tables)
-    family("TAB_COLS", _TAB_COLUMNS.format(hidden=_HIDDEN), _tab_cols)
-    family("TAB_COLUMNS", _TAB_COLUMNS.format(hidden=""), _tab_columns)
-    family("CONSTRAINTS", _CONSTRAINTS, _constraints)
-    family("CONS_COLUMNS", _CONS_COLUMNS, _cons_columns)
-    family("INDEXES", _INDEXES, _indexes)
-    family("IND_COLUMNS", _IND_COLUMNS, _ind_columns, owner="INDEX_OWNER")
-    family("OBJECTS", _OBJECTS, _objects)
-    family("LOG_GROUPS", _LOG_GROUPS, _log_groups)
-    family("LOG_GROUP_COLUMNS", _LOG_GROUP_COLUMNS, _log_group_columns)
-    family("TAB_COMMENTS", _TAB_COMMENTS, _tab_comments)
-    family("COL_COMMENTS", _COL_COMMENTS, _col_comments)
-    family("RECYCLEBIN", _RECYCLE_BIN, _recycle_bin, recycled=True)
-    # There is no ALL_RECYCLEBIN, and only ALL_ has the doubled name.
-    return [v for v in views if v.name not in ("ALL_RECYCLEBIN",)]
+    views = [
+        view(f"DBA_{name}", text, visible),
+        view(f"USER_{name}", text.replace(f"{owner} V128, ", "", 1), own),
+    ]
+    return views if recycled else [view(f"ALL_{name}", text, visible), *views]  # there is no ALL_RECYCLEBIN
 
 
 def _tables(table: Table) -> Iterator[Row]:
@@ -399,3 +382,21 @@ def _recycle_bin(table: Table) -> Iterator[Row]:
         "BASE_OBJECT": table.object_id,
         "PURGE_OBJECT": table.object_id,
     }
+
+
+VIEWS: tuple[View, ...] = (
+    *_family("TABLES", _TABLES.format(extra=""), _tables),
+    *_family("ALL_TABLES", _TABLES.format(extra="OBJECT_ID_TYPE V16, TABLE_TYPE_OWNER V128, TABLE_TYPE V128, "), _tables),
+    *_family("TAB_COLS", _TAB_COLUMNS.format(hidden=_HIDDEN), _tab_cols),
+    *_family("TAB_COLUMNS", _TAB_COLUMNS.format(hidden=""), _tab_columns),
+    *_family("CONSTRAINTS", _CONSTRAINTS, _constraints),
+    *_family("CONS_COLUMNS", _CONS_COLUMNS, _cons_columns),
+    *_family("INDEXES", _INDEXES, _indexes),
+    *_family("IND_COLUMNS", _IND_COLUMNS, _ind_columns, owner="INDEX_OWNER"),
+    *_family("OBJECTS", _OBJECTS, _objects),
+    *_family("LOG_GROUPS", _LOG_GROUPS, _log_groups),
+    *_family("LOG_GROUP_COLUMNS", _LOG_GROUP_COLUMNS, _log_group_columns),
+    *_family("TAB_COMMENTS", _TAB_COMMENTS, _tab_comments),
+    *_family("COL_COMMENTS", _COL_COMMENTS, _col_comments),
+    *_family("RECYCLEBIN", _RECYCLE_BIN, _recycle_bin, recycled=True),
+)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc.sandbox.catalog import Catalog, Grant, User
-from minercdc.sandbox.interfaces import Session, View
-from minercdc.sandbox.logminer.seam import mined
+from minercdc.sandbox.asking import asking
+from minercdc.sandbox.catalog import Grant, User
+from minercdc.sandbox.interfaces import Session
 from minercdc.sandbox.views.shape import Row, date, view, yes_no
 
 _ROLES = frozenset(
@@ -34,91 +34,86 @@ _DBA_USERS = (
 )
 
 
-def user_views(catalog: Catalog) -> list[View]:
-    """The family over one catalog."""
+def _users(session: Session) -> list[User]:
+    return asking(session).database.catalog.users(asking(session).container)
 
-    def users(session: Session) -> list[User]:
-        return catalog.users(mined(session).container)
 
-    def all_users(session: Session) -> Iterator[Row]:
-        for user in users(session):
-            yield _user(user)
+def _all_users(session: Session) -> Iterator[Row]:
+    for user in _users(session):
+        yield _user(user)
 
-    def dba_users(session: Session) -> Iterator[Row]:
-        for user in users(session):
-            yield {
-                **{key: value for key, value in _user(user).items() if key not in ("ALL_SHARD", "EXTERNAL_SHARD")},
-                "ACCOUNT_STATUS": "LOCKED" if user.locked else "OPEN",
-                "DEFAULT_TABLESPACE": user.default_tablespace,
-                "TEMPORARY_TABLESPACE": "TEMP",
-                "LOCAL_TEMP_TABLESPACE": "TEMP",
-                "PROFILE": "DEFAULT",
-                "PASSWORD_VERSIONS": "11G 12C",
-                "EDITIONS_ENABLED": "N",
-                "AUTHENTICATION_TYPE": "PASSWORD",
-                "PROXY_ONLY_CONNECT": "N",
-            }
 
-    def grants(session: Session) -> Iterator[tuple[User, Grant]]:
-        for user in users(session):
-            for grant in sorted(user.grants, key=lambda grant: (grant.privilege, grant.object or "")):
-                yield user, grant
+def _dba_users(session: Session) -> Iterator[Row]:
+    for user in _users(session):
+        yield {
+            **{key: value for key, value in _user(user).items() if key not in ("ALL_SHARD", "EXTERNAL_SHARD")},
+            "ACCOUNT_STATUS": "LOCKED" if user.locked else "OPEN",
+            "DEFAULT_TABLESPACE": user.default_tablespace,
+            "TEMPORARY_TABLESPACE": "TEMP",
+            "LOCAL_TEMP_TABLESPACE": "TEMP",
+            "PROFILE": "DEFAULT",
+            "PASSWORD_VERSIONS": "11G 12C",
+            "EDITIONS_ENABLED": "N",
+            "AUTHENTICATION_TYPE": "PASSWORD",
+            "PROXY_ONLY_CONNECT": "N",
+        }
 
-    def sys_privs(session: Session) -> Iterator[Row]:
-        for user, grant in grants(session):
-            if grant.object is None and grant.privilege not in _ROLES:
-                yield _sys_priv(user, grant)
 
-    def role_privs(session: Session) -> Iterator[Row]:
-        for user, grant in grants(session):
-            if grant.object is None and grant.privilege in _ROLES:
-                yield _role_priv(user, grant)
+def _grants(session: Session) -> Iterator[tuple[User, Grant]]:
+    for user in _users(session):
+        for grant in sorted(user.grants, key=lambda grant: (grant.privilege, grant.object or "")):
+            yield user, grant
 
-    def tab_privs(session: Session) -> Iterator[Row]:
-        for user, grant in grants(session):
-            if grant.object is not None:
-                yield _tab_priv(user, grant)
 
-    def session_privs(session: Session) -> Iterator[Row]:
-        for row in sys_privs(session):
-            if row["GRANTEE"] == session.user:
-                yield {"PRIVILEGE": row["PRIVILEGE"]}
+def _sys_privs(session: Session) -> Iterator[Row]:
+    for user, grant in _grants(session):
+        if grant.object is None and grant.privilege not in _ROLES:
+            yield _sys_priv(user, grant)
 
-    def session_roles(session: Session) -> Iterator[Row]:
-        for row in role_privs(session):
-            if row["GRANTEE"] == session.user:
-                yield {"ROLE": row["GRANTED_ROLE"]}
 
-    def all_tab_privs(session: Session) -> Iterator[Row]:
-        for row in tab_privs(session):
-            yield {("TABLE_SCHEMA" if key == "OWNER" else key): value for key, value in row.items()}
+def _role_privs(session: Session) -> Iterator[Row]:
+    for user, grant in _grants(session):
+        if grant.object is None and grant.privilege in _ROLES:
+            yield _role_priv(user, grant)
 
-    def user_tab_privs(session: Session) -> Iterator[Row]:
-        return (row for row in tab_privs(session) if session.user in (row["GRANTEE"], row["OWNER"]))
 
-    def own_sys_privs(session: Session) -> Iterator[Row]:
-        for row in sys_privs(session):
-            if row["GRANTEE"] == session.user:
-                yield {("USERNAME" if key == "GRANTEE" else key): value for key, value in row.items()}
+def _tab_privs(session: Session) -> Iterator[Row]:
+    for user, grant in _grants(session):
+        if grant.object is not None:
+            yield _tab_priv(user, grant)
 
-    def own_role_privs(session: Session) -> Iterator[Row]:
-        for row in role_privs(session):
-            if row["GRANTEE"] == session.user:
-                yield {("USERNAME" if key == "GRANTEE" else key): value for key, value in row.items()}
 
-    return [
-        view("ALL_USERS", _ALL_USERS, all_users),
-        view("DBA_USERS", _DBA_USERS, dba_users),
-        view("DBA_SYS_PRIVS", _SYS_PRIVS.format(grantee="GRANTEE"), sys_privs),
-        view("USER_SYS_PRIVS", _SYS_PRIVS.format(grantee="USERNAME"), own_sys_privs),
-        view("DBA_ROLE_PRIVS", _ROLE_PRIVS.format(grantee="GRANTEE"), role_privs),
-        view("USER_ROLE_PRIVS", _ROLE_PRIVS.format(grantee="USERNAME"), own_role_privs),
-        view("DBA_TAB_PRIVS", _TAB_PRIVS.format(owner="OWNER"), tab_privs),
-        view("USER_TAB_PRIVS", _TAB_PRIVS.format(owner="OWNER"), user_tab_privs),
-        view("ALL_TAB_PRIVS", _TAB_PRIVS.format(owner="TABLE_SCHEMA"), all_tab_privs),
-        view("SESSION_PRIVS", "PRIVILEGE V40", session_privs),
-        view("SESSION_ROLES", "ROLE V128", session_roles),
-    ]
+def _session_privs(session: Session) -> Iterator[Row]:
+    for row in _sys_privs(session):
+        if row["GRANTEE"] == session.user:
+            yield {"PRIVILEGE": row["PRIVILEGE"]}
+
+
+def _session_roles(session: Session) -> Iterator[Row]:
+    for row in _role_privs(session):
+        if row["GRANTEE"] == session.user:
+            yield {"ROLE": row["GRANTED_ROLE"]}
+
+
+def _all_tab_privs(session: Session) -> Iterator[Row]:
+    for row in _tab_privs(session):
+        yield {("TABLE_SCHEMA" if key == "OWNER" else key): value for key, value in row.items()}
+
+
+def _user_tab_privs(session: Session) -> Iterator[Row]:
+    return (row for row in _tab_privs(session) if session.user in (row["GRANTEE"], row["OWNER"]))
+
+
+def _own_sys_privs(session: Session) -> Iterator[Row]:
+    for row in _sys_privs(session):
+        if row["GRANTEE"] == session.user:
+            yield {("USERNAME" if key == "GRANTEE" else key): value for key, value in row.items()}
+
+
+def _own_role_privs(session: Session) -> Iterator[Row]:
+    for row in _role_privs(session):
+        if row["GRANTEE"] == session.user:
+            yield {("USERNAME" if key == "GRANTEE" else key): value for key, value in row.items()}
 
 
 def _user(user: User) -> Row:
@@ -173,3 +168,18 @@ def _tab_priv(user: User, grant: Grant) -> Row:
         "TYPE": "TABLE",
         "INHERITED": "NO",
     }
+
+
+VIEWS = (
+    view("ALL_USERS", _ALL_USERS, _all_users),
+    view("DBA_USERS", _DBA_USERS, _dba_users),
+    view("DBA_SYS_PRIVS", _SYS_PRIVS.format(grantee="GRANTEE"), _sys_privs),
+    view("USER_SYS_PRIVS", _SYS_PRIVS.format(grantee="USERNAME"), _own_sys_privs),
+    view("DBA_ROLE_PRIVS", _ROLE_PRIVS.format(grantee="GRANTEE"), _role_privs),
+    view("USER_ROLE_PRIVS", _ROLE_PRIVS.format(grantee="USERNAME"), _own_role_privs),
+    view("DBA_TAB_PRIVS", _TAB_PRIVS.format(owner="OWNER"), _tab_privs),
+    view("USER_TAB_PRIVS", _TAB_PRIVS.format(owner="OWNER"), _user_tab_privs),
+    view("ALL_TAB_PRIVS", _TAB_PRIVS.format(owner="TABLE_SCHEMA"), _all_tab_privs),
+    view("SESSION_PRIVS", "PRIVILEGE V40", _session_privs),
+    view("SESSION_ROLES", "ROLE V128", _session_roles),
+)

@@ -1,0 +1,25 @@
+"""python -m minercdc.sandbox: the sandbox in the foreground."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+from minercdc.sandbox.server import serve
+
+
+def main() -> None:
+    """Read the command line and serve."""
+    parser = argparse.ArgumentParser(prog="minercdc-sandbox", description="An Oracle-compatible server for tests.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=1521, help="port; 0 for a free one (default: %(default)s)")
+    parser.add_argument("--seed", type=Path, action="append", default=[], metavar="FILE", help="SQL script to run first")
+    parser.add_argument("--data-dir", type=Path, default=None, help="keep the data there")
+    parser.add_argument("--profile", default="23ai", help="release to imitate: 19c or 23ai (default: %(default)s)")
+    given = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    serve(given.host, given.port, given.seed, given.data_dir, given.profile)
+
+
+main()

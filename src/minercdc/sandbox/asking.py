@@ -1,0 +1,42 @@
+"""What views and packages read of the session that asks, beyond the wire's protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from minercdc.sandbox.interfaces import Session
+from minercdc.sandbox.sql.nls import Nls
+
+if TYPE_CHECKING:
+    from minercdc.sandbox.database import SandboxDatabase
+
+
+class AskingSession(Session, Protocol):
+    """A database session with its place and settings.
+
+    :ivar schema: current schema, `user` unless ALTER SESSION changed it.
+    :ivar state: session state of packages, by package name.
+    :ivar details: program, machine, osuser, .. as the client told at connect.
+    :ivar logon_time: host seconds.
+    """
+
+    database: SandboxDatabase
+    service: str
+    schema: str
+    nls: Nls
+    state: dict[str, Any]
+    details: Mapping[str, str]
+    module: str | None
+    action: str | None
+    client_info: str | None
+    client_id: str | None
+    logon_time: float
+
+    @property
+    def container(self) -> int: ...
+
+
+def asking(session: Session) -> AskingSession:
+    """The session as the database made it."""
+    return cast(AskingSession, session)

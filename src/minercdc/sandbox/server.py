@@ -1,0 +1,124 @@
+"""The sandbox as a server: one database with its views and packages, seeded, behind a listener.
+
+with SandboxServer(seeds=[path]) as server:        in this process, for tests
+    oracledb.connect(user=.., password=.., dsn=server.dsn)
+serve("127.0.0.1", 1521, [path])                   in the foreground, until SIGINT or SIGTERM
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from minercdc.sandbox.database import SandboxDatabase, open_database
+from minercdc.sandbox.logminer.packages import CONSTANTS, PROCEDURES
+from minercdc.sandbox.seed import SeedError, run_script
+from minercdc.sandbox.views.families import ALL_VIEWS
+from minercdc.sandbox.wire.listener import Listener
+
+SERVICE = "ORCLPDB1"
+_RELEASES = {
+    "19c": ("Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production", (19, 3, 0, 0, 0)),
+    "23ai": (
+        "Oracle AI Database 26ai Enterprise Edition Release 23.26.0.0.0 - Production (minercdc sandbox)",
+        (23, 26, 0, 0, 0),
+    ),
+}
+
+
+def sandbox_database(profile: str = "23ai", data_dir: Path | None = None) -> SandboxDatabase:
+    """An empty database with all views and packages. Raises ValueError for an unknown profile."""
+    if profile not in _RELEASES:
+        raise ValueError(f"profile {profile!r}: known are {', '.join(_RELEASES)}")
+    database = open_database(views=ALL_VIEWS, procedures=PROCEDURES, constants=CONSTANTS, data_dir=data_dir)
+    database.banner, database.version = _RELEASES[profile]
+    return database
+
+
+class SandboxServer:
+    """An Oracle-compatible server on a loopback port, from `start` (or `with`) to `stop`.
+
+    :param port: 0 for a free one.
+    :param seeds: SQL scripts to run before clients may connect.
+    :param profile: release to imitate: `19c` or `23ai`.
+    :raises OSError: the port is in use; :raises SeedError: a seed statement failed.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        seeds: Sequence[Path] = (),
+        *,
+        data_dir: Path | None = None,
+        profile: str = "23ai",
+    ) -> None:
+        self.database = sandbox_database(profile, data_dir)
+        try:
+            self._listener = Listener(self.database, host, port, profile)
+        except OSError:
+            self.database.close()
+            raise
+        self.host, self.port = self._listener.address
+        self._seeds = tuple(seeds)
+
+    @property
+    def dsn(self) -> str:
+        """Easy Connect string of the pluggable database."""
+        return f"{self.host}:{self.port}/{SERVICE}"
+
+    def start(self) -> None:
+        """Run the seeds, then let clients connect."""
+        for seed in self._seeds:
+            run_script(self.database, seed, SERVICE)
+        self._listener.start()
+
+    def stop(self) -> None:
+        """End all connections; open transactions roll back. No thread is left."""
+        self._listener.stop()
+        self.database.close()
+
+    def __enter__(self) -> SandboxServer:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def serve(host: str, port: int, seeds: Sequence[Path], data_dir: Path | None = None, profile: str = "23ai") -> None:
+    """Serve until SIGINT or SIGTERM; print `ready HOST:PORT` once clients may connect. Main thread only.
+
+    :raises SystemExit: with one line of text when the port is in use or a seed fails.
+    """
+    stopping = threading.Event()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        try:
+            server = SandboxServer(host, port, seeds, data_dir=data_dir, profile=profile)
+        except OSError as error:
+            raise SystemExit(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+        except (ValueError, NotImplementedError) as error:
+            raise SystemExit(str(error)) from None
+        try:
+            with server:
+                print(f"ready {server.host}:{server.port}", flush=True)
+                stopping.wait()
+        except SeedError as error:
+            raise SystemExit(str(error)) from None
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        sys.stdout.flush()

@@ -1,0 +1,16 @@
+"""All views of the sandbox, with the GV$ forms that connectors name."""
+
+from __future__ import annotations
+
+from minercdc.sandbox.interfaces import View
+from minercdc.sandbox.logminer import views as logminer
+from minercdc.sandbox.views import instance, redo_logs, sessions, tables, users
+
+ALL_VIEWS: tuple[View, ...] = (
+    *instance.VIEWS,
+    *redo_logs.VIEWS,
+    *sessions.VIEWS,
+    *tables.VIEWS,
+    *users.VIEWS,
+    *logminer.VIEWS,
+)

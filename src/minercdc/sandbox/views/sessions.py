@@ -1,0 +1,106 @@
+"""Sessions and their transactions: V$SESSION, V$TRANSACTION and the GV$ forms of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minercdc.sandbox.asking import asking
+from minercdc.sandbox.catalog import ROOT
+from minercdc.sandbox.interfaces import Session, View
+from minercdc.sandbox.sql import formats, temporal
+from minercdc.sandbox.views.shape import Row, date, view
+
+_TRANSACTION = (
+    "ADDR R8, XIDUSN N, XIDSLOT N, XIDSQN N, UBAFIL N, UBABLK N, UBASQN N, UBAREC N, STATUS V16, START_TIME V20, START_SCNB N, "
+    "START_SCNW N, START_UEXT N, START_UBAFIL N, START_UBABLK N, START_UBASQN N, START_UBAREC N, SES_ADDR R8, FLAG N, SPACE V3, "
+    "RECURSIVE V3, NOUNDO V3, PTX V3, NAME V256, PRV_XIDUSN N, PRV_XIDSLT N, PRV_XIDSQN N, PTX_XIDUSN N, PTX_XIDSLT N, "
+    "PTX_XIDSQN N, DSCN-B N, DSCN-W N, USED_UBLK N, USED_UREC N, LOG_IO N, PHY_IO N, CR_GET N, CR_CHANGE N, START_DATE D, "
+    "DSCN_BASE N, DSCN_WRAP N, START_SCN N, DEPENDENT_SCN N, XID R8, PRV_XID R8, PTX_XID R8, CON_ID N"
+)
+_SESSION = (
+    "SADDR R8, SID N, SERIAL# N, AUDSID N, PADDR R8, USER# N, USERNAME V128, COMMAND N, OWNERID N, TADDR V16, LOCKWAIT V16, "
+    "STATUS V8, SERVER V9, SCHEMA# N, SCHEMANAME V128, OSUSER V128, PROCESS V24, MACHINE V64, PORT N, TERMINAL V30, "
+    "PROGRAM V48, TYPE V10, SQL_ID V13, MODULE V64, ACTION V64, CLIENT_INFO V64, LOGON_TIME D, LAST_CALL_ET N, "
+    "BLOCKING_SESSION_STATUS V11, BLOCKING_SESSION N, EVENT V64, WAIT_CLASS V64, STATE V19, SERVICE_NAME V64, "
+    "CLIENT_IDENTIFIER V64, CON_ID N"
+)
+
+
+def _transactions(session: Session) -> Iterator[Row]:
+    """Open transactions; a PDB sees its own. START_SCN 0 until the first change."""
+    asker = asking(session)
+    for transaction in asker.database.transactions.open():
+        if asker.container not in (ROOT, transaction.container):
+            continue
+        usn, slot, sequence = transaction.xid
+        start = temporal.from_ns(int(transaction.start_time) * 1_000_000_000)
+        yield {
+            "ADDR": transaction.stamp.to_bytes(8, "big"),
+            "XIDUSN": usn,
+            "XIDSLOT": slot,
+            "XIDSQN": sequence,
+            "STATUS": "ACTIVE",
+            "START_TIME": formats.to_char(start, "MM/DD/YY HH24:MI:SS"),
+            "START_SCNB": transaction.start_scn & 0xFFFFFFFF,
+            "START_SCNW": transaction.start_scn >> 32,
+            "SES_ADDR": transaction.sid.to_bytes(8, "big"),
+            "SPACE": "NO",
+            "RECURSIVE": "NO",
+            "NOUNDO": "NO",
+            "PTX": "NO",
+            "NAME": transaction.name,
+            "USED_UBLK": 1 + len(transaction.undo) // 64,
+            "USED_UREC": len(transaction.undo),
+            "START_DATE": date(transaction.start_time),
+            "START_SCN": transaction.start_scn,
+            "XID": transaction.xid_bytes,
+            "PRV_XID": bytes(8),
+            "PTX_XID": bytes(8),
+            "CON_ID": transaction.container,
+        }
+
+
+def _sessions(session: Session) -> Iterator[Row]:
+    asker = asking(session)
+    open_by_sid = {transaction.sid: transaction for transaction in asker.database.transactions.open()}
+    for other in list(asker.database.sessions.values()):
+        if asker.container not in (ROOT, other.container):
+            continue
+        transaction = open_by_sid.get(other.sid)
+        yield {
+            "SADDR": other.sid.to_bytes(8, "big"),
+            "SID": other.sid,
+            "SERIAL#": other.serial,
+            "AUDSID": 100_000 + other.sid,
+            "USERNAME": other.user,
+            "TADDR": f"{transaction.stamp:016X}" if transaction is not None else None,
+            "STATUS": "ACTIVE" if other.sid == session.sid else "INACTIVE",
+            "SERVER": "DEDICATED",
+            "SCHEMANAME": other.schema,
+            "OSUSER": other.details.get("osuser"),
+            "PROCESS": other.details.get("pid"),
+            "MACHINE": other.details.get("machine"),
+            "TERMINAL": other.details.get("terminal"),
+            "PROGRAM": other.details.get("program"),
+            "TYPE": "USER",
+            "MODULE": other.module or other.details.get("program"),
+            "ACTION": other.action,
+            "CLIENT_INFO": other.client_info,
+            "LOGON_TIME": date(other.logon_time),
+            "BLOCKING_SESSION_STATUS": "UNKNOWN",
+            "SERVICE_NAME": other.service,
+            "CLIENT_IDENTIFIER": other.client_id,
+            "CON_ID": other.container,
+        }
+
+
+def _with_instance(rows: Iterator[Row]) -> Iterator[Row]:
+    return ({"INST_ID": 1, **row} for row in rows)
+
+
+VIEWS: tuple[View, ...] = (
+    view("V$TRANSACTION", _TRANSACTION, _transactions),
+    view("GV$TRANSACTION", "INST_ID N, " + _TRANSACTION, lambda session: _with_instance(_transactions(session))),
+    view("V$SESSION", _SESSION, _sessions),
+    view("GV$SESSION", "INST_ID N, " + _SESSION, lambda session: _with_instance(_sessions(session))),
+)
