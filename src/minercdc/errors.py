@@ -16,6 +16,7 @@
     |- SinkError              6xxx
     |  |- DeliveryError               restart from the last offset
     |  `- FencedError                 stop: another instance of the same name took over
+    |- LakeError              8xxx    the stream into the lake ended; run it again once the cause is gone
     `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox of this machine did not come up
 
 Foreign exceptions are classified once, at the rim that touched the foreign thing; inside, code just raises.
@@ -162,3 +163,9 @@ class LocalServiceError(MinerCdcError):
     """A server or tool that minercdc starts on this machine did not come up."""
 
     code = "MC-7001"
+
+
+class LakeError(MinerCdcError):
+    """The stream into the lake failed; its checkpoint lets it go on where it was."""
+
+    code = "MC-8001"

@@ -237,7 +237,9 @@ class KafkaConfig(Section):
     schema_history_internal_kafka_topic: str | None = Field(
         None, description="Topic of the schema history; default `<topic.prefix>-schema-history`."
     )
-    minercdc_offset_topic: str | None = Field(None, description="Compacted topic of the offset; default `<topic.prefix>-offsets`.")
+    minercdc_offset_topic: str | None = Field(
+        None, description="Compacted topic of the offset; default `<topic.prefix>-offsets`."
+    )
     minercdc_kafka_transaction_max_records: int = Field(
         50_000, ge=1, description="Records after which a Kafka transaction is committed."
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
 from minercdc.lake.merge import BatchApplier
 from minercdc.lake.stream import read_changes, register_functions
 from minercdc.lake.structures import Structure, Structures
@@ -16,6 +17,12 @@ from minercdc.lake.types import refuse_unsupported_modes
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
+
+
+class StopFlag(Protocol):
+    """Asked now and then; a `threading.Event` fits."""
+
+    def is_set(self) -> bool: ...
 
 
 def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
@@ -50,3 +57,28 @@ def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
     )
     writer.set_result(str(query.id))
     return query
+
+
+def await_end(query: StreamingQuery, stop: StopFlag) -> None:
+    """Let the stream run until `stop` is set.
+
+    :raises LakeError: the stream failed; the message is Spark's first line.
+    """
+    from pyspark.errors import StreamingQueryException
+
+    try:
+        while not stop.is_set():
+            if query.awaitTermination(1):
+                return
+    except StreamingQueryException as error:
+        raise LakeError(f"the lake's stream ended: {_first_cause(str(error))}") from error
+    finally:
+        query.stop()
+
+
+def _first_cause(text: str) -> str:
+    """Of a failure inside foreachBatch, the Python error's own line; else Spark's first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next(
+        (line for line in reversed(lines) if line.startswith("minercdc.errors.")), lines[0] if lines else "no message"
+    )

@@ -158,9 +158,10 @@ class KafkaBroker:
         if self._log:
             self._log.close()
 
-    def wait(self) -> int:
-        """Block until it ends by itself; its exit status."""
-        return self._process.wait() if self._process else 0
+    def check(self) -> None:
+        """:raises LocalServiceError: it has ended by itself."""
+        if self._process and (status := self._process.poll()) is not None:
+            raise LocalServiceError(f"the broker ended with status {status}; see {self.data / 'broker.log'}")
 
     def __enter__(self) -> Self:
         return self.start()

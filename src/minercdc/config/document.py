@@ -1,0 +1,75 @@
+"""The page of all properties, made from the sections; docs/configuration.md is its output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from minercdc.config import debezium
+from minercdc.config.load import SECTIONS
+
+_INTRODUCTION = """\
+# Configuration
+
+Made by `minercdc config`; do not edit. Property names and meanings are Debezium's; our own begin with `minercdc.`. Files may be
+YAML (flat or nested), JSON (flat, or Kafka Connect's `{"name", "config"}`) or `.properties`. Every property can be given by the
+environment instead: `database.password` as `MINERCDC_DATABASE_PASSWORD`, or `MINERCDC_DATABASE_PASSWORD_FILE` naming a file.
+In values, `${env:NAME}`, `${file:/path:key}`, `${file:/path}` and `${dir:/path:name}` are replaced.
+"""
+
+
+def configuration_page() -> str:
+    """The whole page, as Markdown."""
+    lines = [_INTRODUCTION]
+    for section in SECTIONS.values():
+        lines += [
+            f"## {(section.__doc__ or '').splitlines()[0].rstrip('.')}",
+            "",
+            "| property | default | meaning |",
+            "|---|---|---|",
+        ]
+        lines += [_row(name, field) for name, field in section.properties().items()]
+        lines.append("")
+    lines += ["## Accepted without effect", "", "| property | why |", "|---|---|"]
+    lines += [
+        f"| `{name}` | {reason} |"
+        for name, reason in sorted({**debezium.IGNORED, **_starred(debezium.IGNORED_PREFIXES)}.items())
+    ]
+    lines += ["", "## Accepted only with these values", "", "| property | value |", "|---|---|"]
+    lines += [
+        f"| `{name}` | {' or '.join(f'`{v}`' for v in values if v)} |" for name, values in sorted(debezium.INERT.items())
+    ]
+    lines += ["", "## Refused", "", "| property | why |", "|---|---|"]
+    lines += [
+        f"| `{name}` | {reason} |"
+        for name, reason in sorted({**debezium.UNSUPPORTED, **_starred(debezium.UNSUPPORTED_PREFIXES)}.items())
+    ]
+    lines += ["", "## Passed on to librdkafka", "", *_passed_on(), ""]
+    return "\n".join(lines)
+
+
+def _starred(prefixes: object) -> dict[str, str]:
+    assert isinstance(prefixes, dict)
+    return {f"{prefix}*": reason for prefix, reason in prefixes.items()}
+
+
+def _passed_on() -> Iterator[str]:
+    for prefix in debezium.KAFKA_PASS_THROUGH:
+        yield f"- `{prefix}*`"
+
+
+def _row(name: str, field: FieldInfo) -> str:
+    return f"| `{name}` | {_default(field)} | {(field.description or '').replace('|', chr(92) + '|')} |"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default is PydanticUndefined:
+        return "**required**"
+    value = field.default
+    if value is None or value == ():
+        return ""
+    if isinstance(value, tuple):
+        value = ",".join(map(str, value))
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"

@@ -1,0 +1,225 @@
+"""Builds a connector from its configuration: the only place that constructs and connects."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable
+
+import oracledb
+
+from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.config.load import ConnectorConfig
+from minercdc.config.sections import TableFilterConfig, ValueConfig
+from minercdc.contracts import Capture, Snapshot
+from minercdc.engine import Bounds, Life, Parts
+from minercdc.errors import ConfigError, DecodeError, PrerequisiteError
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
+from minercdc.kafka.schema_history import KafkaSchemaHistory
+from minercdc.kafka.sink import KafkaSink
+from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.topics import TopicNames
+from minercdc.metrics import Counters
+from minercdc.offset import Offset
+from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.prerequisites import Finding, check
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.snapshot.initial import InitialSnapshot
+from minercdc.values.codec import ValueHandling
+
+log = logging.getLogger(__name__)
+
+
+def table_filter(config: TableFilterConfig) -> TableFilter:
+    """The include and exclude lists, ready to be asked."""
+    return TableFilter(
+        config.schema_include_list, config.schema_exclude_list, config.table_include_list, config.table_exclude_list
+    )
+
+
+def value_handling(config: ValueConfig) -> ValueHandling:
+    return ValueHandling(
+        decimal=config.decimal_handling_mode,
+        time_precision=config.time_precision_mode,
+        interval=config.interval_handling_mode,
+        binary=config.binary_handling_mode,
+        unavailable=config.unavailable_value_placeholder,
+    )
+
+
+def published_columns(config: TableFilterConfig) -> Published:
+    """column.include.list and column.exclude.list as a question about one column."""
+    include, exclude = config.column_include_list, config.column_exclude_list
+
+    def published(table: TableId, column: Column) -> bool:
+        name = f"{table.schema}.{table.table}.{column.name}"
+        if include:
+            return _matches(include, name)
+        return not _matches(exclude, name)
+
+    return published
+
+
+def key_columns(config: TableFilterConfig) -> KeyColumns:
+    """message.key.columns, else the table's own key.
+
+    The returned function raises ConfigError for a column that the table does not have.
+    """
+    rules = [part.split(":") for part in config.message_key_columns.split(";") if part]
+
+    def columns(table: TableSchema) -> tuple[int, ...]:
+        for pattern, names in rules:
+            if _matches((pattern.strip(),), str(table.id)):
+                positions = table.positions()
+                wanted = [name.strip() for name in names.split(",")]
+                if missing := [name for name in wanted if name not in positions]:
+                    raise ConfigError([f"message.key.columns: table {table.id} has no column {missing[0]}"])
+                return tuple(positions[name] for name in wanted)
+        return table.key
+
+    return columns
+
+
+def _matches(patterns: tuple[str, ...], name: str) -> bool:
+    return any(re.fullmatch(pattern, name, re.IGNORECASE) for pattern in patterns)
+
+
+def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
+    """Everything the database lacks for this configuration."""
+    connection = connect(config.database, "pdb")
+    try:
+        return check(connection, config.database, table_filter(config.filters))
+    finally:
+        connection.close()
+
+
+class _Life:
+    """Opens what one life of the stream needs, all sharing one picture of the tables."""
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self._config = config
+        self._tables = Tables()
+        self._filter = table_filter(config.filters)
+        self._database = database_name(config.database)
+        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+        self._topics = TopicNames(config.identity, config.topics, config.kafka)
+        self._history = KafkaSchemaHistory(
+            self._client,
+            topic=self._topics.schema_history,
+            server=config.identity.topic_prefix,
+            clock_ms=lambda: time.time_ns() // 1_000_000,
+        )
+
+    def open(self) -> Life:
+        config = self._config
+        return Life(
+            adapter=config.database.database_connection_adapter,
+            sink=KafkaSink(self._client, self._topics, config.identity.name),
+            encoder=self._encoder(),
+            history=self._history,
+            snapshot=self._snapshot,
+            capture=self._capture,
+            bounds=Bounds(
+                records=config.kafka.minercdc_kafka_transaction_max_records,
+                bytes=config.kafka.minercdc_kafka_transaction_max_bytes,
+                seconds=config.kafka.minercdc_kafka_transaction_interval_ms / 1000,
+            ),
+            skip_undecodable=self._skip_undecodable,
+            stream=config.snapshot.snapshot_mode != "initial_only",
+        )
+
+    def _encoder(self) -> EnvelopeEncoder:
+        config = self._config
+        return EnvelopeEncoder(
+            topics=self._topics,
+            source=SourceBlock(config.identity.topic_prefix),
+            values=config.values,
+            filters=config.filters,
+            handling=value_handling(config.values),
+            published=published_columns(config.filters),
+            key_columns=key_columns(config.filters),
+            include_schema_changes=config.topics.include_schema_changes,
+            clock_ns=time.time_ns,
+        )
+
+    def _skip_undecodable(self, error: DecodeError) -> bool:
+        mode = self._config.run.event_processing_failure_handling_mode
+        if mode == "warn":
+            log.warning("a row is left out: %s", error)
+        return mode != "fail"
+
+    def _connect_root(self) -> oracledb.Connection:
+        return connect(self._config.database, "root")
+
+    def _read_table(self, table: TableId) -> TableSchema | None:
+        connection = connect(self._config.database, "pdb")
+        try:
+            found = read_tables(connection, [table])
+        finally:
+            connection.close()
+        return found[0] if found else None
+
+    def _log_miner(self) -> LogMinerCapture:
+        config = self._config
+        return LogMinerCapture(
+            self._connect_root,
+            self._read_table,
+            self._tables,
+            self._filter,
+            config.log_mining,
+            database=self._database,
+            container=self._database if config.database.database_pdb_name else None,
+            on_failure=config.run.event_processing_failure_handling_mode,
+        )
+
+    def _capture(self) -> Capture:
+        for change in self._history.recover():
+            self._tables.apply(change)
+        if len(self._tables):
+            log.info("schema history recovered: %d tables", len(self._tables))
+        return self._log_miner()
+
+    def _snapshot(self, offset: Offset | None) -> Snapshot | None:
+        mode = self._config.snapshot.snapshot_mode
+        under_way = offset is not None and offset.position is None
+        if offset is not None and not under_way and mode != "always":
+            return None
+        if offset is None:
+            refuse_unprepared(check_prerequisites(self._config))
+        return InitialSnapshot(
+            lambda: connect(self._config.database, "pdb"),
+            self._tables,
+            self._filter,
+            self._config.snapshot,
+            database=self._database,
+            start_position=self._log_miner().start_position,
+        )
+
+
+def refuse_unprepared(findings: list[Finding]) -> None:
+    """:raises PrerequisiteError: something is missing without which changes would be lost; the rest is logged."""
+    for finding in findings:
+        if not finding.blocking:
+            log.warning("%s  fix: %s", finding.problem, finding.fix)
+    if blocking := [finding for finding in findings if finding.blocking]:
+        lines = [f"{finding.problem}\n      {finding.fix}" for finding in blocking]
+        raise PrerequisiteError("\n  - ".join(["the database is not ready for capture", *lines]))
+
+
+def build(config: ConnectorConfig, counters: Counters | None = None) -> Parts:
+    """The parts of a connector; nothing is connected before the engine runs."""
+    for name, reason in sorted(config.ignored.items()):
+        log.info("%s has no effect here: %s", name, reason)
+    live: Callable[[], Life] = lambda: _Life(config).open()  # noqa: E731
+    return Parts(
+        live=live,
+        max_restarts=config.run.errors_max_retries,
+        longest_wait=config.run.retriable_restart_connector_wait_ms / 1000,
+        monotonic=time.monotonic,
+        counters=counters or Counters(),
+    )
