@@ -21,7 +21,8 @@ from minercdc.errors import (
 from minercdc.oracle.codes import classify, oracle_errors
 from minercdc.oracle.connect import database_name, dsn_of
 from minercdc.oracle.dictionary import column_of, key_of
-from minercdc.schema.table import Column
+from minercdc.oracle.prerequisites import filter_findings, table_findings
+from minercdc.schema.table import Column, TableId, TableSchema
 
 
 def error(code: str, recoverable: bool = False) -> oracledb.Error:
@@ -101,3 +102,15 @@ def test_key_is_the_first_whose_columns_are_not_null() -> None:
     columns = [Column("A", "NUMBER"), Column("B", "NUMBER", nullable=False), Column("C", "DATE", nullable=False)]
     assert key_of(columns, [("A",), ("C", "B"), ("B",)]) == (2, 1)
     assert key_of(columns, [("A",), ("HIDDEN",)]) == ()
+
+
+def test_findings_of_tables_and_filter() -> None:
+    table = TableSchema(
+        TableId("DB", "LAB", "T"), (Column("ID", "NUMBER"), Column("P" * 31, "NUMBER"), Column("DOC", "CLOB"))
+    )
+    long_names, unsupported = table_findings([table])
+    assert "P" * 31 in long_names.problem
+    assert "DOC CLOB" in unsupported.problem
+    assert "table.exclude.list=LAB.T" in unsupported.fix
+    (finding,) = filter_findings(["lab.t", "lab.x"], ["LAB.T"])
+    assert "lab.x" in finding.problem
