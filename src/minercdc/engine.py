@@ -159,7 +159,8 @@ def read_events(life: Life, capture: Capture, offset: Offset | None, counters: C
     if snapshot is not None:
         counters.phase = "snapshot"
         position = None
-        for event in snapshot.take(offset.snapshot if offset else None, stop):
+        interrupted = offset.snapshot if offset and offset.position is None else None
+        for event in snapshot.take(interrupted, stop):
             if isinstance(event, Progress) and event.position is not None:
                 position = event.position
             yield event

@@ -191,13 +191,16 @@ class _Life:
             return None
         if offset is None:
             refuse_unprepared(check_prerequisites(self._config))
+        log_miner = self._log_miner()
         return InitialSnapshot(
             lambda: connect(self._config.database, "pdb"),
             self._tables,
             self._filter,
             self._config.snapshot,
             database=self._database,
-            start_position=self._log_miner().start_position,
+            start_position=log_miner.start_position,
+            load_position=log_miner.load_position,
+            with_rows=mode != "no_data",
         )
 
 

@@ -18,7 +18,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +26,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
 
@@ -88,7 +88,11 @@ def _stop_on_signals() -> threading.Event:
 
 
 @app.command()
-def run(config: ConfigFile, verbose: Verbose = False) -> None:
+def run(
+    config: ConfigFile,
+    verbose: Verbose = False,
+    log_interval: Annotated[float, typer.Option(help="Seconds between progress lines when there is no terminal.")] = 5.0,
+) -> None:
     """Capture changes into Kafka until stopped."""
     from minercdc.cli.display import display
     from minercdc.config.load import load_config
@@ -99,7 +103,7 @@ def run(config: ConfigFile, verbose: Verbose = False) -> None:
     _log_to(console, verbose)
     parts = build(load_config(config))
     stop = _stop_on_signals()
-    with display(parts.counters, console):
+    with display(parts.counters, console, log_interval):
         run_engine(parts, stop)
 
 
@@ -191,16 +195,16 @@ def demo(
 
 
 @contextmanager
-def _jar_progress(what: str) -> Iterator[object]:
+def _jar_progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """Gives a callable that draws a bar for a download; nothing is drawn when all is cached."""
     with Progress(
         TextColumn("fetching {task.description}"), BarColumn(30), MofNCompleteColumn(), console=errors, transient=True
     ) as bar:
-        tasks: dict[str, object] = {}
+        tasks: dict[str, TaskID] = {}
 
         def advance(done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done)  # type: ignore[arg-type]
+            bar.update(tasks[what], completed=done)
 
         yield advance

@@ -87,7 +87,7 @@ class _Ticking:
 class LogDisplay(_Ticking):
     """A log line every few seconds."""
 
-    def __init__(self, counters: Counters, seconds: float = 5.0) -> None:
+    def __init__(self, counters: Counters, seconds: float) -> None:
         super().__init__(seconds)
         self._counters = counters
         self._rate = Rate()
@@ -139,6 +139,6 @@ class TerminalDisplay(_Ticking):
         return Group(line, self._bars)
 
 
-def display(counters: Counters, console: Console) -> LogDisplay | TerminalDisplay:
+def display(counters: Counters, console: Console, log_interval: float) -> LogDisplay | TerminalDisplay:
     """What fits where the output goes."""
-    return TerminalDisplay(counters, console) if console.is_terminal else LogDisplay(counters)
+    return TerminalDisplay(counters, console) if console.is_terminal else LogDisplay(counters, log_interval)

@@ -1,0 +1,90 @@
+"""The demo's processes: each a `minercdc` command of its own, stopped by its process id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+from minercdc.errors import LocalServiceError
+
+
+class Command:
+    """A running `minercdc` command with its output in a file.
+
+    :param log: file that gets standard error; output is read by us.
+    """
+
+    def __init__(self, arguments: list[str], log: Path, *, environment: dict[str, str] | None = None) -> None:
+        self.name = arguments[0]
+        self.log = log
+        self._error: IO[bytes] = log.open("ab")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "minercdc", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=self._error,
+            text=True,
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,
+        )
+
+    def await_ready(self) -> str:
+        """HOST:PORT of its `ready` line."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("ready "):
+                return line.split()[1]
+        raise self._ended()
+
+    def check(self) -> None:
+        """:raises LocalServiceError: it has ended by itself."""
+        if self._process.poll() is not None:
+            raise self._ended()
+
+    def _ended(self) -> LocalServiceError:
+        self._process.wait()
+        tail = self.log.read_text(errors="replace").strip().splitlines()[-5:]
+        return LocalServiceError(
+            f"minercdc {self.name} ended with status {self._process.returncode}: " + " | ".join(tail), hint=f"see {self.log}"
+        )
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        self._process.kill()
+        self._process.wait()
+        self._close()
+
+    def stop(self, timeout: float = 30) -> None:
+        """End it in order; safe to call twice."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        self._error.close()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def last_match(self, pattern: str) -> str | None:
+        """What a regular expression's group last matched in its log."""
+        import re
+
+        with self.log.open("rb") as stream:
+            stream.seek(max(0, self.log.stat().st_size - 4096))
+            found = re.findall(pattern, stream.read().decode(errors="replace"))
+        return found[-1] if found else None
+
+
+def await_until(deadline: float, what: str) -> None:
+    """:raises LocalServiceError: the deadline (monotonic seconds) has passed."""
+    if time.monotonic() > deadline:
+        raise LocalServiceError(f"{what} did not happen in time")

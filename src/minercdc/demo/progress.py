@@ -1,0 +1,74 @@
+"""How far topics and lake are, read from the outside: topic ends, Spark's checkpoint, Delta's log."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import IsolationLevel, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+
+class TopicEnds:
+    """End offsets of a connector's table topics."""
+
+    def __init__(self, bootstrap_servers: str, prefix: str) -> None:
+        self._prefix = prefix + "."
+        quiet = logging.getLogger("librdkafka")
+        quiet.setLevel(logging.CRITICAL)
+        self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "logger": quiet})
+
+    def read(self) -> dict[str, dict[str, int]]:
+        """Topic -> partition -> offset after the last committed record (transaction markers count)."""
+        topics = self._admin.list_topics(timeout=10).topics
+        wanted = [
+            TopicPartition(name, p) for name, t in topics.items() if name.startswith(self._prefix) for p in t.partitions
+        ]
+        if not wanted:
+            return {}
+        asked = self._admin.list_offsets(
+            {partition: OffsetSpec.latest() for partition in wanted},
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            request_timeout=10,
+        )
+        ends: dict[str, dict[str, int]] = {}
+        for partition, answer in asked.items():
+            ends.setdefault(partition.topic, {})[str(partition.partition)] = answer.result().offset
+        return ends
+
+
+def lake_offsets(checkpoint: Path) -> Mapping[str, Mapping[str, int]]:
+    """Offsets of the last micro-batch that is done, in the form of `TopicEnds.read`."""
+    numbers = [int(path.name) for path in (checkpoint / "commits").glob("[0-9]*")]
+    if not numbers:
+        return {}
+    lines = (checkpoint / "offsets" / str(max(numbers))).read_text().splitlines()
+    offsets: dict[str, dict[str, int]] = json.loads(lines[-1])
+    return offsets
+
+
+class DeltaRows:
+    """Row count of one Delta table, from the statistics in its log's JSON commits."""
+
+    def __init__(self, table: Path) -> None:
+        self._log = table / "_delta_log"
+        self._version = 0
+        self._files: dict[str, int] = {}
+
+    def count(self) -> int:
+        """Rows as of the newest commit."""
+        while (commit := self._log / f"{self._version:020d}.json").exists():
+            for line in commit.read_text().splitlines():
+                self._apply(json.loads(line))
+            self._version += 1
+        return sum(self._files.values())
+
+    def _apply(self, action: dict[str, Any]) -> None:
+        if add := action.get("add"):
+            deleted = (add.get("deletionVector") or {}).get("cardinality", 0)
+            self._files[add["path"]] = json.loads(add.get("stats") or "{}").get("numRecords", 0) - deleted
+        elif remove := action.get("remove"):
+            self._files.pop(remove["path"], None)
