@@ -90,7 +90,7 @@ def _database(connection: oracledb.Connection, tables: Sequence[TableSchema]) ->
 
 def _tables_with_all_columns(connection: oracledb.Connection, owners: Iterable[str]) -> set[tuple[str, str]]:
     sql = "SELECT TABLE_NAME FROM ALL_LOG_GROUPS WHERE OWNER = :owner AND LOG_GROUP_TYPE = 'ALL COLUMN LOGGING'"
-    found = set()
+    found: set[tuple[str, str]] = set()
     with oracle_errors("checking supplemental log groups"), connection.cursor() as cursor:
         for owner in sorted(owners):
             cursor.execute(sql, {"owner": owner})
