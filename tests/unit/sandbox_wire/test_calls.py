@@ -187,6 +187,22 @@ def test_error_carries_code_and_offset(connection: oracledb.Connection) -> None:
     connection.ping()
 
 
+def test_a_statement_goes_on_after_a_violated_constraint(connection: oracledb.Connection, database: CannedDatabase) -> None:
+    def insert(_: CannedSession, __: object, rows: Sequence[tuple[Cell, ...]]) -> Result:
+        if rows[0] == (b"\xc1\x02",):
+            raise OraError(1, "unique constraint (S.P) violated")
+        return Result(row_count=1)
+
+    database.answers["insert :a"] = insert
+    cursor = connection.cursor()
+    for value in (2, 1, 2, 1, 2):
+        try:
+            cursor.execute("insert :a", [value])
+            assert cursor.rowcount == 1
+        except oracledb.IntegrityError:
+            assert value == 1
+
+
 def test_error_in_the_middle_of_a_big_fetch(connection: oracledb.Connection, database: CannedDatabase) -> None:
     class Failing(CannedRows):
         def fetch(self, count: int) -> list[tuple[Cell, ...]]:

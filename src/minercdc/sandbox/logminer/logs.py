@@ -75,6 +75,7 @@ def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> No
     if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
         raise OraError(1281, "SCN range specified is invalid")
     ranges = log_ranges(redo)
+    oldest = min(thread.enabled_change for thread in redo.threads.values())
     for number, thread in redo.threads.items():
         listed = sorted(file.sequence for file in files if file.thread == number)
         if not listed:
@@ -87,7 +88,9 @@ def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> No
         first, last = known[0], known[-1]
         if first is None or last is None:
             raise _missing()
-        if wanted.start is not None and first.first > max(wanted.start, thread.enabled_change):
+        # A thread enabled after the start has no redo before that; the first thread's redo before it is just gone.
+        enabled = thread.enabled_change if thread.enabled_change > oldest else 0
+        if wanted.start is not None and first.first > max(wanted.start, enabled):
             raise _missing()
         if wanted.end is not None and last.next is not None and last.next <= wanted.end:
             raise _missing()

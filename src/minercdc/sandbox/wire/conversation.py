@@ -179,12 +179,14 @@ class Conversation:
         self.finish(self.reply(), replies.status(self.call_end()))
 
     def send_error(self, error: OraError) -> None:
-        """Answer with an error; the cursor it names is closed on both sides.
+        """Answer with an error. The cursor it names stays until the client closes it: python-oracledb does so at once,
+        but keeps it after a violated constraint.
 
         When rows of this response have left already, the error follows them: they may end in the middle of a row.
         """
         end = self.call_end()
-        self.close_cursor(self.cursor)
+        if failed := self.cursors.get(self.cursor):
+            failed.close_rows()
         begun = self._reply if self._reply is not None and self._reply.begun else None
         self.finish(begun or self.reply(), replies.error(end, error))
 
