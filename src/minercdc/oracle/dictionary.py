@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import oracledb
@@ -61,6 +62,17 @@ def read_tables(connection: oracledb.Connection, ids: Iterable[TableId]) -> list
             for schema in _read_some(connection, database, owner, names[start : start + _LIST]):
                 found[schema.id] = schema
     return [found[table] for table in wanted if table in found]
+
+
+def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId]) -> dict[TableId, int]:
+    """Number of rows by the optimizer's statistics; tables without statistics are missing."""
+    found = {}
+    with oracle_errors("reading table statistics"), connection.cursor() as cursor:
+        for owner, tables in groupby(sorted(ids, key=lambda table: table.schema), key=lambda table: table.schema):
+            cursor.execute("SELECT TABLE_NAME, NUM_ROWS FROM ALL_TABLES WHERE OWNER = :owner", {"owner": owner})
+            counts = dict(cursor.fetchall())
+            found.update({table: int(counts[table.table]) for table in tables if counts.get(table.table) is not None})
+    return found
 
 
 def _read_some(connection: oracledb.Connection, database: str, owner: str, names: Sequence[str]) -> Iterator[TableSchema]:

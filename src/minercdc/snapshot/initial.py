@@ -26,13 +26,13 @@ from minercdc.contracts import StopFlag
 from minercdc.errors import SchemaHistoryError
 from minercdc.events import ChangeEvent, Event, Op, Progress, SchemaChange, Scn, SnapshotMark
 from minercdc.offset import JsonValue, Position, SnapshotState, TableProgress
-from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.dictionary import read_row_statistics, read_table_ids, read_tables
 from minercdc.oracle.scn import current_scn, oldest_open_scn
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.locks import short_lock
-from minercdc.snapshot.scan import scan
+from minercdc.snapshot.scan import count_rows, scan
 from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)
@@ -106,11 +106,17 @@ class InitialSnapshot:
             after = self._tables.next_version(without_unsupported(schema))
             self._tables.put(after)
             yield SchemaChange(after.id, before, after, "", scn, time_us, snapshot=True)
-        state = SnapshotState(
-            scn, start.to_json(), tuple(TableProgress(str(schema.id)) for schema in schemas if self._reads(schema.id))
-        )
+        wanted = [schema.id for schema in schemas if self._reads(schema.id)]
+        state = SnapshotState(scn, start.to_json(), tuple(self._expected(connection, wanted, scn)))
         yield Progress(None, Scn(0), time_us, snapshot=state)
         return state
+
+    def _expected(self, connection: oracledb.Connection, tables: list[TableId], scn: int) -> Iterator[TableProgress]:
+        """Tables with the number of their rows: by statistics; one without is new or small, and counted."""
+        statistics = read_row_statistics(connection, tables)
+        for table in tables:
+            count = statistics.get(table)
+            yield TableProgress(str(table), expected_rows=count_rows(connection, table, scn) if count is None else count)
 
     def _reads(self, table: TableId) -> bool:
         """Whether the table's rows are wanted, and not its structure only."""

@@ -9,7 +9,8 @@ import oracledb
 
 from minercdc.events import Row
 from minercdc.oracle.codes import oracle_errors
-from minercdc.schema.table import TableSchema
+from minercdc.oracle.scn import one_row
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.codec import reading_for
 
 ColumnConversion: TypeAlias = Callable[[Sequence[Any]], Sequence[str | None]]
@@ -48,6 +49,12 @@ def numbers_as_text(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | No
     if metadata.type_code is oracledb.DB_TYPE_NUMBER:
         return cursor.var(str, arraysize=cursor.arraysize)
     return None
+
+
+def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int:
+    """Rows of a table as of an SCN."""
+    sql = f'SELECT COUNT(*) FROM "{table.schema}"."{table.table}" AS OF SCN {scn}'
+    return int(one_row(connection, sql, f"counting {table} as of SCN {scn}")[0])
 
 
 def scan(
