@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any, cast
 
 import apsw
 
@@ -67,8 +68,8 @@ class SandboxDatabase:
                 return None
             return number.integer(self.clock.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9))
 
-        connection.create_scalar_function("o_scn_time", scn_time, 1)
-        connection.create_scalar_function("o_time_scn", time_scn, 1)
+        connection.create_scalar_function("o_scn_time", cast(Any, scn_time), 1)
+        connection.create_scalar_function("o_time_scn", cast(Any, time_scn), 1)
 
     def new_connection(self) -> apsw.Connection:
         """A private SQLite connection that knows the functions and views but no stored rows."""

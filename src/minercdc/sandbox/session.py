@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 import apsw
@@ -40,6 +40,7 @@ def parse(sql: str) -> Parsed:
     """Read the text. Raises ORA-00900 and syntax errors with their position."""
     parser = Parser(sql)
     word = parser.token.text
+    tree: Any
     if parser.token.kind == "E":
         raise OraError(900, "invalid SQL statement")
     if word in ("SELECT", "WITH", "("):
@@ -174,7 +175,7 @@ class SandboxSession:
     def evaluate_row(self, sql: str, parameters: Sequence[Parameter], run: Run) -> tuple[Cell, ...]:
         """Expressions that may hold subqueries, so they run where the rows are."""
         with self.storage.lock:
-            return execute(self.storage.db, sql, parameters, run).fetchone()  # type: ignore[no-any-return]
+            return cast(tuple[Cell, ...], execute(self.storage.db, sql, parameters, run).fetchone())
 
     def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
         """All rows of a query, for INSERT .. SELECT."""

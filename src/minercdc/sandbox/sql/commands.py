@@ -25,7 +25,21 @@ def run(session: SandboxSession, sql: str) -> int:
         if parser.word(*words):
             command(session, parser)
             return 0
-    known = ["CREATE", "ALTER", "DROP", "MERGE", "EXPLAIN", "ANALYZE", "AUDIT", "NOAUDIT", "FLASHBACK", "PURGE", "RENAME", "ASSOCIATE", "DISASSOCIATE"]
+    known = [
+        "CREATE",
+        "ALTER",
+        "DROP",
+        "MERGE",
+        "EXPLAIN",
+        "ANALYZE",
+        "AUDIT",
+        "NOAUDIT",
+        "FLASHBACK",
+        "PURGE",
+        "RENAME",
+        "ASSOCIATE",
+        "DISASSOCIATE",
+    ]
     if parser.token.text in known:
         raise OraError(3001, f"unimplemented feature: {' '.join(sql.split())[:120]}", parser.token.start)
     raise OraError(900, "invalid SQL statement", parser.token.start)
@@ -121,7 +135,28 @@ _NLS = {
     "NLS_COMP": "comp",
 }
 _RECORDED = frozenset(
-    ["HASH_AREA_SIZE", "SORT_AREA_SIZE", "WORKAREA_SIZE_POLICY", "OPTIMIZER_MODE", "DDL_LOCK_TIMEOUT", "STATISTICS_LEVEL", "EVENTS", "NLS_LENGTH_SEMANTICS", "NLS_DATE_LANGUAGE", "NLS_CURRENCY", "NLS_ISO_CURRENCY", "NLS_CALENDAR", "CURSOR_SHARING", "TRACEFILE_IDENTIFIER", "SQL_TRACE", "ISOLATION_LEVEL", "PLSQL_WARNINGS", "RESUMABLE", "ERROR_ON_OVERLAP_TIME", "NLS_DUAL_CURRENCY"]
+    [
+        "HASH_AREA_SIZE",
+        "SORT_AREA_SIZE",
+        "WORKAREA_SIZE_POLICY",
+        "OPTIMIZER_MODE",
+        "DDL_LOCK_TIMEOUT",
+        "STATISTICS_LEVEL",
+        "EVENTS",
+        "NLS_LENGTH_SEMANTICS",
+        "NLS_DATE_LANGUAGE",
+        "NLS_CURRENCY",
+        "NLS_ISO_CURRENCY",
+        "NLS_CALENDAR",
+        "CURSOR_SHARING",
+        "TRACEFILE_IDENTIFIER",
+        "SQL_TRACE",
+        "ISOLATION_LEVEL",
+        "PLSQL_WARNINGS",
+        "RESUMABLE",
+        "ERROR_ON_OVERLAP_TIME",
+        "NLS_DUAL_CURRENCY",
+    ]
 )
 
 

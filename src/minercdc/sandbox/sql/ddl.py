@@ -410,7 +410,7 @@ def _add_column(session: SandboxSession, table: Table, column: Column) -> None:
 def _row_count(session: SandboxSession, table: Table, where: str = "1") -> int:
     seen = visible(str(session.storage.clock.current), "-1")
     sql = f"select count(*) from {segment(table)} where {seen} and {where}"
-    return int(session.storage.db.execute(sql).fetchone()[0])
+    return sum(int(row[0]) for row in session.storage.db.execute(sql))
 
 
 def _check_existing(session: SandboxSession, table: Table, kind: str, columns: tuple[str, ...], name: str) -> None:

@@ -89,7 +89,7 @@ class Expressions:
 
     @property
     def today(self) -> str:
-        return self.parameter("today", lambda run: "%04d-%02d-%02d" % temporal.from_ns(int(run.now) * 10**9)[:3])
+        return self.parameter("today", lambda run: date(*temporal.from_ns(int(run.now) * 10**9)[:3]).isoformat())
 
     # ---- expressions ----
 

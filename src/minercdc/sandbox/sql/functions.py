@@ -40,7 +40,7 @@ _PLAIN: dict[str, tuple[str, str, int, SqlType]] = {
     "INSTR": ("instr", "TTNN", 2, NUMBER),
     "LENGTH": ("length", "T", 1, NUMBER),
     "LENGTHB": ("lengthb", "T", 1, NUMBER),
-    "TRIM": ("trim", "T", 1, varchar()),
+    "TRIM": ("trim", "TT", 1, varchar()),
     "LTRIM": ("ltrim", "TT", 1, varchar()),
     "RTRIM": ("rtrim", "TT", 1, varchar()),
     "LPAD": ("lpad", "TNT", 2, varchar()),

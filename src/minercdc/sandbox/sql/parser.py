@@ -284,7 +284,7 @@ class Parser:
         return ast.LockWait()
 
     def _set_operation(self) -> ast.Select | ast.SetOperation | ast.Query:
-        left = self._select_core()
+        left: ast.Select | ast.SetOperation | ast.Query = self._select_core()
         while True:
             at = self.token.start
             op = self.any_word("UNION", "INTERSECT", "MINUS", "EXCEPT")

@@ -28,7 +28,26 @@ _WIRE = {
     Family.ROWID: OraType.ROWID,
 }
 _SQL = frozenset(["INSERT", "UPDATE", "DELETE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"])
-_CONTROL = frozenset(["IF", "LOOP", "FOR", "WHILE", "CASE", "DECLARE", "EXECUTE", "OPEN", "FETCH", "CLOSE", "RAISE", "RETURN", "GOTO", "EXIT", "FORALL", "SELECT"])
+_CONTROL = frozenset(
+    [
+        "IF",
+        "LOOP",
+        "FOR",
+        "WHILE",
+        "CASE",
+        "DECLARE",
+        "EXECUTE",
+        "OPEN",
+        "FETCH",
+        "CLOSE",
+        "RAISE",
+        "RETURN",
+        "GOTO",
+        "EXIT",
+        "FORALL",
+        "SELECT",
+    ]
+)
 
 
 def _located(sql: str, at: int, text: str) -> OraError:

@@ -93,8 +93,8 @@ class Queries:
         if query.fetch is None and query.offset is None:
             return sql
         limit = self._count(query.fetch) if query.fetch is not None else "-1"
-        tail = f" offset {self._count(query.offset)}" if query.offset is not None else ""
-        return f"select * from ({sql}) limit {limit}{tail}"
+        offset = self._count(query.offset) if query.offset is not None else "0"
+        return f"select * from ({sql}) limit {limit} offset {offset}"
 
     def _count(self, expr: ast.Expr) -> str:
         return f"max(0,o_to_int({self.x.to(self.x.value(expr, None), Family.NUMBER, expr.at)}))"
@@ -156,7 +156,8 @@ class Queries:
         where, limit = self.split_rownum(select.where)
         condition = f" where {self.x.condition(where, scope)}" if where is not None else ""
         grouped = bool(select.group_by) or select.having is not None or _aggregated(select, order)
-        tail = f" limit {limit}" if limit is not None else ""
+        # Without OFFSET SQLite merges the inner query into the outer one and sorts before it limits.
+        tail = f" limit {limit} offset 0" if limit is not None else ""
         if limit is not None and (grouped or order or select.distinct):
             source_sql, scope = self._wrapped(f"{source_sql}{condition}{tail}", scope)
             condition = tail = ""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import apsw
 
@@ -112,7 +112,7 @@ class _ViewCursor:
 def register_views(connection: apsw.Connection, views: Mapping[str, View]) -> None:
     """Each view is an eponymous virtual table of its name."""
     for name, view in views.items():
-        connection.create_module(name, _ViewTable(view), eponymous=True, eponymous_only=True)
+        connection.create_module(name, cast(Any, _ViewTable(view)), eponymous=True, eponymous_only=True)
 
 
 def watch_cancel(connection: apsw.Connection) -> None:

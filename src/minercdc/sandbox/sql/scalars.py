@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import date
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import apsw
 
@@ -467,7 +467,7 @@ _TEXTUAL: dict[str, Callable[..., Any]] = {
     "lower": str.lower,
     "initcap": initcap,
     "substr": substr,
-    "trim": lambda text: text.strip(" "),
+    "trim": lambda text, chars=" ": text.strip(chars),
     "ltrim": lambda text, chars=" ": text.lstrip(chars),
     "rtrim": lambda text, chars=" ": text.rstrip(chars),
     "lpad": lambda text, width, fill=" ": _pad(text, width, fill, True),
@@ -485,8 +485,8 @@ def register(connection: apsw.Connection) -> None:
         connection.create_scalar_function(f"o_{name}", _strict(function), -1, deterministic=True)
     for name, function in _TEXTUAL.items():
         connection.create_scalar_function(f"o_{name}", _textual(function), -1, deterministic=True)
-    connection.create_scalar_function("o_replace", replace, -1, deterministic=True)
-    connection.create_aggregate_function("o_sum", lambda: Sum(False), 1)
-    connection.create_aggregate_function("o_avg", lambda: Sum(True), 1)
-    connection.create_aggregate_function("o_single", Single, 1)
-    connection.create_aggregate_function("o_listagg", Listed, 2)
+    connection.create_scalar_function("o_replace", cast(Any, replace), -1, deterministic=True)
+    connection.create_aggregate_function("o_sum", cast(Any, lambda: Sum(False)), 1)
+    connection.create_aggregate_function("o_avg", cast(Any, lambda: Sum(True)), 1)
+    connection.create_aggregate_function("o_single", cast(Any, Single), 1)
+    connection.create_aggregate_function("o_listagg", cast(Any, Listed), 2)

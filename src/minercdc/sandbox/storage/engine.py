@@ -88,7 +88,7 @@ class Storage:
         if transaction is None:
             return None
         scn = None
-        if transaction.logged_start:
+        if transaction.active:
             scn = self.clock.advance()
             self._stamp(transaction, scn)
             self._log(client, transaction, self._mark(RedoOp.COMMIT, client, transaction, scn))
@@ -101,7 +101,7 @@ class Storage:
         if transaction is None:
             return
         self.undo_to(client, 0)
-        if transaction.logged_start:
+        if transaction.active:
             self._log(client, transaction, self._mark(RedoOp.ROLLBACK, client, transaction, self.clock.advance()))
             self._bind_strand(transaction)
         self._end(client, transaction)
@@ -186,14 +186,18 @@ class Storage:
         )
 
     def _log(self, client: Client, transaction: Transaction, batch: RedoBatch) -> None:
-        if not transaction.logged_start:
-            transaction.logged_start = transaction.active = True
-            transaction.strand.append(self._mark(RedoOp.START, client, transaction, transaction.start_scn))
         transaction.strand.append(batch)
         transaction.strand_records += batch.records()
         transaction.strand_bytes += batch.bytes()
         if transaction.strand_records >= STRAND_RECORDS or transaction.strand_bytes >= STRAND_BYTES:
             self._bind_strand(transaction)
+
+    def _start(self, client: Client, transaction: Transaction) -> None:
+        """Give the transaction its undo segment: with the first row it changes or locks, not when it locks a table."""
+        if not transaction.active:
+            transaction.active = True
+            transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()
+            transaction.strand.append(self._mark(RedoOp.START, client, transaction, transaction.start_scn))
 
     def _log_rows(
         self,
@@ -209,6 +213,7 @@ class Storage:
     ) -> None:
         if not rows:
             return
+        self._start(client, transaction)
         batch = self._mark(op, client, transaction, self.clock.advance(1 if shared else len(rows)))
         batch.rows, batch.shared, batch.changed, batch.undo = rows, shared, changed, undo
         batch.owner, batch.table = table.owner, table.name
@@ -232,6 +237,7 @@ class Storage:
     def log_ddl(self, client: Client, text: str, table: Table | None, owner: str | None, name: str | None) -> int:
         """A DDL as its own transaction: START, DDL, COMMIT; returns the commit SCN."""
         transaction = self.begin(client)
+        self._start(client, transaction)
         batch = self._mark(RedoOp.DDL, client, transaction, self.clock.advance())
         batch.statement, batch.info = text, "USER DDL (PlSql=0 RecDep=0)"
         batch.owner, batch.table = owner, name
@@ -283,13 +289,8 @@ class Storage:
                 self.segments.insert(table, first, rows, transaction.stamp)
         else:
             self.segments.insert_version(table, first << VERSION_BITS, rows[0], transaction.stamp)
-        last = transaction.undo[-1] if transaction.undo else None
         vid = first << VERSION_BITS
-        joins = last is not None and last.op == "I" and last.table is table
-        if last is not None and joins and last.first + (last.count << VERSION_BITS) == vid and len(rows) > 1:
-            last.count += len(rows)
-        else:
-            transaction.undo.append(Undo("I", table, vid, len(rows)))
+        transaction.undo.append(Undo("I", table, vid, len(rows)))
         prefix = rowid.object_prefix(table.data_object_id)
         logged: list[ChangedRow] = [(rowid.row_text(prefix, first + n), None, row) for n, row in enumerate(rows)]
         self._log_rows(client, transaction, table, RedoOp.INSERT, logged, shared=len(rows) > 1)
@@ -378,7 +379,7 @@ class Storage:
     def lock_rows(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
         """FOR UPDATE, after `claim`."""
         transaction = self.begin(client)
-        transaction.active = True
+        self._start(client, transaction)
         for target in targets:
             rid = target.vid >> VERSION_BITS
             if target.s != transaction.stamp and self.locks.row_locker(table.data_object_id, rid) is None:

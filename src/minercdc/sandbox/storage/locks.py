@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from minercdc.sandbox.catalog import Table
@@ -60,8 +61,17 @@ class Locks:
         self._rows: dict[tuple[int, int], Transaction] = {}
         self._waiting: dict[Transaction, Transaction] = {}
 
-    def wait(self, client: Client, blocker: Transaction, deadline: float | None) -> None:
-        """Until `blocker` ends. Raises ORA-00060 when it waits for us, ORA-01013 on cancel, ORA-00054/30006 at the deadline."""
+    def wait(
+        self,
+        client: Client,
+        blocker: Transaction,
+        deadline: float | None,
+        blocked: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Until `blocker` ends, or no longer `blocked` (as in Oracle, not when it only gives up the row by a savepoint).
+
+        Raises ORA-00060 when it waits for us, ORA-01013 on cancel, ORA-00054/30006 at the deadline.
+        """
         mine = client.transaction
         if mine is not None:
             other: Transaction | None = blocker
@@ -71,7 +81,7 @@ class Locks:
                 other = self._waiting.get(other)
             self._waiting[mine] = blocker
         try:
-            while not blocker.ended:
+            while not blocker.ended and blocked():
                 client.check()
                 left = 1.0 if deadline is None else deadline - time.monotonic()
                 if left <= 0:
@@ -109,11 +119,14 @@ class Locks:
             if seconds == 0:
                 raise OraError(54, BUSY)
             try:
-                self.wait(client, blocker, deadline)
+                self.wait(client, blocker, deadline, self._still(table, transaction, wanted))
             except OraError as error:
                 raise OraError(54, BUSY) if error.number == 30006 else error from None
         self._tables[table.object_id][transaction] = wanted
         return before
+
+    def _still(self, table: Table, transaction: Transaction, mode: int) -> Callable[[], bool]:
+        return lambda: self.table_blocker(table, transaction, mode) is not None
 
     def lower_table(self, table: Table, transaction: Transaction, mode: int) -> None:
         if mode:

@@ -15,6 +15,7 @@ A unique index ends in e: the current version of a much updated row is found wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 import apsw
 
@@ -119,7 +120,7 @@ class Segments:
         slots = "".join(f",c{c.slot}" for c in table.columns)
         last = first + ((count - 1) << VERSION_BITS)
         sql = f"select vid{slots} from {segment(table)} where vid between ? and ? and s=?"
-        return self.db.execute(sql, (first, last, stamp)).fetchall()  # type: ignore[no-any-return]
+        return cast(list[tuple[Cell, ...]], self.db.execute(sql, (first, last, stamp)).fetchall())
 
     def stamp_new(self, name: str, ranges: Iterable[tuple[int, int]], stamp: int, scn: int) -> None:
         self.db.executemany(f"update {name} set s={scn} where vid between ? and ? and s={stamp}", list(ranges))
@@ -132,4 +133,4 @@ class Segments:
         columns = [table.columns[at].slot for at in table.positions(index.columns)]
         where = " and ".join(f"c{slot} is ?" for slot in columns)
         sql = f"select vid,s,x from {segment(table)} where {where} and e={LIVE}"
-        return self.db.execute(sql, key).fetchall()  # type: ignore[no-any-return]
+        return cast(list[tuple[int, int, int]], self.db.execute(sql, key).fetchall())

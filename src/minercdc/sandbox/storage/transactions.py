@@ -45,7 +45,8 @@ class Transaction:
     :param stamp: marks its uncommitted row versions.
     :param start_scn: SCN when it began; `start_time` host seconds.
     :param strand: redo not yet in the log.
-    :param active: it has an undo segment: it changed or locked a row. LOCK TABLE alone does not make it so.
+    :param active: it has an undo segment and its START is in the strand: it changed or locked a row.
+        LOCK TABLE alone does not make it so.
     """
 
     xid: tuple[int, int, int]
@@ -64,7 +65,6 @@ class Transaction:
     strand_records: int = 0
     strand_bytes: int = 0
     active: bool = False
-    logged_start: bool = False
     ended: bool = False
 
     @property
