@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -56,15 +55,6 @@ class Storage:
         self.db: apsw.Connection = open_store()
         self.segments = Segments(self.db)
         redo.flush_strands = self.flush_strands
-
-    @contextmanager
-    def _batch(self) -> Iterator[None]:
-        """Several statements as one SQLite transaction, for speed; undo is ours, so it always commits."""
-        self.db.execute("begin")
-        try:
-            yield
-        finally:
-            self.db.execute("commit")
 
     # ---- transactions ----
 
@@ -123,11 +113,10 @@ class Storage:
                 ended[name].append(undo.first)
                 if undo.op == "U":
                     new[name].append((undo.first + 1, undo.first + 1))
-        with self._batch():
-            for name, ranges in new.items():
-                self.segments.stamp_new(name, ranges, transaction.stamp, scn)
-            for name, vids in ended.items():
-                self.segments.stamp_ended(name, vids, transaction.stamp, scn)
+        for name, ranges in new.items():
+            self.segments.stamp_new(name, ranges, transaction.stamp, scn)
+        for name, vids in ended.items():
+            self.segments.stamp_ended(name, vids, transaction.stamp, scn)
 
     def undo_to(self, client: Client, mark: int) -> None:
         """Take back all changes after the first `mark` undo entries, newest first, and log the undoing."""
@@ -285,8 +274,7 @@ class Storage:
     ) -> None:
         first, table.next_rid = table.next_rid, table.next_rid + len(rows)
         if len(rows) > 1:
-            with self._batch():
-                self.segments.insert(table, first, rows, transaction.stamp)
+            self.segments.insert(table, first, rows, transaction.stamp)
         else:
             self.segments.insert_version(table, first << VERSION_BITS, rows[0], transaction.stamp)
         vid = first << VERSION_BITS
@@ -392,18 +380,17 @@ class Storage:
         assert transaction is not None
         prefix = rowid.object_prefix(table.data_object_id)
         logged: list[ChangedRow] = []
-        with self._batch():
-            for target in targets:
-                own = target.s == transaction.stamp
-                if own:
-                    self.segments.overwrite(table, target.vid, target.after)
-                else:
-                    if target.vid & VERSION_MASK == VERSION_MASK:
-                        raise OraError(600, "row has too many versions for the sandbox")
-                    self.segments.mark(table, target.vid, transaction.stamp)
-                    self.segments.insert_version(table, target.vid + 1, target.after, transaction.stamp)
-                transaction.undo.append(Undo("U", table, target.vid, 1, target.before, target.after, changed, in_place=own))
-                logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, target.after))
+        for target in targets:
+            own = target.s == transaction.stamp
+            if own:
+                self.segments.overwrite(table, target.vid, target.after)
+            else:
+                if target.vid & VERSION_MASK == VERSION_MASK:
+                    raise OraError(600, "row has too many versions for the sandbox")
+                self.segments.mark(table, target.vid, transaction.stamp)
+                self.segments.insert_version(table, target.vid + 1, target.after, transaction.stamp)
+            transaction.undo.append(Undo("U", table, target.vid, 1, target.before, target.after, changed, in_place=own))
+            logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, target.after))
         for at in range(0, len(logged), STRAND_RECORDS):
             some = logged[at : at + STRAND_RECORDS]
             self._log_rows(client, transaction, table, RedoOp.UPDATE, some, changed=changed)
@@ -433,15 +420,14 @@ class Storage:
         assert transaction is not None
         prefix = rowid.object_prefix(table.data_object_id)
         logged: list[ChangedRow] = []
-        with self._batch():
-            for target in targets:
-                own = target.s == transaction.stamp
-                if own:
-                    self.segments.remove(table, target.vid)
-                else:
-                    self.segments.mark(table, target.vid, transaction.stamp)
-                transaction.undo.append(Undo("D", table, target.vid, 1, target.before, in_place=own))
-                logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, None))
+        for target in targets:
+            own = target.s == transaction.stamp
+            if own:
+                self.segments.remove(table, target.vid)
+            else:
+                self.segments.mark(table, target.vid, transaction.stamp)
+            transaction.undo.append(Undo("D", table, target.vid, 1, target.before, in_place=own))
+            logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, None))
         for at in range(0, len(logged), STRAND_RECORDS):
             self._log_rows(client, transaction, table, RedoOp.DELETE, logged[at : at + STRAND_RECORDS])
 

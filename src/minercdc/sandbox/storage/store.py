@@ -37,10 +37,14 @@ def visible(snapshot: str, own: str) -> str:
 
 
 def open_store() -> apsw.Connection:
-    """A private database that spills to an unnamed file. SQLite's own journal is off: undo is ours."""
+    """A private database that spills to an unnamed file.
+
+    SQLite's own journal is off and one SQLite transaction lasts as long as the database: undo is ours, and nothing survives.
+    """
     connection = apsw.Connection("", statementcachesize=1000)
     for pragma in ("journal_mode=off", "synchronous=off", "temp_store=file", "cache_size=-131072", "locking_mode=exclusive"):
         connection.execute(f"pragma {pragma}").fetchall()
+    connection.execute("begin")
     return connection
 
 
