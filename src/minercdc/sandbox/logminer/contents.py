@@ -94,6 +94,14 @@ class TableText:
     mismatch: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """Cells XIDUSN .. TABLE_SPACE and REDO_VALUE .. CON_ID."""
+
+    front: tuple[Cell, ...]
+    back: tuple[Cell, ...]
+
+
 class MinedTransaction:
     """What the rows of one transaction share.
 
@@ -110,11 +118,33 @@ class MinedTransaction:
         self.client_id = (first.session or {}).get("client_id") if started else None
         self.scns: tuple[Cell, Cell] = (None, None)
         self.times: tuple[Cell, Cell] = (None, None)
+        self._parts: dict[tuple[str | None, str | None, tuple[Cell, ...], bool], SharedParts] = {}
+
+    def parts(
+        self,
+        record: RedoRecord,
+        operation: tuple[Cell, ...],
+        owner: str | None,
+        table: str | None,
+        container: tuple[Cell, ...],
+    ) -> SharedParts:
+        """Cells before ROW_ID and behind STATUS, the same for all rows of an operation on a table."""
+        partial = record.undo or record.op is RedoOp.ROLLBACK
+        key = (owner, table, operation, partial)
+        found = self._parts.get(key)
+        if found is None:
+            segment = _NO_TABLE if table is None else (owner, table, table, _TWO, "TABLE", "USERS")
+            found = self._parts[key] = SharedParts(
+                (self.partial_xid if partial else self.xid) + operation + segment,
+                (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container),
+            )
+        return found
 
     def ended(self, start: RedoRecord, commit: RedoRecord) -> None:
         """Committed mode: the rows from here on tell where the transaction began and ended."""
         self.scns = (_int(start.scn), _int(commit.scn))
         self.times = (date_cell(start.time), date_cell(commit.time))
+        self._parts.clear()
 
 
 def _xid_cells(usn: int, slot: int, sqn: int) -> tuple[Cell, ...]:
@@ -145,11 +175,10 @@ class RowWriter:
         self._catalog = catalog
         self._table_text = table_text
         self._tables: dict[tuple[int, int], TableText] = {}
-        self._segments: dict[tuple[str | None, str | None], tuple[Cell, ...]] = {}
         self._objects: dict[tuple[int, int, int], tuple[Cell, ...]] = {}
         self._containers: dict[int, tuple[Cell, ...]] = {}
         self._seconds: dict[int, bytes] = {}
-        self._blocks: dict[str, tuple[Cell, ...]] = {"": _NO_VALUES}
+        self._blocks: dict[str, tuple[Cell, ...]] = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
 
     def rows(self, record: RedoRecord, transaction: MinedTransaction) -> Iterator[tuple[Cell, ...]]:
         """The rows of one record."""
@@ -174,25 +203,14 @@ class RowWriter:
         else:
             control = _CONTROL_TEXT.get(record.op)
             redo = control + self._options.end if control else None
-        partial = record.undo or record.op is RedoOp.ROLLBACK
-        head = (
-            *self._when(record, transaction),
-            *(transaction.partial_xid if partial else transaction.xid),
-            *operation,
-            *self._segment(owner, table),
-            row_id or PLACEHOLDER_ROW_ID,
-            *transaction.session,
-            *(_int(record.thread), _int(transaction.rows)),
+        parts = transaction.parts(record, operation, owner, table, self._container(record.container))
+        body = (
+            *(row_id or PLACEHOLDER_ROW_ID, *transaction.session, _int(record.thread), _int(transaction.rows)),
             *(_int(record.sequence), _int(record.block), _int(record.byte)),
-            *_NO_UNDO_ADDRESS,
-            *self._place(row_id),
-            *self._object(record),
         )
+        head = self._when(record, transaction) + parts.front + body + self._place(row_id) + self._object(record)
         rs_id = f" 0x{record.sequence:06x}.{record.block:08x}.{record.byte:04x} "
-        tail = (
-            *(info, status, *_NO_VALUES, transaction.scns[1], None, None, transaction.client_id),
-            *self._container(record.container),
-        )
+        tail = (info, status, *parts.back)
         if (redo is None or len(redo) <= PIECE_BYTES // 4) and (undo is None or len(undo) <= PIECE_BYTES // 4):
             yield (*head, redo, undo, rs_id, _int(record.ssn), _ZERO, *tail)
             return
@@ -218,14 +236,6 @@ class RowWriter:
             text = self._tables[key] = self._table_text(record)
         return text
 
-    def _segment(self, owner: str | None, table: str | None) -> tuple[Cell, ...]:
-        key = (owner, table)
-        cells = self._segments.get(key)
-        if cells is None:
-            known = (owner, table, table, _TWO, "TABLE", "USERS")
-            cells = self._segments[key] = known if table is not None else _NO_TABLE
-        return cells
-
     def _object(self, record: RedoRecord) -> tuple[Cell, ...]:
         key = (record.data_obj, record.data_obj_v, record.data_obj_d)
         cells = self._objects.get(key)
@@ -243,14 +253,14 @@ class RowWriter:
         return cells
 
     def _place(self, row_id: str | None) -> tuple[Cell, ...]:
-        """Absolute file, relative file and block of a ROWID."""
+        """Undo address; absolute file, relative file and block of a ROWID."""
         key = row_id[6:15] if row_id else ""
         cells = self._blocks.get(key)
         if cells is None:
             if len(self._blocks) > 1 << 16:
-                self._blocks = {"": _NO_VALUES}
+                self._blocks = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
             file = _int(_base64(key[:3]))
-            cells = self._blocks[key] = (file, file, _int(_base64(key[3:])))
+            cells = self._blocks[key] = (*_NO_UNDO_ADDRESS, file, file, _int(_base64(key[3:])))
         return cells
 
 

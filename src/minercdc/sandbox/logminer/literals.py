@@ -22,6 +22,10 @@ Literal: TypeAlias = Callable[[Cell], str]
 _ISO_DATE = "YYYY-MM-DD HH24:MI:SS"
 _ISO_TIMESTAMP = "YYYY-MM-DD HH24:MI:SS.FF9"
 _MINUTE_NS = 60_000_000_000
+_POWERS = [100**n for n in range(20)]
+_PLAIN = [f"{n:02d}" for n in range(256)]
+_EXCESS_1 = [f"{n - 1:02d}" for n in range(256)]
+_EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
 
 
 def literal(column: StoredColumn, nls: Nls) -> Literal:
@@ -59,9 +63,18 @@ def _quoted(cell: Cell) -> str:
 
 def _number(nls: Nls) -> Literal:
     point = nls.numeric_characters[0]
-    if point == ".":
-        return lambda cell: "'" + number.text(_binary(cell)) + "'"
-    return lambda cell: "'" + number.text(_binary(cell), point) + "'"
+
+    def text(cell: Cell) -> str:
+        data = _binary(cell)
+        last = data[0] - 192  # place of the last base-100 digit before the point
+        if 0 < last < 19 and len(data) <= last + 1:  # a whole number, the common case
+            value = 0
+            for byte in data[1:]:
+                value = value * 100 + byte - 1
+            return f"'{value * _POWERS[last + 1 - len(data)]}'"
+        return "'" + number.text(data, point) + "'"
+
+    return text
 
 
 def raw_literal(cell: Cell) -> str:
@@ -71,8 +84,8 @@ def raw_literal(cell: Cell) -> str:
 
 
 def _iso(cell: bytes) -> str:
-    year = cell[0] * 100 + cell[1] - 10100
-    return f"{year:04d}-{cell[2]:02d}-{cell[3]:02d} {cell[4] - 1:02d}:{cell[5] - 1:02d}:{cell[6] - 1:02d}"
+    year = _EXCESS_100[cell[0]] + _EXCESS_100[cell[1]]
+    return f"{year}-{_PLAIN[cell[2]]}-{_PLAIN[cell[3]]} {_EXCESS_1[cell[4]]}:{_EXCESS_1[cell[5]]}:{_EXCESS_1[cell[6]]}"
 
 
 def _date(nls: Nls) -> Literal:

@@ -44,11 +44,13 @@ class Shape:
     def __init__(
         self, owner: str, table: str, names: Sequence[str], literals: Sequence[Literal], options: TextOptions
     ) -> None:
-        self._target = f'"{owner}"."{table}"'
+        target = f'"{owner}"."{table}"'
         self._options = options
         self._end = options.end
         self._literals = list(literals)
-        self._insert = f"insert into {self._target}({','.join(names)}) values ("
+        self._insert = f"insert into {target}({','.join(names)}) values ("
+        self._update = f"update {target} set "
+        self._delete = f"delete from {target}"
         self._is_null = [f"{name} IS NULL" for name in names]
         self._equals = [f"{name} = " for name in names]
         self._set_null = [f"{name} = NULL" for name in names]
@@ -61,23 +63,18 @@ class Shape:
 
     # ---- clauses ----
 
-    def _insert_text(self, row: Sequence[Cell]) -> str:
-        values = [text(cell) if cell is not None else "NULL" for text, cell in zip(self._literals, row, strict=False)]
-        return f"{self._insert}{','.join(values)}){self._end}"
+    def _texts(self, row: Sequence[Cell]) -> list[str | None]:
+        """Literals of a row, None for NULL."""
+        return [text(cell) if cell is not None else None for text, cell in zip(self._literals, row, strict=False)]
 
-    def _set_clause(self, row: Sequence[Cell], positions: Sequence[int]) -> str:
-        return ", ".join(
-            [
-                self._equals[i] + self._literals[i](cell) if (cell := row[i]) is not None else self._set_null[i]
-                for i in positions
-            ]
-        )
+    def _insert_text(self, texts: Sequence[str | None]) -> str:
+        return f"{self._insert}{','.join([text or 'NULL' for text in texts])}){self._end}"
 
-    def _where(self, row: Sequence[Cell], positions: Sequence[int], row_id: str | None) -> str:
-        terms = [
-            self._equals[i] + self._literals[i](cell) if (cell := row[i]) is not None else self._is_null[i]
-            for i in positions
-        ]
+    def _set_clause(self, texts: Sequence[str | None], positions: Sequence[int]) -> str:
+        return ", ".join([self._set_null[i] if (text := texts[i]) is None else self._equals[i] + text for i in positions])
+
+    def _where(self, texts: Sequence[str | None], positions: Sequence[int], row_id: str | None) -> str:
+        terms = [self._is_null[i] if (text := texts[i]) is None else self._equals[i] + text for i in positions]
         if row_id is not None:
             terms.append(f"ROWID = '{row_id}'")
         return " where " + " and ".join(terms) + self._end if terms else self._end
@@ -88,29 +85,28 @@ class Shape:
     # ---- statements ----
 
     def _render_insert(self, record: RedoRecord) -> tuple[str, str | None]:
-        after = record.after or ()
+        after = self._texts(record.after or ())
         redo = self._insert_text(after)
         if record.undo:
             return redo, None
-        return redo, f"delete from {self._target}" + self._where(after, self._all, self._row_id(record))
+        return redo, self._delete + self._where(after, self._all, self._row_id(record))
 
     def _render_delete(self, record: RedoRecord) -> tuple[str, str | None]:
         if record.undo:  # 23ai prints the ROWID here whatever NO_ROWID_IN_STMT says
-            return f"delete from {self._target} where ROWID = '{record.row_id}'{self._end}", None
-        before = record.before or ()
-        redo = f"delete from {self._target}" + self._where(before, self._all, self._row_id(record))
-        return redo, self._insert_text(before)
+            return f"{self._delete} where ROWID = '{record.row_id}'{self._end}", None
+        before = self._texts(record.before or ())
+        return self._delete + self._where(before, self._all, self._row_id(record)), self._insert_text(before)
 
     def _render_update(self, record: RedoRecord) -> tuple[str, str | None]:
-        before, after = record.before or (), record.after or ()
+        after = self._texts(record.after or ())
         row_id = self._row_id(record)
-        head = f"update {self._target} set "
+        new = self._update + self._set_clause(after, record.changed)
         if record.undo:
-            return head + self._set_clause(after, record.changed) + self._where((), (), row_id), None
+            return new + self._where((), (), row_id), None
+        before = self._texts(record.before or ())
         logged = self._all if record.logged is None else record.logged
-        redo = head + self._set_clause(after, record.changed) + self._where(before, logged, row_id)
-        undo = head + self._set_clause(before, record.changed) + self._where(after, logged, row_id)
-        return redo, undo
+        old = self._update + self._set_clause(before, record.changed)
+        return new + self._where(before, logged, row_id), old + self._where(after, logged, row_id)
 
 
 def known_shape(version: TableVersion, options: TextOptions) -> Shape:
