@@ -161,7 +161,7 @@ def sandbox(
         from minercdc.sandbox.server import serve
     except ImportError as error:
         raise ConfigError([f"the sandbox needs the package {error.name}"], hint="pip install 'minercdc[sandbox]'") from None
-    serve(host, port, [str(path) for path in seed or []])
+    serve(host, port, seed or [])
 
 
 @app.command()

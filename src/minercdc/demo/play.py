@@ -194,6 +194,9 @@ class _Demo:
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")
             last_scn = int(cursor.fetchone()[0])
+        with self._shop(dsn) as connection, connection.cursor() as cursor:  # redo beyond that SCN, so that it is passed
+            cursor.execute("INSERT INTO visits (happened, page) VALUES (SYSTIMESTAMP, 'the end')")
+            connection.commit()
         deadline = time.monotonic() + 150
         while True:
             await_until(deadline, "the lake's catching up")

@@ -227,7 +227,7 @@ class Shopper:
         customer = self._next_customer
         cursor.execute(
             "INSERT INTO customers (customer_id, email, full_name, credit_limit) VALUES (:1, :2, :3, :4)",
-            [customer, f"new{customer}@example.com", self._note(), self._amount_2()],
+            [customer, f"new{customer}@example.com", self.chance.choice(_WORDS), self._amount_2()],
         )
         self._new_customers = (customer,)
         done["inserts"] += 1

@@ -34,6 +34,7 @@ exec "{java}" "$@"
 
 SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
