@@ -1,0 +1,141 @@
+"""Files in, sections out; every problem at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from minercdc.config.load import load_config, parse_properties
+from minercdc.errors import ConfigError
+
+GOOD = {
+    "name": "inventory",
+    "topic.prefix": "server1",
+    "database.hostname": "db",
+    "database.user": "c##dbz",
+    "database.password": "secret",
+    "database.dbname": "ORCLCDB",
+    "database.pdb.name": "ORCLPDB1",
+    "table.include.list": "INVENTORY.ORDERS, INVENTORY.CUSTOMERS",
+    "schema.history.internal.kafka.bootstrap.servers": "kafka:9092",
+    "schema.history.internal.kafka.topic": "schema-changes.inventory",
+}
+
+
+def problems(properties: dict[str, str]) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        parse_properties(properties)
+    return list(caught.value.problems)
+
+
+def test_a_debezium_connector_registration_is_taken_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "register.json"
+    connect = {"connector.class": "io.debezium.connector.oracle.OracleConnector", "tasks.max": 1}
+    file.write_text(json.dumps({"name": "inventory", "config": {**GOOD, **connect}}))
+    config = load_config(file)
+    assert config.identity.name == "inventory"
+    assert config.filters.table_include_list == ("INVENTORY.ORDERS", "INVENTORY.CUSTOMERS")
+    assert config.kafka.bootstrap_servers == "kafka:9092"
+    assert config.database.database_password.get_secret_value() == "secret"
+    assert set(config.ignored) == {"connector.class", "tasks.max"}
+
+
+@pytest.mark.parametrize("ending", ["yaml", "nested.yaml", "properties", "json"])
+def test_all_formats_say_the_same(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"c.{ending}"
+    if ending == "nested.yaml":
+        rest = "\n".join(f"{k}: '{v}'" for k, v in GOOD.items() if not k.startswith("database."))
+        file.write_text(
+            "database:\n  hostname: db\n  user: c##dbz\n  password: secret\n  dbname: ORCLCDB\n  pdb.name: ORCLPDB1\n" + rest
+        )
+    elif ending == "json":
+        file.write_text(json.dumps(GOOD))
+    else:
+        separator = ": " if ending == "yaml" else "="
+        file.write_text("\n".join(f"{k}{separator}{v}" for k, v in GOOD.items()))
+    assert load_config(file) == parse_properties(GOOD)
+
+
+def test_every_problem_is_told_at_once() -> None:
+    found = problems(
+        {
+            **GOOD,
+            "database.port": "no",
+            "log.mining.strategi": "x",
+            "transforms": "unwrap",
+            "lob.enabled": "true",
+            "topic.prefix": "a b",
+        }
+    )
+    assert [line.split(":")[0] for line in found] == [
+        "database.port",
+        "lob.enabled",
+        "log.mining.strategi",
+        "topic.prefix",
+        "transforms",
+    ]
+    assert "did you mean log.mining.strategy?" in found[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"database.hostname": ""}, "database.hostname: needed"),
+        ({"table.exclude.list": "A.B"}, "table.include.list: give it or table.exclude.list, not both"),
+        ({"minercdc.kafka.bootstrap.servers": "other:1"}, "must equal"),
+        ({"message.key.columns": "A.B"}, "SCHEMA.TABLE:COL1,COL2"),
+        ({"table.include.list": "A.("}, "not a regular expression"),
+        ({"skipped.operations": "x"}, "not one of c, u, d, t, none"),
+        ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "not supported yet"),
+        ({"snapshot.mode": "sometimes"}, "snapshot.mode"),
+        ({"database.password": "${env:MINERCDC_NOT_SET}"}, "MINERCDC_NOT_SET is not set"),
+        ({"database.password": "${file:/nowhere:x}"}, "placeholder cannot be resolved"),
+    ],
+)
+def test_a_bad_value_is_told_with_its_property(change: dict[str, str], expected: str) -> None:
+    assert any(expected in line for line in problems({**GOOD, **change})), expected
+
+
+def test_secrets_come_from_environment_and_files_and_never_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = tmp_path / "secrets.properties"
+    secrets.write_text("db=from file\n")
+    config = parse_properties({**GOOD, "database.password": f"${{file:{secrets}:db}}"})
+    assert config.database.database_password.get_secret_value() == "from file"
+    monkeypatch.setenv("MINERCDC_DATABASE_PASSWORD", "from environment")
+    config = parse_properties(GOOD)
+    assert config.database.database_password.get_secret_value() == "from environment"
+    assert "from environment" not in repr(config)
+    monkeypatch.delenv("MINERCDC_DATABASE_PASSWORD")
+    (tmp_path / "password").write_text("from its file\n")
+    monkeypatch.setenv("MINERCDC_DATABASE_PASSWORD_FILE", str(tmp_path / "password"))
+    assert parse_properties(GOOD).database.database_password.get_secret_value() == "from its file"
+
+
+def test_naming_connects_json_converter_brings_its_default_of_schemas() -> None:
+    assert not parse_properties(GOOD).values.value_converter_schemas_enable
+    named = {**GOOD, "value.converter": "org.apache.kafka.connect.json.JsonConverter"}
+    assert parse_properties(named).values.value_converter_schemas_enable
+    assert not parse_properties({**named, "value.converter.schemas.enable": "false"}).values.value_converter_schemas_enable
+
+
+def test_client_settings_are_passed_on() -> None:
+    config = parse_properties(
+        {**GOOD, "producer.override.security.protocol": "SSL", "minercdc.kafka.client.client.rack": "r1"}
+    )
+    assert config.kafka_client == {"security.protocol": "SSL", "client.rack": "r1"}
+
+
+@pytest.mark.parametrize("text", ["[1, 2", "- a\n- b", "just text", ""])
+def test_a_file_that_holds_no_properties_is_told(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=r"c\.yaml"):
+        load_config(file)
+
+
+@pytest.mark.parametrize("file", sorted(Path("connectors").glob("*")), ids=lambda path: path.name)
+def test_every_example_loads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINERCDC_PASSWORD", "x")
+    load_config(file)

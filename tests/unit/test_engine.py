@@ -1,0 +1,289 @@
+"""The loop, on a scripted capture and a sink in memory: what a committed reader sees, and what is stored with it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from minercdc.contracts import Capture, Record, Snapshot, StopFlag
+from minercdc.engine import Bounds, Life, Parts, run, run_once
+from minercdc.errors import DecodeError, DeliveryError, FencedError, LogGapError, TransientSourceError
+from minercdc.events import ChangeEvent, Event, Op, Progress, SchemaChange, Scn, TransactionInfo
+from minercdc.offset import JsonValue, Offset, PartialTransaction, Position, SnapshotState
+from minercdc.schema.table import Column, TableId, TableSchema
+
+TABLE = TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER"),), (0,))
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A position that counts transactions."""
+
+    done: int
+
+    def to_json(self) -> dict[str, JsonValue]:
+        return {"done": self.done}
+
+    def precedes(self, other: At) -> bool:
+        return self.done < other.done
+
+
+@dataclass
+class MemorySink:
+    """A sink whose committed records and offset outlive it in `store`."""
+
+    store: Store
+    open: list[Record] = field(default_factory=list)
+
+    def write(self, record: Record) -> None:
+        self.store.before_write(record)
+        self.open.append(record)
+
+    def commit(self, offset: Offset) -> None:
+        self.store.before_commit(offset)
+        self.store.batches.append([r.value or b"" for r in self.open])
+        self.store.offset = offset
+        self.open = []
+
+    def load_offset(self) -> Offset | None:
+        return self.store.offset
+
+    def close(self) -> None:
+        self.open = []
+
+
+@dataclass
+class Store:
+    """What Kafka would hold, and the failures to happen next."""
+
+    batches: list[list[bytes]] = field(default_factory=list)
+    offset: Offset | None = None
+    fail_at_commit: list[Exception] = field(default_factory=list)
+    fail_at_write: dict[bytes, Exception] = field(default_factory=dict)
+
+    def before_write(self, record: Record) -> None:
+        if error := self.fail_at_write.pop(record.value or b"", None):
+            raise error
+
+    def before_commit(self, offset: Offset) -> None:
+        if self.fail_at_commit:
+            raise self.fail_at_commit.pop(0)
+
+    @property
+    def values(self) -> list[bytes]:
+        return [value for batch in self.batches for value in batch]
+
+
+class ScriptedCapture:
+    """Replays transactions (lists of row numbers) from a position, then ends; `tick` puts an idle tick before each."""
+
+    def __init__(
+        self, transactions: Sequence[Sequence[int]], *, tick: bool = False, failure: Exception | None = None
+    ) -> None:
+        self.transactions = transactions
+        self.tick = tick
+        self.failure = failure
+        self.confirmed: list[At] = []
+
+    def load_position(self, saved: Mapping[str, JsonValue]) -> At:
+        return At(int(str(saved["done"])))
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        assert isinstance(start, At)
+        for number in range(start.done, len(self.transactions)):
+            if self.tick:
+                yield Progress(At(number), Scn(number), 0)
+            info = TransactionInfo(f"x{number}", Scn(1), Scn(number + 100), 0, 0, 1, None)
+            for seq, row in enumerate(self.transactions[number], 1):
+                yield ChangeEvent(Op.CREATE, TABLE, None, (str(row),), Scn(1), 0, info, seq)
+            yield Progress(At(number + 1), Scn(number + 100), 0, committed=info)
+        if self.failure:
+            raise self.failure
+
+    def confirm(self, position: Position) -> None:
+        assert isinstance(position, At)
+        self.confirmed.append(position)
+
+    def close(self) -> None:
+        pass
+
+
+class RowEncoder:
+    def encode(self, event: Event) -> Sequence[Record]:
+        if isinstance(event, ChangeEvent):
+            assert event.after is not None
+            value = str(event.after[0])
+            if value == "13":
+                raise DecodeError("thirteen")
+            return (Record("t", None, value.encode()),)
+        return (Record("ddl", None, b"ddl"),) if isinstance(event, SchemaChange) else ()
+
+
+class NoHistory:
+    def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
+        return Record("history", None, b"history")
+
+    def recover(self) -> Iterator[SchemaChange]:
+        return iter(())
+
+
+class Clock:
+    def __init__(self, step: float = 0.0) -> None:
+        self.now = 0.0
+        self.step = step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+EVERY_TRANSACTION = Bounds(records=1000, bytes=10**9, seconds=0)
+LAZY = Bounds(records=1000, bytes=10**9, seconds=1e9)
+
+
+def parts_of(
+    store: Store,
+    capture: Capture,
+    *,
+    bounds: Bounds = EVERY_TRANSACTION,
+    snapshot: Snapshot | None = None,
+    skip: bool = False,
+    max_restarts: int = 3,
+    clock: Clock | None = None,
+) -> Parts:
+    def live() -> Life:
+        return Life(
+            adapter="test",
+            sink=MemorySink(store),
+            encoder=RowEncoder(),
+            history=NoHistory(),
+            snapshot=lambda offset: snapshot if offset is None or offset.position is None else None,
+            capture=lambda: capture,
+            bounds=bounds,
+            skip_undecodable=lambda error: skip,
+        )
+
+    return Parts(live, max_restarts, 0.001, clock or Clock())
+
+
+def at(done: int) -> Offset:
+    return Offset("test", position={"done": done})
+
+
+def numbers(store: Store) -> list[int]:
+    return [int(value) for value in store.values]
+
+
+def test_each_transaction_is_committed_whole_with_the_offset_behind_it() -> None:
+    store, capture = Store(offset=at(0)), ScriptedCapture([[1, 2], [3]])
+    run_once(parts_of(store, capture), threading.Event())
+    assert store.batches == [[b"1", b"2"], [b"3"]]
+    assert store.offset == at(2)
+    assert capture.confirmed == [At(1), At(2)]
+
+
+def test_several_transactions_share_a_kafka_transaction_until_it_is_due() -> None:
+    store = Store(offset=at(0))
+    run_once(parts_of(store, ScriptedCapture([[1], [2], [3]]), bounds=LAZY), threading.Event())
+    assert store.batches == [[b"1", b"2", b"3"]]
+    assert store.offset == at(3)
+
+
+def test_a_transaction_over_the_bound_is_split_at_a_point_the_offset_names() -> None:
+    store = Store(offset=at(0), fail_at_write={b"5": LogGapError("killed")})
+    parts = parts_of(store, ScriptedCapture([[1, 2, 3, 4, 5]]), bounds=replace(LAZY, records=2))
+    with pytest.raises(LogGapError):
+        run_once(parts, threading.Event())
+    assert store.batches == [[b"1", b"2"], [b"3", b"4"]]
+    assert store.offset == Offset("test", position={"done": 0}, partial=PartialTransaction("x0", 100, 4))
+    run_once(parts, threading.Event())
+    assert numbers(store) == [1, 2, 3, 4, 5]
+    assert store.offset == at(1)
+
+
+def test_an_idle_tick_does_not_forget_what_was_delivered_of_a_split_transaction() -> None:
+    split = Offset("test", position={"done": 0}, partial=PartialTransaction("x0", 100, 2))
+    store = Store(offset=split, fail_at_write={b"3": LogGapError("killed")})
+    parts = parts_of(store, ScriptedCapture([[1, 2, 3]], tick=True), clock=Clock(step=10))
+    with pytest.raises(LogGapError):
+        run_once(parts, threading.Event())
+    assert store.offset == split
+    run_once(parts, threading.Event())
+    assert numbers(store) == [3]
+
+
+def test_an_idle_connector_moves_its_offset_without_records() -> None:
+    store = Store(offset=at(0))
+    run_once(parts_of(store, ScriptedCapture([[], []], tick=True), clock=Clock(step=10)), threading.Event())
+    assert store.offset == at(2)
+    assert store.values == []
+
+
+def test_a_transient_failure_restarts_from_the_offset_without_loss_or_repeat() -> None:
+    store = Store(offset=at(0), fail_at_commit=[DeliveryError("broker gone")])
+    capture = ScriptedCapture([[1], [2]])
+    parts = parts_of(store, capture)
+    run(parts, threading.Event())
+    assert numbers(store) == [1, 2]
+    assert parts.counters.restarts == 1
+
+
+def test_restarts_end_at_the_limit_and_progress_starts_the_count_again() -> None:
+    store = Store(offset=at(0))
+    failing = ScriptedCapture([], failure=TransientSourceError("gone"))
+    parts = parts_of(store, failing, max_restarts=2)
+    with pytest.raises(TransientSourceError):
+        run(parts, threading.Event())
+    assert parts.counters.restarts == 2
+    store = Store(offset=at(0), fail_at_write={str(i).encode(): TransientSourceError("gone") for i in range(1, 6)})
+    run(parts_of(store, ScriptedCapture([[i] for i in range(6)]), max_restarts=1), threading.Event())
+    assert numbers(store) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_fenced_instance_stops_at_once() -> None:
+    store = Store(offset=at(0), fail_at_commit=[FencedError("taken over")])
+    parts = parts_of(store, ScriptedCapture([[1]]))
+    with pytest.raises(FencedError):
+        run(parts, threading.Event())
+    assert parts.counters.restarts == 0
+
+
+def test_a_row_that_cannot_be_decoded_stops_or_is_counted_as_configured() -> None:
+    store = Store(offset=at(0))
+    with pytest.raises(DecodeError):
+        run_once(parts_of(store, ScriptedCapture([[1, 13]])), threading.Event())
+    assert store.values == []
+    parts = parts_of(store, ScriptedCapture([[1, 13, 2]]), skip=True)
+    run_once(parts, threading.Event())
+    assert numbers(store) == [1, 2]
+    assert parts.counters.skipped == 1
+
+
+class ScriptedSnapshot:
+    """Two rows, a progress after each; may die before the second."""
+
+    def __init__(self) -> None:
+        self.states: list[SnapshotState | None] = []
+        self.die = True
+
+    def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
+        self.states.append(state)
+        yield SchemaChange(TABLE.id, None, TABLE, "create", Scn(5), 0, snapshot=True)
+        begun = SnapshotState(5, {"done": 0})
+        yield Progress(None, Scn(0), 0, snapshot=begun)
+        if self.die:
+            self.die = False
+            raise TransientSourceError("died")
+        yield ChangeEvent(Op.READ, TABLE, None, ("0",), Scn(5), 0, None, 0)
+        yield Progress(At(0), Scn(5), 0, snapshot=replace(begun, completed=True))
+
+
+def test_the_snapshot_comes_first_and_goes_on_from_its_stored_state() -> None:
+    store, snapshot = Store(), ScriptedSnapshot()
+    run(parts_of(store, ScriptedCapture([[1]]), snapshot=snapshot), threading.Event())
+    assert snapshot.states == [None, SnapshotState(5, {"done": 0})]
+    assert store.batches == [[b"history", b"ddl"], [b"history", b"ddl"], [b"0"], [b"1"]]
+    assert store.offset == at(1)
