@@ -19,9 +19,9 @@ _LIST = 500
 
 _TABLES = "SELECT OWNER, TABLE_NAME FROM ALL_TABLES WHERE TEMPORARY = 'N' AND NESTED = 'NO' AND IOT_NAME IS NULL"
 _COLUMNS = (
-    "SELECT TABLE_NAME, COLUMN_NAME, DATA_TYPE, DATA_LENGTH, CHAR_LENGTH, DATA_PRECISION, DATA_SCALE, NULLABLE, DATA_DEFAULT"
+    "SELECT TABLE_NAME, HIDDEN_COLUMN, VIRTUAL_COLUMN, SEGMENT_COLUMN_ID, COLUMN_NAME, DATA_TYPE, DATA_LENGTH, CHAR_LENGTH, DATA_PRECISION, DATA_SCALE, NULLABLE, DATA_DEFAULT"
     " FROM ALL_TAB_COLS WHERE OWNER = :owner AND TABLE_NAME IN ({names})"
-    " AND HIDDEN_COLUMN = 'NO' AND VIRTUAL_COLUMN = 'NO' ORDER BY TABLE_NAME, COLUMN_ID"
+    " ORDER BY TABLE_NAME, COLUMN_ID"
 )
 _KEYS = (
     "SELECT C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, K.COLUMN_NAME"
@@ -78,8 +78,12 @@ def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId])
 def _read_some(connection: oracledb.Connection, database: str, owner: str, names: Sequence[str]) -> Iterator[TableSchema]:
     with oracle_errors(f"reading the tables of {owner}"), connection.cursor() as cursor:
         columns: dict[str, list[Column]] = defaultdict(list)
-        for table, *facts in _listed(cursor, _COLUMNS, owner, names):
-            columns[table].append(column_of(*facts))
+        stored: dict[str, dict[int, str]] = defaultdict(dict)
+        for table, hidden, virtual, place, *facts in _listed(cursor, _COLUMNS, owner, names):
+            if place is not None:
+                stored[table][int(place)] = facts[0]
+            if hidden == virtual == "NO":
+                columns[table].append(column_of(*facts))
         keys = _unique_keys(_listed(cursor, _KEYS, owner, names))
         keyless = [name for name in names if name in columns and not key_of(columns[name], keys.get(name, ()))]
         if keyless:
@@ -87,7 +91,13 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
         objects = dict(_listed(cursor, _OBJECTS, owner, names))
     for name, its_columns in columns.items():
         key = key_of(its_columns, keys.get(name, ()))
-        yield TableSchema(TableId(database, owner, name), tuple(its_columns), key, object_id=int(objects.get(name) or 0))
+        yield TableSchema(
+            TableId(database, owner, name),
+            tuple(its_columns),
+            key,
+            object_id=int(objects.get(name) or 0),
+            stored=tuple(column for _, column in sorted(stored[name].items())),
+        )
 
 
 def _listed(cursor: oracledb.Cursor, sql: str, owner: str, names: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""SCNs, incarnation and clock of the database."""
+"""SCNs, incarnation, clock and character set of the database."""
 
 from __future__ import annotations
 
@@ -53,3 +53,9 @@ def host_offset(connection: oracledb.Connection) -> timedelta:
         raise SourceError(f"SYSTIMESTAMP has the time zone {text!r}")
     offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
     return -offset if match[1] == "-" else offset
+
+
+def character_set(connection: oracledb.Connection) -> str:
+    """NLS_CHARACTERSET of the database."""
+    sql = "SELECT VALUE FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_CHARACTERSET'"
+    return str(one_row(connection, sql, "reading the character set")[0])

@@ -60,7 +60,10 @@ class ModifyColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumns:
+    """:param unused: they were only marked unused, and stay in the rows."""
+
     names: tuple[str, ...]
+    unused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,27 +111,33 @@ class ShapeUnclear(Exception):
 def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
     """The table after ALTER TABLE; `version` is left to the caller. Raises ShapeUnclear."""
     columns = list(table.columns)
+    stored = list(table.stored)
     key = [table.columns[i].name for i in table.key]
     for change in changes:
         match change:
             case AddColumns(added):
                 columns.extend(added)
+                stored += [column.name for column in added] if stored else []
             case ModifyColumn():
                 i = _index(columns, change.column.name)
                 columns[i] = _modified(columns[i], change)
-            case DropColumns(names):
+            case DropColumns(names, unused):
                 for name in names:
                     del columns[_index(columns, name)]
+                # The numbering closes up after DROP, and keeps a gap without a name after SET UNUSED.
+                stored = [] if unused else [name for name in stored if name not in names]
                 if set(names) & set(key):
                     key = []
             case RenameColumn(name, new_name):
                 columns[_index(columns, name)] = replace(columns[_index(columns, name)], name=new_name)
                 key = [new_name if part == name else part for part in key]
+                stored = [new_name if part == name else part for part in stored]
             case PrimaryKey(names):
                 key = list(names)
                 if not key:
                     raise ShapeUnclear("without its primary key, a unique key may take its place")
-    return replace(table, columns=tuple(columns), key=tuple(_index(columns, name) for name in key))
+    key_positions = tuple(_index(columns, name) for name in key)
+    return replace(table, columns=tuple(columns), key=key_positions, stored=tuple(stored))
 
 
 def _index(columns: Sequence[Column], name: str) -> int:
@@ -150,4 +159,5 @@ def _modified(column: Column, change: ModifyColumn) -> Column:
 def create_table(statement: CreateTable, table: TableId) -> TableSchema:
     """The table that CREATE TABLE makes."""
     names = [column.name for column in statement.columns]
-    return TableSchema(table, statement.columns, tuple(names.index(name) for name in statement.key))
+    key = tuple(names.index(name) for name in statement.key)
+    return TableSchema(table, statement.columns, key, stored=tuple(names))

@@ -338,7 +338,7 @@ def _alter(tokens: _Tokens, name: TableName) -> Statement:
             tokens.expect("TO")
             changes.append(RenameColumn(old, tokens.name()))
         elif tokens.take("SET", "UNUSED"):
-            changes.append(_dropped_columns(tokens))
+            changes.append(_dropped_columns(tokens, unused=True))
         elif tokens.take("RENAME", "CONSTRAINT") or tokens.word() in _NO_SHAPE:
             _skip_rest(tokens)
         else:
@@ -412,11 +412,11 @@ def _drop(tokens: _Tokens) -> list[Change]:
     raise _Unknown(f"DROP {tokens.peek()[1]}")
 
 
-def _dropped_columns(tokens: _Tokens) -> DropColumns:
+def _dropped_columns(tokens: _Tokens, *, unused: bool = False) -> DropColumns:
     if tokens.take("COLUMN"):
         names: tuple[str, ...] = (tokens.name(),)
     else:
         names = tokens.names_in_parentheses()
     while tokens.word() in ("CASCADE", "CONSTRAINTS", "INVALIDATE", "CHECKPOINT", "ONLINE"):
         tokens.at += 1
-    return DropColumns(names)
+    return DropColumns(names, unused)

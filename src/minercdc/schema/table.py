@@ -44,6 +44,8 @@ class TableSchema:
     :param key: positions in `columns` of the primary key, else of a NOT NULL unique key; empty when there is none.
     :param version: counts up by one with every DDL that changed the shape; (id, version) is what encoders compile for.
     :param object_id: OBJECT_ID of the dictionary, 0 when unknown; changes when a table is dropped and created again.
+    :param stored: names of all stored columns in segment order, also of those left out of `columns`: the n-th is LogMiner's
+        `COL n` in rows of another version than the dictionary's. Empty when not known.
     """
 
     id: TableId
@@ -51,6 +53,7 @@ class TableSchema:
     key: tuple[int, ...] = ()
     version: int = 1
     object_id: int = 0
+    stored: tuple[str, ...] = ()
 
     def positions(self) -> dict[str, int]:
         """Column name -> position."""

@@ -25,7 +25,7 @@ _MONTH_US = 2_629_800_000_000
 
 def reading(column: Column) -> Reading:
     """TO_CHAR in the database, because timedelta has no nanoseconds."""
-    canonical = _year_month if column.type_name == _YM else _day_second
+    canonical = year_month if column.type_name == _YM else day_second
     function = "TO_YMINTERVAL" if column.type_name == _YM else "TO_DSINTERVAL"
     return Reading({function: canonical}, lambda quoted: f"TO_CHAR({quoted})", lambda value: canonical(str(value)))
 
@@ -45,13 +45,15 @@ def _match(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
     return tuple(part or "" for part in match.groups())
 
 
-def _year_month(text: str) -> str:
+def year_month(text: str) -> str:
+    """INTERVAL YEAR TO MONTH text in canonical form."""
     sign, years, months = _match(_YM_TEXT, text)
     body = f"{int(years)}-{int(months)}"
     return f"-{body}" if sign == "-" and body != "0-0" else body
 
 
-def _day_second(text: str) -> str:
+def day_second(text: str) -> str:
+    """INTERVAL DAY TO SECOND text in canonical form."""
     sign, days, hours, minutes, seconds, fraction = _match(_DS_TEXT, text)
     body = f"{int(days)} {int(hours):02d}:{int(minutes):02d}:{int(seconds):02d}.{fraction.ljust(9, '0')}"
     return f"-{body}" if sign == "-" and body != "0 00:00:00.000000000" else body

@@ -63,7 +63,8 @@ def _single(value: float) -> str:
     raise ValueDecodeError(f"{value!r} is not an IEEE single")
 
 
-def _binary_float(text: str) -> str:
+def binary_float(text: str) -> str:
+    """BINARY_FLOAT text in canonical form."""
     special = _SPECIAL.get(text.lower())
     if special:
         return special
@@ -73,7 +74,8 @@ def _binary_float(text: str) -> str:
         raise ValueDecodeError(f"{text!r} is not a BINARY_FLOAT") from exc
 
 
-def _binary_double(text: str) -> str:
+def binary_double(text: str) -> str:
+    """BINARY_DOUBLE text in canonical form."""
     special = _SPECIAL.get(text.lower())
     if special:
         return special
@@ -86,7 +88,7 @@ def _binary_double(text: str) -> str:
 def reading(column: Column) -> Reading:
     """The driver is asked for NUMBER as str, which is exact; TO_CHAR would round at 40 characters."""
     if column.type_name in ("BINARY_FLOAT", "BINARY_DOUBLE"):
-        convert = _binary_float if column.type_name == "BINARY_FLOAT" else _binary_double
+        convert = binary_float if column.type_name == "BINARY_FLOAT" else binary_double
         return Reading({"": convert}, as_is, lambda value: convert(repr(value)))
     # Whole numbers of up to 18 digits have one spelling only.
     if column.type_name == "NUMBER" and column.scale is not None and column.scale <= 0 and (column.length or 38) < 19:

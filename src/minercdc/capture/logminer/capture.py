@@ -31,7 +31,7 @@ from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, LogGapError, MiningSessionError
 from minercdc.events import Event
 from minercdc.offset import JsonValue, Position
-from minercdc.oracle.scn import host_offset, resetlogs_scn
+from minercdc.oracle.scn import character_set, host_offset, resetlogs_scn
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.tables import Tables
 
@@ -136,6 +136,7 @@ class LogMinerCapture:
             try:
                 self._session = session = MiningSession(self._connect(), self._config.query_fetch_size)
                 self._check_incarnation(session, start)
+                self._decoder.charset = character_set(session.connection)
                 opened = time.monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
                 while not stop.is_set() and time.monotonic() - opened < max_age:

@@ -49,6 +49,7 @@ class TransactionDecoder:
 
     :param on_failure: `event.processing.failure.handling.mode` for rows that cannot be decoded.
     :param include_redo_sql: copy the statement into each event.
+    :ivar charset: NLS_CHARACTERSET, for rows that LogMiner prints as stored bytes.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class TransactionDecoder:
         self._decoders: dict[tuple[str | None, str | None], RedoDecoder] = {}
         self._generation = -1
         self._warned: set[object] = set()
+        self.charset = "AL32UTF8"
         self.unsupported_rows = 0
 
     def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent]:
@@ -76,7 +78,10 @@ class TransactionDecoder:
                     if self._is_left_out(row, decoder.schema):
                         continue
                     sql = sql or ""
-                op, before, after = decoder.decode(sql)
+                if row.status and "Dictionary" in (row.info or ""):
+                    op, before, after = decoder.decode_images(sql, self.charset)
+                else:
+                    op, before, after = decoder.decode(sql)
                 if op is not _OPS.get(row.code):  # type: ignore[call-overload]
                     raise SchemaMismatchError(f"OPERATION_CODE {row.code} with the text of another operation")
             except DecodeError as error:
@@ -132,14 +137,7 @@ class TransactionDecoder:
             return True
         if row.sql is None:
             raise SchemaMismatchError("LogMiner gave no SQL_REDO")
-        if row.sql.startswith("/* No SQL_REDO for temporary tables"):
-            return True
-        if "Dictionary" in (row.info or "") and '"COL 1"' in row.sql:
-            raise SchemaMismatchError(
-                "the row was written under another version of the table than the database's dictionary has now",
-                hint="The table was altered after this row was written; capture fell behind the DDL.",
-            )
-        return False
+        return row.sql.startswith("/* No SQL_REDO for temporary tables")
 
     def _warn_of_unknown_columns(self, decoder: RedoDecoder) -> None:
         names = sorted(decoder.unknown)

@@ -20,17 +20,19 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
-from minercdc.errors import RedoSyntaxError
+from minercdc.errors import RedoSyntaxError, SchemaMismatchError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import reading_for
 from minercdc.values.family import Convert, Reading
+from minercdc.values.image import text_of_image
 from minercdc.values.literal import NULL, UNSUPPORTED, Literal, read_literal, text_of
 
 _INSERT = re.compile(r'insert into "([^"]+)"\."([^"]+)"\(')
 _UPDATE = re.compile(r'update "([^"]+)"\."([^"]+)" (?:a )?set ')
 _DELETE = re.compile(r'delete from "([^"]+)"\."([^"]+)"(?: a)?')
 _NAME = re.compile(r'(?:a\.)?"([^"]+)"')
+_STORED = re.compile(r"COL (\d+)")
 # Shapes of a table: bounded, since undoubled apostrophes would make every text a shape of its own.
 _MOST_SHAPES: Final = 8192
 
@@ -194,6 +196,44 @@ class RedoDecoder:
         if dml.op is Op.UPDATE and not new:
             return dml.op, None, None
         return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
+
+    def decode_images(self, sql: str, charset: str) -> RowChange:
+        """A row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
+
+        :param charset: NLS_CHARACTERSET.
+        :raises SchemaMismatchError: the row was not written under this table version.
+        """
+        dml = parse_redo(sql)
+        stored = self.schema.stored
+        if not stored or (dml.op is Op.CREATE and len(dml.new) != len(stored)):
+            raise SchemaMismatchError(
+                f"the row has other columns than version {self.schema.version} of the table, whose stored columns are "
+                + (", ".join(stored) or "not known")
+            )
+        new, old = self._images(dml.new, charset), self._images(dml.old, charset)
+        count = len(self.schema.columns)
+        before = tuple(old.get(i, UNAVAILABLE) for i in range(count))
+        if dml.op is Op.UPDATE and not new:
+            return dml.op, None, None
+        after = tuple(new.get(i, before[i]) for i in range(count))
+        return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
+
+    def _images(self, literals: Mapping[str, Literal], charset: str) -> dict[int, Value]:
+        texts: dict[int, Value] = {}
+        for name, literal in literals.items():
+            match = _STORED.fullmatch(name)
+            if not match or int(match[1]) > len(self.schema.stored):
+                raise SchemaMismatchError(f"the table has no stored column {name}")
+            i = self._positions.get(self.schema.stored[int(match[1]) - 1])
+            if i is None:
+                continue
+            if literal == NULL:
+                texts[i] = None
+            elif literal.function == "HEXTORAW" and literal.text is not None:
+                texts[i] = text_of_image(self.schema.columns[i], bytes.fromhex(literal.text), charset)
+            else:
+                texts[i] = UNAVAILABLE
+        return texts
 
     def _texts(self, literals: Mapping[str, Literal]) -> dict[int, Value]:
         texts: dict[int, Value] = {}

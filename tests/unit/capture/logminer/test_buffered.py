@@ -559,6 +559,28 @@ def test_e76_status_2_alone_is_no_fault(life: Life) -> None:
     assert changes(life.read(redo.rows)) == [("u", "1")]
 
 
+def test_e50_row_of_another_version_is_read_by_the_shape_of_its_time(tmp_path: Path) -> None:
+    """The dictionary is newer than the row; the known shape is the row's."""
+    columns = (Column("ID", "NUMBER"), Column("DOC", "CLOB"), Column("NAME", "VARCHAR2", 9), Column("D", "DATE"))
+    table = replace(ITEM, columns=(columns[0], *columns[2:]), stored=("ID", "DOC", "NAME", "D"))
+    redo = Redo()
+    mismatch = {"status": 2, "info": "Dictionary Mismatch", "row_id": "r1"}
+    images = "HEXTORAW('c108'),EMPTY_CLOB(),HEXTORAW('5a6fc3ab'),HEXTORAW('787e021c0e2e3c')"
+    insert = f"""insert into "LAB"."ITEM"("COL 1","COL 2","COL 3","COL 4") values ({images});"""
+    redo.dml(OpCode.INSERT, A, insert, **mismatch)
+    update = """update "LAB"."ITEM" set "COL 3" = NULL where "COL 1" = HEXTORAW('c108') and "COL 4" IS NULL"""
+    redo.dml(OpCode.UPDATE, A, update, **mismatch)
+    redo.commit(A)
+    create, change, _ = Life(tmp_path, tables=[table]).read(redo.rows)
+    assert isinstance(create, ChangeEvent)
+    assert isinstance(change, ChangeEvent)
+    assert create.after == ("7", "Zoë", "2026-02-28 13:45:59")
+    assert (change.before, change.after) == (("7", UNAVAILABLE, None), ("7", None, None))
+    for unfit in (replace(table, stored=()), replace(table, stored=("ID", "NAME", "D"))):
+        with pytest.raises(SchemaMismatchError):
+            Life(tmp_path, tables=[unfit]).read(redo.rows)
+
+
 def broken(redo: Redo) -> None:
     redo.insert(A, 1)
     redo.dml(OpCode.INSERT, A, "insert into nonsense", row_id="r9")

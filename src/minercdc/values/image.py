@@ -1,0 +1,139 @@
+"""Column images: a value's stored bytes, which LogMiner prints as HEXTORAW when its dictionary does not fit the row.
+
+NUMBER      exponent byte, then digits base 100; negative numbers complemented, ended by 0x66
+DATE        century+100, year+100, month, day, hour+1, minute+1, second+1
+TIMESTAMP   like DATE, then nanoseconds when there are any; WITH TIME ZONE in UTC, then the offset
+BINARY_*    IEEE, made comparable: sign bit flipped, or all bits of negative numbers
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from minercdc.errors import ValueDecodeError
+from minercdc.schema.table import Column
+from minercdc.values import interval, number
+
+# NLS_CHARACTERSET -> Python's codec.
+CHARACTER_SETS: Final[Mapping[str, str]] = {
+    "AL32UTF8": "utf-8",
+    "UTF8": "utf-8",
+    "US7ASCII": "ascii",
+    "WE8ISO8859P1": "iso8859-1",
+    "WE8ISO8859P15": "iso8859-15",
+    "WE8MSWIN1252": "cp1252",
+    "EE8MSWIN1250": "cp1250",
+    "CL8MSWIN1251": "cp1251",
+}
+_BIAS = 0x80000000
+
+
+def text_of_image(column: Column, image: bytes, charset: str) -> str:
+    """Row text of a stored value.
+
+    :param charset: NLS_CHARACTERSET of the database.
+    :raises ValueDecodeError: bytes that are no value of the type, or a type that has no such text.
+    """
+    if column.type_name in ("CHAR", "VARCHAR2", "VARCHAR"):
+        if charset not in CHARACTER_SETS:
+            raise ValueDecodeError(f"stored text in the character set {charset} cannot be read")
+        return _decoded(image, CHARACTER_SETS[charset])
+    decode = _DECODERS.get(column.type_name)
+    if decode is None:
+        raise ValueDecodeError(f"stored values of type {column.type_name} cannot be read")
+    try:
+        return decode(image)
+    except (IndexError, ValueError, OverflowError, struct.error) as error:
+        raise ValueDecodeError(f"{image.hex()} is no stored {column.type_name}") from error
+
+
+def _decoded(image: bytes, codec: str) -> str:
+    try:
+        return image.decode(codec)
+    except UnicodeDecodeError as error:
+        raise ValueDecodeError(f"{image.hex()} is no text in {codec}") from error
+
+
+def _number(image: bytes) -> str:
+    if image == b"\x80":
+        return "0"
+    negative = image[0] < 0x80
+    exponent = (62 if negative else -193) + (-image[0] if negative else image[0])
+    body = image[1:-1] if negative and image[-1] == 0x66 else image[1:]
+    digits = [101 - byte if negative else byte - 1 for byte in body]
+    if not digits or not all(0 <= digit <= 99 for digit in digits):
+        raise ValueError("digits out of range")
+    mantissa = "".join(f"{digit:02d}" for digit in digits)
+    return number.canonical(f"{'-' if negative else ''}{mantissa}E{2 * (exponent + 1 - len(digits))}")
+
+
+def _date(image: bytes) -> str:
+    century, year, month, day, hour, minute, second = image
+    number_ = (century - 100) * 100 + (year - 100)
+    if not (1 <= month <= 12 and 1 <= day <= 31 and 1 <= hour <= 24 and 1 <= minute <= 60 and 1 <= second <= 60):
+        raise ValueError("fields out of range")
+    sign = "-" if number_ < 0 else ""
+    return f"{sign}{abs(number_):04d}-{month:02d}-{day:02d} {hour - 1:02d}:{minute - 1:02d}:{second - 1:02d}"
+
+
+def _timestamp(image: bytes) -> str:
+    if len(image) not in (7, 11):
+        raise ValueError("7 or 11 bytes")
+    return f"{_date(image[:7])}.{int.from_bytes(image[7:], 'big'):09d}"
+
+
+def _zoned(image: bytes) -> str:
+    utc, hour, minute = _timestamp(image[:11]), image[11], image[12]
+    if len(image) != 13 or hour & 0x80:
+        raise ValueError("a time zone region, whose rules only the database knows")
+    offset = timedelta(hours=hour - 20, minutes=minute - 60)
+    local = datetime.fromisoformat(utc[:19]) + offset
+    sign = "-" if offset < timedelta(0) else "+"
+    hours, minutes = divmod(abs(offset) // timedelta(minutes=1), 60)
+    return f"{local:%Y-%m-%d %H:%M:%S}{utc[19:]} {sign}{hours:02d}:{minutes:02d}"
+
+
+def _ieee(image: bytes, format_: str) -> float:
+    positive = image[0] & 0x80
+    plain = bytes([image[0] ^ 0x80, *image[1:]]) if positive else bytes(byte ^ 0xFF for byte in image)
+    (value,) = struct.unpack(format_, plain)
+    return float(value)
+
+
+def _binary_float(image: bytes) -> str:
+    return number.binary_float(repr(_ieee(image, ">f")))
+
+
+def _binary_double(image: bytes) -> str:
+    return number.binary_double(repr(_ieee(image, ">d")))
+
+
+def _year_month(image: bytes) -> str:
+    years, months = int.from_bytes(image[:4], "big") - _BIAS, image[4] - 60
+    return interval.year_month(f"{'-' if years < 0 or months < 0 else ''}{abs(years)}-{abs(months)}")
+
+
+def _day_second(image: bytes) -> str:
+    days, nanos = int.from_bytes(image[:4], "big") - _BIAS, int.from_bytes(image[7:11], "big") - _BIAS
+    hours, minutes, seconds = (byte - 60 for byte in image[4:7])
+    sign = "-" if min(days, hours, minutes, seconds, nanos) < 0 else ""
+    return interval.day_second(f"{sign}{abs(days)} {abs(hours)}:{abs(minutes)}:{abs(seconds)}.{abs(nanos):09d}")
+
+
+_DECODERS: Final[Mapping[str, Callable[[bytes], str]]] = {
+    "NUMBER": _number,
+    "FLOAT": _number,
+    "DATE": _date,
+    "TIMESTAMP": _timestamp,
+    "TIMESTAMP WITH TIME ZONE": _zoned,
+    "BINARY_FLOAT": _binary_float,
+    "BINARY_DOUBLE": _binary_double,
+    "INTERVAL YEAR TO MONTH": _year_month,
+    "INTERVAL DAY TO SECOND": _day_second,
+    "RAW": bytes.hex,
+    "NCHAR": lambda image: _decoded(image, "utf-16-be"),
+    "NVARCHAR2": lambda image: _decoded(image, "utf-16-be"),
+}

@@ -1,0 +1,206 @@
+"""A capture and a snapshot over a sandbox, and what their events amount to."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import oracledb
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.config.sections import DatabaseConfig, LogMiningConfig, SnapshotConfig
+from minercdc.events import ChangeEvent, Event, Op, Progress, Row, SchemaChange
+from minercdc.offset import SnapshotState
+from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.dictionary import read_tables
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.snapshot.initial import InitialSnapshot
+
+_PATIENCE_SECONDS = 60.0
+
+
+class Lab:
+    """One schema of a sandbox under capture."""
+
+    def __init__(self, sandbox: SandboxProcess, schema: str, directory: Path, **mining: Any) -> None:
+        self.schema = schema.upper()
+        self.sandbox = sandbox
+        sandbox.create_user(schema)
+        self.app = self.session()
+        settings: dict[str, Any] = {
+            "database.hostname": sandbox.host,
+            "database.port": sandbox.port,
+            "database.user": "C##MINERCDC",
+            "database.password": "minercdc",
+            "database.dbname": sandbox.root_service,
+            "database.pdb.name": sandbox.service,
+        }
+        self.config = DatabaseConfig(**settings)
+        self.mining = LogMiningConfig(**{"minercdc.state.dir": str(directory), "poll.interval.ms": 50, **mining})
+        self.filter = TableFilter(schema_include=[self.schema])
+
+    def session(self) -> oracledb.Connection:
+        """A session of the application."""
+        return self.sandbox.connect(self.schema.lower(), self.schema.lower())
+
+    def run(self, *statements: str) -> None:
+        """Statements in the application's session; no commit."""
+        with self.app.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+    def switch_log(self) -> None:
+        with self.sandbox.connect(service=self.sandbox.root_service) as admin, admin.cursor() as cursor:
+            cursor.execute("alter system switch logfile")
+
+    def table(self, name: str) -> TableId:
+        return TableId(database_name(self.config), self.schema, name.upper())
+
+    def read_table(self, table: TableId) -> TableSchema | None:
+        with connect(self.config, "pdb") as connection:
+            return next(iter(read_tables(connection, [table])), None)
+
+    def capture(self, tables: Tables) -> LogMinerCapture:
+        return LogMinerCapture(
+            lambda: connect(self.config, "root"),
+            self.read_table,
+            tables,
+            self.filter,
+            self.mining,
+            database=database_name(self.config),
+            container=self.sandbox.service,
+        )
+
+    def snapshot(self, tables: Tables, **options: Any) -> InitialSnapshot:
+        capture = self.capture(tables)
+        with_rows = options.pop("with_rows", True)
+        return InitialSnapshot(
+            lambda: connect(self.config, "pdb"),
+            tables,
+            self.filter,
+            SnapshotConfig(**options),
+            database=database_name(self.config),
+            start_position=capture.start_position,
+            load_position=capture.load_position,
+            with_rows=with_rows,
+        )
+
+    def rows(self, table: str) -> list[tuple[Any, ...]]:
+        """What the table holds now, sorted, as str."""
+        with self.app.cursor() as cursor:
+            cursor.execute(f"select * from {table}")
+            return sorted(tuple(None if v is None else str(v) for v in row) for row in cursor)
+
+
+class Reader:
+    """A life of the connector: snapshot if it is due, then stream, until what is waited for has come.
+
+    :ivar events: everything delivered.
+    :ivar position: the last one reported.
+    """
+
+    def __init__(self, lab: Lab, start: LogMinerPosition | None = None, tables: Tables | None = None) -> None:
+        self.lab = lab
+        self.tables = tables if tables is not None else Tables()
+        self.events: list[Event] = []
+        self.position = start
+        self.snapshot_state: SnapshotState | None = None
+        self._stop = threading.Event()
+
+    def take_snapshot(self, **options: Any) -> Reader:
+        for event in self.lab.snapshot(self.tables, **options).take(None, self._stop):
+            self._note(event)
+        return self
+
+    def stream(self) -> Iterator[Event]:
+        """Events, ended by `stop`."""
+        assert self.position is not None
+        for event in self.lab.capture(self.tables).stream(self.position, self._stop):
+            self._note(event)
+            yield event
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def until(self, done: Callable[[Reader], bool]) -> Reader:
+        """Stream until `done`."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        self._stop.clear()
+        stream = self.stream()
+        for _ in stream:
+            if done(self):
+                break
+            assert time.monotonic() < deadline, f"it did not come within {_PATIENCE_SECONDS} s: {self.changes()[-5:]}"
+        stream.close()  # type: ignore[attr-defined]
+        return self
+
+    def until_marker(self, number: int) -> Reader:
+        """Write a marker row and stream until its transaction has come."""
+        self.lab.run(f"insert into marker values ({number})")
+        self.lab.app.commit()
+        return self.until(lambda reader: reader.has_marker(number))
+
+    def has_marker(self, number: int) -> bool:
+        """Whether the transaction of the marker is complete; looks at the newest events only."""
+        last = self.events[-1] if self.events else None
+        if not isinstance(last, Progress) or last.committed is None:
+            return False
+        row = self.events[-2]
+        return isinstance(row, ChangeEvent) and row.schema.id.table == "MARKER" and row.after == (str(number),)
+
+    def changes(self, *tables: str) -> list[tuple[str, Row | None, Row | None]]:
+        """Row changes of these tables (default: all but the marker): operation, before, after."""
+        return [
+            (event.op.value, event.before, event.after)
+            for event in self.events
+            if isinstance(event, ChangeEvent)
+            and (event.schema.id.table in tables if tables else event.schema.id.table != "MARKER")
+        ]
+
+    def schema_changes(self) -> list[SchemaChange]:
+        return [event for event in self.events if isinstance(event, SchemaChange) and not event.snapshot]
+
+    def replica(self, table: str) -> list[Row]:
+        return replica(self.events, table)
+
+    def _note(self, event: Event) -> None:
+        self.events.append(event)
+        if isinstance(event, Progress):
+            self.snapshot_state = event.snapshot or self.snapshot_state
+            if event.position is not None:
+                assert isinstance(event.position, LogMinerPosition)
+                assert self.position is None or not event.position.precedes(self.position)
+                self.position = LogMinerPosition.from_json(event.position.to_json())
+
+
+def replica(events: Iterable[Event], table: str) -> list[Row]:
+    """What a table amounts to after the events. Fails at an illegal step: an insert of a row that is there, or a change
+    of one that is not there or looked otherwise."""
+    rows: dict[tuple[Any, ...], Row] = {}
+    for event in events:
+        if not isinstance(event, ChangeEvent) or event.schema.id.table != table:
+            continue
+
+        def key(row: Row, keys: tuple[int, ...] = event.schema.key) -> tuple[Any, ...]:
+            return tuple(row[i] for i in keys)
+
+        if event.before is not None:
+            assert rows.pop(key(event.before)) == event.before, f"{event.op}: another row was there"
+        if event.after is not None:
+            assert key(event.after) not in rows, f"{event.op}: a row was there"
+            assert len(event.after) == len(event.schema.columns)
+            rows[key(event.after)] = event.after
+        assert event.op is not Op.TRUNCATE
+    return sorted(rows.values(), key=str)
+
+
+def without_versions(table: TableSchema) -> TableSchema:
+    return replace(table, version=1)

@@ -1,0 +1,286 @@
+"""The capture against the sandbox: what the application did is what comes out, across restarts, log switches and DDL."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import oracledb
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Lab, Reader, replica
+
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.events import ChangeEvent, Progress, SchemaChange
+from minercdc.schema.tables import Tables
+
+_names = (f"lab{i}" for i in itertools.count())
+
+
+@pytest.fixture
+def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Lab]:
+    lab = make_lab(sandbox, tmp_path)
+    yield lab
+    lab.app.close()
+
+
+def make_lab(sandbox: SandboxProcess, directory: Path, **mining: object) -> Lab:
+    with sandbox.connect(service=sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("select supplemental_log_data_min from v$database")
+        if cursor.fetchone() == ("NO",):
+            cursor.execute("alter database add supplemental log data")
+    lab = Lab(sandbox, next(_names), directory, **mining)
+    lab.run(
+        "create table marker (n number(10) primary key)",
+        "create table item (id number(10) primary key, name varchar2(80), qty number(12,3), d date)",
+        "alter table item add supplemental log data (all) columns",
+    )
+    return lab
+
+
+@pytest.fixture
+def reader(lab: Lab) -> Reader:
+    return Reader(lab).take_snapshot(with_rows=False)
+
+
+def test_changes_come_as_they_were_made(lab: Lab, reader: Reader) -> None:
+    lab.run(
+        "insert into item values (1, 'it''s', .5, date '2026-02-28')",
+        "insert into item (id) values (2)",
+        "update item set name = null, qty = -10.25 where id = 1",
+        "update item set id = 3 where id = 2",
+        "delete from item where id = 1",
+    )
+    lab.app.commit()
+    reader.until_marker(1)
+    first = ("1", "it's", "0.5", "2026-02-28 00:00:00")
+    second = ("1", None, "-10.25", "2026-02-28 00:00:00")
+    assert reader.changes() == [
+        ("c", None, first),
+        ("c", None, ("2", None, None, None)),
+        ("u", first, second),
+        ("u", ("2", None, None, None), ("3", None, None, None)),
+        ("d", second, None),
+    ]
+    events = [event for event in reader.events if isinstance(event, ChangeEvent)]
+    assert [event.seq for event in events] == [1, 2, 3, 4, 5, 1]
+    tx = events[0].tx
+    assert tx is not None
+    assert tx.user == lab.schema
+    assert tx.start_scn <= events[0].scn <= tx.commit_scn
+    assert abs(tx.commit_us / 1e6 - time.time()) < 60
+
+
+def test_what_was_undone_does_not_come(lab: Lab, reader: Reader) -> None:
+    lab.run(
+        "insert into item (id, qty) values (1, 1)",
+        "savepoint s",
+        "update item set qty = 2 where id = 1",
+        "update item set qty = 3 where id = 1",
+        "insert into item (id) values (2)",
+        "rollback to savepoint s",
+        "update item set qty = 4 where id = 1",
+    )
+    with pytest.raises(oracledb.IntegrityError):
+        lab.run("insert into item (id) values (1)")
+    lab.app.commit()
+    lab.run("insert into item (id) values (7)")
+    lab.app.rollback()
+    reader.until_marker(1)
+    assert [(op, after and after[2]) for op, _, after in reader.changes()] == [("c", "1"), ("u", "4")]
+
+
+def test_transactions_of_several_sessions_come_in_order_of_commit(lab: Lab, reader: Reader) -> None:
+    with lab.session() as other, other.cursor() as cursor:
+        lab.run("insert into item (id) values (1)")
+        cursor.execute("insert into item (id) values (2)")
+        lab.run("insert into item (id) values (3)")
+        other.commit()
+        lab.app.commit()
+    reader.until_marker(1)
+    assert [after and after[0] for _, _, after in reader.changes()] == ["2", "1", "3"]
+
+
+def test_long_statements_come_whole(lab: Lab, reader: Reader) -> None:
+    lab.run("create table wide (id number primary key, a varchar2(4000), b varchar2(4000))")
+    texts = ["'" * 1999, "a,'é" * 790]
+    with lab.app.cursor() as cursor:
+        cursor.execute("insert into wide values (1, :1, :2)", texts)
+    lab.app.commit()
+    reader.until_marker(1)
+    assert reader.changes("WIDE") == [("c", None, ("1", *texts))]
+
+
+def test_ddl_is_followed_in_its_place(lab: Lab, reader: Reader) -> None:
+    lab.run(
+        "insert into item (id, name) values (1, 'before')",
+        "alter table item add (extra varchar2(10))",
+        "insert into item (id, name, extra) values (2, 'after', 'x')",
+        "alter table item drop column name",
+        "insert into item (id, extra) values (3, 'y')",
+        "create table fresh (id number(5) primary key, v varchar2(5))",
+        "insert into fresh values (1, 'v')",
+        "truncate table item",
+        "drop table fresh",
+    )
+    reader.until_marker(1)
+    kinds = [
+        (type(event).__name__, event.schema.id.table if isinstance(event, ChangeEvent) else event.table.table)
+        for event in reader.events
+        if isinstance(event, ChangeEvent) or (isinstance(event, SchemaChange) and not event.snapshot)
+    ]
+    assert kinds == [
+        ("ChangeEvent", "ITEM"),
+        ("SchemaChange", "ITEM"),
+        ("ChangeEvent", "ITEM"),
+        ("SchemaChange", "ITEM"),
+        ("ChangeEvent", "ITEM"),
+        ("SchemaChange", "FRESH"),
+        ("ChangeEvent", "FRESH"),
+        ("SchemaChange", "ITEM"),
+        ("SchemaChange", "FRESH"),
+        ("ChangeEvent", "MARKER"),
+    ]
+    assert [change.truncate for change in reader.schema_changes()] == [False, False, False, True, False]
+
+
+def test_capture_that_keeps_up_meets_ddl_with_the_right_shape(lab: Lab, reader: Reader) -> None:
+    for number in range(1, 4):
+        lab.run(f"insert into item (id) values ({number})")
+        lab.app.commit()
+        reader.until_marker(number)
+        lab.run(f"alter table item add (c{number} number)")
+    reader.until_marker(9)
+    assert [len(after or ()) for _, _, after in reader.changes("ITEM")] == [4, 5, 6]
+
+
+def workload(lab: Lab, seed: int, transactions: int, stop: threading.Event | None = None) -> None:
+    """Random changes of a few rows in small transactions, some of them undone."""
+    chance = random.Random(seed)
+    keys = range(seed * 1000, seed * 1000 + 20)
+    alive: set[int] = set()
+    with lab.session() as session, session.cursor() as cursor:
+        for _ in range(transactions):
+            if stop is not None and stop.is_set():
+                break
+            now = set(alive)
+            for _ in range(chance.randint(1, 6)):
+                key = chance.choice(keys)
+                if key not in now:
+                    cursor.execute("insert into item (id, name, qty) values (:1, :2, 0)", [key, f"n{key}"])
+                    now.add(key)
+                elif chance.random() < 0.3:
+                    cursor.execute("delete from item where id = :1", [key])
+                    now.discard(key)
+                else:
+                    cursor.execute("update item set qty = qty + 1 where id = :1", [key])
+            if chance.random() < 0.25:
+                session.rollback()
+            else:
+                session.commit()
+                alive = now
+
+
+def test_concurrent_sessions_and_log_switches_end_in_an_equal_replica(lab: Lab, reader: Reader) -> None:
+    threads = [threading.Thread(target=workload, args=(lab, seed, 40)) for seed in range(1, 4)]
+    for thread in threads:
+        thread.start()
+    for number in range(1, 6):
+        reader.until_marker(number)
+        lab.switch_log()
+    for thread in threads:
+        thread.join()
+    reader.until_marker(99)
+    assert [row[:1] for row in reader.replica("ITEM")] == [row[:1] for row in sorted(lab.rows("item"), key=str)]
+    assert [float(str(row[2])) for row in reader.replica("ITEM")] == [
+        float(row[2]) for row in sorted(lab.rows("item"), key=str)
+    ]
+
+
+def test_restart_from_every_position_misses_and_repeats_nothing(lab: Lab, reader: Reader) -> None:
+    with lab.session() as other, other.cursor() as cursor:
+        cursor.execute("insert into item (id, name) values (500, 'long')")
+        workload(lab, 1, 12)
+        lab.run("create table later (id number primary key)")
+        lab.run("insert into later values (1)")
+        lab.app.commit()
+        lab.switch_log()
+        cursor.execute("update item set qty = 1 where id = 500")
+        other.commit()
+    workload(lab, 2, 3)
+    reader.until_marker(1)
+    whole = reader.events
+    shapes = Tables(event.after for event in whole if isinstance(event, SchemaChange) and event.snapshot and event.after)
+    for i, event in enumerate(whole):
+        if isinstance(event, SchemaChange) and not event.snapshot:
+            shapes.apply(event)
+        if isinstance(event, Progress) and event.committed and isinstance(event.position, LogMinerPosition):
+            saved = LogMinerPosition.from_json(event.position.to_json())
+            again = Reader(lab, saved, Tables(shapes))
+            rest = [e for e in whole[i + 1 :] if isinstance(e, ChangeEvent)]
+            if rest:
+                again.until(lambda reader: reader.has_marker(1))
+            delivered = [e for e in again.events if isinstance(e, ChangeEvent)]
+            assert [(e.op, e.before, e.after, e.seq, e.scn, e.rs_id) for e in delivered] == [
+                (e.op, e.before, e.after, e.seq, e.scn, e.rs_id) for e in rest
+            ]
+
+
+def test_catching_up_over_many_logs_takes_a_few_at_a_time(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = make_lab(sandbox, tmp_path, **{"log.mining.log.count.min": 2})
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    for number in range(7):
+        lab.run(f"insert into item (id) values ({number})")
+        lab.app.commit()
+        lab.switch_log()
+        if number in (2, 3):
+            lab.switch_log()
+    reader.until_marker(1)
+    assert [after and after[0] for _, _, after in reader.changes()] == [str(n) for n in range(7)]
+    lab.app.close()
+
+
+def test_large_transactions_wait_on_disk(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = make_lab(sandbox, tmp_path, **{"minercdc.log.mining.buffer.memory.max.bytes": 64 * 1024})
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    with lab.app.cursor() as cursor:
+        cursor.executemany("insert into item (id, name) values (:1, 'x')", [(n,) for n in range(1000)])
+        cursor.execute("savepoint s")
+        cursor.executemany("insert into item (id, name) values (:1, 'x')", [(n,) for n in range(1000, 1500)])
+        cursor.execute("rollback to savepoint s")
+    lab.app.commit()
+    reader.until_marker(1)
+    assert [after and after[0] for _, _, after in reader.changes()] == [str(n) for n in range(1000)]
+    assert list((tmp_path / "spill").iterdir()) == []
+    lab.app.close()
+
+
+def test_idle_capture_ticks_and_stops_at_once(lab: Lab, reader: Reader) -> None:
+    ticks = 0
+    began = time.monotonic()
+    for event in reader.stream():
+        ticks += isinstance(event, Progress)
+        if ticks == 5:
+            stopping = time.monotonic()
+            reader.stop()
+    assert time.monotonic() - stopping < 2
+    assert stopping - began < 10
+
+
+def test_progress_tells_how_far_every_commit_is_delivered(lab: Lab, reader: Reader) -> None:
+    reader.until_marker(1)
+    commit = next(e.tx.commit_scn for e in reader.events if isinstance(e, ChangeEvent) and e.tx)
+    reader.until_marker(2)  # an SCN is complete when there is redo beyond it
+    reader.until(lambda reader: isinstance(reader.events[-1], Progress) and reader.events[-1].complete_scn >= commit)
+
+
+def test_replica_refuses_repeated_events(lab: Lab, reader: Reader) -> None:
+    lab.run("insert into item (id) values (1)")
+    lab.app.commit()
+    reader.until_marker(1)
+    with pytest.raises(AssertionError, match="a row was there"):
+        replica([*reader.events, *reader.events], "ITEM")

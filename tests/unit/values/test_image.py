@@ -1,0 +1,65 @@
+"""Stored bytes to Row text: the worked values of the facts sheet."""
+
+from __future__ import annotations
+
+import pytest
+
+from minercdc.errors import ValueDecodeError
+from minercdc.schema.table import Column
+from minercdc.values.image import text_of_image
+
+IMAGES = [
+    ("NUMBER", "80", "0"),
+    ("NUMBER", "c102", "1"),
+    ("NUMBER", "c164", "99"),
+    ("NUMBER", "c202", "100"),
+    ("NUMBER", "c20218", "123"),
+    ("NUMBER", "c402", "1000000"),
+    ("NUMBER", "c033", "0.5"),
+    ("NUMBER", "c006", "0.05"),
+    ("NUMBER", "c10d33", "12.5"),
+    ("NUMBER", "c502182e445a02", "123456789.01"),
+    ("NUMBER", "3e6466", "-1"),
+    ("NUMBER", "3d6466", "-100"),
+    ("NUMBER", "3e3b3366", "-42.5"),
+    ("DATE", "787e021c0e2e3c", "2026-02-28 13:45:59"),
+    ("TIMESTAMP", "787c0102040506", "2024-01-02 03:04:05.000000000"),
+    ("TIMESTAMP", "787c01020405061dcd6500", "2024-01-02 03:04:05.500000000"),
+    ("TIMESTAMP WITH TIME ZONE", "787c010116230600000000195a", "2024-01-02 03:04:05.000000000 +05:30"),
+    ("INTERVAL YEAR TO MONTH", "800000013e", "1-2"),
+    ("INTERVAL DAY TO SECOND", "800000013e3f409dcd6500", "1 02:03:04.500000000"),
+    ("BINARY_FLOAT", "bfc00000", "1.5"),
+    ("BINARY_FLOAT", "403fffff", "-1.5"),
+    ("BINARY_DOUBLE", "c004000000000000", "2.5"),
+    ("BINARY_DOUBLE", "3ffbffffffffffff", "-2.5"),
+    ("BINARY_DOUBLE", "8000000000000000", "0.0"),
+    ("VARCHAR2", "5a6fc3ab", "Zoë"),
+    ("NVARCHAR2", "00680416", "hЖ"),
+    ("RAW", "cafe", "cafe"),
+]
+
+
+@pytest.mark.parametrize(("type_name", "image", "text"), IMAGES)
+def test_stored_bytes_become_row_text(type_name: str, image: str, text: str) -> None:
+    assert text_of_image(Column("C", type_name), bytes.fromhex(image), "AL32UTF8") == text
+
+
+@pytest.mark.parametrize(
+    ("type_name", "image", "charset"),
+    [
+        ("DATE", "78", "AL32UTF8"),
+        ("DATE", "787e001c0e2e3c", "AL32UTF8"),
+        ("NUMBER", "c1ff", "AL32UTF8"),
+        ("NUMBER", "", "AL32UTF8"),
+        ("TIMESTAMP", "787c010204050600", "AL32UTF8"),
+        ("TIMESTAMP WITH LOCAL TIME ZONE", "787c0102040506", "AL32UTF8"),
+        ("TIMESTAMP WITH TIME ZONE", "787c01011623060000000095ff", "AL32UTF8"),
+        ("BINARY_DOUBLE", "80", "AL32UTF8"),
+        ("VARCHAR2", "ff", "AL32UTF8"),
+        ("VARCHAR2", "41", "ZHT32EUC"),
+        ("CLOB", "41", "AL32UTF8"),
+    ],
+)
+def test_other_bytes_are_refused(type_name: str, image: str, charset: str) -> None:
+    with pytest.raises(ValueDecodeError):
+        text_of_image(Column("C", type_name), bytes.fromhex(image), charset)
