@@ -219,6 +219,8 @@ class SandboxSession:
     def _statement(self) -> Iterator[None]:
         if self.closed:
             raise OraError(1012, "not logged on")
+        # A cancel that came while nothing ran is void.
+        self.client.cancelled = False
         try:
             yield
         except apsw.Error as error:
@@ -271,9 +273,13 @@ class SandboxSession:
 
     def _query(self, sql: str, parsed: Parsed, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]) -> Result:
         query: ast.Query = parsed.tree
-        plan = self._plan_query(sql, query, bind_types)
-        if query.for_update is not None:
-            return self._query_for_update(sql, query, plan, bind_types, binds)
+        with self.storage.lock:
+            # Until a query on tables has begun, no DDL may come between its plan and its start.
+            plan = self._plan_query(sql, query, bind_types)
+            if query.for_update is not None:
+                return self._query_for_update(sql, query, plan, bind_types, binds)
+            if plan.stored:
+                return Result(plan.columns, self._open_query(plan, binds))
         return Result(plan.columns, self._open_query(plan, binds))
 
     def _open_query(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows:

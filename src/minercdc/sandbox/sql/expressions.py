@@ -162,6 +162,8 @@ class Expressions:
         index = expr.index
         if kind.family in TEMPORAL:
             return Typed(self.parameter(("bind", index), lambda run: _canonical(run.binds[index])), kind)
+        if kind.family is Family.NUMBER:
+            return Typed(self.parameter(("bind", index), lambda run: _canonical_number(run.binds[index])), kind)
         return Typed(self.parameter(("bind", index), lambda run: run.binds[index] or None), kind)
 
     def _name(self, expr: ast.Name, scope: Scope | None) -> Typed:
@@ -446,6 +448,10 @@ class Expressions:
         keys = ",".join(b for _, b in pairs)
         operand = ",".join(a for a, _ in pairs)
         return f"(({operand}) {'not ' if expr.negated else ''}in (select {keys} from ({sql})))"
+
+
+def _canonical_number(cell: Cell) -> Cell:
+    return number.canonical(cell) if isinstance(cell, bytes) and cell else None
 
 
 def _canonical(cell: Cell) -> Cell:

@@ -284,7 +284,17 @@ def _rowid_to_char(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
     return Typed(x.to(args[0], Family.ROWID, expr.at), varchar(18))
 
 
+def _charset_id(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """NLS_CHARSET_ID of the two character sets the database has; NULL for others, as Oracle for unknown names."""
+    _count(expr, args, 1, 1)
+    name = x.to(args[0], Family.VARCHAR, expr.at)
+    known = {"AL32UTF8": 873, "AL16UTF16": 2000}
+    branches = " ".join(f"when '{text}' then x'{number.integer(code).hex()}'" for text, code in known.items())
+    return Typed(f"case upper({name}) {branches} end", NUMBER)
+
+
 RULES: dict[str, Rule] = {
+    "NLS_CHARSET_ID": _charset_id,
     "NVL": _coalesce,
     "COALESCE": _coalesce,
     "NVL2": _nvl2,

@@ -91,6 +91,12 @@ def decode(cell: bytes) -> Decimal:
     return -value if sign else value
 
 
+def canonical(cell: bytes) -> bytes:
+    """Without trailing zero pairs, which a driver may send: equal values must have equal bytes."""
+    last = cell[-1] if cell[-1] != 0x66 or cell[0] & 0x80 else cell[-2]
+    return encode(decode(cell)) if len(cell) > 1 and last == (1 if cell[0] & 0x80 else 101) else cell
+
+
 def to_int(cell: bytes) -> int:
     """Integer part, towards zero."""
     return int(decode(cell))

@@ -75,8 +75,9 @@ def run(session: SandboxSession, sql: str, bind_types: Sequence[BindType], binds
             block.body()
     except OraError:
         with session.storage.lock:
-            if transaction is not None and session.client.transaction is transaction:
-                session.storage.undo_to(session.client, mark)
+            # After a COMMIT in the block, what came after it is undone.
+            same = session.client.transaction is transaction
+            session.storage.undo_to(session.client, mark if same else 0)
         raise
 
 

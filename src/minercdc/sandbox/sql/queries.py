@@ -151,6 +151,8 @@ class Queries:
     # ---- SELECT ----
 
     def _select(self, select: ast.Select, order: list[ast.OrderItem], parent: Scope | None) -> tuple[str, list[Visible]]:
+        if _nests_aggregates(select.items):
+            select, order = _unnested(select, order), []
         scope = Scope(parent=parent)
         source_sql = ",".join([self._relation(relation, scope) for relation in select.relations])
         where, limit = self.split_rownum(select.where)
@@ -472,6 +474,34 @@ def _children(node: object) -> Iterator[ast.Expr]:
             for one in item if isinstance(item, tuple) else (item,):
                 if is_dataclass(one) and not isinstance(one, (ast.Query, ast.TypeName)):
                     yield one  # type: ignore[misc]
+
+
+def _nests_aggregates(node: object, inside: bool = False) -> bool:
+    """MAX(COUNT(*)): an aggregate over the groups' aggregates."""
+    if isinstance(node, list):
+        return any(_nests_aggregates(item, inside) for item in node)
+    if isinstance(node, ast.Call) and node.name in functions.AGGREGATES:
+        if inside:
+            return True
+        inside = True
+    return any(_nests_aggregates(child, inside) for child in _children(node))
+
+
+def _unnested(select: ast.Select, order: list[ast.OrderItem]) -> ast.Select:
+    """The groups as a subquery, and one row over it. Every item must be an aggregate (ORA-00937), no ORDER BY."""
+    if not select.group_by or order or select.distinct:
+        raise OraError(978, "nested group function without GROUP BY", select.at)
+    inner: list[ast.Item] = []
+    outer: list[ast.Item] = []
+    for item in select.items:
+        call = item.expr
+        if not isinstance(call, ast.Call) or call.name not in functions.AGGREGATES or len(call.args) != 1:
+            raise OraError(937, "not a single-group group function", item.at)
+        name = f"G{len(inner)}"
+        inner.append(ast.Item(call.args[0], name, name, at=item.at))
+        outer.append(ast.Item(replace(call, args=[ast.Name((name,), call.at)]), item.alias, item.heading, at=item.at))
+    groups = replace(select, items=inner)
+    return ast.Select(outer, [ast.Derived(ast.Query(groups, at=select.at), None, select.at)], at=select.at)
 
 
 def _is_rownum(expr: object) -> bool:

@@ -306,7 +306,7 @@ def _fit_number(column: Column) -> Convert:
         digits = -(-column.precision * 30103 // 100000)
         return lambda cell: _round_float(cell, digits) if isinstance(cell, bytes) else None
     if column.scale == -127:
-        return lambda cell: cell or None
+        return lambda cell: number.canonical(cell) if isinstance(cell, bytes) else None
     precision, scale = column.precision or 38, column.scale
     limit = Decimal(10) ** (precision - scale)
     quick = 193 + (precision - scale) // 2 if scale == 0 else 0
@@ -315,8 +315,9 @@ def _fit_number(column: Column) -> Convert:
         if not isinstance(cell, bytes):
             return None
         # An integer with fewer digit pairs than the precision needs no arithmetic.
-        if 193 <= cell[0] < quick and len(cell) - 2 <= cell[0] - 193:
+        if 193 <= cell[0] < quick and len(cell) - 2 <= cell[0] - 193 and cell[-1] != 1:
             return cell
+        cell = number.canonical(cell)
         value = number.decode(cell)
         if int(value.as_tuple().exponent) < -scale or scale < 0:
             value = number.rounded(value, scale)
