@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from minercdc.events import SchemaChange
@@ -93,6 +94,7 @@ def remembered(change: SchemaChange) -> list[JsonValue]:
         structure["attributes"] = [
             {"name": "OBJECT_ID", "value": str(table.object_id)},
             {"name": "VERSION", "value": str(table.version)},
+            {"name": "STORED_COLUMNS", "value": json.dumps(table.stored)},
         ]
     return changes
 
@@ -123,4 +125,5 @@ def table_of(change: dict[str, Any]) -> TableSchema:
         key=tuple(positions[name] for name in structure["primaryKeyColumnNames"]),
         version=int(attributes.get("VERSION", 1)),
         object_id=int(attributes.get("OBJECT_ID", 0)),
+        stored=tuple(json.loads(attributes.get("STORED_COLUMNS", "[]"))),
     )
