@@ -64,6 +64,11 @@ class Listener:
             if thread.is_alive():
                 log.warning("%s did not end", connection)
 
+    @property
+    def connections(self) -> int:
+        """Open connections."""
+        return len(self._open)
+
     def _accept(self) -> None:
         while not self._stopping.is_set():
             try:
