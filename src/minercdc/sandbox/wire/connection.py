@@ -91,6 +91,8 @@ class Connection:
                 talk.reader.begin_call()
                 self._message(talk, logon)
             except BreakReceived as marker:
+                # It came between calls, so it will fail a call not read yet: that one's statement has no cursor here.
+                talk.cursor = 0
                 self._answer_break(talk, marker.kind)
 
     def _message(self, talk: Conversation, logon: Logon) -> None:
