@@ -9,6 +9,7 @@ import shutil
 import signal
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -135,13 +136,12 @@ class _Demo:
     def _start_connector(self) -> Command:
         return self._command("run", "--log-interval", "1", str(self._config))
 
-    def _work_on_the_database(self, dsn: str, connector: Command, lake: Command, show: object) -> Command:
+    def _work_on_the_database(self, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> Command:
         """The workload, and what happens meanwhile; the connector that runs in the end."""
-        assert callable(show)
         workload = Workload(lambda: self._shop(dsn), _SESSIONS, pause=0.05)
         workload.start()
         began = time.monotonic()
-        plan = [
+        plan: list[tuple[float, str, Callable[[], None] | None]] = [
             (0.15, "log switch", lambda: self._system(dsn, "ALTER SYSTEM SWITCH LOGFILE")),
             (0.30, "column orders.channel added", lambda: self._add_column(dsn)),
             (0.45, "connector killed (-9)", connector.kill),
@@ -188,9 +188,8 @@ class _Demo:
             cursor.execute("UPDATE orders SET rating = 4.5 WHERE MOD(order_id, 10) = 1")
             connection.commit()
 
-    def _await_lake(self, ends: TopicEnds, dsn: str, connector: Command, lake: Command, show: object) -> None:
+    def _await_lake(self, ends: TopicEnds, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> None:
         """Until the connector has delivered everything, and the lake has applied all that is in the topics."""
-        assert callable(show)
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")
             last_scn = int(cursor.fetchone()[0])
