@@ -39,11 +39,12 @@ class SandboxDatabase:
         log_groups: int,
         log_bytes: int,
         first_sequence: int,
+        undo_retention: int | None,
     ) -> None:
         self.clock = ScnClock(start_scn, now)
         self.catalog = Catalog(now())
         self.redo = RedoLog(self.clock.advance, now, groups=log_groups, group_bytes=log_bytes, first_sequence=first_sequence)
-        self.storage = Storage(self.clock, self.redo, self.catalog)
+        self.storage = Storage(self.clock, self.redo, self.catalog, undo_retention)
         self.transactions = self.storage.transactions
         self.views = {view.name: view for view in views}
         self.procedures = dict(procedures)
@@ -131,12 +132,14 @@ def open_database(
     log_groups: int = 3,
     log_bytes: int = 16 << 20,
     first_sequence: int = 1,
+    undo_retention: int | None = None,
 ) -> SandboxDatabase:
     """A new, empty database.
 
     :param procedures: packaged procedures by `PACKAGE.NAME`; `constants` packaged NUMBERs by the same.
     :param data_dir: keep the data there. Not implemented: the database lives as long as the process.
     :param now: host time, seconds since the epoch.
+    :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: as far as the tables go.
     """
     if data_dir is not None:
         raise NotImplementedError("a sandbox database on disk: leave data_dir out")
@@ -149,4 +152,5 @@ def open_database(
         log_groups=log_groups,
         log_bytes=log_bytes,
         first_sequence=first_sequence,
+        undo_retention=undo_retention,
     )

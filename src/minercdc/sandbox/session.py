@@ -12,8 +12,8 @@ from weakref import WeakSet
 import apsw
 
 from minercdc.sandbox.catalog import ROOT, Table
-from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, OraError, Result
-from minercdc.sandbox.sql import ast, dml
+from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, OraError, OraType, Result
+from minercdc.sandbox.sql import ast, commands, dml, plsql
 from minercdc.sandbox.sql.expressions import Environment, Expressions
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.parser import Parser
@@ -208,8 +208,6 @@ class SandboxSession:
             elif parsed.kind == "block":
                 result = self._blocks(sql, tuple(bind_types), bind_rows)
             else:
-                from minercdc.sandbox.sql import commands
-
                 result = Result(row_count=commands.run(self, sql))
         if commit:
             self.commit()
@@ -253,8 +251,6 @@ class SandboxSession:
             parsed = self._parsed(sql)
             if parsed.kind != "query":
                 return None
-            from minercdc.sandbox.interfaces import OraType
-
             kinds = tuple(BindType(OraType.VARCHAR2, 4000) for _ in parsed.binds)
             return self._plan_query(sql, parsed.tree, kinds).columns
 
@@ -289,10 +285,15 @@ class SandboxSession:
             return QueryRows(cursor, cursor_run, self._own_lock)
         with self.storage.lock:
             run = self.run(binds)
+            oldest = run.snapshot
             for table, as_of in plan.tables:
                 if as_of is not None:
-                    self._check_flashback(table, as_of(run))
-            rows = QueryRows(execute(self.storage.db, plan.sql, plan.parameters, run), run, self.storage.lock)
+                    scn = as_of(run)
+                    self._check_flashback(table, scn)
+                    oldest = min(oldest, scn)
+            self.storage.check_snapshot(oldest)
+            cursor = execute(self.storage.db, plan.sql, plan.parameters, run)
+            rows = QueryRows(cursor, run, self.storage.lock, oldest)
             if rows.saw_own_changes:
                 self._open.add(rows)
             return rows
@@ -360,8 +361,6 @@ class SandboxSession:
             return dml.run_change(self, scan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
 
     def _blocks(self, sql: str, bind_types: tuple[BindType, ...], bind_rows: Sequence[tuple[Cell, ...]]) -> Result:
-        from minercdc.sandbox.sql import plsql
-
         for binds in bind_rows or ((),):
             plsql.run(self, sql, bind_types, binds)
         return Result()

@@ -170,7 +170,9 @@ def _alter_session(session: SandboxSession, parser: Parser) -> None:
         sign = parser.op("-", "+") or ""
         value = parser.take()
         text = value.text
-        if value.kind == "W" and parser.token.text == "$":
+        if name == "ISOLATION_LEVEL":
+            text = f"{text} {parser.take().text}".strip()
+        elif name == "CONTAINER" and parser.token.text == "$":
             text += parser.take().text
         settings.append((name, sign + text, at))
     for name, value_text, at in settings:
@@ -188,6 +190,8 @@ def _set(session: SandboxSession, name: str, value: str, at: int) -> None:
         session.schema = value
     elif name == "CONTAINER":
         _set_container(session, value.upper())
+    elif name == "ISOLATION_LEVEL" and value.upper() != "READ COMMITTED":
+        raise OraError(3001, f"unimplemented feature: ISOLATION_LEVEL = {value}", at)
     elif name in _RECORDED:
         session.parameters[name] = value
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from minercdc.sandbox import catalog as dictionary
 from minercdc.sandbox.catalog import Column, Constraint, Index, SupplementalLogGroup, Table
-from minercdc.sandbox.interfaces import OraError, OraType
+from minercdc.sandbox.interfaces import ColumnDescription, OraError, OraType
 from minercdc.sandbox.sql import ast, dml
 from minercdc.sandbox.sql.expressions import Expressions
 from minercdc.sandbox.sql.parser import Parser
@@ -210,10 +210,7 @@ def create_table(session: SandboxSession, parser: Parser) -> None:
             session.commit()
 
 
-def _column_like(described: object) -> Column:
-    from minercdc.sandbox.interfaces import ColumnDescription
-
-    assert isinstance(described, ColumnDescription)
+def _column_like(described: ColumnDescription) -> Column:
     chars = described.size if described.type in (OraType.VARCHAR2, OraType.CHAR) else 0
     return Column(
         described.name,

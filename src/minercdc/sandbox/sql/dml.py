@@ -8,14 +8,14 @@ from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
 from minercdc.sandbox.catalog import Column, Table
-from minercdc.sandbox.interfaces import BatchError, BindType, Cell, OraError, Result
+from minercdc.sandbox.interfaces import BatchError, BindType, Cell, ColumnDescription, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.expressions import Environment, Expressions
 from minercdc.sandbox.sql.parser import Parser
 from minercdc.sandbox.sql.queries import Plan, Queries, find_relation
 from minercdc.sandbox.sql.runtime import Parameter, execute
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
-from minercdc.sandbox.sql.types import Conversion, Convert, SqlType, bind_type, column_type, storer
+from minercdc.sandbox.sql.types import Conversion, Convert, SqlType, bind_type, column_type, storer, type_of_wire
 from minercdc.sandbox.storage.engine import StatementRestart, Target
 from minercdc.sandbox.storage.store import segment, visible
 
@@ -155,11 +155,7 @@ def _maker(
     return _from_bind(len(bind_types) + len(computed) - 1, fit)
 
 
-def _described(column: object) -> SqlType:
-    from minercdc.sandbox.interfaces import ColumnDescription
-    from minercdc.sandbox.sql.types import type_of_wire
-
-    assert isinstance(column, ColumnDescription)
+def _described(column: ColumnDescription) -> SqlType:
     return type_of_wire(column.type, column.precision, column.scale, column.size)
 
 

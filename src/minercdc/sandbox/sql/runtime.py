@@ -157,10 +157,14 @@ def translated(error: apsw.Error, run: Run) -> OraError:
 
 
 class QueryRows:
-    """An open cursor (interfaces.Rows). `lock` guards the connection for the length of one batch."""
+    """An open cursor (interfaces.Rows). `lock` guards the connection for the length of one batch.
 
-    def __init__(self, cursor: apsw.Cursor, run: Run, lock: Any) -> None:
+    :param oldest: the oldest SCN it reads tables at; None when it reads none.
+    """
+
+    def __init__(self, cursor: apsw.Cursor, run: Run, lock: Any, oldest: int | None = None) -> None:
         self._cursor: apsw.Cursor | None = cursor
+        self._oldest = oldest
         self._run = run
         self._lock = lock
         self._drained: Iterator[tuple[Cell, ...]] | None = None
@@ -177,6 +181,8 @@ class QueryRows:
         if self._cursor is None:
             raise OraError(1001, "invalid cursor")
         with self._lock:
+            if self._oldest is not None:
+                self._run.session.storage.check_snapshot(self._oldest)
             rows = self._read(count)
             if len(rows) < count:
                 self._cursor.close(True)

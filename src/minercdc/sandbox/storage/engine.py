@@ -45,15 +45,21 @@ class StatementRestart(Exception):
 
 
 class Storage:
-    """The transactional store. Every method is called with `lock` held."""
+    """The transactional store. Every method is called with `lock` held.
 
-    def __init__(self, clock: ScnClock, redo: RedoLog, catalog: Catalog) -> None:
+    :param undo_retention: how many SCNs back a snapshot surely reaches; None keeps every version.
+    """
+
+    def __init__(self, clock: ScnClock, redo: RedoLog, catalog: Catalog, undo_retention: int | None = None) -> None:
         self.lock = threading.Condition(threading.RLock())
         self.clock, self.redo, self.catalog = clock, redo, catalog
         self.transactions = Transactions()
         self.locks = Locks(self.lock)
         self.db: apsw.Connection = open_store()
         self.segments = Segments(self.db)
+        self.horizon = 0
+        self._retention = undo_retention
+        self._purged_at = clock.current
         redo.flush_strands = self.flush_strands
 
     # ---- transactions ----
@@ -84,7 +90,22 @@ class Storage:
             self._log(client, transaction, self._mark(RedoOp.COMMIT, client, transaction, scn))
             self._bind_strand(transaction)
         self._end(client, transaction)
+        self._purge_old_versions()
         return scn
+
+    def _purge_old_versions(self) -> None:
+        """With a retention, forget versions that ended before it; snapshots older than `horizon` then get ORA-01555."""
+        if self._retention is None or self.clock.current - self._purged_at < self._retention:
+            return
+        self._purged_at = self.clock.current
+        self.horizon = self._purged_at - self._retention
+        for table in self.catalog.tables():
+            self.segments.purge(segment(table), self.horizon)
+
+    def check_snapshot(self, scn: int) -> None:
+        """Raises ORA-01555 when versions of that time may be gone."""
+        if scn < self.horizon:
+            raise OraError(1555, 'snapshot too old: rollback segment number with name "" too small')
 
     def rollback(self, client: Client) -> None:
         transaction = client.transaction

@@ -132,6 +132,10 @@ class Segments:
     def stamp_ended(self, name: str, vids: Iterable[int], stamp: int, scn: int) -> None:
         self.db.executemany(f"update {name} set e={scn},x=0 where vid=? and x={stamp}", [(vid,) for vid in vids])
 
+    def purge(self, name: str, scn: int) -> None:
+        """Versions that no snapshot from `scn` on can see."""
+        self.db.execute(f"delete from {name} where e<={scn}")
+
     def holders(self, table: Table, index: Index, key: tuple[Cell, ...]) -> list[tuple[int, int, int]]:
         """(vid, s, x) of current or tentative versions with this key."""
         columns = [table.columns[at].slot for at in table.positions(index.columns)]
