@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import oracledb
 import pytest
@@ -15,6 +16,8 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, Reader, replica
 
 from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.session import MiningSession
+from minercdc.errors import MiningSessionError
 from minercdc.events import ChangeEvent, Progress, SchemaChange
 from minercdc.schema.tables import Tables
 
@@ -284,3 +287,50 @@ def test_replica_refuses_repeated_events(lab: Lab, reader: Reader) -> None:
     reader.until_marker(1)
     with pytest.raises(AssertionError, match="a row was there"):
         replica([*reader.events, *reader.events], "ITEM")
+
+
+def test_session_that_is_renewed_all_the_time_reads_on(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = make_lab(sandbox, tmp_path, **{"log.mining.session.max.ms": 1})
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("insert into item (id) values (1)")
+    for number in range(1, 4):
+        reader.until_marker(number)
+    assert [after and after[0] for _, _, after in reader.changes()] == ["1"]
+    lab.app.close()
+
+
+def test_sessions_that_break_are_replaced_and_no_row_is_lost_or_repeated(
+    sandbox: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D-14: the log was overwritten under the reader, after a few rows."""
+    settings = {"query.fetch.size": 3, "log.mining.log.backoff.initial.delay.ms": 1, "log.mining.log.query.max.retries": 9}
+    lab = make_lab(sandbox, tmp_path, **settings)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    whole_rows = MiningSession.rows
+    passes = itertools.count()
+
+    def breaking(self: MiningSession, *query: Any) -> Iterator[list[tuple[Any, ...]]]:
+        broken = next(passes) % 8 != 7
+        for i, batch in enumerate(whole_rows(self, *query)):
+            if broken and i == 2:
+                raise MiningSessionError("ORA-00310")
+            yield batch
+
+    monkeypatch.setattr(MiningSession, "rows", breaking)
+    workload(lab, 1, 30)
+    reader.until_marker(1)
+    assert next(passes) > 5
+    assert sorted(str(row[0]) for row in reader.replica("ITEM")) == sorted(str(row[0]) for row in lab.rows("item"))
+    lab.app.close()
+
+
+def test_sessions_that_always_break_stop_the_capture(lab: Lab, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise MiningSessionError("ORA-01284")
+
+    monkeypatch.setattr(MiningSession, "start", broken)
+    lab.mining = lab.mining.model_copy(
+        update={"log_mining_log_query_max_retries": 2, "log_mining_log_backoff_initial_delay_ms": 1}
+    )
+    with pytest.raises(MiningSessionError, match="ORA-01284"):
+        list(reader.stream())

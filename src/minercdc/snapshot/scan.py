@@ -32,6 +32,8 @@ def row_converter(schema: TableSchema) -> Callable[[Sequence[tuple[Any, ...]]], 
 
     def convert(batch: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, Row]]:
         row_ids, *columns = zip(*batch, strict=True)
+        if not columns:  # none of a supported type
+            return ((row_id, ()) for row_id in row_ids)
         rows = zip(*(change(values) for change, values in zip(conversions, columns, strict=True)), strict=True)
         return zip(row_ids, rows, strict=True)
 

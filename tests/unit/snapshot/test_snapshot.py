@@ -92,6 +92,11 @@ def test_scan_asks_for_exact_values_in_order_of_rowid() -> None:
     assert scan_sql(TABLE, 77, after=True).endswith(" AS OF SCN 77 WHERE ROWID > :last ORDER BY ROWID")
 
 
+def test_table_without_supported_columns_has_empty_rows() -> None:
+    empty = TableSchema(TABLE.id, ())
+    assert list(row_converter(empty)([("AAA",), ("AAB",)])) == [("AAA", ()), ("AAB", ())]
+
+
 def test_rows_equal_those_of_redo() -> None:
     batch = [
         ("AAA", "1", ".5", "a'b", " 2026-02-28 13:45:59", b"\xca\xfe"),

@@ -313,7 +313,7 @@ def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
     if len(sources) == 1:
         single = itemgetter(sources[0])
         return lambda pieces: (single(pieces),)
-    return itemgetter(*sources)
+    return itemgetter(*sources) if sources else lambda pieces: ()
 
 
 def undouble(pieces: list[str]) -> list[str]:

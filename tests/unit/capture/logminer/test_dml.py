@@ -145,6 +145,12 @@ def test_text_outside_the_grammar_is_refused(sql: str) -> None:
             decoder.decode(sql)
 
 
+def test_table_without_supported_columns_has_empty_rows() -> None:
+    decoder = RedoDecoder(table("EMPTY"))
+    for _ in range(2):
+        assert decoder.decode("""insert into "LAB"."EMPTY"("DOC") values (EMPTY_CLOB());""") == (Op.CREATE, None, ())
+
+
 def test_relaxed_reading_is_for_extended_columns_only() -> None:
     sql = """insert into "LAB"."T"("ID","V") values ('1','it's')"""
     with pytest.raises(RedoSyntaxError):
