@@ -273,3 +273,28 @@ def test_comments(items: SqlClient, db: SandboxDatabase) -> None:
     table = db.catalog.table(3, "SHOP", "ITEM")
     assert table is not None
     assert (table.comment, table.columns[1].comment) == ("things", "what it's called")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "alter table item add (extra number default 1)",
+        "alter table item drop column code",
+        "create index item_i on item (kind)",
+        "alter table item drop constraint item_uk",
+        "alter table item modify (name varchar2(99))",
+        "drop table item",
+        "drop table item purge",
+        "create table other as select * from item",
+    ],
+)
+def test_an_open_cursor_survives_ddl_of_another_session(items: SqlClient, db: SandboxDatabase, statement: str) -> None:
+    items.run("alter table item add constraint item_uk unique (name)")
+    rows = items.run("select id, name from item where name > 'a' order by name").rows
+    assert rows is not None
+    assert rows.fetch(1)[0][1] == "bolt"
+    other = connect(db)
+    other.run(statement)
+    assert [row[1] for row in rows.fetch(10)] == ["gear", "nut"]
+    other.run("create table fresh (a number)")
+    other.session.commit()

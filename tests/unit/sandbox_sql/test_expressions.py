@@ -60,6 +60,8 @@ from tests.unit.sandbox_sql.client import SqlClient
         ("least('b', 'a')", "a"),
         ("greatest(1, null)", None),
         ("to_char(0.5)", ".5"),
+        ("to_char(1/3)", "." + "3" * 40),
+        ("to_char(2/3*1e40)", "6" * 39 + "7"),
         ("to_char(-12.50)", "-12.5"),
         ("to_char(1234567.891, '9,999,999.99')", " 1,234,567.89"),
         ("to_char(0.5, 'FM0.00')", "0.50"),

@@ -24,6 +24,7 @@ def test_nulls_sort_last_up_and_first_down(items: SqlClient) -> None:
     assert [r[0] for r in items.rows("select id from item order by price")] == [1, 2, 3]
     assert [r[0] for r in items.rows("select id from item order by price desc")] == [3, 2, 1]
     assert [r[0] for r in items.rows("select id from item order by price desc nulls last")] == [2, 1, 3]
+    assert [r[0] for r in items.rows("select id, price as x from item order by nvl(x, 0)")] == [3, 1, 2]
 
 
 def test_inner_and_outer_joins(orders: SqlClient) -> None:

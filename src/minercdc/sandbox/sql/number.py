@@ -123,7 +123,7 @@ def text(cell: bytes, point: str = ".") -> str:
     plain = plain.lstrip("-")
     if plain.startswith("0."):
         plain = plain[1:]
-    if len(plain) > 40:
+    if len(plain.replace(".", "")) > 40:
         return _scientific(value, point)
     return sign + (plain.replace(".", point) if point != "." else plain)
 

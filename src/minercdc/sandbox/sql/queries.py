@@ -217,9 +217,16 @@ class Queries:
         grouped: bool,
     ) -> list[str]:
         out = []
+        aliased = [
+            Visible(item.alias, self.x.value(item.expr, scope))
+            for item in select.items
+            if order and item.alias is not None and item.expr is not None
+        ]
+        ordering = Scope([Source((), aliased)], scope) if aliased else scope
+        ordering.rownum = scope.rownum
         for item in order:
             at = self._position(item.expr, columns)
-            typed = columns[at].typed if at is not None else self.x.value(item.expr, scope)
+            typed = columns[at].typed if at is not None else self.x.value(item.expr, ordering)
             if select.distinct and all(typed.sql != column.typed.sql for column in columns):
                 raise OraError(1791, "not a SELECTed expression", item.expr.at)
             if grouped and at is None:

@@ -149,9 +149,9 @@ class Locks:
 
     def release(self, transaction: Transaction) -> None:
         """At the end of the transaction."""
-        for holders in self._tables.values():
-            holders.pop(transaction, None)
-        if self._rows:
-            for place in [place for place, owner in self._rows.items() if owner is transaction]:
-                del self._rows[place]
+        for undo in transaction.undo:
+            if undo.op == "L":
+                self._tables[undo.table.object_id].pop(transaction, None)
+            elif undo.op == "F":
+                self._rows.pop((undo.table.data_object_id, undo.first), None)
         self._condition.notify_all()

@@ -68,7 +68,8 @@ class Segments:
         self.db.execute(f"create index {name} on {segment(table)}({columns}{tail})")
 
     def drop_index(self, table: Table, index: Index) -> None:
-        self.db.execute(f"drop index ix_{table.data_object_id}_{index.object_id}")
+        self._dead.append(f"index ix_{table.data_object_id}_{index.object_id}")
+        self.bury()
 
     def add_column(self, table: Table, slot: int, default: Cell) -> None:
         """Rows that are there get `default`."""
@@ -76,15 +77,15 @@ class Segments:
         self.db.execute(f"alter table {segment(table)} add column c{slot} default {text}")
 
     def drop(self, name: str) -> None:
-        """Drop now, or when the last cursor on it has gone."""
-        self._dead.append(name)
+        """Drop a segment now, or when the last cursor on it has gone."""
+        self._dead.append(f"table {name}")
         self.bury()
 
     def bury(self) -> None:
         left = []
         for name in self._dead:
             try:
-                self.db.execute(f"drop table {name}")
+                self.db.execute(f"drop {name}")
             except (apsw.LockedError, apsw.SQLError):
                 left.append(name)
         self._dead = left
