@@ -152,8 +152,10 @@ def test_only_logs_that_touch_the_range_are_read(redo: RedoLog) -> None:
     assert [f.sequence for f in logs_to_read(redo, files, MiningRange(1250, None))] == [3, 4]
     assert [f.sequence for f in logs_to_read(redo, files, MiningRange(1150, 1160))] == [2]
     assert [f.sequence for f in logs_covering(redo, MiningRange(1150, 1250))] == [2, 3]
-    redo.delete_archived(1, 2)
+    redo.delete_archived(1, 1)  # its online group holds sequence 4 by now
     with pytest.raises(OraError, match="ORA-00308"):
-        logs_to_read(redo, files, MiningRange(1150, 1160))
+        logs_to_read(redo, files, MiningRange(1050, 1160))
     with pytest.raises(OraError, match="ORA-01291"):
-        logs_covering(redo, MiningRange(1150, 1160))
+        logs_covering(redo, MiningRange(1050, 1160))
+    redo.delete_archived(1, 2)  # still online
+    assert [f.sequence for f in logs_covering(redo, MiningRange(1150, 1160))] == [2]
