@@ -27,10 +27,6 @@ class AskingSession(Session, Protocol):
     nls: Nls
     state: dict[str, Any]
     details: Mapping[str, str]
-    module: str | None
-    action: str | None
-    client_info: str | None
-    client_id: str | None
     logon_time: float
 
     @property

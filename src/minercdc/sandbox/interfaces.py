@@ -111,11 +111,18 @@ class Result:
 
 
 class Session(Protocol):
-    """One client's session. Called from that client's own thread only, but for `cancel`."""
+    """One client's session. Called from that client's own thread only, but for `cancel`.
+
+    :ivar module, action, client_info, client_id: what the client calls its work; the wire sets them.
+    """
 
     sid: int
     serial: int
     user: str
+    module: str | None
+    action: str | None
+    client_info: str | None
+    client_id: str | None
 
     def execute(
         self,

@@ -37,6 +37,10 @@ class CannedSession:
         self.sid = 7
         self.serial = 3
         self.user = user
+        self.module: str | None = None
+        self.action: str | None = None
+        self.client_info: str | None = None
+        self.client_id: str | None = None
         self.cancelled = threading.Event()
         self.open_transaction = False
         self.closed = False

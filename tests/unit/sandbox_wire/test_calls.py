@@ -291,8 +291,17 @@ def test_piggybacks(connection: oracledb.Connection, database: CannedDatabase) -
         database.canned(f"select {i}", [TEXT], [(str(i),)])
         assert connection.cursor().execute(f"select {i}").fetchall() == [(str(i),)]
     connection.action, connection.module, connection.client_identifier = "act", "mod", "me"
+    connection.clientinfo = "info"
     connection.current_schema = "APP"
     assert connection.cursor().execute("select 1").fetchall() == [("1",)]
+    session = database.sessions[-1]
+    assert (session.action, session.module, session.client_id, session.client_info) == ("act", "mod", "me", "info")
+    connection.action, connection.module = "", "other"
+    connection.ping()
+    assert (session.action, session.module) == (None, "other")
+    connection.client_identifier = None
+    connection.ping()
+    assert (session.client_id, session.module) == (None, "other")
     assert 'ALTER SESSION SET CURRENT_SCHEMA = "APP"' in [seen[0] for seen in database.seen]
 
 

@@ -13,6 +13,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
+from functools import partial
 
 from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, TableVersion
@@ -74,7 +75,6 @@ class Mining:
         files: Sequence[LogFile],
         wanted: MiningRange,
         options: Option,
-        nls: Nls,
         redo: RedoLog,
         catalog: Catalog,
         container: int | None,
@@ -83,11 +83,15 @@ class Mining:
         self.wanted = wanted
         self.options = options
         self._redo, self._catalog, self._container = redo, catalog, container
-        self._text = TextOptions(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options)
 
-    def rows(self) -> Iterator[tuple[Cell, ...]]:
-        """Rows of V$LOGMNR_CONTENTS in its column order. Raises ORA-00308, 00310 when a log is gone."""
-        writer = RowWriter(self._text, self._catalog, self._table_text)
+    def rows(self, nls: Nls) -> Iterator[tuple[Cell, ...]]:
+        """Rows of V$LOGMNR_CONTENTS in its column order. Raises ORA-00308, 00310 when a log is gone.
+
+        :param nls: the session's settings when it selects: they decide the literals' text.
+        """
+        options = self.options
+        text = TextOptions(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options)
+        writer = RowWriter(text, self._catalog, partial(self._table_text, text))
         if Option.COMMITTED_DATA_ONLY in self.options:
             yield from self._committed_rows(writer)
         else:
@@ -112,19 +116,19 @@ class Mining:
 
     # ---- dictionary -------------------------------------------------------------------------------------------------------
 
-    def _table_text(self, record: RedoRecord) -> TableText:
+    def _table_text(self, text: TextOptions, record: RedoRecord) -> TableText:
         """Names and text of the record's table version, as the online catalog knows it now."""
         known = Option.DICT_FROM_ONLINE_CATALOG in self.options
         version = self._catalog.current(record.data_obj) if known else None
         if version is None:
             owner, table = "UNKNOWN", f"OBJ# {record.data_obj}"
-            return TableText(owner, table, raw_shape(owner, table, _width(record), self._text), mismatch=True)
+            return TableText(owner, table, raw_shape(owner, table, _width(record), text), mismatch=True)
         if version.data_obj_v != record.data_obj_v:
-            shape = raw_shape(version.owner, version.table, _width(record), self._text)
+            shape = raw_shape(version.owner, version.table, _width(record), text)
             return TableText(version.owner, version.table, shape, mismatch=True)
         if _has_long_name(version):
             return TableText(version.owner, version.table, None)
-        return TableText(version.owner, version.table, known_shape(version, self._text))
+        return TableText(version.owner, version.table, known_shape(version, text))
 
     # ---- modes ------------------------------------------------------------------------------------------------------------
 

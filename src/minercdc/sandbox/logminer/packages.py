@@ -115,7 +115,7 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
         files = tuple(state.files)
     else:  # since 19.10 a PDB mines its own changes and Oracle finds the logs
         files = logs_covering(database.redo, wanted)
-    state.mining = Mining(files, wanted, options, client.nls, database.redo, database.catalog, container)
+    state.mining = Mining(files, wanted, options, database.redo, database.catalog, container)
 
 
 def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:

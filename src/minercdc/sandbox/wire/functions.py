@@ -136,21 +136,28 @@ def _current_schema(talk: Conversation) -> None:
         talk.deferred = error
 
 
+# In this order; some are followed by pairs of pointer and length that no client uses.
+_METRICS = (("client_id", 0), ("module", 0), ("action", 2), ("client_info", 2), ("", 0))
+
+
 def _end_to_end_metrics(talk: Conversation) -> None:
     """Client identifier, module, action and the like: pointer and length of each, then the values that are there."""
     r = talk.reader
     r.raw(2)
     r.ub()
-    sizes = []
-    for skip_pairs_behind in (0, 0, 2, 2, 0):
-        r.u8()
-        sizes.append(r.ub())
-        for _ in range(skip_pairs_behind):
+    sent = []
+    for name, pairs_behind in _METRICS:
+        pointer, size = r.u8(), r.ub()
+        if pointer:
+            sent.append((name, size))
+        for _ in range(pairs_behind):
             r.u8()
             r.ub()
-    for size in sizes:
-        if size:
-            r.clr()
+    for name, size in sent:
+        # An emptied value comes as 00, one set to None not at all; neither a value nor the next message begins with 00.
+        value = (r.clr() or b"").decode("utf-8", "replace") if size or r.peek() == 0 else ""
+        if name:
+            setattr(talk.session, name, value or None)
 
 
 def _session_state(talk: Conversation) -> None:

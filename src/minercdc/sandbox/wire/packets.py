@@ -183,6 +183,11 @@ class TtcReader:
         self.position += 1
         return value
 
+    def peek(self) -> int:
+        """The next byte, left unread."""
+        self.require(1)
+        return self.data[self.position]
+
     def ub(self) -> int:
         """Unsigned integer."""
         size = self.u8()
