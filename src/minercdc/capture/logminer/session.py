@@ -33,22 +33,25 @@ class MiningSession:
     def __init__(self, connection: oracledb.Connection, fetch_size: int) -> None:
         self.connection = connection
         self._fetch_size = fetch_size
-        self._listed: tuple[str, ...] = ()
+        self._listed: tuple[LogFile, ...] = ()
 
     def use_logs(self, logs: Sequence[LogFile]) -> bool:
-        """Make these the session's logs; whether the list was different before."""
-        names = tuple(log.name for log in logs)
-        if names == self._listed:
+        """Make these the session's logs; whether the list was different before.
+
+        Names alone do not tell: an online log's file is used again for a later sequence, and LogMiner remembers what it
+        read in the file's header when it was added.
+        """
+        if tuple(logs) == self._listed:
             return False
         with oracle_errors("adding logs to the LogMiner session"), self.connection.cursor() as cursor:
             if self._listed:
                 cursor.execute(_END)
             self._listed = ()
-            for i, name in enumerate(names):
+            for i, log in enumerate(logs):
                 # NEW drops whatever an earlier list held.
                 option = "DBMS_LOGMNR.ADDFILE" if i else "DBMS_LOGMNR.NEW"
-                cursor.execute(_ADD.format(option=option), {"name": name})
-        self._listed = names
+                cursor.execute(_ADD.format(option=option), {"name": log.name})
+        self._listed = tuple(logs)
         return True
 
     def start(self, scn: int) -> None:

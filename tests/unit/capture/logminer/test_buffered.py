@@ -455,6 +455,26 @@ def test_e73_drop_and_internal_ddl(life: Life) -> None:
     assert life.tables.find(ITEM_ID) is None
 
 
+def test_internal_ddl_is_ignored(life: Life) -> None:
+    redo = Redo()
+    redo.ddl(A, "drop table lab.item", info="INTERNAL DDL (PlSql=0 RecDep=0)")
+    assert life.read(redo.rows) == []
+    assert life.tables.find(ITEM_ID) == ITEM
+
+
+def test_starts_are_not_remembered_for_ever(life: Life) -> None:
+    """All-zero XIDs never end; a START behind the first change belongs to an open transaction."""
+    redo = Redo()
+    redo.start(ZERO_XID)
+    redo.insert(A, 1)
+    redo.start(A)
+    redo.commit(A)
+    redo.start(B)
+    redo.rollback(partial(B))
+    life.read(redo.rows)
+    assert life.buffer._starts == {}
+
+
 def test_rows_take_the_shape_of_their_place_in_redo(life: Life) -> None:
     redo = Redo()
     redo.insert(A, 1)
