@@ -129,6 +129,33 @@ def test_keys_added_later_are_checked_and_kept(items: SqlClient) -> None:
     items.run("drop index item_i")
 
 
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("alter table item add (extra number, extra number)", 957),
+        ("alter table item add (extra number, id number)", 1430),
+        ("alter table item add (extra number, must number not null)", 1758),
+        ("alter table item add unique (kind)", 2299),
+        ("alter table item modify (name null, price not null)", 2296),
+        ("alter table item drop (code, nosuch)", 904),
+    ],
+)
+def test_a_failed_alter_changes_nothing(items: SqlClient, db: SandboxDatabase, statement: str, code: int) -> None:
+    items.run("insert into item (id, name, kind) values (4, 'cog', 'x')")
+    items.session.commit()
+    before, texts = items.rows("select * from item order by id"), len(changes(db, RedoOp.DDL))
+    table = db.catalog.table(3, "SHOP", "ITEM")
+    assert table is not None
+    described = [(c.name, c.declared, c.nullable) for c in table.columns], [c.name for c in table.constraints]
+    items.fails(code, statement)
+    assert described == ([(c.name, c.declared, c.nullable) for c in table.columns], [c.name for c in table.constraints])
+    assert items.rows("select * from item order by id") == before
+    assert len(changes(db, RedoOp.DDL)) == texts
+    items.run("alter table item add (extra number default 5)")
+    items.run("insert into item (id, name, kind) values (5, 'cam', 'x')")
+    assert items.one("select sum(extra) from item") == 25
+
+
 def test_truncate_gives_new_rowids_and_forgets_the_past(items: SqlClient, db: SandboxDatabase) -> None:
     table = db.catalog.table(3, "SHOP", "ITEM")
     assert table is not None

@@ -144,6 +144,9 @@ def test_ddl_does_not_wait_for_dml(db: SandboxDatabase) -> None:
     for statement in ("alter table t add (w number)", "truncate table t", "drop table t", "create index i on t (v)"):
         two.fails(54, statement)
     one.session.commit()
+    one.rows("select id from t where id = 1 for update")
+    two.fails(54, "truncate table t")
+    one.session.rollback()
     two.run("alter table t add (w number)")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from minercdc.sandbox.catalog import Grant
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import ddl, dml, formats
+from minercdc.sandbox.sql import ddl, definitions, dml, formats
 from minercdc.sandbox.sql.parser import Parser
 from minercdc.sandbox.storage import locks
 from minercdc.sandbox.storage.transactions import Undo
@@ -258,7 +258,7 @@ def _alter_database(session: SandboxSession, parser: Parser) -> None:
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
     if not parser.word("SUPPLEMENTAL", "LOG", "DATA"):
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
-    flags = ddl.supplemental_kinds(parser) if parser.token.text == "(" else ["MIN"]
+    flags = definitions.supplemental_kinds(parser) if parser.token.text == "(" else ["MIN"]
     parser.end()
     fields = {"MIN": "minimal", "ALL": "all", "PRIMARY KEY": "primary_key", "UNIQUE": "unique", "FOREIGN KEY": "foreign_key"}
     with session.storage.lock:

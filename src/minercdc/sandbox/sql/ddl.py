@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from minercdc.sandbox import catalog as dictionary
 from minercdc.sandbox.catalog import Column, Constraint, Index, SupplementalLogGroup, Table
 from minercdc.sandbox.interfaces import ColumnDescription, OraError, OraType
 from minercdc.sandbox.sql import ast, dml
+from minercdc.sandbox.sql.definitions import (
+    Definition,
+    column_list,
+    column_options,
+    definition_item,
+    physical_options,
+    supplemental,
+)
 from minercdc.sandbox.sql.expressions import Expressions
 from minercdc.sandbox.sql.parser import Parser
 from minercdc.sandbox.sql.types import declare, storer
@@ -21,159 +30,6 @@ from minercdc.sandbox.storage.store import segment, visible
 if TYPE_CHECKING:
     from minercdc.sandbox.session import SandboxSession
 
-_KINDS = {
-    "ALL": dictionary.ALL_LOGGING,
-    "PRIMARY KEY": dictionary.KEY_LOGGING,
-    "UNIQUE": dictionary.UNIQUE_LOGGING,
-    "FOREIGN KEY": dictionary.FOREIGN_LOGGING,
-}
-
-
-@dataclass(slots=True)
-class Definition:
-    """What stands between the parentheses of CREATE TABLE, or after ADD."""
-
-    columns: list[Column] = field(default_factory=list)
-    constraints: list[tuple[str | None, str, tuple[str, ...], int]] = field(default_factory=list)
-    groups: list[SupplementalLogGroup] = field(default_factory=list)
-
-
-# ---- parsing ----
-
-
-def supplemental_kinds(parser: Parser) -> list[str]:
-    """`(ALL, PRIMARY KEY, ..) COLUMNS`."""
-    parser.expect_op("(")
-    kinds = []
-    while True:
-        if parser.word("ALL"):
-            kinds.append("ALL")
-        elif parser.word("PRIMARY", "KEY"):
-            kinds.append("PRIMARY KEY")
-        elif parser.word("UNIQUE", "INDEX") or parser.word("UNIQUE"):
-            kinds.append("UNIQUE")
-        elif parser.word("FOREIGN", "KEY"):
-            kinds.append("FOREIGN KEY")
-        else:
-            raise OraError(905, "missing keyword", parser.token.start)
-        if not parser.op(","):
-            break
-    parser.expect_op(")")
-    parser.expect_word("COLUMNS")
-    return kinds
-
-
-def _column_list(parser: Parser) -> tuple[str, ...]:
-    parser.expect_op("(")
-    names = parser.names()
-    parser.expect_op(")")
-    return tuple(names)
-
-
-def _definition(parser: Parser, into: Definition) -> None:
-    """One column or out-of-line constraint."""
-    if (
-        parser.is_word("CONSTRAINT")
-        or parser.is_word("PRIMARY", "KEY")
-        or (parser.is_word("UNIQUE") and parser.peek().text == "(")
-    ):
-        _constraint(parser, into)
-    elif parser.is_word("SUPPLEMENTAL", "LOG"):
-        parser.at += 2
-        into.groups += _supplemental(parser)
-    elif (parser.is_word("CHECK") or parser.is_word("FOREIGN")) and parser.peek().text in ("(", "KEY"):
-        raise OraError(3001, f"unimplemented feature: {parser.token.text} constraints", parser.token.start)
-    else:
-        _column(parser, into)
-
-
-def _supplemental(parser: Parser) -> list[SupplementalLogGroup]:
-    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS` or `GROUP g (..) [ALWAYS]`."""
-    if parser.word("DATA"):
-        return [SupplementalLogGroup("", _KINDS[kind]) for kind in supplemental_kinds(parser)]
-    parser.expect_word("GROUP")
-    name = parser.name()
-    if parser.token.text != "(":
-        return [SupplementalLogGroup(name, dictionary.USER_GROUP, generated=False)]
-    columns = _column_list(parser)
-    return [SupplementalLogGroup(name, dictionary.USER_GROUP, parser.word("ALWAYS"), columns, False)]
-
-
-def _constraint(parser: Parser, into: Definition) -> None:
-    name = parser.name() if parser.word("CONSTRAINT") else None
-    at = parser.token.start
-    if parser.word("PRIMARY", "KEY"):
-        into.constraints.append((name, "P", _column_list(parser), at))
-    elif parser.word("UNIQUE"):
-        into.constraints.append((name, "U", _column_list(parser), at))
-    else:
-        raise OraError(3001, f"unimplemented feature: {parser.token.text} constraints", at)
-    _constraint_state(parser)
-
-
-def _constraint_state(parser: Parser) -> None:
-    while True:
-        if parser.word("USING", "INDEX"):
-            while parser.any_word("TABLESPACE"):
-                parser.name()
-        elif not (parser.any_word("ENABLE", "VALIDATE", "RELY") or parser.word("NOT", "DEFERRABLE")):
-            return
-
-
-def _column(parser: Parser, into: Definition) -> None:
-    at = parser.token.start
-    name = parser.name(904, "invalid identifier")
-    column = declare(name, parser.type_name())
-    if any(other.name == name for other in into.columns):
-        raise OraError(957, "duplicate column name", at)
-    into.columns.append(column)
-    _column_options(parser, column, into)
-
-
-def _column_options(parser: Parser, column: Column, into: Definition) -> None:
-    while True:
-        named = parser.name() if parser.word("CONSTRAINT") else None
-        at = parser.token.start
-        if parser.word("DEFAULT"):
-            if parser.is_word("ON", "NULL"):
-                raise OraError(3001, "unimplemented feature: DEFAULT ON NULL", at)
-            start = parser.token.start
-            parser.expr()
-            column.default = parser.sql[start : parser.tokens[parser.at - 1].end]
-        elif parser.word("NOT", "NULL"):
-            column.nullable = False
-            into.constraints.append((named, "C", (column.name,), at))
-            _constraint_state(parser)
-        elif parser.word("NULL"):
-            column.nullable = True
-        elif parser.word("PRIMARY", "KEY"):
-            into.constraints.append((named, "P", (column.name,), at))
-            _constraint_state(parser)
-        elif parser.word("UNIQUE"):
-            into.constraints.append((named, "U", (column.name,), at))
-            _constraint_state(parser)
-        elif parser.token.text in ("CHECK", "REFERENCES", "GENERATED", "AS", "INVISIBLE", "ENCRYPT", "COLLATE"):
-            raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
-        else:
-            return
-
-
-def _physical(parser: Parser) -> None:
-    """Storage clauses have no meaning here."""
-    while True:
-        if parser.any_word("TABLESPACE", "PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS") or parser.word("SEGMENT", "CREATION"):
-            parser.take()
-        elif parser.word("STORAGE"):
-            while parser.take().text != ")":
-                pass
-        elif not (
-            parser.any_word("LOGGING", "NOLOGGING", "NOCOMPRESS", "NOPARALLEL", "NOCACHE", "ONLINE")
-            or parser.word("ORGANIZATION", "HEAP")
-            or parser.word("ENABLE", "ROW", "MOVEMENT")
-        ):
-            return
-
-
 # ---- CREATE TABLE ----
 
 
@@ -182,11 +38,11 @@ def create_table(session: SandboxSession, parser: Parser) -> None:
     definition = Definition()
     query: ast.Query | None = None
     if parser.op("("):
-        _definition(parser, definition)
+        definition_item(parser, definition)
         while parser.op(","):
-            _definition(parser, definition)
+            definition_item(parser, definition)
         parser.expect_op(")")
-    _physical(parser)
+    physical_options(parser)
     if parser.word("AS"):
         if definition.columns:
             raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
@@ -313,6 +169,20 @@ def _alone(session: SandboxSession, table: Table) -> None:
         raise OraError(54, BUSY)
 
 
+@contextmanager
+def _whole_or_not(table: Table) -> Iterator[None]:
+    """A failed ALTER leaves the definition as it was; physical columns and indexes it made stay behind unseen."""
+    columns = [replace(column) for column in table.columns]
+    constraints = [replace(constraint) for constraint in table.constraints]
+    indexes = [replace(index) for index in table.indexes]
+    groups = [replace(group) for group in table.log_groups]
+    try:
+        yield
+    except OraError:
+        table.columns, table.constraints, table.indexes, table.log_groups = columns, constraints, indexes, groups
+        raise
+
+
 def alter_table(session: SandboxSession, parser: Parser) -> None:
     at = parser.token.start
     owner, name = parser.qualified()
@@ -320,7 +190,8 @@ def alter_table(session: SandboxSession, parser: Parser) -> None:
         session.commit()
         table = dml.target_table(session.environment, owner, name, at)
         _alone(session, table)
-        definition = _alter(session, parser, table)
+        with _whole_or_not(table):
+            definition = _alter(session, parser, table)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         session.catalog.changed(table, scn=scn, now=session.storage.clock.now(), definition=definition)
 
@@ -363,15 +234,15 @@ def _rename(session: SandboxSession, table: Table, name: str) -> None:
 def _alter_add(session: SandboxSession, parser: Parser, table: Table) -> bool:
     definition = Definition()
     if parser.op("("):
-        _definition(parser, definition)
+        definition_item(parser, definition)
         while parser.op(","):
-            _definition(parser, definition)
+            definition_item(parser, definition)
         parser.expect_op(")")
     else:
-        _definition(parser, definition)
+        definition_item(parser, definition)
         while parser.op(","):
             parser.word("ADD")
-            _definition(parser, definition)
+            definition_item(parser, definition)
     parser.end()
     _check_defaults(session, definition.columns)
     for column in definition.columns:
@@ -430,7 +301,7 @@ def _check_existing(session: SandboxSession, table: Table, kind: str, columns: t
 
 def _alter_drop(session: SandboxSession, parser: Parser, table: Table) -> bool:
     if parser.word("SUPPLEMENTAL", "LOG"):
-        for group in _supplemental(parser):
+        for group in supplemental(parser):
             same = [g for g in table.log_groups if g.kind == group.kind and (not group.name or g.name == group.name)]
             if not same:
                 raise OraError(32587, "Cannot drop nonexistent supplemental logging")
@@ -440,7 +311,7 @@ def _alter_drop(session: SandboxSession, parser: Parser, table: Table) -> bool:
     if parser.word("CONSTRAINT") or parser.is_word("PRIMARY", "KEY") or parser.is_word("UNIQUE"):
         _drop_constraint(session, parser, table)
         return False
-    names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(_column_list(parser))
+    names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
     parser.word("CASCADE", "CONSTRAINTS")
     parser.end()
     for name in names:
@@ -452,7 +323,7 @@ def _drop_constraint(session: SandboxSession, parser: Parser, table: Table) -> N
     if parser.word("PRIMARY", "KEY"):
         constraint = table.key
     elif parser.word("UNIQUE"):
-        columns = _column_list(parser)
+        columns = column_list(parser)
         constraint = next((c for c in table.constraints if c.kind == "U" and c.columns == columns), None)
     else:
         name = parser.name()
@@ -518,7 +389,7 @@ def _modify_column(session: SandboxSession, parser: Parser, table: Table) -> Non
         )
     was = column.nullable
     extra = Definition()
-    _column_options(parser, column, extra)
+    column_options(parser, column, extra)
     for constraint in extra.constraints:
         if constraint[1] == "C" and not was:
             raise OraError(1442, "column to be modified to NOT NULL is already NOT NULL")
@@ -630,7 +501,7 @@ def _create_index(session: SandboxSession, parser: Parser, unique: bool) -> None
         if not parser.op(","):
             break
     parser.expect_op(")")
-    _physical(parser)
+    physical_options(parser)
     parser.end()
     with session.storage.lock:
         session.commit()

@@ -337,7 +337,7 @@ def _change_once(session: SandboxSession, plan: ScanPlan, binds: BindRow, delete
 
 def lock_rows(session: SandboxSession, plan: ScanPlan, binds: BindRow, wait: ast.LockWait) -> None:
     """FOR UPDATE: claim and lock what the query's WHERE finds."""
-    session.storage.begin(session.client)
+    session.storage.lock_for_dml(session.client, plan.table, wait.seconds)
     while True:
         try:
             targets = _targets(session, plan, binds)

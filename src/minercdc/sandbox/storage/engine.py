@@ -260,11 +260,11 @@ class Storage:
 
     # ---- changes ----
 
-    def lock_for_dml(self, client: Client, table: Table) -> Transaction:
-        """TM lock in row exclusive mode, for the rest of the transaction."""
+    def lock_for_dml(self, client: Client, table: Table, seconds: float | None = None) -> Transaction:
+        """TM lock in row exclusive mode, for the rest of the transaction. Raises ORA-00054 after `seconds`."""
         transaction = self.begin(client)
         if self.locks.held(table, transaction) < ROW_EXCLUSIVE:
-            before = self.locks.lock_table(client, table, ROW_EXCLUSIVE, None)
+            before = self.locks.lock_table(client, table, ROW_EXCLUSIVE, seconds)
             transaction.undo.append(Undo("L", table, before))
         return transaction
 

@@ -1,0 +1,166 @@
+"""What stands between the parentheses of CREATE TABLE and after ALTER TABLE ADD: columns, constraints, log groups.
+
+definition := column type {DEFAULT expr | [CONSTRAINT n] NOT NULL | PRIMARY KEY | UNIQUE ..}
+            | [CONSTRAINT n] PRIMARY KEY (..) | UNIQUE (..) | SUPPLEMENTAL LOG {DATA (..) COLUMNS | GROUP g (..) [ALWAYS]}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from minercdc.sandbox import catalog as dictionary
+from minercdc.sandbox.catalog import Column, SupplementalLogGroup
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.parser import Parser
+from minercdc.sandbox.sql.types import declare
+
+_KINDS = {
+    "ALL": dictionary.ALL_LOGGING,
+    "PRIMARY KEY": dictionary.KEY_LOGGING,
+    "UNIQUE": dictionary.UNIQUE_LOGGING,
+    "FOREIGN KEY": dictionary.FOREIGN_LOGGING,
+}
+
+
+@dataclass(slots=True)
+class Definition:
+    """What stands between the parentheses of CREATE TABLE, or after ADD."""
+
+    columns: list[Column] = field(default_factory=list)
+    constraints: list[tuple[str | None, str, tuple[str, ...], int]] = field(default_factory=list)
+    groups: list[SupplementalLogGroup] = field(default_factory=list)
+
+
+def supplemental_kinds(parser: Parser) -> list[str]:
+    """`(ALL, PRIMARY KEY, ..) COLUMNS`."""
+    parser.expect_op("(")
+    kinds = []
+    while True:
+        if parser.word("ALL"):
+            kinds.append("ALL")
+        elif parser.word("PRIMARY", "KEY"):
+            kinds.append("PRIMARY KEY")
+        elif parser.word("UNIQUE", "INDEX") or parser.word("UNIQUE"):
+            kinds.append("UNIQUE")
+        elif parser.word("FOREIGN", "KEY"):
+            kinds.append("FOREIGN KEY")
+        else:
+            raise OraError(905, "missing keyword", parser.token.start)
+        if not parser.op(","):
+            break
+    parser.expect_op(")")
+    parser.expect_word("COLUMNS")
+    return kinds
+
+
+def column_list(parser: Parser) -> tuple[str, ...]:
+    """`(a, b, ..)`."""
+    parser.expect_op("(")
+    names = parser.names()
+    parser.expect_op(")")
+    return tuple(names)
+
+
+def definition_item(parser: Parser, into: Definition) -> None:
+    """One column or out-of-line constraint."""
+    if (
+        parser.is_word("CONSTRAINT")
+        or parser.is_word("PRIMARY", "KEY")
+        or (parser.is_word("UNIQUE") and parser.peek().text == "(")
+    ):
+        _constraint(parser, into)
+    elif parser.is_word("SUPPLEMENTAL", "LOG"):
+        parser.at += 2
+        into.groups += supplemental(parser)
+    elif (parser.is_word("CHECK") or parser.is_word("FOREIGN")) and parser.peek().text in ("(", "KEY"):
+        raise OraError(3001, f"unimplemented feature: {parser.token.text} constraints", parser.token.start)
+    else:
+        _column(parser, into)
+
+
+def supplemental(parser: Parser) -> list[SupplementalLogGroup]:
+    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS` or `GROUP g (..) [ALWAYS]`."""
+    if parser.word("DATA"):
+        return [SupplementalLogGroup("", _KINDS[kind]) for kind in supplemental_kinds(parser)]
+    parser.expect_word("GROUP")
+    name = parser.name()
+    if parser.token.text != "(":
+        return [SupplementalLogGroup(name, dictionary.USER_GROUP, generated=False)]
+    columns = column_list(parser)
+    return [SupplementalLogGroup(name, dictionary.USER_GROUP, parser.word("ALWAYS"), columns, False)]
+
+
+def _constraint(parser: Parser, into: Definition) -> None:
+    name = parser.name() if parser.word("CONSTRAINT") else None
+    at = parser.token.start
+    if parser.word("PRIMARY", "KEY"):
+        into.constraints.append((name, "P", column_list(parser), at))
+    elif parser.word("UNIQUE"):
+        into.constraints.append((name, "U", column_list(parser), at))
+    else:
+        raise OraError(3001, f"unimplemented feature: {parser.token.text} constraints", at)
+    _constraint_state(parser)
+
+
+def _constraint_state(parser: Parser) -> None:
+    while True:
+        if parser.word("USING", "INDEX"):
+            while parser.any_word("TABLESPACE"):
+                parser.name()
+        elif not (parser.any_word("ENABLE", "VALIDATE", "RELY") or parser.word("NOT", "DEFERRABLE")):
+            return
+
+
+def _column(parser: Parser, into: Definition) -> None:
+    at = parser.token.start
+    name = parser.name(904, "invalid identifier")
+    column = declare(name, parser.type_name())
+    if any(other.name == name for other in into.columns):
+        raise OraError(957, "duplicate column name", at)
+    into.columns.append(column)
+    column_options(parser, column, into)
+
+
+def column_options(parser: Parser, column: Column, into: Definition) -> None:
+    """DEFAULT, NULL, and constraints in line. Raises ORA-03001 for CHECK, REFERENCES, GENERATED and the like."""
+    while True:
+        named = parser.name() if parser.word("CONSTRAINT") else None
+        at = parser.token.start
+        if parser.word("DEFAULT"):
+            if parser.is_word("ON", "NULL"):
+                raise OraError(3001, "unimplemented feature: DEFAULT ON NULL", at)
+            start = parser.token.start
+            parser.expr()
+            column.default = parser.sql[start : parser.tokens[parser.at - 1].end]
+        elif parser.word("NOT", "NULL"):
+            column.nullable = False
+            into.constraints.append((named, "C", (column.name,), at))
+            _constraint_state(parser)
+        elif parser.word("NULL"):
+            column.nullable = True
+        elif parser.word("PRIMARY", "KEY"):
+            into.constraints.append((named, "P", (column.name,), at))
+            _constraint_state(parser)
+        elif parser.word("UNIQUE"):
+            into.constraints.append((named, "U", (column.name,), at))
+            _constraint_state(parser)
+        elif parser.token.text in ("CHECK", "REFERENCES", "GENERATED", "AS", "INVISIBLE", "ENCRYPT", "COLLATE"):
+            raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
+        else:
+            return
+
+
+def physical_options(parser: Parser) -> None:
+    """Storage clauses have no meaning here."""
+    while True:
+        if parser.any_word("TABLESPACE", "PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS") or parser.word("SEGMENT", "CREATION"):
+            parser.take()
+        elif parser.word("STORAGE"):
+            while parser.take().text != ")":
+                pass
+        elif not (
+            parser.any_word("LOGGING", "NOLOGGING", "NOCOMPRESS", "NOPARALLEL", "NOCACHE", "ONLINE")
+            or parser.word("ORGANIZATION", "HEAP")
+            or parser.word("ENABLE", "ROW", "MOVEMENT")
+        ):
+            return
