@@ -1,0 +1,62 @@
+"""Settings and clock of the capture."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import oracledb
+import pytest
+
+from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.capture.logminer.decoding import HostClock
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.config.sections import LogMiningConfig
+from minercdc.errors import ConfigError
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.tables import Tables
+
+
+def capture(**settings: Any) -> LogMinerCapture:
+    def refuse() -> oracledb.Connection:
+        raise AssertionError("nothing is to be connected")
+
+    config = LogMiningConfig(**settings)
+    return LogMinerCapture(refuse, lambda _: None, Tables(), TableFilter(), config, database="DB")
+
+
+def test_d36_timestamps_of_rows_are_host_time() -> None:
+    clock = HostClock()
+    clock.offset = timedelta(hours=2)
+    assert clock.utc_us(datetime(1970, 1, 1, 2, 0, 1)) == 1_000_000
+    clock.offset = -timedelta(hours=5, minutes=30)
+    assert clock.utc_us(datetime(1969, 12, 31, 18, 30)) == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({}, [True, True, True, True]),
+        ({"log.mining.username.include.list": "app"}, [True, False, True, True]),
+        ({"log.mining.username.exclude.list": "APP"}, [False, True, True, True]),
+    ],
+)
+def test_d26_users_that_are_not_known_pass(settings: dict[str, str], wanted: list[bool]) -> None:
+    asked = capture(**settings)._wants_user
+    assert [asked(user) for user in ("APP", "OTHER", "UNKNOWN", None)] == wanted
+
+
+def test_position_of_another_adapter_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"database\.connection\.adapter"):
+        capture().load_position({"c_scn": "1", "c_idx": 2})
+
+
+def test_position_comes_back_from_its_json() -> None:
+    position = LogMinerPosition(start_scn=1, snapshot_scn=2, resetlogs=3)
+    assert capture().load_position(position.to_json()) == position
+
+
+def test_close_is_safe_at_any_time() -> None:
+    never_used = capture()
+    never_used.close()
+    never_used.close()
