@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import oracledb
@@ -46,6 +49,34 @@ def test_seeds_run_before_ready_and_sigterm_ends_cleanly(tmp_path: Path) -> None
         assert cursor.execute("select * from t order by id").fetchall() == [(1, "semi; colon"), (2, "it's")]
         cursor.execute("insert into t values (3, 'open')")
         assert running.stop() == (0, "")
+
+
+def test_sigterm_ends_running_calls_too() -> None:
+    running = SandboxProcess()
+
+    def work(connection: oracledb.Connection, statement: str) -> None:
+        with contextlib.suppress(oracledb.Error), connection:
+            cursor = connection.cursor()
+            cursor.execute(statement)
+            cursor.fetchall()
+
+    parameters = ", ".join(f"v$parameter p{n}" for n in range(9))
+    with running.connect() as holder:
+        holder.cursor().execute("create table locked (id number)")
+        holder.cursor().execute("insert into locked values (1)")
+        holder.commit()
+        holder.cursor().execute("update locked set id = 2")
+        statements = (f"select count(*) from {parameters}", "update locked set id = 3")
+        busy = [threading.Thread(target=work, args=(running.connect(), statement)) for statement in statements]
+        for thread in busy:
+            thread.start()
+        time.sleep(0.3)
+        begun = time.monotonic()
+        assert running.stop() == (0, "")
+        assert time.monotonic() - begun < 3
+        for thread in busy:
+            thread.join(5)
+        assert not any(thread.is_alive() for thread in busy)
 
 
 def test_a_failing_seed_is_one_line(tmp_path: Path) -> None:

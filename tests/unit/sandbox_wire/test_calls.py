@@ -299,7 +299,7 @@ def test_piggybacks(connection: oracledb.Connection, database: CannedDatabase) -
     connection.action, connection.module = "", "other"
     connection.ping()
     assert (session.action, session.module) == (None, "other")
-    connection.client_identifier = None
+    connection.client_identifier = None  # type: ignore[assignment]
     connection.ping()
     assert (session.client_id, session.module) == (None, "other")
     assert 'ALTER SESSION SET CURRENT_SCHEMA = "APP"' in [seen[0] for seen in database.seen]
