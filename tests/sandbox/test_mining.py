@@ -6,6 +6,7 @@ import datetime as dt
 import random
 import re
 import threading
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -78,7 +79,7 @@ def current_scn(sandbox: SandboxProcess) -> int:
 
 @pytest.fixture
 def owner(sandbox: SandboxProcess, request: pytest.FixtureRequest) -> str:
-    name = "u" + str(abs(hash(request.node.name)) % 10**8)
+    name = f"u{zlib.crc32(request.node.name.encode())}"
     sandbox.create_user(name)
     return name
 
