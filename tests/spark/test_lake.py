@@ -202,12 +202,24 @@ def test_added_columns_evolve_the_table_and_dropped_ones_stay(
     connector.change(Op.CREATE, None, row(1, "old"))
     connector.commit()
     sync()
-    wider = TableSchema(ITEM.id, (*ITEM.columns[:1], *ITEM.columns[2:], Column("W", "NUMBER", 5, 2)), (0,), version=2)
+    connector.change(Op.CREATE, None, row(2, "before the column, read with it"))
+    added = (
+        Column("W", "NUMBER", 5, 2),
+        Column("C", "VARCHAR2", 20, default="'it''s \\ new'"),
+        Column("N", "NUMBER", 3, 1, default="-1.5"),
+    )
+    wider = TableSchema(ITEM.id, (*ITEM.columns[:1], *ITEM.columns[2:], *added), (0,), version=2)
+    connector.scn += 1
     connector.structure(wider, ITEM)
-    connector.change(Op.CREATE, None, ("2", None, None, None, None, None, None, "1.5"), wider)
+    connector.change(Op.CREATE, None, ("3", None, None, None, None, None, None, "1.5", None, "0"), wider)
     connector.commit()
     sync()
-    assert [(r["ID"], r["my name"], r["W"]) for r in lake(spark, config)] == [(1, "old", None), (2, None, Decimal("1.50"))]
+    default = ("it's \\ new", Decimal("-1.5"))
+    assert [(r["ID"], r["my name"], r["W"], r["C"], r["N"]) for r in lake(spark, config)] == [
+        (1, "old", None, *default),
+        (2, "before the column, read with it", None, *default),
+        (3, None, Decimal("1.50"), None, Decimal("0.0")),
+    ]
 
 
 def test_truncate_removes_what_came_before_it_only(

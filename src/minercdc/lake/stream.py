@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.structures import Structure
-from minercdc.lake.types import decimal_text
+from minercdc.lake.types import LakeColumn, decimal_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,6 +50,14 @@ def envelope_type(structure: Structure) -> str:
     return f"STRUCT<before: {row}, after: {row}, source: {source}, op: STRING>"
 
 
+def _value(column: LakeColumn) -> str:
+    value = column.value(f"image.{_quoted(column.name)}")
+    if column.fill is None:
+        return value
+    # rows older than the column got its default by the DDL that added it, with no row in redo
+    return f"if({COMMIT_SCN} < {column.since}, {column.fill}, {value})"
+
+
 def decode(records: DataFrame, structure: Structure, *, with_schemas: bool, rowid_key: bool) -> DataFrame:
     """Records of one table -> one row each: op, partition, offset, order columns, and the row image as columns.
 
@@ -59,9 +67,7 @@ def decode(records: DataFrame, structure: Structure, *, with_schemas: bool, rowi
     if with_schemas:
         parsed_type = f"STRUCT<payload: {parsed_type}>"
     path = "e.payload" if with_schemas else "e"
-    values = [
-        f"{column.value(f'image.{_quoted(column.name)}')} AS {_quoted(column.name)}" for column in structure.columns.values()
-    ]
+    values = [f"{_value(column)} AS {_quoted(column.name)}" for column in structure.columns.values()]
     if rowid_key:
         values.append(f"row_id AS {_quoted(ROWID_KEY)}")
     return (

@@ -10,14 +10,14 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig, ValueConfig
 from minercdc.errors import DeliveryError, SchemaHistoryError
-from minercdc.lake.types import LakeColumn, SourceColumn, lake_column
+from minercdc.lake.types import LakeColumn, SourceColumn, fill_of, lake_column
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class Structures:
                 document = json.loads(value)
                 if document["source"]["server"] == self._prefix:
                     for change in document["tableChanges"]:
-                        self._apply(change)
+                        self._apply(change, int(document["position"]["scn"]))
             except (ValueError, KeyError, TypeError) as error:
                 raise SchemaHistoryError(f"a record of the schema history {self._topic} cannot be read: {error!r}") from None
 
@@ -107,12 +107,13 @@ class Structures:
         finally:
             consumer.close()
 
-    def _apply(self, change: dict[str, Any]) -> None:
+    def _apply(self, change: dict[str, Any], scn: int) -> None:
         _, schema, table = (part.strip('"') for part in change["id"].split('"."'))
         topic = _NOT_IN_A_TOPIC.sub("_", self._delimiter.join((self._prefix, schema, table)))
         known = self._by_topic.setdefault(topic, Structure(schema, table))
         if change["type"] == "DROP" or not change.get("table"):
             return
+        old = bool(known.columns)
         for item in change["table"]["columns"]:
             column = lake_column(
                 SourceColumn(item["name"], item["typeName"], item.get("length"), item.get("scale")), self._values
@@ -125,5 +126,24 @@ class Structures:
                 log.warning(
                     "column %s.%s changes from %s to %s", known.name, column.name, before.spark_type, column.spark_type
                 )
+            if before is not None:
+                column = replace(column, since=before.since, fill=before.fill)
+            elif old:
+                column = self._added(known, column, item.get("defaultValueExpression"), scn)
             known.columns[column.name] = column
         known.key = tuple(change["table"]["primaryKeyColumnNames"])
+
+    @staticmethod
+    def _added(table: Structure, column: LakeColumn, default: str | None, scn: int) -> LakeColumn:
+        """A column that joins a table with rows: ADD .. DEFAULT gives it to them all without a trace in redo."""
+        if default is None:
+            return column
+        fill = fill_of(column, default)
+        if fill is None:
+            log.warning(
+                "column %s.%s was added with DEFAULT %s, which only the database can evaluate: older rows have null in the lake",
+                table.name,
+                column.name,
+                default,
+            )
+        return replace(column, since=scn, fill=fill)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from minercdc.lake.stream import COMMIT_SCN, ROWID_KEY, SEQUENCE
 from minercdc.lake.structures import Structure
+from minercdc.lake.types import LakeColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,6 +59,14 @@ class DeltaTable:
         elif added := {name: kind for name, kind in wanted.items() if name not in there}:
             columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in added.items())
             self._spark.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({columns})")
+            self._fill([column for column in structure.columns.values() if column.fill is not None])
+
+    def _fill(self, columns: Sequence[LakeColumn]) -> None:
+        """Give rows that are older than a column the default it was added with."""
+        for column in columns:
+            name = quoted(column.name)
+            older = f"{COMMIT_SCN} < {column.since} AND {name} IS NULL"
+            self._spark.sql(f"UPDATE {self._name} SET {name} = {column.fill} WHERE {older}")
 
     def _columns(self) -> set[str]:
         from pyspark.errors import AnalysisException

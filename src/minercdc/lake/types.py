@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -45,12 +46,16 @@ class LakeColumn:
     :param json_type: type it is parsed as inside the envelope.
     :param spark_type: type in the lake table.
     :param value: from the parsed member to the value.
+    :param since: SCN of the DDL that added the column to a table that was there, 0 for a column of old.
+    :param fill: SQL of the value that this DDL gave to the rows there were; None for null.
     """
 
     name: str
     json_type: str
     spark_type: str
     value: Expression
+    since: int = 0
+    fill: str | None = None
 
 
 def refuse_unsupported_modes(values: ValueConfig) -> None:
@@ -84,6 +89,20 @@ def lake_column(column: SourceColumn, values: ValueConfig) -> LakeColumn | None:
     if kind in ("BINARY_FLOAT", "BINARY_DOUBLE"):
         spark_type = kind.removeprefix("BINARY_")
         return LakeColumn(name, "STRING", spark_type, lambda member: f"CAST({member} AS {spark_type})")
+    return None
+
+
+_NUMERIC_LITERAL = re.compile(r"[+-]?\d+(\.\d*)?|[+-]?\.\d+")
+_TEXT_LITERAL = re.compile(r"'((?:[^']|'')*)'")
+
+
+def fill_of(column: LakeColumn, default: str) -> str | None:
+    """Spark SQL for an Oracle DEFAULT; None when it is no literal (SYSDATE: Oracle evaluated it at the DDL, redo does not tell)."""
+    if _NUMERIC_LITERAL.fullmatch(default):
+        return f"CAST('{default}' AS {column.spark_type})"
+    if (match := _TEXT_LITERAL.fullmatch(default)) and column.spark_type == "STRING":
+        text = match[1].replace("''", "'").replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{text}'"
     return None
 
 
