@@ -84,6 +84,13 @@ class Connector:
         for record in self.encoder.encode(ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, 1, row_id=row_id)):
             self.sink.write(record)
 
+    def truncate(self, table: TableSchema) -> None:
+        self.scn += 1
+        for record in self.encoder.encode(
+            SchemaChange(table.id, table, table, "truncate table ..", Scn(self.scn), 0, truncate=True)
+        ):
+            self.sink.write(record)
+
     def commit(self) -> None:
         self.sink.commit(Offset("test"))
 
@@ -229,7 +236,7 @@ def test_truncate_removes_what_came_before_it_only(
     connector.commit()
     sync()
     connector.change(Op.CREATE, None, row(2))
-    connector.change(Op.TRUNCATE, None, None)
+    connector.truncate(ITEM)
     connector.change(Op.CREATE, None, row(3))
     connector.commit()
     sync()

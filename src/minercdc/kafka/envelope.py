@@ -89,15 +89,16 @@ class EnvelopeEncoder:
         """
         if isinstance(event, ChangeEvent):
             return self._change(event) if event.op not in self._skipped else ()
-        if isinstance(event, SchemaChange) and self._include_schema_changes:
-            return (self._schema_change(event),)
-        return ()
+        if not isinstance(event, SchemaChange):
+            return ()
+        records = [self._schema_change(event)] if self._include_schema_changes else []
+        if event.truncate and Op.TRUNCATE not in self._skipped:
+            records.append(self._truncate(event))
+        return records
 
     def _change(self, event: ChangeEvent) -> Sequence[Record]:
         schema = event.schema
         compiled = self._formats.get((schema.id, schema.version)) or self._compile(schema)
-        if event.op is Op.TRUNCATE:
-            return (Record(compiled.topic, None, self._value(compiled, event, Op.TRUNCATE, None, None), partition=0),)
         if event.op is Op.UPDATE and compiled.key and self._key_changed(compiled, event):
             return self._key_change(compiled, event)
         row = event.before if event.op is Op.DELETE else event.after
@@ -109,6 +110,13 @@ class EnvelopeEncoder:
         if event.op is Op.DELETE and key is not None and self._values.tombstones_on_delete:
             return (record, Record(compiled.topic, key, None))
         return (record,)
+
+    def _truncate(self, change: SchemaChange) -> Record:
+        table = change.after or change.before
+        assert table is not None
+        compiled = self._formats.get((table.id, table.version)) or self._compile(table)
+        source = self._source.of_schema_change(change)
+        return Record(compiled.topic, None, self._envelope(compiled, "null", "null", source, Op.TRUNCATE), partition=0)
 
     @staticmethod
     def _key_changed(compiled: _TableFormat, event: ChangeEvent) -> bool:
@@ -149,11 +157,14 @@ class EnvelopeEncoder:
         return f"{compiled.key_head}{compiled.key_json(row)}{compiled.key_tail}".encode()
 
     def _value(self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None) -> bytes:
+        before_json = "null" if before is None else compiled.row_json(before)
+        after_json = "null" if after is None else compiled.row_json(after)
+        return self._envelope(compiled, before_json, after_json, self._source.of_change(event), op)
+
+    def _envelope(self, compiled: _TableFormat, before: str, after: str, source: str, op: Op) -> bytes:
         now = self._clock_ns()
         return (
-            f'{compiled.value_head}{{"before":{"null" if before is None else compiled.row_json(before)},'
-            f'"after":{"null" if after is None else compiled.row_json(after)},'
-            f'"source":{self._source.of_change(event)},"transaction":null,"op":"{op}",'
+            f'{compiled.value_head}{{"before":{before},"after":{after},"source":{source},"transaction":null,"op":"{op}",'
             f'"ts_ms":{now // 1_000_000},"ts_us":{now // 1000},"ts_ns":{now}}}{compiled.value_tail}'
         ).encode()
 
