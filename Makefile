@@ -1,13 +1,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install test lint
+.PHONY: install demo lint test torture bench docs
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[sandbox,local,lake,dev]'
 	touch $@
+
+demo: install
+	$(BIN)/minercdc demo
 
 lint: install
 	$(BIN)/ruff check .
@@ -16,3 +20,13 @@ lint: install
 
 test: lint
 	$(BIN)/python -m pytest -q
+
+torture: install
+	MINERCDC_KILLS=50 $(BIN)/python -m pytest -q -s tests/torture
+
+bench: install
+	$(BIN)/python -m bench
+
+docs: install
+	$(BIN)/minercdc config > docs/configuration.md
+	$(BIN)/minercdc types > docs/types.md

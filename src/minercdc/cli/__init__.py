@@ -2,7 +2,8 @@
 
     minercdc run CONFIG        capture into Kafka
     minercdc check CONFIG      what the database lacks, with the SQL that fixes it
-    minercdc config ...        the properties
+    minercdc config            the properties, as Markdown
+    minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc lake CONFIG       keep Delta tables equal to the source
     minercdc sandbox           an Oracle-compatible server
     minercdc kafka             a Kafka broker
@@ -132,6 +133,14 @@ def config() -> None:
 
 
 @app.command()
+def types() -> None:
+    """Print what each Oracle type becomes in the topic and in Spark, as Markdown."""
+    from minercdc.cli.types_page import types_page
+
+    sys.stdout.write(types_page())
+
+
+@app.command()
 def lake(config: ConfigFile, verbose: Verbose = False) -> None:
     """Keep Delta tables equal to the source until stopped."""
     from minercdc.config.load import load_config
@@ -198,7 +207,12 @@ def demo(
 def _jar_progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """Gives a callable that draws a bar for a download; nothing is drawn when all is cached."""
     with Progress(
-        TextColumn("fetching {task.description}"), BarColumn(30), MofNCompleteColumn(), console=errors, transient=True
+        TextColumn("fetching {task.description}"),
+        BarColumn(30),
+        MofNCompleteColumn(),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
     ) as bar:
         tasks: dict[str, TaskID] = {}
 

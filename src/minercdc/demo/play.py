@@ -17,6 +17,7 @@ from pathlib import Path
 import oracledb
 from rich.console import Console
 from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from minercdc.demo.compare import Difference, differences, free_numbers, read_lake, read_oracle
 from minercdc.demo.processes import Command, await_until
@@ -24,6 +25,8 @@ from minercdc.demo.progress import DeltaRows, TopicEnds, lake_offsets
 from minercdc.demo.view import Scene, draw
 from minercdc.demo.workload import Workload, load_initial_rows
 from minercdc.errors import LocalServiceError
+from minercdc.local.artifacts import BROKER, SPARK
+from minercdc.local.jars import fetch
 
 TABLES = ("CUSTOMERS", "INVENTORY", "ORDERS", "ORDER_LINES", "PRODUCTS", "VISITS")
 _SESSIONS = 6
@@ -40,6 +43,7 @@ def play(directory: Path | None) -> int:
     work = directory or Path(tempfile.mkdtemp(prefix="minercdc-demo-"))
     work.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
+    _fetch_jars(console)
     try:
         with ExitStack() as stack:
             found, tables, rows = _Demo(work, console, stack).run()
@@ -55,6 +59,16 @@ def play(directory: Path | None) -> int:
     console.print(f"took {time.monotonic() - began:.0f} s", highlight=False)
     print(f"verified: {tables} tables, {rows} rows, {len(found)} differences", flush=True)
     return 1 if found else 0
+
+
+def _fetch_jars(console: Console) -> None:
+    """Before the processes that need them, so that the download is seen."""
+    with Progress(
+        TextColumn("fetching {task.description}"), BarColumn(30), MofNCompleteColumn(), console=console, transient=True
+    ) as bars:
+        for what, name, artifacts in (("Kafka's jars", "kafka-broker", BROKER), ("Spark's jars", "spark", SPARK)):
+            task = bars.add_task(what, total=len(artifacts))
+            fetch(name, artifacts, lambda done, total, task=task: bars.update(task, completed=done))  # type: ignore[misc]
 
 
 def _datetimes_as_timestamps(cursor: oracledb.Cursor, value: object, array_size: int) -> oracledb.Var | None:

@@ -9,6 +9,9 @@
 | DATE, TIMESTAMP(0-3)        | int64 milliseconds                    | TIMESTAMP_NTZ                                    |
 | TIMESTAMP(4-6)              | int64 microseconds                    | TIMESTAMP_NTZ                                    |
 | TIMESTAMP(7-9)              | int64 nanoseconds                     | STRING, nine digits: Spark holds microseconds    |
+| .. WITH TIME ZONE           | ISO 8601 text with offset             | STRING: Spark keeps no offset                    |
+| .. WITH LOCAL TIME ZONE     | ISO 8601 text in UTC                  | TIMESTAMP; (7-9): STRING                         |
+| INTERVAL ..                 | int64 microseconds                    | BIGINT                                           |
 | RAW                         | base64                                | BINARY                                           |
 | BINARY_FLOAT, BINARY_DOUBLE | number, or "NaN", "Infinity"          | FLOAT, DOUBLE                                    |
 """
@@ -82,6 +85,14 @@ def lake_column(column: SourceColumn, values: ValueConfig) -> LakeColumn | None:
         return LakeColumn(name, "BIGINT", "TIMESTAMP_NTZ", _milliseconds)
     if kind == "TIMESTAMP":
         return _timestamp(name, 6 if column.scale is None else column.scale)
+    if kind == "TIMESTAMP WITH TIME ZONE":
+        return LakeColumn(name, "STRING", "STRING", _same)
+    if kind == "TIMESTAMP WITH LOCAL TIME ZONE":
+        exact = column.scale is None or column.scale <= 6
+        return LakeColumn(name, "STRING", "TIMESTAMP", _instant) if exact else LakeColumn(name, "STRING", "STRING", _same)
+    if kind in ("INTERVAL YEAR TO MONTH", "INTERVAL DAY TO SECOND"):
+        spark_type = "BIGINT" if values.interval_handling_mode == "numeric" else "STRING"
+        return LakeColumn(name, spark_type, spark_type, _same)
     if kind == "RAW":
         if values.binary_handling_mode == "bytes":
             return LakeColumn(name, "BINARY", "BINARY", _same)
@@ -108,6 +119,10 @@ def fill_of(column: LakeColumn, default: str) -> str | None:
 
 def _same(member: str) -> str:
     return member
+
+
+def _instant(member: str) -> str:
+    return f"CAST({member} AS TIMESTAMP)"
 
 
 def _milliseconds(member: str) -> str:

@@ -1,0 +1,100 @@
+"""The page of types, Oracle -> topic -> Spark, made from the code that converts; docs/types.md is its output."""
+
+from __future__ import annotations
+
+from minercdc.config.sections import ValueConfig
+from minercdc.lake.types import SourceColumn, lake_column
+from minercdc.schema.table import Column
+from minercdc.values.codec import FieldType, ValueHandling, codec_for
+
+_ROWS: tuple[tuple[str, str, int | None, int | None, str, str], ...] = (
+    # declared, type, length, scale, sample Row text, remark
+    ("NUMBER(2)", "NUMBER", 2, 0, "-7", ""),
+    ("NUMBER(4)", "NUMBER", 4, 0, "1234", ""),
+    ("NUMBER(9)", "NUMBER", 9, 0, "123456789", ""),
+    ("NUMBER(18)", "NUMBER", 18, 0, "123456789012345678", ""),
+    ("NUMBER(38), INTEGER", "NUMBER", 38, 0, "12345678901234567890", ""),
+    ("NUMBER(10,2)", "NUMBER", 10, 2, "12.5", ""),
+    ("NUMBER(5,-2)", "NUMBER", 5, -2, "1200", "rounded to hundreds by Oracle"),
+    (
+        "NUMBER(3,40)",
+        "NUMBER",
+        3,
+        40,
+        "0.0000000000000000000000000000000000000123",
+        "no DECIMAL of Spark has 40 digits: text",
+    ),
+    ("NUMBER", "NUMBER", None, None, "-0.00123", "up to 40 digits and an exponent of +-130: text, all digits kept"),
+    ("FLOAT(126)", "FLOAT", 126, None, "3.14159", "a NUMBER with binary precision: text, all digits kept"),
+    ("BINARY_FLOAT", "BINARY_FLOAT", None, None, "1.5", ""),
+    ("BINARY_DOUBLE", "BINARY_DOUBLE", None, None, "NaN", "NaN and infinities as strings in the topic"),
+    ("VARCHAR2(80)", "VARCHAR2", 80, None, "O'Neil", "Oracle stores the empty string as null"),
+    ("CHAR(4)", "CHAR", 4, None, "ab  ", "blanks kept"),
+    ("NVARCHAR2(80), NCHAR", "NVARCHAR2", 80, None, "Zoe", ""),
+    ("DATE", "DATE", None, None, "2026-02-28 13:45:59", "wall clock, no zone"),
+    ("TIMESTAMP(3)", "TIMESTAMP", None, 3, "2026-02-28 13:45:59.123000000", ""),
+    ("TIMESTAMP(6)", "TIMESTAMP", None, 6, "2026-02-28 13:45:59.123456000", ""),
+    (
+        "TIMESTAMP(9)",
+        "TIMESTAMP",
+        None,
+        9,
+        "2026-02-28 13:45:59.123456789",
+        "Spark holds microseconds: text with nine digits; years 1677 to 2262 only, an error beyond",
+    ),
+    ("RAW(16)", "RAW", 16, None, "00ff10", ""),
+    (
+        "TIMESTAMP(6) WITH LOCAL TIME ZONE",
+        "TIMESTAMP WITH LOCAL TIME ZONE",
+        None,
+        6,
+        "2026-02-28 13:45:59.500000000",
+        "an instant; text beyond 6 digits",
+    ),
+    (
+        "TIMESTAMP(6) WITH TIME ZONE",
+        "TIMESTAMP WITH TIME ZONE",
+        None,
+        6,
+        "2026-02-28 13:45:59.500000000 +05:30",
+        "",
+    ),
+    ("INTERVAL DAY TO SECOND", "INTERVAL DAY TO SECOND", 2, 6, "+01 02:03:04.500000", ""),
+)
+
+_INTRODUCTION = """\
+# Types: Oracle, topic, Spark
+
+Made by `minercdc types`; do not edit. The topic's form is that of the default modes (`decimal.handling.mode=precise`,
+`time.precision.mode=adaptive`, `binary.handling.mode=bytes`); `string`, `hex` and the others follow Debezium's manual.
+The lake reads `precise` and `string` decimals and `adaptive` times; it refuses the rest at the start, naming the property.
+
+| Oracle | in the topic | a value there | in Spark | remark |
+|---|---|---|---|---|
+"""
+
+_CLOSING = """
+What does not fit is never cut silently. A value that its topic type cannot hold (a TIMESTAMP(9) of the year 9999 as int64
+nanoseconds) is a `ValueDecodeError`, and `event.processing.failure.handling.mode` says what follows. What redo does not tell
+(a column without supplemental logging) is `unavailable.value.placeholder` in text columns and null elsewhere; `minercdc check`
+warns of tables where that can happen. Columns of other types (CLOB, BLOB, XMLTYPE, LONG, JSON, VECTOR, objects) are left out of
+the events, with one warning per table.
+"""
+
+
+def types_page() -> str:
+    """The whole page, as Markdown."""
+    return _INTRODUCTION + "".join(map(_line, _ROWS)) + _CLOSING
+
+
+def _line(row: tuple[str, str, int | None, int | None, str, str]) -> str:
+    declared, kind, length, scale, sample, remark = row
+    codec = codec_for(Column("C", kind, length, scale), ValueHandling())
+    lake = lake_column(SourceColumn("C", kind, length, scale), ValueConfig.model_validate({}))
+    return f"| {declared} | {_connect(codec.field)} | `{codec.to_json(sample)}` | {lake.spark_type if lake else '-'} | {remark} |\n"
+
+
+def _connect(field: FieldType) -> str:
+    name = f" `{field.name}`" if field.name else ""
+    parameters = ", ".join(f"{key}={value}" for key, value in field.parameters.items())
+    return f"{field.type}{name}" + (f" ({parameters})" if parameters else "")
