@@ -1,0 +1,1 @@
+"""Measures what each stage of the pipeline costs; see docs/performance.md."""

@@ -1,0 +1,47 @@
+"""python -m bench [STAGE ..]: runs the stages and prints the table. Needs the packages of `make install`."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+from bench.processes import Sandbox
+from bench.report import Measure, machine, show
+from bench.stages import Bench
+from bench.tables import SEED
+from minercdc.local.kafka_broker import KafkaBroker
+
+STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
+
+
+def main() -> None:
+    """Read the command line and run."""
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("stage", nargs="*", help=f"of {', '.join(STAGES)}; default all")
+    wanted = parser.parse_args().stage or list(STAGES)
+    if unknown := sorted(set(wanted) - set(STAGES)):
+        parser.error(f"no such stage: {', '.join(unknown)}")
+    console, begun, facts = Console(width=140), time.monotonic(), machine()
+    measures: list[Measure] = []
+    with TemporaryDirectory(prefix="bench-") as name:
+        directory = Path(name)
+        broker = KafkaBroker(directory / "kafka")
+        try:
+            needs_broker = bool({"stream", "snapshot", "idle"} & set(wanted))
+            bootstrap_servers = broker.start().bootstrap_servers if needs_broker else "-"
+            for stage in wanted:
+                # A sandbox of its own: nothing of the stage before is in its logs.
+                with Sandbox(directory, SEED) as sandbox:
+                    console.print(f"{stage} ..", highlight=False)
+                    measures += getattr(Bench(directory, sandbox, bootstrap_servers), stage)()
+        finally:
+            broker.stop()
+    show(measures, facts, console)
+    console.print(f"took {time.monotonic() - begun:.0f} s", highlight=False)
+
+
+main()

@@ -1,0 +1,269 @@
+"""The stages of the pipeline, each measured by itself, then all together.
+
+insert      python-oracledb -> sandbox                        CPU of the sandbox
+mined       V$LOGMNR_CONTENTS -> python-oracledb              CPU of the sandbox
+encode      mined rows in memory -> records                   CPU of this process
+stream      committed in the sandbox -> visible in Kafka      CPU of the connector, and of the sandbox
+snapshot    a table -> visible in Kafka, from process start   likewise
+idle        nothing to do                                     likewise
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka import Consumer
+
+from bench.processes import Connector, MeasuredProcess, Sandbox
+from bench.report import Measure
+from bench.tables import LOADED, MIDDLE, NARROW, SCANNED, STREAMED, WIDE, BenchTable, load, work
+from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.logs import read_logs, read_threads, select_logs
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
+from minercdc.capture.logminer.query import build_query
+from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
+from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.shapes import ShapeTracker
+from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.config.sections import (
+    ConnectorIdentity,
+    DatabaseConfig,
+    KafkaConfig,
+    TableFilterConfig,
+    TopicConfig,
+    ValueConfig,
+)
+from minercdc.events import ChangeEvent
+from minercdc.kafka.envelope import EnvelopeEncoder
+from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.topics import TopicNames
+from minercdc.oracle.connect import connect
+from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.scn import current_scn
+from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.values.codec import ValueHandling
+
+_PDB = "ORCLPDB1"
+_PATIENCE = 120.0
+_FETCH_SIZE = 10_000
+
+
+class _Clock:
+    """Wall and CPU seconds from its making."""
+
+    def __init__(self, *cpus: Callable[[], float]) -> None:
+        self._cpus = cpus
+        self._begun = [cpu() for cpu in cpus]
+        self._wall = time.monotonic()
+
+    def wall(self) -> float:
+        return time.monotonic() - self._wall
+
+    def cpu(self, which: int = 0) -> float:
+        return self._cpus[which]() - self._begun[which]
+
+
+class Bench:
+    """The stages over one sandbox and one broker.
+
+    :param directory: for configurations, logs and spill files.
+    """
+
+    def __init__(self, directory: Path, sandbox: Sandbox, bootstrap_servers: str) -> None:
+        self._directory = directory
+        self._sandbox = sandbox
+        self._bootstrap_servers = bootstrap_servers
+        self._app = sandbox.connect()
+        self._database = DatabaseConfig.model_validate(
+            {
+                "database.hostname": sandbox.host,
+                "database.port": sandbox.port,
+                "database.user": "C##MINERCDC",
+                "database.password": "minercdc",
+                "database.dbname": "ORCLCDB",
+                "database.pdb.name": _PDB,
+            }
+        )
+
+    # ---- insert ----
+
+    def insert(self) -> Iterator[Measure]:
+        """Array insert, 1000 rows a call."""
+        load(self._app, LOADED, 0, 2000)
+        clock = _Clock(self._sandbox.cpu)
+        load(self._app, LOADED, 10_000, 60_000)
+        yield Measure("array insert, 6 columns", "sandbox", 60_000, clock.wall(), clock.cpu(), "20,000 / cpu s")
+
+    # ---- mined ----
+
+    def mined(self) -> Iterator[Measure]:
+        """The connector's own query."""
+        start = self._scn()
+        changes = work(self._app, NARROW, 0, 10_000) + work(self._app, MIDDLE, 0, 10_000)
+        clock = _Clock(self._sandbox.cpu)
+        rows = self._mine(start, {})
+        yield Measure("mined rows, 6-10 columns", "sandbox", len(rows), clock.wall(), clock.cpu(), "20,000 / cpu s")
+        assert sum(row.code <= 3 for row in rows) == changes, "rows are missing"
+        mark = {1: RedoAddress(rows[-1].rs_id.strip(), 1)}
+        clock = _Clock(self._sandbox.cpu)
+        for _ in range(10):
+            self._mine(start, mark)
+        yield Measure("one poll of a full log, nothing new", "sandbox", 0, clock.wall() / 10, clock.cpu() / 10)
+
+    def _scn(self) -> int:
+        with connect(self._database, "root") as connection:
+            return current_scn(connection)
+
+    def _mine(self, scn: int, marks: dict[int, RedoAddress]) -> list[LogMinerRow]:
+        connection = connect(self._database, "root")
+        session = MiningSession(connection, _FETCH_SIZE)
+        try:
+            logs = read_logs(connection, scn)
+            selection = select_logs(logs, read_threads(connection), marks, scn, 1000)
+            session.use_logs(selection.files)
+            session.start(max(scn, selection.start_scn))
+            sql, binds = build_query(marks, _PDB, frozenset(SYSTEM_SCHEMAS))
+            joiner = ContinuationJoiner()
+            return [row for batch in session.rows(sql, binds) for row in joiner.join(batch)]
+        finally:
+            session.close()
+
+    # ---- encode ----
+
+    def encode(self) -> Iterator[Measure]:
+        """What the connector does with rows once it has them, up to the bytes for Kafka."""
+        for table, target in ((NARROW, "30,000 / cpu s"), (WIDE, "")):
+            start = self._scn()
+            work(self._app, table, 1_000_000, 12_000)
+            rows = self._mine(start, {})
+            schema = self._schema(table)
+            self._records(schema, rows[: len(rows) // 10])
+            clock = _Clock(time.process_time)
+            events, size = self._records(schema, rows)
+            name = f"redo text to records, {len(schema.columns)} columns, {size // events} bytes each"
+            yield Measure(name, "connector code", events, clock.wall(), clock.cpu(), target)
+
+    def _schema(self, table: BenchTable) -> TableSchema:
+        with connect(self._database, "pdb") as connection:
+            return read_tables(connection, [TableId(_PDB, "BENCH", table.name)])[0]
+
+    def _records(self, schema: TableSchema, rows: list[LogMinerRow]) -> tuple[int, int]:
+        tables = Tables()
+        tables.put(schema)
+        shapes = ShapeTracker(tables, TableFilter(schema_include=["BENCH"]), _PDB, lambda _: None)
+        clock = HostClock()
+        buffer = TransactionBuffer(1 << 30, self._directory / "spill")
+        position = LogMinerPosition({}, 1, 0, 1)
+        assembly = BufferedAssembly(position, buffer, shapes, TransactionDecoder(shapes, clock), clock)
+        encoder = _encoder()
+        events = size = 0
+        for event in assembly.take(rows):
+            for record in encoder.encode(event):
+                size += len(record.value or b"")
+            events += isinstance(event, ChangeEvent)
+        assembly.close()
+        return events, size
+
+    # ---- end to end ----
+
+    def stream(self) -> Iterator[Measure]:
+        """Insert, update and delete while the connector runs."""
+        with self._connector("stream", "BENCH.STREAMED") as connector, self._topic("stream", STREAMED) as arrived:
+            load(self._app, STREAMED, 0, 1)
+            _await(lambda: arrived() >= 1, connector)
+            clock = _Clock(connector.cpu, self._sandbox.cpu)
+            changes = work(self._app, STREAMED, 1000, 20_000)
+            loaded = clock.wall()
+            _await(lambda: arrived() > changes, connector)
+            wall = clock.wall()
+            yield Measure("committed -> visible in Kafka", "connector", changes, wall, clock.cpu(0))
+            yield Measure(f"the same (the work alone took {loaded:.1f} s)", "sandbox", changes, wall, clock.cpu(1))
+
+    def snapshot(self) -> Iterator[Measure]:
+        """100,000 rows of 10 columns, from the start of the process."""
+        load(self._app, SCANNED, 0, 100_000)
+        began = self._sandbox.cpu()
+        with self._topic("snapshot", SCANNED) as arrived:
+            begun = time.monotonic()
+            with self._connector("snapshot", "BENCH.SCANNED") as connector:
+                _await(lambda: arrived() >= 100_000, connector)
+                wall = time.monotonic() - begun
+                yield Measure("snapshot, 10 columns", "connector", 100_000, wall, connector.cpu(), "10 s wall")
+                yield Measure("the same", "sandbox", 100_000, wall, self._sandbox.cpu() - began)
+
+    def idle(self) -> Iterator[Measure]:
+        """Streaming with nothing to stream; the log that is polled is full of old rows."""
+        begun = time.monotonic()
+        with self._connector("idle", "BENCH.LOADED") as connector:
+            connector.await_text("streaming from", _PATIENCE)
+            yield Measure(
+                "start-up, with a snapshot of 62,000 rows", "connector", 0, time.monotonic() - begun, connector.cpu()
+            )
+            time.sleep(2)
+            clock = _Clock(connector.cpu, self._sandbox.cpu)
+            time.sleep(5)
+            wall = clock.wall()
+            yield Measure("idle for 5 s", "connector", 0, wall, clock.cpu(0))
+            yield Measure("the same", "sandbox", 0, wall, clock.cpu(1))
+
+    def _connector(self, name: str, table: str) -> Connector:
+        return Connector(self._directory, name, table, self._sandbox, self._bootstrap_servers)
+
+    @contextmanager
+    def _topic(self, prefix: str, table: BenchTable) -> Iterator[Callable[[], int]]:
+        """How many changes a `read_committed` consumer has seen; tombstones do not count."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self._bootstrap_servers,
+                "group.id": "bench",
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed",
+                "allow.auto.create.topics": False,
+                "topic.metadata.refresh.interval.ms": 200,
+                "enable.auto.commit": False,
+            }
+        )
+        consumer.subscribe([f"{prefix}.BENCH.{table.name}"])
+        seen = 0
+
+        def arrived() -> int:
+            nonlocal seen
+            seen += sum(message.value() is not None for message in consumer.consume(10_000, 0.05) if not message.error())
+            return seen
+
+        try:
+            yield arrived
+        finally:
+            consumer.close()
+
+
+def _encoder() -> EnvelopeEncoder:
+    identity, kafka = (
+        ConnectorIdentity.model_validate({"topic.prefix": "bench"}),
+        KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "-"}),
+    )
+    return EnvelopeEncoder(
+        topics=TopicNames(identity, TopicConfig.model_validate({}), kafka),
+        source=SourceBlock("bench"),
+        values=ValueConfig.model_validate({}),
+        filters=TableFilterConfig.model_validate({}),
+        handling=ValueHandling(),
+        published=lambda *_: True,
+        key_columns=lambda schema: schema.key,
+        include_schema_changes=True,
+        clock_ns=time.time_ns,
+    )
+
+
+def _await(done: Callable[[], bool], process: MeasuredProcess) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while not done():
+        process.check()
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"it took more than {_PATIENCE:.0f} s; see {process.log}")
