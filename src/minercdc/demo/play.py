@@ -100,7 +100,7 @@ class _Demo:
             self._await_lake(ends, dsn, connector, lake, show)
         connector.stop()
         lake.stop()
-        self._console.print("comparing every table, value by value")
+        self._console.print("\ncomparing every table, value by value")
         return self._compare(dsn)
 
     def _start_servers(self) -> tuple[str, str]:

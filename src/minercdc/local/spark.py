@@ -42,7 +42,6 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",  # small batches on few cores
     "spark.databricks.delta.snapshotPartitions": "2",  # 50 by default, most of them empty for a small table
-    "spark.log.level": "ERROR",
 }
 
 
@@ -67,6 +66,7 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
         **SETTINGS,
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.driver.memory": "1500m",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}",
         "spark.sql.warehouse.dir": warehouse,
         **(settings or {}),
     }
