@@ -88,9 +88,11 @@ def run(parts: Parts, stop: StopFlag) -> None:
         counters.restarts += 1
         counters.phase = "reconnecting"
         error = state.outcome.exception() if state.outcome else None
-        counters.trouble = error.message if isinstance(error, MinerCdcError) else str(error)
         wait = state.next_action.sleep if state.next_action else 0.0
-        log.warning("%s; going on from the last offset in %.1f s", error, wait)
+        if isinstance(error, MinerCdcError):
+            counters.trouble = error.message
+            hint = f"  hint: {error.hint}" if error.hint else ""
+            log.warning("%s: %s; going on from the last offset in %.1f s%s", error.code, error.message, wait, hint)
 
     def attempt() -> None:
         delivered = counters.commits
@@ -164,6 +166,8 @@ def read_events(life: Life, capture: Capture, offset: Offset | None, counters: C
             if isinstance(event, Progress) and event.position is not None:
                 position = event.position
             yield event
+    if not life.stream and not stop.is_set():
+        log.info("the snapshot is complete, and snapshot.mode=initial_only asks for no more")
     if position is None or not life.stream or stop.is_set():
         return
     counters.phase = "streaming"

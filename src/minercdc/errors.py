@@ -18,6 +18,7 @@
     |  `- FencedError                 stop: another instance of the same name took over
     |- LakeError              8xxx    the stream into the lake ended; run it again once the cause is gone
     `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox of this machine did not come up
+       `- StateDirectoryError         stop: the disk of minercdc.state.dir is full or not writable
 
 Foreign exceptions are classified once, at the rim that touched the foreign thing; inside, code just raises.
 """
@@ -163,6 +164,12 @@ class LocalServiceError(MinerCdcError):
     """A server or tool that minercdc starts on this machine did not come up."""
 
     code = "MC-7001"
+
+
+class StateDirectoryError(LocalServiceError):
+    """`minercdc.state.dir` cannot be used: full, not writable, not a directory. Restart once it can; nothing is lost."""
+
+    code = "MC-7101"
 
 
 class LakeError(MinerCdcError):

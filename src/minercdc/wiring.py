@@ -98,11 +98,23 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
         connection.close()
 
 
+class _Run:
+    """What the lives of one process share: the database is checked once, and `snapshot.mode=always` means once.
+
+    :ivar first_offset: the offset found at the start; another one later is our own.
+    """
+
+    def __init__(self) -> None:
+        self.checked = False
+        self.first_offset: Offset | None = None
+
+
 class _Life:
     """Opens what one life of the stream needs, all sharing one picture of the tables."""
 
-    def __init__(self, config: ConnectorConfig) -> None:
+    def __init__(self, config: ConnectorConfig, this_run: _Run) -> None:
         self._config = config
+        self._run = this_run
         self._tables = Tables()
         self._filter = table_filter(config.filters)
         self._database = database_name(config.database)
@@ -185,12 +197,14 @@ class _Life:
         return self._log_miner()
 
     def _snapshot(self, offset: Offset | None) -> Snapshot | None:
-        mode = self._config.snapshot.snapshot_mode
-        under_way = offset is not None and offset.position is None
-        if offset is not None and not under_way and mode != "always":
-            return None
-        if offset is None:
+        mode, this_run = self._config.snapshot.snapshot_mode, self._run
+        if not this_run.checked:
             refuse_unprepared(check_prerequisites(self._config))
+            this_run.checked, this_run.first_offset = True, offset
+        under_way = offset is not None and offset.position is None
+        due = offset is None or under_way or (mode == "always" and offset == this_run.first_offset)
+        if not due:
+            return None
         log_miner = self._log_miner()
         return InitialSnapshot(
             lambda: connect(self._config.database, "pdb"),
@@ -218,7 +232,8 @@ def build(config: ConnectorConfig, counters: Counters | None = None) -> Parts:
     """The parts of a connector; nothing is connected before the engine runs."""
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
-    live: Callable[[], Life] = lambda: _Life(config).open()  # noqa: E731
+    this_run = _Run()
+    live: Callable[[], Life] = lambda: _Life(config, this_run).open()  # noqa: E731
     return Parts(
         live=live,
         max_restarts=config.run.errors_max_retries,

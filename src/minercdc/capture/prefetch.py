@@ -12,6 +12,8 @@ T = TypeVar("T")
 
 # How long a thread that cannot hand over its batch waits before it looks whether anybody still wants it.
 _LOOK_SECONDS = 0.1
+# How long a cancelled call may take to end. Longer is a network that swallows everything: its thread is left to its own end.
+_CANCEL_SECONDS = 3.0
 
 
 class _Prefetched(Generic[T]):
@@ -62,7 +64,7 @@ def prefetch(
 ) -> Iterator[Iterator[T | None]]:
     """Iterate over `batches` while a thread fetches ahead; None comes whenever nothing came for `tick` seconds.
 
-    Exceptions of `batches` are raised here. Leaving the context ends the thread: what blocks it must yield to `cancel`.
+    Exceptions of `batches` are raised here. Leaving the context ends the thread: what blocks it should yield to `cancel`.
     """
     prefetched = _Prefetched(batches, depth, tick)
     prefetched.thread.start()
@@ -73,7 +75,7 @@ def prefetch(
         # A call that is over must not be cancelled: the break would hit the connection's next call.
         if not prefetched.finished:
             cancel()
-        prefetched.thread.join()
+        prefetched.thread.join(_CANCEL_SECONDS)
         close = getattr(batches, "close", None)
-        if close is not None:
+        if close is not None and not prefetched.thread.is_alive():
             close()

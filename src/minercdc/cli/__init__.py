@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -41,6 +42,7 @@ ConfigFile = Annotated[
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log details.")]
 
 errors = Console(stderr=True)
+_STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill after 10 or more
 
 
 def main() -> None:
@@ -74,18 +76,41 @@ def _log_to(console: Console, verbose: bool) -> None:
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
-def _stop_on_signals() -> threading.Event:
-    """An event that SIGINT and SIGTERM set; the second one ends the process at once."""
+def _stop_on_signals(patience: float | None = None) -> threading.Event:
+    """An event that SIGINT and SIGTERM set; the second one ends the process at once.
+
+    :param patience: seconds after which the process ends even when a call to a server that does not answer is still waiting.
+    """
     stop = threading.Event()
+    # Python runs handlers between two steps of the main thread, which may be deep in a client library for a minute; the
+    # byte that tells of a signal is written at once, and a thread of its own reads it.
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    signal.set_wakeup_fd(theirs.detach())
 
-    def on_signal(number: int, frame: object) -> None:
-        if stop.is_set():
-            os._exit(128 + number)
-        stop.set()
+    def listen() -> None:
+        while number := ours.recv(1)[0]:
+            if number not in (signal.SIGINT, signal.SIGTERM):
+                continue
+            if stop.is_set():
+                os._exit(128 + number)
+            stop.set()
+            if patience is not None:
+                timer = threading.Timer(patience, _leave)
+                timer.daemon = True
+                timer.start()
 
-    signal.signal(signal.SIGINT, on_signal)
-    signal.signal(signal.SIGTERM, on_signal)
+    threading.Thread(target=listen, name="signals", daemon=True).start()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: None)  # without a handler there is no byte
     return stop
+
+
+def _leave() -> None:
+    """End without waiting: as safe as a crash, since the offset is committed with the records or not at all."""
+    logging.getLogger(__name__).warning("a server does not answer; leaving without waiting for it, nothing is lost")
+    errors.show_cursor()
+    os._exit(0)
 
 
 @app.command()
@@ -95,6 +120,7 @@ def run(
     log_interval: Annotated[float, typer.Option(help="Seconds between progress lines when there is no terminal.")] = 5.0,
 ) -> None:
     """Capture changes into Kafka until stopped."""
+    stop = _stop_on_signals(_STOP_SECONDS)
     from minercdc.cli.display import display
     from minercdc.config.load import load_config
     from minercdc.engine import run as run_engine
@@ -103,7 +129,6 @@ def run(
     console = Console(stderr=True)
     _log_to(console, verbose)
     parts = build(load_config(config))
-    stop = _stop_on_signals()
     with display(parts.counters, console, log_interval):
         run_engine(parts, stop)
 

@@ -35,7 +35,7 @@ _ORA: dict[int, type[SourceError] | type[PrerequisiteError]] = {
     1012: _T,  # not logged on
     1013: _T,  # cancelled, or call timeout
     1014: _T,  # shutdown in progress
-    1017: _P,  # wrong user or password
+    1017: SourceError,  # wrong user or password: never tried again, that would lock the account
     1031: _P,  # privilege missing
     1033: _T,  # starting up or shutting down
     1034: _T,  # not available
@@ -88,6 +88,8 @@ _ORA: dict[int, type[SourceError] | type[PrerequisiteError]] = {
     12571: _T,  # packet writer failure
     16000: _P,  # read-only database
     25408: _T,  # replay unsafe after failover
+    28000: SourceError,  # account locked
+    28001: SourceError,  # password expired
     30006: _T,  # resource busy, WAIT time-out
     44609: _P,  # CONTINUOUS_MINE desupported
     65040: _P,  # not allowed in a PDB: LogMiner needs the root
@@ -101,14 +103,32 @@ _DPY: dict[int, type[SourceError]] = {
     6001: _T,  # service not registered
     6005: _T,  # cannot connect
 }
+_SERVICE = (
+    "Does the listener know the service? See database.dbname and `lsnrctl services`; a starting instance registers late."
+)
+_DPY_HINTS = {
+    6001: _SERVICE,
+    6003: _SERVICE,
+    6005: "Is the database up, and database.hostname and database.port right?",
+}
 _HINTS = {
     942: "Grant SELECT on the object, or SELECT_CATALOG_ROLE.",
     1031: "Run `minercdc check` for the grants that are needed.",
     1017: "Check database.user and database.password.",
+    1045: "Grant CREATE SESSION (in a container database: SET CONTAINER too, both with CONTAINER=ALL).",
     1354: "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA",
+    12514: _SERVICE,
     1555: "Raise UNDO_RETENTION, or read fewer or smaller tables in the snapshot.",
+    28000: "ALTER USER ... ACCOUNT UNLOCK, once it is known who locked it.",
+    28001: "ALTER USER ... IDENTIFIED BY a new password, and correct database.password.",
+    65011: "Correct database.pdb.name.",
     65040: "Set database.pdb.name and connect as a common user to the root container.",
 }
+
+
+def text_of(error: BaseException) -> str:
+    """A driver's message on one line, without its link to Oracle's error pages."""
+    return " ".join(line for line in str(error).splitlines() if not line.startswith("Help: "))
 
 
 def code_of(error: oracledb.Error) -> tuple[str, int]:
@@ -124,16 +144,24 @@ def classify(error: oracledb.Error, doing: str = "") -> SourceError | Prerequisi
     :param doing: what was attempted, for the message.
     """
     prefix, number = code_of(error)
-    message = f"{doing}: {error}" if doing else str(error)
+    message = f"{doing}: {text_of(error)}" if doing else text_of(error)
     table: dict[int, type[SourceError] | type[PrerequisiteError]] = {**_DPY} if prefix == "DPY" else _ORA
     kind = table.get(number)
     if kind is None:
         detail = error.args[0] if error.args else None
         kind = TransientSourceError if getattr(detail, "isrecoverable", False) else SourceError
-    hint = _HINTS.get(number, "") if prefix == "ORA" else ""
+    hint = _hint(error)
     if issubclass(kind, PrerequisiteError):
         return kind(message, hint=hint)
     return kind(message, hint=hint, ora_code=number)
+
+
+def _hint(error: oracledb.Error) -> str:
+    """DPY-6005 (cannot connect) holds what happened as its cause, of which more can be said."""
+    cause = error.__cause__
+    prefix, number = code_of(error)
+    deeper = _hint(cause) if isinstance(cause, oracledb.Error) and cause is not error else ""
+    return deeper or (_DPY_HINTS if prefix == "DPY" else _HINTS).get(number, "")
 
 
 @contextmanager

@@ -7,6 +7,9 @@ with a connection, so this one routine prepares every connection there is.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from threading import Thread
 from typing import Literal
 
 import oracledb
@@ -63,16 +66,44 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
 
 
 def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
-    with oracle_errors(f"connecting to {dsn_of(config)}"):
-        connection = oracledb.connect(
+    limit = config.database_connection_timeout_ms / 1000
+    doing = f"connecting to {dsn_of(config)} as {config.database_user}"
+
+    def log_on() -> oracledb.Connection:
+        return oracledb.connect(
             user=config.database_user,
             password=config.database_password.get_secret_value(),
             dsn=dsn_of(config),
-            tcp_connect_timeout=config.database_connection_timeout_ms / 1000,
+            tcp_connect_timeout=limit,
             expire_time=2,  # minutes: keeps firewalls from dropping a quiet connection
         )
+
+    with oracle_errors(doing):
+        connection = _within(limit, log_on, doing)
         connection.call_timeout = config.database_query_timeout_ms
         return connection
+
+
+def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: str) -> oracledb.Connection:
+    """Limit the whole logon: the driver limits the TCP connection, and then waits for ever for a server that says nothing."""
+    outcome: Future[oracledb.Connection] = Future()
+
+    def attempt() -> None:
+        try:
+            outcome.set_result(log_on())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=attempt, name="logon", daemon=True).start()
+    if wait([outcome], seconds).not_done:
+        outcome.add_done_callback(_close_late)
+        raise TransientSourceError(f"{doing}: no answer within {seconds:g} s", hint="Is it a database that listens there?")
+    return outcome.result()
+
+
+def _close_late(outcome: Future[oracledb.Connection]) -> None:
+    if outcome.exception() is None:
+        outcome.result().close()
 
 
 def _container(pdb: str, container: Literal["root", "pdb"]) -> str:

@@ -20,6 +20,7 @@ from minercdc.values.codec import is_supported
 
 # What the connector reads; grants are on the V_$ forms.
 _VIEWS = ("V$DATABASE", "V$LOG", "V$LOGFILE", "V$ARCHIVED_LOG", "V$ARCHIVE_DEST_STATUS", "V$THREAD", "V$TRANSACTION")
+_NO_TABLE = "Correct schema.include.list or table.include.list; a table created later is captured from its first row."
 # LogMiner gives no usable SQL for tables with longer names of table or columns.
 _LONGEST_NAME = 30
 
@@ -48,6 +49,8 @@ def check(connection: oracledb.Connection, config: DatabaseConfig, table_filter:
     tables = read_tables(connection, read_table_ids(connection, table_filter, database_name(config)))
     findings += _database(connection, tables)
     findings += table_findings(tables)
+    if not tables:
+        findings.append(Finding("no table is captured: the include and exclude lists leave none", _NO_TABLE, blocking=False))
     findings += filter_findings(table_filter.table_include, [str(table.id) for table in tables])
     return sorted(findings, key=lambda finding: not finding.blocking)
 

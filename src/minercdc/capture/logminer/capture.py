@@ -24,6 +24,7 @@ from minercdc.capture.logminer.query import build_query
 from minercdc.capture.logminer.row import ContinuationJoiner
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
+from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.capture.prefetch import prefetch
 from minercdc.config.sections import LogMiningConfig
@@ -101,6 +102,7 @@ class LogMinerCapture:
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")
         spill = self._config.minercdc_state_dir / "spill"
+        check_directory(spill)
         buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, spill)
         self._assembly = BufferedAssembly(start, buffer, self._shapes, self._decoder, self._clock, self._wants_user)
         _log.info("streaming from %s", start.to_json())

@@ -34,6 +34,7 @@ class MiningSession:
         self.connection = connection
         self._fetch_size = fetch_size
         self._listed: tuple[LogFile, ...] = ()
+        self._reading = False
 
     def use_logs(self, logs: Sequence[LogFile]) -> bool:
         """Make these the session's logs; whether the list was different before.
@@ -63,17 +64,28 @@ class MiningSession:
         """Batches of rows, to the end of the logs."""
         with oracle_errors("reading V$LOGMNR_CONTENTS"), self.connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = self._fetch_size
-            cursor.execute(sql, dict(binds))
-            while batch := cursor.fetchmany():
-                yield batch
+            self._reading = True
+            try:
+                cursor.execute(sql, dict(binds))
+                while batch := cursor.fetchmany():
+                    yield batch
+            finally:
+                self._reading = False
 
     def cancel(self) -> None:
         """Break a call that another thread is waiting in."""
-        with suppress(oracledb.Error):
-            self.connection.cancel()
+        if self.connection.is_healthy():
+            with suppress(oracledb.Error):
+                self.connection.cancel()
 
     def close(self) -> None:
-        """End LogMiner and the connection; whatever fails there does not matter any more."""
+        """End LogMiner and the connection; whatever fails there does not matter any more.
+
+        The driver crashes when a time limit is set on a connection it has lost, or when two threads use one at a time: such a
+        connection is left alone. Its socket goes with the process, or when the call that still waits runs into its limit.
+        """
+        if self._reading or not self.connection.is_healthy():
+            return
         try:
             with oracle_errors("ending LogMiner"), self.connection.cursor() as cursor:
                 self.connection.call_timeout = 5_000

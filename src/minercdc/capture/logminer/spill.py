@@ -4,18 +4,44 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.errors import StateDirectoryError
+
+
+@contextmanager
+def _disk_errors(directory: Path, doing: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StateDirectoryError(
+            f"{doing} in {directory.absolute()} failed: {error.strerror or error}",
+            hint="Make room there, or set minercdc.state.dir to a directory with room; then start again, nothing is lost.",
+        ) from error
+
+
+def check_directory(directory: Path) -> None:
+    """Learn at the start, not when the first large transaction comes, that files cannot be written.
+
+    :raises StateDirectoryError: naming the directory.
+    """
+    with _disk_errors(directory, "writing a file"):
+        directory.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=directory) as probe:
+            probe.write(bytes(4096))
 
 
 class SpillFile:
     """One transaction's older rows, in a file without a name: it vanishes even when the process is killed."""
 
     def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        self._file = TemporaryFile(dir=directory)  # noqa: SIM115
+        self._directory = directory
+        with _disk_errors(directory, "opening a file for the rows of a large transaction"):
+            directory.mkdir(parents=True, exist_ok=True)
+            self._file = TemporaryFile(dir=directory)  # noqa: SIM115
         self._ends = [0]
 
     def __bool__(self) -> bool:
@@ -23,9 +49,11 @@ class SpillFile:
 
     def append(self, rows: list[LogMinerRow]) -> None:
         """Put a chunk behind the others."""
-        self._file.seek(self._ends[-1])
-        pickle.dump([tuple(row) for row in rows], self._file, pickle.HIGHEST_PROTOCOL)
-        self._ends.append(self._file.tell())
+        with _disk_errors(self._directory, "writing the rows of a large transaction"):
+            self._file.seek(self._ends[-1])
+            pickle.dump([tuple(row) for row in rows], self._file, pickle.HIGHEST_PROTOCOL)
+            self._file.flush()
+            self._ends.append(self._file.tell())
 
     def pop(self) -> list[LogMinerRow]:
         """Take the last chunk back: undo goes backwards through a transaction."""
@@ -44,4 +72,5 @@ class SpillFile:
 
     def close(self) -> None:
         """Give the space back."""
-        self._file.close()
+        with suppress(OSError):  # what a full disk did not take is not wanted any more
+            self._file.close()

@@ -1,0 +1,49 @@
+"""One database and one broker for all tests here; every test has its own schema, connector name and topics."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from tests.e2e.lab import LOGGED, TABLE, Lab
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+from minercdc.local.kafka_broker import KafkaBroker
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[SandboxProcess]:
+    running = SandboxProcess()
+    try:
+        with running.connect(service=running.root_service) as connection:
+            connection.cursor().execute("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA")
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def make_lab(database: SandboxProcess, tmp_path: Path) -> Callable[..., Lab]:
+    """Labs in the shared database.
+
+    The returned function takes the brokers' address and, optionally, the statements that make the schema and another database.
+    """
+
+    def make(brokers: str, statements: Sequence[str] | None = None, server: SandboxProcess | None = None) -> Lab:
+        lab = Lab(server or database, brokers, f"E{next(_numbers)}", tmp_path)
+        lab.server.create_user(lab.schema)
+        if statements is None:
+            statements = [TABLE, LOGGED.format("T"), *(f"INSERT INTO T VALUES ({i}, 'initial')" for i in range(3))]
+        lab.execute(*statements)
+        return lab
+
+    return make
+
+
+@pytest.fixture
+def lab(make_lab: Callable[..., Lab], broker: KafkaBroker) -> Lab:
+    return make_lab(broker.bootstrap_servers)

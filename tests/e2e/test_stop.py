@@ -1,0 +1,129 @@
+"""SIGTERM and SIGINT end the connector in every phase within seconds, with status 0 and an offset that loses nothing."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+import pytest
+from tests.e2e.connector import STOP_SECONDS, Ended
+from tests.e2e.lab import LOGGED, TABLE, Lab
+from tests.e2e.proxy import Proxy
+
+from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.local.ports import free_port
+
+ROWS = 20_000
+both = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+MakeLab = Callable[..., Lab]
+
+
+def in_order(ended: Ended) -> None:
+    assert (ended.status, ended.message()) == (0, ""), ended.errors
+    assert ended.seconds < STOP_SECONDS
+    assert "Traceback" not in ended.errors
+
+
+@both
+def test_while_reading_the_snapshot(make_lab: MakeLab, broker: KafkaBroker, number: signal.Signals) -> None:
+    lab = make_lab(broker.bootstrap_servers, [TABLE, LOGGED.format("T")])
+    lab.insert(1, ROWS)
+    config = lab.config(snapshot_fetch_size=50)
+    with lab.run(config) as connector:
+        connector.await_log("reading ")
+        in_order(connector.stop(number))
+        assert "snapshot is complete" not in connector.text()
+    with lab.run(config, "again.log") as connector:
+        connector.await_log("streaming:", 60)
+        connector.stop_in_order()
+    assert [record.key["ID"] for record in lab.topics.records(lab.topic())] == list(range(1, ROWS + 1))
+
+
+@both
+def test_while_idle(lab: Lab, number: signal.Signals) -> None:
+    with lab.run() as connector:
+        connector.await_log("streaming:")
+        lab.execute("INSERT INTO T VALUES (10, 'x')")
+        lab.topics.await_records(lab.topic(), 4)
+        in_order(connector.stop(number))
+    offset = lab.topics.offset()
+    assert offset is not None
+    assert offset.position is not None
+    with lab.run(log="again.log") as connector:
+        lab.execute("INSERT INTO T VALUES (11, 'x')")
+        records = lab.topics.await_records(lab.topic(), 5)
+        connector.stop_in_order()
+    assert [record.key["ID"] for record in records] == [0, 1, 2, 10, 11]
+
+
+@both
+def test_while_busy(lab: Lab, number: signal.Signals) -> None:
+    config = lab.config(minercdc_kafka_transaction_max_records=100, query_fetch_size=100)
+    with lab.run(config) as connector:
+        connector.await_log("streaming:")
+        lab.insert(11, ROWS)
+        lab.topics.await_records(lab.topic(), 5)
+        in_order(connector.stop(number))
+    stopped_at = len(lab.topics.records(lab.topic()))
+    with lab.run(lab.config(), "again.log") as connector:
+        records = lab.topics.await_records(lab.topic(), ROWS + 3, 60)
+        connector.stop_in_order()
+    assert stopped_at <= len(records)
+    assert [record.key["ID"] for record in records[3:]] == list(range(11, ROWS + 11))
+
+
+def test_before_anything_was_done(lab: Lab) -> None:
+    with lab.run() as connector:
+        connector.await_log("starting:")
+        in_order(connector.stop())
+
+
+@both
+def test_while_waiting_for_the_broker(make_lab: MakeLab, number: signal.Signals) -> None:
+    lab = make_lab(f"127.0.0.1:{free_port()}")
+    with lab.run() as connector:
+        connector.await_log("starting:")
+        in_order(connector.stop(number))
+
+
+def test_while_reconnecting(lab: Lab) -> None:
+    with Proxy((lab.server.host, lab.server.port)) as proxy:
+        config = lab.config(database_port=proxy.port, retriable_restart_connector_wait_ms=600_000)
+        with lab.run(config) as connector:
+            connector.await_log("streaming:")
+            proxy.refuse()
+            connector.await_log("reconnecting:")
+            in_order(connector.stop())
+    assert lab.topics.offset() is not None
+
+
+@pytest.mark.parametrize("phase", ["starting", "streaming"])
+def test_while_the_network_swallows_everything(lab: Lab, phase: str) -> None:
+    with Proxy((lab.server.host, lab.server.port)) as proxy:
+        if phase == "starting":
+            proxy.freeze()
+        with lab.run(lab.config(database_port=proxy.port)) as connector:
+            connector.await_log(f"{phase}:")
+            if phase == "streaming":
+                lab.execute("INSERT INTO T VALUES (10, 'x')")
+                lab.topics.await_records(lab.topic(), 4)
+                proxy.freeze()
+            else:
+                connector.await_log("created topic .*-schema-history")
+            in_order(connector.stop())
+
+
+def test_a_second_instance_ends_the_first(lab: Lab) -> None:
+    with lab.run(log="first.log") as first, lab.run(log="second.log") as second:
+        first.await_log("streaming:|MC-6201")
+        second.await_log("streaming:|MC-6201")
+        lab.execute("INSERT INTO T VALUES (10, 'x')")
+        records = lab.topics.await_records(lab.topic(), 4)
+        fenced, going_on = (second, first) if "MC-6201" in second.text() else (first, second)
+        ended = fenced.await_end()
+        assert ended.status == 1
+        assert ended.message().startswith("MC-6201: ")
+        assert "another instance" in ended.message()
+        assert "Traceback" not in ended.errors
+        going_on.stop_in_order()
+    assert [record.key["ID"] for record in records] == [0, 1, 2, 10]

@@ -1,0 +1,67 @@
+"""What a connector wrote, read as its consumers do."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Message
+from tests.kafka.consume import read_committed
+
+from minercdc.kafka.offset_json import offset_from_bytes
+from minercdc.offset import Offset
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One record, parsed; `value` None is a tombstone."""
+
+    key: Any
+    value: Any
+    headers: dict[str, Any]
+
+
+def parsed(message: Message) -> Read:
+    key, value = message.key(), message.value()
+    headers = {name: (content or b"").decode() for name, content in message.headers() or ()}
+    return Read(None if key is None else json.loads(key), None if value is None else json.loads(value), headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The topics of one connector."""
+
+    brokers: str
+    prefix: str
+
+    def records(self, topic: str) -> list[Read]:
+        """Everything committed so far; nothing when there is no such topic."""
+        return [parsed(message) for message in read_committed(self.brokers, topic)]
+
+    def await_records(self, topic: str, enough: Callable[[list[Read]], bool] | int, timeout: float = 30) -> list[Read]:
+        """Until there are enough.
+
+        :param enough: how many, or a question about them.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            found = self.records(topic)
+            if len(found) >= enough if isinstance(enough, int) else enough(found):
+                return found
+            assert time.monotonic() < deadline, f"not in time; {topic} has {found[-3:]}"
+            time.sleep(0.05)
+
+    def offset(self) -> Offset | None:
+        """The connector's, as stored."""
+        found = [
+            m.value() for m in read_committed(self.brokers, f"{self.prefix}-offsets") if m.key() == self.prefix.encode()
+        ]
+        return offset_from_bytes(found[-1], "test") if found and found[-1] else None
+
+
+def ops(records: list[Read]) -> list[tuple[str, Any]]:
+    """(op, key column or row) pairs, for tables whose whole row is short."""
+    return [(record.value["op"], record.value["after"] or record.value["before"]) for record in records if record.value]
