@@ -24,10 +24,11 @@ USER_GROUP = "USER LOG GROUP"
 class Column:
     """A column as declared.
 
-    :param precision: NUMBER: decimal digits, 0 when left out (`*`); FLOAT: binary digits.
-    :param scale: NUMBER: -127 unconstrained; TIMESTAMP: fractional digits.
+    :param precision: NUMBER: decimal digits, 0 when left out (`*`); FLOAT: binary digits; INTERVAL: leading digits.
+    :param scale: NUMBER: -127 unconstrained; TIMESTAMP and INTERVAL: fractional digits.
     :param size: bytes; for character columns the limit in bytes, with `char_length` the limit in characters.
     :param semantics: `B` or `C`, of character types.
+    :param national: NCHAR or NVARCHAR2: lengths count UTF-16 units.
     :param default: text of the default expression.
     :param slot: physical column of the segment; survives renames and dropped neighbours.
     """
@@ -44,6 +45,7 @@ class Column:
     float_: bool = False
     slot: int = 0
     comment: str | None = None
+    national: bool = False
 
     @property
     def data_type(self) -> str:
@@ -53,7 +55,11 @@ class Column:
         if self.type in (OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ):
             tail = {OraType.TIMESTAMP_TZ: " WITH TIME ZONE", OraType.TIMESTAMP_LTZ: " WITH LOCAL TIME ZONE"}
             return f"TIMESTAMP({self.scale})" + tail.get(self.type, "")
-        return self.type.name
+        if self.type is OraType.INTERVAL_YM:
+            return f"INTERVAL YEAR({self.precision}) TO MONTH"
+        if self.type is OraType.INTERVAL_DS:
+            return f"INTERVAL DAY({self.precision}) TO SECOND({self.scale})"
+        return "N" + self.type.name if self.national else self.type.name
 
     @property
     def declared(self) -> str:
@@ -65,6 +71,8 @@ class Column:
                 return "NUMBER"
             digits = str(self.precision) if self.precision else "*"
             return f"NUMBER({digits})" if self.scale == 0 and self.precision else f"NUMBER({digits},{self.scale})"
+        if self.national:
+            return f"{self.data_type}({self.char_length})"
         if self.type in (OraType.VARCHAR2, OraType.CHAR):
             return (
                 f"{self.type.name}({self.char_length} CHAR)" if self.semantics == "C" else f"{self.type.name}({self.size})"
@@ -72,7 +80,7 @@ class Column:
         return f"RAW({self.size})" if self.type is OraType.RAW else self.data_type
 
     def stored(self) -> StoredColumn:
-        return StoredColumn(self.name, self.type, self.declared, self.precision, self.scale, self.size)
+        return StoredColumn(self.name, self.type, self.declared, self.precision, self.scale, self.size, self.national)
 
 
 @dataclass(slots=True)
@@ -253,6 +261,7 @@ class Catalog:
         }
         self.containers[SEED].open_mode = "READ ONLY"
         self._by_object: dict[int, Table] = {}
+        self._national: dict[tuple[int, int], frozenset[int]] = {}
         dba = frozenset({"DBA", "CREATE SESSION"})
         for name, password, user_id in (("SYS", "oracle", 0), ("SYSTEM", "oracle", 9)):
             self._add_common(
@@ -303,7 +312,16 @@ class Catalog:
         table = self._by_object.get(data_obj)
         return None if table is None else table.stored()
 
+    def national_columns(self, data_obj: int, version: int) -> frozenset[int]:
+        """Positions of NCHAR and NVARCHAR2 columns in any version of a table, purged ones too: redo holds them in UTF-16."""
+        return self._national.get((data_obj, version), frozenset())
+
     # ---- changing: under the storage lock ----
+
+    def _note_national(self, table: Table) -> None:
+        found = frozenset(at for at, column in enumerate(table.columns) if column.national)
+        if found:
+            self._national[table.object_id, table.version] = found
 
     def new_object_id(self) -> int:
         return next(self._object_ids)
@@ -346,6 +364,7 @@ class Catalog:
     def add_table(self, table: Table) -> None:
         self.containers[table.container].tables[table.owner, table.name] = table
         self._by_object[table.object_id] = table
+        self._note_national(table)
         self.version += 1
 
     def recycle(self, table: Table, name: str) -> None:
@@ -369,6 +388,7 @@ class Catalog:
         if definition:
             table.ddl_scn = scn
             table.version += 1
+            self._note_national(table)
         self.version += 1
 
     def rename_column(self, table: Table, at: int, name: str) -> None:

@@ -44,6 +44,8 @@ class OraType(IntEnum):
     BLOB = 113
     TIMESTAMP = 180
     TIMESTAMP_TZ = 181
+    INTERVAL_YM = 182
+    INTERVAL_DS = 183
     UROWID = 208
     TIMESTAMP_LTZ = 231
 
@@ -52,9 +54,10 @@ class OraType(IntEnum):
 class ColumnDescription:
     """One column of a result.
 
-    :param precision: NUMBER's precision; 0 with scale -127 is unconstrained NUMBER.
-    :param scale: NUMBER's scale, or TIMESTAMP's fractional digits.
+    :param precision: NUMBER's precision, 0 with scale -127 is unconstrained NUMBER; INTERVAL's leading digits.
+    :param scale: NUMBER's scale, or TIMESTAMP's and INTERVAL's fractional digits.
     :param size: bytes; never 0 for character types and RAW.
+    :param national: of character types: NCHAR, NVARCHAR2.
     """
 
     name: str
@@ -63,14 +66,16 @@ class ColumnDescription:
     scale: int = 0
     size: int = 0
     nullable: bool = True
+    national: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class BindType:
-    """What the client said about one bind variable."""
+    """What the client said about one bind variable. `national`: a character type in the national character set."""
 
     type: OraType
     size: int = 0
+    national: bool = False
 
 
 class Rows(Protocol):
@@ -241,6 +246,7 @@ class StoredColumn:
     """A column of a table version as LogMiner's dictionary knows it.
 
     :param declared: the type as declared, e.g. `NUMBER(10,2)`, `TIMESTAMP(6)`, `CHAR(10)`.
+    :param national: NCHAR, NVARCHAR2.
     """
 
     name: str
@@ -249,6 +255,7 @@ class StoredColumn:
     precision: int = 0
     scale: int = 0
     size: int = 0
+    national: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,17 +289,32 @@ class RedoReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Restriction:
+    """What one query reads of a view; the view may show more, never less.
+
+    :param columns: positions of the columns it reads; the others may be left None.
+    :param first_record: thread, first and last RS_ID of a log -> the least RS_ID wanted of it ('': all), above the last
+        one when nothing of it is.
+    """
+
+    columns: frozenset[int]
+    first_record: Callable[[int, str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """A dictionary or dynamic performance view.
 
     :param name: e.g. `V$LOG`, `ALL_TAB_COLS` (public synonym; `SYS.V_$LOG` names it too).
     :param rows: called once per scan with the asking session; streams, one tuple of Cells per row.
         May raise OraError (V$LOGMNR_CONTENTS before START_LOGMNR: ORA-01306).
+    :param restricted: the same for a query of which more is known; None when that would not help.
     """
 
     name: str
     columns: tuple[ColumnDescription, ...]
     rows: Callable[[Session], Iterator[tuple[Cell, ...]]]
+    restricted: Callable[[Session, Restriction], Iterator[tuple[Cell, ...]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

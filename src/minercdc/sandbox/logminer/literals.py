@@ -1,6 +1,7 @@
 """Literals of SQL_REDO and SQL_UNDO: one closure per column type, made once per table shape and NLS settings.
 
     NUMBER '12.5'   VARCHAR2 'it''s'   DATE TO_DATE('..', 'fmt')   TIMESTAMP TO_TIMESTAMP('..')   RAW HEXTORAW('cafe')
+    NVARCHAR2 UNISTR('n\\00E1')   BINARY_DOUBLE '2.5E+000'   INTERVAL TO_DSINTERVAL('+01 02:03:04.500000')
 
 The session's NLS formats decide the text of dates, its numeric characters the decimal point. FF prints the column's own
 number of fractional digits, none for TIMESTAMP(0), which leaves the trailing point.
@@ -8,20 +9,21 @@ number of fractional digits, none for TIMESTAMP(0), which leaves the trailing po
 
 from __future__ import annotations
 
-import struct
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError, OraType, StoredColumn
-from minercdc.sandbox.sql import formats, number, temporal
+from minercdc.sandbox.sql import binary, formats, intervals, number, temporal
 from minercdc.sandbox.sql.nls import Nls
+from minercdc.sandbox.sql.zones import Zone
 
 Literal: TypeAlias = Callable[[Cell], str]
 """Text of a value that is not NULL."""
 
+_PLAIN_YEAR = re.compile(r"(?<!S)YYYY", re.IGNORECASE)
 _ISO_DATE = "YYYY-MM-DD HH24:MI:SS"
 _ISO_TIMESTAMP = "YYYY-MM-DD HH24:MI:SS.FF9"
-_MINUTE_NS = 60_000_000_000
 _POWERS = [100**n for n in range(20)]
 _PLAIN = [f"{n:02d}" for n in range(256)]
 _EXCESS_1 = [f"{n - 1:02d}" for n in range(256)]
@@ -30,6 +32,9 @@ _EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
 
 def literal(column: StoredColumn, nls: Nls) -> Literal:
     """Compile the literal of one column. Raises OraError for types LogMiner here has no text for."""
+    point = nls.numeric_characters[0]
+    if column.national:
+        return _unistr
     match column.type:
         case OraType.NUMBER:
             return _number(nls)
@@ -46,7 +51,12 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
         case OraType.RAW:
             return raw_literal
         case OraType.BINARY_FLOAT | OraType.BINARY_DOUBLE:
-            return _binary_float
+            return lambda cell: f"'{binary.text(_binary(cell), point)}'"
+        case OraType.INTERVAL_YM:
+            return lambda cell: f"TO_YMINTERVAL('{intervals.months_text(_binary(cell), column.precision)}')"
+        case OraType.INTERVAL_DS:
+            lead, digits = column.precision, column.scale
+            return lambda cell: f"TO_DSINTERVAL('{intervals.text(_binary(cell), lead, digits)}')"
         case other:
             raise OraError(3001, f"unimplemented feature: LogMiner text of {other.name}")
 
@@ -84,8 +94,17 @@ def raw_literal(cell: Cell) -> str:
 
 
 def _iso(cell: bytes) -> str:
+    if cell[0] < 100 or cell[1] < 100:
+        return formats.to_char(temporal.decode(cell), "S" + _ISO_DATE)
     year = _EXCESS_100[cell[0]] + _EXCESS_100[cell[1]]
     return f"{year}-{_PLAIN[cell[2]]}-{_PLAIN[cell[3]]} {_EXCESS_1[cell[4]]}:{_EXCESS_1[cell[5]]}:{_EXCESS_1[cell[6]]}"
+
+
+def _shown(moment: temporal.Moment, model: str, *, digits: int = 0, zone: Zone = 0, offset: int = 0) -> str:
+    """TO_CHAR, but a year BC has its sign also under YYYY: the text must lead back to the value."""
+    if moment[0] < 0:
+        model = _PLAIN_YEAR.sub("SYYYY", model)
+    return formats.to_char(moment, model, digits=digits, zone=zone, offset=offset)
 
 
 def _date(nls: Nls) -> Literal:
@@ -93,7 +112,7 @@ def _date(nls: Nls) -> Literal:
     tail = f"', '{model}')"
     if model.upper() == _ISO_DATE:
         return lambda cell: "TO_DATE('" + _iso(_binary(cell)) + tail
-    return lambda cell: "TO_DATE('" + formats.to_char(temporal.decode(_binary(cell)), model) + tail
+    return lambda cell: "TO_DATE('" + _shown(temporal.decode(_binary(cell)), model) + tail
 
 
 def _timestamp(column: StoredColumn, nls: Nls) -> Literal:
@@ -105,14 +124,16 @@ def _timestamp(column: StoredColumn, nls: Nls) -> Literal:
             return f"TO_TIMESTAMP('{_iso(data)}.{int.from_bytes(data[7:11], 'big'):09d}')"
 
         return iso
-    return lambda cell: f"TO_TIMESTAMP('{formats.to_char(temporal.decode(_binary(cell)), model, digits=digits)}')"
+    return lambda cell: f"TO_TIMESTAMP('{_shown(temporal.decode(_binary(cell)), model, digits=digits)}')"
 
 
 def _zoned(column: StoredColumn, nls: Nls) -> Literal:
+    model = nls.timestamp_tz_format
+
     def text(cell: Cell) -> str:
         data = _binary(cell)
-        offset = temporal.offset_of(data)
-        shown = formats.to_char(temporal.local(data), nls.timestamp_tz_format, digits=column.scale, offset=offset)
+        zone, offset = temporal.zone_of(data), temporal.offset_of(data)
+        shown = _shown(temporal.local(data), model, digits=column.scale, zone=zone, offset=offset)
         return f"TO_TIMESTAMP_TZ('{shown}')"
 
     return text
@@ -120,31 +141,31 @@ def _zoned(column: StoredColumn, nls: Nls) -> Literal:
 
 def _local(column: StoredColumn, nls: Nls) -> Literal:
     """Session-zone time without any zone text: clients set TIME_ZONE to 00:00 for this reason."""
-    shift = nls.offset_minutes * _MINUTE_NS
+    model, zone = nls.timestamp_format, nls.zone
 
     def text(cell: Cell) -> str:
-        moment = temporal.from_ns(temporal.to_ns(temporal.decode(_binary(cell))) + shift)
-        return f"TO_TIMESTAMP_TZ('{formats.to_char(moment, nls.timestamp_format, digits=column.scale)}')"
+        moment = temporal.to_wall(temporal.decode(_binary(cell)), zone)
+        return f"TO_TIMESTAMP_TZ('{_shown(moment, model, digits=column.scale)}')"
 
     return text
 
 
-def _binary_float(cell: Cell) -> str:
-    data = _binary(cell)
-    flipped = bytes((data[0] ^ 0x80, *data[1:])) if data[0] & 0x80 else bytes(b ^ 0xFF for b in data)
-    value: float = struct.unpack(">f" if len(data) == 4 else ">d", flipped)[0]
-    if value != value:
-        return "'Nan'"
-    if value in (float("inf"), float("-inf")):
-        return "'Inf'" if value > 0 else "'-Inf'"
-    if value == 0:
-        return "'0'"
-    mantissa, exponent = (f"{value:.8E}" if len(data) == 4 else _shortest(value)).split("E")
-    if "." in mantissa:
-        mantissa = mantissa.rstrip("0").rstrip(".")
-    return f"'{mantissa}E{exponent[0]}{exponent[1:].zfill(3)}'"
+_ESCAPED = {ord("'"): "''", ord("\\"): "\\\\"}
 
 
-def _shortest(value: float) -> str:
-    """The fewest digits that read back as the same BINARY_DOUBLE."""
-    return next(text for places in range(17) if float(text := f"{value:.{places}E}") == value)
+def _unistr(cell: Cell) -> str:
+    """ASCII as it is, other characters as UTF-16 escapes, a surrogate pair as two."""
+    text = str(cell).translate(_ESCAPED)
+    if not text.isascii():
+        text = "".join([char if char.isascii() else _units(char) for char in text])
+    return f"UNISTR('{text}')"
+
+
+def _units(char: str) -> str:
+    raw = char.encode("utf-16-be", "replace")
+    return "".join([f"\\{raw[n : n + 2].hex().upper()}" for n in range(0, len(raw), 2)])
+
+
+def raw_national(cell: Cell) -> str:
+    """HEXTORAW of a national text's stored bytes."""
+    return "HEXTORAW('" + str(cell).encode("utf-16-be", "replace").hex() + "')"

@@ -120,11 +120,12 @@ class Mining:
         """Names and text of the record's table version, as the online catalog knows it now."""
         known = Option.DICT_FROM_ONLINE_CATALOG in self.options
         version = self._catalog.current(record.data_obj) if known else None
+        national = self._catalog.national_columns(record.data_obj, record.data_obj_v)
         if version is None:
             owner, table = "UNKNOWN", f"OBJ# {record.data_obj}"
-            return TableText(owner, table, raw_shape(owner, table, _width(record), text), mismatch=True)
+            return TableText(owner, table, raw_shape(owner, table, _width(record), text, national), mismatch=True)
         if version.data_obj_v != record.data_obj_v:
-            shape = raw_shape(version.owner, version.table, _width(record), text)
+            shape = raw_shape(version.owner, version.table, _width(record), text, national)
             return TableText(version.owner, version.table, shape, mismatch=True)
         if _has_long_name(version):
             return TableText(version.owner, version.table, None)

@@ -10,11 +10,11 @@ When the dictionary's version is not the record's, columns are `COL n` and value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, TableVersion
-from minercdc.sandbox.logminer.literals import Literal, literal, raw_literal
+from minercdc.sandbox.logminer.literals import Literal, literal, raw_literal, raw_national
 from minercdc.sandbox.sql.nls import Nls
 
 Render = Callable[[RedoRecord], tuple[str, str | None]]
@@ -115,7 +115,11 @@ def known_shape(version: TableVersion, options: TextOptions) -> Shape:
     return Shape(version.owner, version.table, names, [literal(c, options.nls) for c in version.columns], options)
 
 
-def raw_shape(owner: str, table: str, width: int, options: TextOptions) -> Shape:
-    """For records of another version, or of a table the dictionary does not know: `COL n`, HEXTORAW."""
+def raw_shape(owner: str, table: str, width: int, options: TextOptions, national: Collection[int] = frozenset()) -> Shape:
+    """For records of another version, or of a table the dictionary does not know: `COL n`, HEXTORAW.
+
+    :param national: positions of columns stored in UTF-16.
+    """
     names = [f'"COL {n}"' for n in range(1, width + 1)]
-    return Shape(owner, table, names, [raw_literal] * width, options)
+    literals = [raw_national if at in national else raw_literal for at in range(width)]
+    return Shape(owner, table, names, literals, options)

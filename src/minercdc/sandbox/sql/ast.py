@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 @dataclass(slots=True)
 class Literal:
-    """`kind`: N number, S string, D date, T timestamp, 0 null, P DEFAULT."""
+    """`kind`: N number, S string, U national string, D date, T timestamp, 0 null, P DEFAULT."""
 
     kind: str
     text: str
@@ -17,9 +17,13 @@ class Literal:
 
 @dataclass(slots=True)
 class IntervalLiteral:
-    """Day-to-second interval, in nanoseconds."""
+    """`INTERVAL 'text' first(lead) TO last(digits)`, units as written: YEAR, MONTH, DAY, HOUR, MINUTE, SECOND."""
 
-    nanoseconds: int
+    text: str
+    first: str
+    last: str
+    lead: int
+    digits: int
     at: int
 
 
@@ -154,6 +158,25 @@ class TypeName:
 
 
 @dataclass(slots=True)
+class AtZone:
+    """`operand AT TIME ZONE zone`; AT LOCAL has no zone."""
+
+    operand: Expr
+    zone: Expr | None
+    at: int
+
+
+@dataclass(slots=True)
+class IsBinary:
+    """`operand IS [NOT] NAN | INFINITE`."""
+
+    operand: Expr
+    what: str
+    negated: bool
+    at: int
+
+
+@dataclass(slots=True)
 class Cast:
     operand: Expr
     target: TypeName
@@ -169,7 +192,7 @@ class Row:
 
 
 Expr: TypeAlias = (
-    "Literal | IntervalLiteral | Bind | Name | Call | Unary | Binary | Compare | Logic | Between | InList | InQuery"
+    "Literal | IntervalLiteral | AtZone | IsBinary | Bind | Name | Call | Unary | Binary | Compare | Logic | Between | InList | InQuery"
     " | Like | IsNull | Exists | Scalar | Case | Cast | Row"
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from minercdc.sandbox.catalog import Grant
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import ddl, definitions, dml, formats
+from minercdc.sandbox.sql import ddl, definitions, dml, formats, zones
 from minercdc.sandbox.sql.parser import Parser
 from minercdc.sandbox.storage import locks
 from minercdc.sandbox.storage.transactions import Undo
@@ -211,15 +211,9 @@ def _set_nls(session: SandboxSession, name: str, value: str) -> None:
 
 
 def _time_zone(value: str) -> str:
-    match = re.fullmatch(r"([+-]?)(\d{1,2}):(\d{2})", value.strip())
-    if match:
-        sign, hours, minutes = match.groups()
-        if int(hours) > 14 or int(minutes) > 59:
-            raise OraError(1874, "time zone hour must be between -15 and 15")
-        return f"{sign or '+'}{int(hours):02d}:{minutes}"
-    if value.upper() in ("UTC", "GMT", "DBTIMEZONE", "LOCAL"):
+    if value.upper() in ("DBTIMEZONE", "LOCAL"):
         return "+00:00"
-    raise OraError(1882, "timezone region not found")
+    return zones.text(zones.parse(value))
 
 
 def _set_container(session: SandboxSession, name: str) -> None:

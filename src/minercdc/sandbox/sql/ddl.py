@@ -66,8 +66,15 @@ def create_table(session: SandboxSession, parser: Parser) -> None:
             session.commit()
 
 
+_FRACTIONS = (
+    *(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),
+    *(OraType.INTERVAL_DS, OraType.INTERVAL_YM),
+)
+
+
 def _column_like(described: ColumnDescription) -> Column:
-    chars = described.size if described.type in (OraType.VARCHAR2, OraType.CHAR) else 0
+    text = described.type in (OraType.VARCHAR2, OraType.CHAR)
+    chars = (described.size // 2 if described.national else described.size) if text else 0
     return Column(
         described.name,
         described.type,
@@ -75,7 +82,9 @@ def _column_like(described: ColumnDescription) -> Column:
         described.scale,
         described.size,
         chars,
+        semantics="C" if described.national else "B",
         nullable=described.nullable,
+        national=described.national,
     )
 
 
@@ -408,7 +417,7 @@ def _check_modify(session: SandboxSession, table: Table, old: Column, new: Colum
     filled = _row_count(session, table, f"{slot} is not null")
     if not filled:
         return
-    if old.type is not new.type:
+    if old.type is not new.type or old.national is not new.national:
         raise OraError(1439, "column to be modified must be empty to change datatype")
     if new.type is OraType.NUMBER:
         whole_old = 40 if old.scale == -127 else (old.precision or 38) - old.scale
@@ -418,13 +427,15 @@ def _check_modify(session: SandboxSession, table: Table, old: Column, new: Colum
             raise OraError(1440, "column to be modified must be empty to decrease precision or scale")
     elif new.type is OraType.CHAR and new.char_length != old.char_length:
         raise OraError(3001, "unimplemented feature: changing the length of a CHAR column that has values")
-    elif new.type is OraType.TIMESTAMP and new.scale < old.scale:
+    elif new.type in _FRACTIONS and (new.scale < old.scale or new.precision < old.precision):
         raise OraError(
             30082, "datetime/interval column to be modified must be empty to decrease fractional second precision"
         )
     elif new.type in (OraType.VARCHAR2, OraType.RAW):
         length = "length" if new.semantics == "C" or new.type is OraType.RAW else "octet_length"
         limit = new.size if new.type is OraType.RAW else new.char_length
+        if new.national:
+            length = "o_utf16_units"
         if _row_count(session, table, f"{length}({slot})>{limit}"):
             raise OraError(1441, "cannot decrease column length because some value is too big")
 

@@ -156,7 +156,7 @@ def _maker(
 
 
 def _described(column: ColumnDescription) -> SqlType:
-    return type_of_wire(column.type, column.precision, column.scale, column.size)
+    return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
 
 
 def run_insert(

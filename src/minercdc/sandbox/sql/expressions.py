@@ -6,29 +6,40 @@ An operator or function without a rule for its operands' types raises an ORA- er
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from minercdc.sandbox.catalog import Catalog, Column
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, View
-from minercdc.sandbox.sql import ast, formats, functions, number, temporal
+from minercdc.sandbox.sql import ast, binary, formats, functions, intervals, number, temporal
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.runtime import Parameter
 from minercdc.sandbox.sql.scope import Scope, Typed
 from minercdc.sandbox.sql.types import (
+    BINARY_SIZES,
     DATE,
+    DOUBLE,
+    FLOAT,
+    INSTANTS,
     INTERVAL,
+    INTERVALS,
+    KIND,
+    MONTHS,
     NULL,
     NUMBER,
+    NUMERIC,
     TEMPORAL,
     TEXT,
+    ZONED,
     Family,
     SqlType,
     bind_type,
     column_type,
     declare,
     inconsistent,
+    model_of,
+    utf16_units,
     varchar,
 )
 
@@ -54,9 +65,6 @@ def quote(text: str) -> str:
 
 def blob(cell: bytes) -> str:
     return f"x'{cell.hex()}'"
-
-
-_KIND = {Family.DATE: "D", Family.TIMESTAMP: "T", Family.ZONED: "Z"}
 
 
 @dataclass(slots=True)
@@ -106,8 +114,7 @@ class Expressions:
         if isinstance(expr, ast.Binary):
             return self._binary(expr, scope)
         if isinstance(expr, ast.Unary):
-            operand = self.to(self.value(expr.operand, scope), Family.NUMBER, expr.at)
-            return Typed(f"o_neg({operand})", NUMBER)
+            return self._negative(self.value(expr.operand, scope), expr.at)
         if isinstance(expr, ast.Case):
             return self._case(expr, scope)
         if isinstance(expr, ast.Cast):
@@ -115,7 +122,12 @@ class Expressions:
         if isinstance(expr, ast.Scalar):
             return self._scalar(expr, scope)
         if isinstance(expr, ast.IntervalLiteral):
-            return Typed(blob(temporal.encode_interval(expr.nanoseconds)), INTERVAL, False)
+            cell = intervals.literal(expr.text, expr.first, expr.last, expr.lead, expr.digits)
+            family = Family.INTERVAL if len(cell) == 11 else Family.MONTHS
+            lead = expr.lead if expr.first in ("DAY", "YEAR") else 9
+            return Typed(blob(cell), SqlType(family, lead, expr.digits if len(cell) == 11 else 0), False)
+        if isinstance(expr, ast.AtZone):
+            return self._at_zone(expr, scope)
         raise OraError(936, "missing expression: a condition is not a value", expr.at)
 
     def _literal(self, expr: ast.Literal) -> Typed:
@@ -123,20 +135,22 @@ class Expressions:
             return Typed("null", NULL)
         if expr.kind == "N":
             if expr.text[-1] in "fFdD":
-                raise OraError(3001, "unimplemented feature: BINARY_FLOAT and BINARY_DOUBLE literals", expr.at)
+                single = expr.text[-1] in "fF"
+                return Typed(blob(binary.parse(expr.text[:-1], 4 if single else 8)), FLOAT if single else DOUBLE, False)
             cell = number.parse(expr.text)
             return Typed(blob(cell), NUMBER, False)
-        if expr.kind == "S":
+        if expr.kind in "SU":
+            national = expr.kind == "U"
             if not expr.text:
-                return Typed("null", varchar(1))
-            size = len(expr.text.encode())
+                return Typed("null", SqlType(Family.VARCHAR, size=1 + national, national=national))
+            size = 2 * utf16_units(expr.text) if national else len(expr.text.encode())
             sql = quote(expr.text)
             if "\0" in expr.text:
                 text = expr.text
                 sql = self.parameter(("text", text), lambda run: text)
-            return Typed(sql, SqlType(Family.CHAR, size=size), False, literal=expr.text)
+            return Typed(sql, SqlType(Family.CHAR, size=size, national=national), False, literal=expr.text)
         if expr.kind == "D":
-            return Typed(blob(self._literal_moment(expr, "YYYY-MM-DD", False)), DATE, False)
+            return Typed(blob(self._literal_moment(expr, "SYYYY-MM-DD", False)), DATE, False)
         if expr.kind == "T":
             return self._timestamp_literal(expr)
         raise OraError(936, "missing expression", expr.at)
@@ -147,13 +161,36 @@ class Expressions:
 
     def _timestamp_literal(self, expr: ast.Literal) -> Typed:
         text = expr.text.strip()
-        zoned = len(text) > 10 and any(c in text[11:] for c in "+-")
-        model = "YYYY-MM-DD HH24:MI:SS" + (".FF" if "." in text else "") + (" TZR" if zoned else "")
-        moment, zone = formats.to_moment(text, model if len(text) > 10 else "YYYY-MM-DD", date(2000, 1, 1))
+        date_text, _, rest = text.partition(" ")
+        zoned = any(c in rest for c in "+-") or any(c.isalpha() for c in rest)
+        model = "SYYYY-MM-DD"
+        if rest:
+            model += " HH24:MI:SS" + (".FF" if "." in rest else "") + (" TZR" if zoned else "")
+        moment, zone = formats.to_moment(text if rest else date_text, model, date(2000, 1, 1))
         if zone is None:
             return Typed(blob(temporal.encode(moment)), SqlType(Family.TIMESTAMP, scale=9), False)
-        utc = temporal.from_ns(temporal.to_ns(moment) - zone * 60_000_000_000)
-        return Typed(blob(temporal.encode_zoned(utc, zone)), SqlType(Family.ZONED, scale=9), False)
+        return Typed(blob(temporal.zoned(moment, zone)), SqlType(Family.ZONED, scale=9), False)
+
+    def _negative(self, operand: Typed, at: int) -> Typed:
+        family = operand.type.family
+        if family in BINARY_SIZES:
+            return Typed(f"o_float_neg({operand.sql})", operand.type, operand.nullable)
+        if family in INTERVALS:
+            return Typed(f"o_scale_interval({operand.sql},{blob(number.integer(-1))},0)", operand.type, operand.nullable)
+        return Typed(f"o_neg({self.to(operand, Family.NUMBER, at)})", NUMBER)
+
+    def _at_zone(self, expr: ast.AtZone, scope: Scope | None) -> Typed:
+        operand = self.value(expr.operand, scope)
+        if operand.type.family not in TEMPORAL:
+            raise OraError(30084, "invalid data type for datetime primary with time zone modifier", expr.at)
+        zone = self.zone
+        if expr.zone is not None:
+            given = self.value(expr.zone, scope)
+            if given.type.family is Family.INTERVAL:
+                raise OraError(3001, "unimplemented feature: AT TIME ZONE of an interval", expr.at)
+            zone = self.to(given, Family.VARCHAR, expr.at)
+        kind = SqlType(Family.ZONED, scale=operand.type.scale if operand.type.scale >= 0 else 0)
+        return Typed(f"o_at_zone({self.to(operand, Family.ZONED, expr.at)},{zone})", kind, operand.nullable)
 
     def _bind(self, expr: ast.Bind) -> Typed:
         if expr.index >= len(self.bind_types):
@@ -162,6 +199,8 @@ class Expressions:
         index = expr.index
         if kind.family in TEMPORAL:
             return Typed(self.parameter(("bind", index), lambda run: _canonical(run.binds[index])), kind)
+        if kind.family in BINARY_SIZES:
+            return Typed(self.parameter(("bind", index), lambda run: _canonical_float(run.binds[index])), kind)
         if kind.family is Family.NUMBER:
             return Typed(self.parameter(("bind", index), lambda run: _canonical_number(run.binds[index])), kind)
         return Typed(self.parameter(("bind", index), lambda run: run.binds[index] or None), kind)
@@ -200,11 +239,12 @@ class Expressions:
         """As storing into a column of that type; a text that is too long is cut."""
         operand = self.value(expr.operand, scope)
         name = expr.target.name
-        if name in ("VARCHAR2", "VARCHAR", "CHAR") and expr.target.numbers:
-            size = expr.target.numbers[0] or 1
-            kind = SqlType(Family.CHAR if name == "CHAR" else Family.VARCHAR, size=size)
+        if name in ("VARCHAR2", "VARCHAR", "CHAR", "NVARCHAR2", "NCHAR") and expr.target.numbers:
+            size, national = expr.target.numbers[0] or 1, name.startswith("N")
+            fixed = name.endswith("CHAR") and name != "VARCHAR"
+            kind = SqlType(Family.CHAR if fixed else Family.VARCHAR, size=size * (1 + national), national=national)
             cut = f"o_substr({self.to(operand, Family.VARCHAR, expr.at)},{blob(number.integer(1))},{blob(number.integer(size))})"
-            return Typed(f"o_rpad({cut},{blob(number.integer(size))})" if name == "CHAR" else cut, kind)
+            return Typed(f"o_rpad({cut},{blob(number.integer(size))})" if fixed else cut, kind)
         target = declare("CAST", expr.target)
         return self.fitted(operand, target, expr.at)
 
@@ -215,7 +255,13 @@ class Expressions:
         if kind.family is Family.NUMBER and kind.scale != -127:
             sql = f"o_round({sql},{blob(number.integer(kind.scale))})"
         elif kind.family is Family.DATE:
-            sql = f"o_retime({sql},'D',0)"
+            sql = f"o_retime({sql},'T','D',{self.zone})"
+        elif kind.family in TEMPORAL:
+            sql = f"o_round_fraction({sql},{kind.scale})"
+        elif kind.family is Family.INTERVAL:
+            sql = f"o_fit_interval({sql},{kind.precision},{kind.scale})"
+        elif kind.family is Family.MONTHS:
+            sql = f"o_fit_months({sql},{kind.precision})"
         return Typed(sql, kind)
 
     def _scalar(self, expr: ast.Scalar, scope: Scope | None) -> Typed:
@@ -228,38 +274,73 @@ class Expressions:
     def _binary(self, expr: ast.Binary, scope: Scope | None) -> Typed:
         left, right = self.value(expr.left, scope), self.value(expr.right, scope)
         if expr.op == "||":
-            size = left.type.size + right.type.size
+            national = left.type.national or right.type.national
+            sizes = [side.type.size * (1 + (national and not side.type.national)) for side in (left, right)]
+            size = sizes[0] + sizes[1] if all(sizes) else 4000
             parts = [f"coalesce({self.to(side, Family.VARCHAR, expr.at)},'')" for side in (left, right)]
-            return Typed(f"nullif({parts[0]}||{parts[1]},'')", varchar(size or 4000), left.nullable and right.nullable)
+            kind = replace(varchar(size), national=national)
+            return Typed(f"nullif({parts[0]}||{parts[1]},'')", kind, left.nullable and right.nullable)
         families = {left.type.family, right.type.family}
-        if families & TEMPORAL or Family.INTERVAL in families:
+        if families & TEMPORAL or families & INTERVALS:
             return self._time_arithmetic(expr, left, right)
+        kind = self.numeric(left, right)
         name = {"+": "add", "-": "sub", "*": "mul", "/": "div"}[expr.op]
-        operands = [self.to(side, Family.NUMBER, expr.at) for side in (left, right)]
-        return Typed(f"o_{name}({operands[0]},{operands[1]})", NUMBER, left.nullable or right.nullable)
+        name = name if kind is NUMBER else f"float_{name}"
+        operands = [self.to(side, kind.family, expr.at) for side in (left, right)]
+        return Typed(f"o_{name}({operands[0]},{operands[1]})", kind, left.nullable or right.nullable)
+
+    def numeric(self, *operands: Typed) -> SqlType:
+        """What numbers calculate and compare in: BINARY_DOUBLE before BINARY_FLOAT before NUMBER."""
+        families = {operand.type.family for operand in operands}
+        return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
 
     def _time_arithmetic(self, expr: ast.Binary, left: Typed, right: Typed) -> Typed:
-        a, b = left.type.family, right.type.family
         op = expr.op
-        if op == "+" and (b in TEMPORAL or (b is Family.INTERVAL and a is Family.NUMBER)):
+        a, b = left.type.family, right.type.family
+        if (op == "+" and b in TEMPORAL) or (op == "*" and b in INTERVALS):
             left, right, a, b = right, left, b, a
-        if a in TEMPORAL and (b in (Family.NUMBER, Family.NULL) or b in TEXT):
-            if op in "+-":
-                days = self.to(right, Family.NUMBER, expr.at)
-                return Typed(f"o_days({left.sql},{days if op == '+' else f'o_neg({days})'})", DATE)
-        elif a in TEMPORAL and b is Family.INTERVAL and op in "+-":
-            sign = 1 if op == "+" else -1
+        found: Typed | None = None
+        if a in TEMPORAL and op in "+-":
+            found = self._time_and(left, right, op, expr.at)
+        elif a in INTERVALS:
+            found = self._interval_and(left, right, op, expr.at)
+        if found is None:
+            number_ = 30081 if INTERVALS & {a, b} else 975
+            raise OraError(number_, "invalid data type for datetime/interval arithmetic", expr.at)
+        return found
+
+    def _time_and(self, left: Typed, right: Typed, op: str, at: int) -> Typed | None:
+        """A date or timestamp and a number of days, an interval or (minus) another one."""
+        a, b = left.type.family, right.type.family
+        sign = 1 if op == "+" else -1
+        if b in NUMERIC or b is Family.NULL or b in TEXT:
+            days = self.to(right, Family.NUMBER, at)
+            return Typed(f"o_days({self.wall(left)},{days if sign > 0 else f'o_neg({days})'})", DATE)
+        if b is Family.INTERVAL:
             return Typed(f"o_shift({left.sql},{right.sql},{sign})", left.type)
-        elif a in TEMPORAL and b in TEMPORAL and op == "-":
-            if a is b is Family.DATE:
-                return Typed(f"o_days_between({left.sql},{right.sql})", NUMBER)
-            keys = [self.time_key(side) for side in (left, right)]
-            return Typed(f"o_interval_between({keys[0]},{keys[1]})", INTERVAL)
-        elif a is Family.INTERVAL and b is Family.NUMBER and op == "*":
-            return Typed(f"o_scale_interval({left.sql},{right.sql})", INTERVAL)
-        raise OraError(
-            30081 if Family.INTERVAL in (a, b) else 975, "invalid data type for datetime/interval arithmetic", expr.at
-        )
+        if b is Family.MONTHS:
+            moved = f"o_shift_months({self.wall(left)},{right.sql},{sign})"
+            if a is Family.LOCAL:
+                moved = f"o_retime({moved},'T','L',{self.zone})"
+            return Typed(moved, left.type)
+        if b not in TEMPORAL or op != "-":
+            return None
+        if a is b is Family.DATE:
+            return Typed(f"o_days_between({left.sql},{right.sql})", NUMBER)
+        zoned = bool(INSTANTS & {a, b})
+        keys = [self.instant(side) if zoned else side.sql for side in (left, right)]
+        scale = max(left.type.scale, right.type.scale, 0)
+        return Typed(f"o_interval_between({keys[0]},{keys[1]})", SqlType(Family.INTERVAL, 9, scale))
+
+    def _interval_and(self, left: Typed, right: Typed, op: str, at: int) -> Typed | None:
+        a, b = left.type.family, right.type.family
+        kind = INTERVAL if a is Family.INTERVAL else MONTHS
+        if op in "+-" and b is a:
+            return Typed(f"o_combine_intervals({left.sql},{right.sql},{1 if op == '+' else -1})", kind)
+        if op in "*/" and (b in NUMERIC or b in TEXT or b is Family.NULL):
+            factor = self.to(right, Family.NUMBER, at)
+            return Typed(f"o_scale_interval({left.sql},{factor},{int(op == '/')})", kind)
+        return None
 
     # ---- conversions ----
 
@@ -268,13 +349,21 @@ class Expressions:
         have = typed.type.family
         if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
             return typed.sql
-        nls = self.env.nls
-        point = quote(nls.numeric_characters[0])
+        point = quote(self.env.nls.numeric_characters[0])
+        if have in NUMERIC and family in NUMERIC:
+            if family is Family.NUMBER:
+                return f"o_float_number({typed.sql})"
+            name = "float_of_number" if have is Family.NUMBER else "float_resized"
+            return f"o_{name}({typed.sql},{BINARY_SIZES[family]})"
+        if have in TEXT and family in BINARY_SIZES:
+            return f"o_float_of_text({typed.sql},{BINARY_SIZES[family]},{point})"
+        if have in TEXT and family in INTERVALS:
+            return f"o_text_{'interval' if family is Family.INTERVAL else 'months'}({typed.sql})"
         if have in TEXT and family is Family.NUMBER:
             return f"o_to_num({typed.sql},{point})"
         if have in TEXT and family in TEMPORAL:
             model = self.model(family)
-            return f"o_text_date({typed.sql},{quote(model)},'{_KIND[family]}',{nls.offset_minutes},{self.today})"
+            return f"o_text_date({typed.sql},{quote(model)},'{KIND[family]}',{self.zone},{self.today})"
         if have in TEXT and family is Family.RAW:
             return f"o_hex_raw({typed.sql})"
         if have in TEXT and family is Family.ROWID:
@@ -282,6 +371,12 @@ class Expressions:
         if family in TEXT:
             if have is Family.NUMBER:
                 return f"o_num_text({typed.sql},{point})"
+            if have in BINARY_SIZES:
+                return f"o_float_text({typed.sql},{point})"
+            if have is Family.INTERVAL:
+                return f"o_interval_text({typed.sql},{typed.type.precision},{typed.type.scale})"
+            if have is Family.MONTHS:
+                return f"o_months_text({typed.sql},{typed.type.precision})"
             if have is Family.RAW:
                 return f"o_raw_hex({typed.sql})"
             if have is Family.ROWID:
@@ -289,7 +384,7 @@ class Expressions:
             if have in TEMPORAL:
                 return self.date_text(typed, quote(self.model(have)))
         if have in TEMPORAL and family in TEMPORAL:
-            return f"o_retime({typed.sql},'{_KIND[family]}',{nls.offset_minutes})"
+            return f"o_retime({typed.sql},'{KIND[have]}','{KIND[family]}',{self.zone})"
         raise inconsistent(family, have, at)
 
     def to_type(self, typed: Typed, target: SqlType, at: int) -> str:
@@ -299,19 +394,28 @@ class Expressions:
 
     def model(self, family: Family) -> str:
         """The session's default format."""
-        nls = self.env.nls
-        return {Family.DATE: nls.date_format, Family.TIMESTAMP: nls.timestamp_format}.get(family, nls.timestamp_tz_format)
+        return model_of(family, self.env.nls)
+
+    @property
+    def zone(self) -> str:
+        """SQL of the session's time zone."""
+        return quote(self.env.nls.time_zone)
 
     def date_text(self, typed: Typed, model: str) -> str:
         digits = typed.type.scale if 0 <= typed.type.scale <= 9 else 6
-        return f"o_date_text({typed.sql},{model},{digits},{self.env.nls.offset_minutes})"
+        return f"o_date_text({typed.sql},{model},{digits},{self.zone},'{KIND[typed.type.family]}')"
 
-    def time_key(self, typed: Typed) -> str:
-        return f"o_zone_key({typed.sql},{self.env.nls.offset_minutes})"
+    def wall(self, typed: Typed) -> str:
+        """A date or timestamp with its fields as the session sees them."""
+        return f"o_retime({typed.sql},'L','T',{self.zone})" if typed.type.family is Family.LOCAL else typed.sql
+
+    def instant(self, typed: Typed) -> str:
+        """UTC fields of a date or timestamp."""
+        return typed.sql if typed.type.family is Family.LOCAL else f"o_zone_key({typed.sql},{self.zone})"
 
     def comparable(self, typed: Typed) -> str:
         """What a value sorts and groups by: zoned timestamps by instant, the rest by its bytes."""
-        return self.time_key(typed) if typed.type.family is Family.ZONED else typed.sql
+        return self.instant(typed) if typed.type.family is Family.ZONED else typed.sql
 
     # ---- conditions ----
 
@@ -331,6 +435,12 @@ class Expressions:
             return f"not ({low} and {high})" if expr.negated else f"({low} and {high})"
         if isinstance(expr, ast.IsNull):
             return f"({self.value(expr.operand, scope).sql}) is {'not ' if expr.negated else ''}null"
+        if isinstance(expr, ast.IsBinary):
+            operand = self.value(expr.operand, scope)
+            if operand.type.family not in BINARY_SIZES:
+                operand = Typed(self.to(operand, Family.DOUBLE, expr.at), DOUBLE)
+            name = "is_nan" if expr.what == "NAN" else "is_infinite"
+            return f"{'not ' if expr.negated else ''}o_{name}({operand.sql})"
         if isinstance(expr, ast.Like):
             parts = [self.to(self.value(side, scope), Family.VARCHAR, expr.at) for side in (expr.operand, expr.pattern)]
             if expr.escape is not None:
@@ -392,16 +502,23 @@ class Expressions:
         if a in TEXT and b in TEXT:
             return self._aligned_text(left, right)
         if a in TEMPORAL or b in TEMPORAL:
-            if Family.ZONED in (a, b):
-                sides = [
-                    s if s.type.family in TEMPORAL else Typed(self.to(s, Family.ZONED, at), s.type) for s in (left, right)
-                ]
-                return self.time_key(sides[0]), self.time_key(sides[1])
+            if a is b:
+                return self.comparable(left), self.comparable(right)
+            if INSTANTS & {a, b}:
+                kinds = [s.type.family in TEMPORAL for s in (left, right)]
+                first, second = (
+                    self.instant(s if known else Typed(self.to(s, Family.ZONED, at), ZONED))
+                    for s, known in zip((left, right), kinds, strict=True)
+                )
+                return first, second
             if a in TEMPORAL and b in TEMPORAL:
                 return left.sql, right.sql
             family = a if a in TEMPORAL else b
             return self.to(left, family, at), self.to(right, family, at)
-        for family in (Family.NUMBER, Family.RAW, Family.ROWID):
+        if NUMERIC & {a, b}:
+            family = self.numeric(left, right).family
+            return self.to(left, family, at), self.to(right, family, at)
+        for family in (Family.INTERVAL, Family.MONTHS, Family.RAW, Family.ROWID):
             if family in (a, b):
                 return self.to(left, family, at), self.to(right, family, at)
         if a is b or Family.NULL in (a, b):
@@ -452,6 +569,10 @@ class Expressions:
 
 def _canonical_number(cell: Cell) -> Cell:
     return number.canonical(cell) if isinstance(cell, bytes) and cell else None
+
+
+def _canonical_float(cell: Cell) -> Cell:
+    return binary.resized(cell, len(cell)) if isinstance(cell, bytes) and cell else None
 
 
 def _canonical(cell: Cell) -> Cell:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import number
-from minercdc.sandbox.sql.temporal import Moment, valid
+from minercdc.sandbox.sql import calendar, number, zones
+from minercdc.sandbox.sql.temporal import Moment
+from minercdc.sandbox.sql.zones import Zone
 
 _MONTHS = [
     "JANUARY",
@@ -27,7 +29,7 @@ _MONTHS = [
 ]
 _DAYS = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"]
 _ELEMENT = re.compile(
-    r"FM|FX|YYYY|RRRR|SYYYY|YYY|YY|RR|Y|MONTH|MON|MM|DDD|DD|DAY|DY|D|HH24|HH12|HH|MI|SSSSS|SS|FF[1-9]|FF|A\.M\.|P\.M\."
+    r"FM|FX|SYYYY|YYYY|RRRR|YYY|YY|RR|Y|MONTH|MON|MM|DDD|DD|DAY|DY|D|HH24|HH12|HH|MI|SSSSS|SS|FF[1-9]|FF|A\.M\.|P\.M\.|A\.D\.|B\.C\.|AD|BC"
     r'|AM|PM|TZH|TZM|TZR|TZD|IYYY|IW|WW|W|Q|J|CC|X|"[^"]*"|[-/,.;: ]',
     re.IGNORECASE,
 )
@@ -54,19 +56,54 @@ def _cased(text: str, like: str) -> str:
     return text.capitalize() if len(like) > 1 and like[1].islower() else text
 
 
-def to_char(moment: Moment, model: str, *, digits: int = 6, offset: int = 0) -> str:
-    """TO_CHAR of a date. `digits`: of plain FF; `offset`: zone, minutes."""
+def to_char(moment: Moment, model: str, *, digits: int = 6, zone: Zone = 0, offset: int = 0) -> str:
+    """TO_CHAR of a date. `digits`: of plain FF; `zone` and its `offset` then, minutes east."""
     out, fill = [], True
     for raw in elements(model):
         if raw.upper() == "FM":
             fill = not fill
         elif raw.upper() != "FX":
-            out.append(_element_text(raw, moment, fill, digits, offset))
+            out.append(_element_text(raw, moment, fill, digits, (zone, offset)))
     return "".join(out)
 
 
-def _element_text(raw: str, moment: Moment, fill: bool, digits: int, offset: int) -> str:
-    year, month, day, hour, minute, second, nano = moment
+_PLAIN = [f"{n:02d}" for n in range(256)]
+_EXCESS_1 = [f"{n - 1:02d}" for n in range(256)]
+_EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
+_YEAR = "excess_100[cell[0]] + excess_100[cell[1]]"
+_FIXED = {
+    **{"YYYY": _YEAR, "SYYYY": f"' ' + {_YEAR}", "MM": "plain[cell[2]]", "DD": "plain[cell[3]]"},
+    **{"HH24": "excess_1[cell[4]]", "MI": "excess_1[cell[5]]", "SS": "excess_1[cell[6]]", "X": "'.'"},
+}
+"""Elements of fixed width, as Python over the stored bytes of a DATE or TIMESTAMP."""
+
+
+@lru_cache(maxsize=256)
+def compiled(model: str, digits: int) -> Callable[[bytes], str] | None:
+    """TO_CHAR of values without zone, straight from their 7 or 11 bytes; None for a model that needs `to_char`.
+
+    :param digits: of plain FF.
+    """
+    parts = []
+    for raw in elements(model):
+        name = raw.upper()
+        if name.startswith("FF"):
+            count = int(name[2:]) if name[2:] else digits
+            parts.append(f"('%09d' % int.from_bytes(cell[7:11], 'big'))[:{count}]")
+        elif name in _FIXED:
+            parts.append(_FIXED[name])
+        elif name[0].isalpha():
+            return None
+        else:
+            parts.append(repr(raw[1:-1] if name[0] == '"' else raw))
+    scope = {"plain": _PLAIN, "excess_1": _EXCESS_1, "excess_100": _EXCESS_100}
+    text: Callable[[bytes], str] = eval(f"lambda cell: {' + '.join(parts) or repr('')}", scope)
+    return text
+
+
+def _element_text(raw: str, moment: Moment, fill: bool, digits: int, zone: tuple[Zone, int]) -> str:
+    signed, month, day, hour, minute, second, nano = moment
+    year = abs(signed)
     name = raw.upper()
     numeric: dict[str, tuple[int, int]] = {
         "YYYY": (year, 4),
@@ -91,45 +128,54 @@ def _element_text(raw: str, moment: Moment, fill: bool, digits: int, offset: int
     if name in numeric:
         value, width = numeric[name]
         text = str(value).zfill(width if fill else 0)
-        return (" " if fill else "") + text if name == "SYYYY" else text
+        return ("-" if signed < 0 else " " if fill else "") + text if name == "SYYYY" else text
     if name.startswith("FF"):
         count = int(name[2:]) if name[2:] else digits
         return f"{nano:09d}"[:count]
     if name in ("AM", "PM", "A.M.", "P.M."):
         half = "AM" if hour < 12 else "PM"
         return _cased(".".join(half) + "." if "." in name else half, raw)
+    if name in ("AD", "BC", "A.D.", "B.C."):
+        era = "BC" if signed < 0 else "AD"
+        return _cased(".".join(era) + "." if "." in name else era, raw)
     if name in ("TZH", "TZM", "TZR", "TZD"):
-        return _zone_text(name, offset)
+        return _zone_text(name, *zone)
     if name == "X":
         return "."
     if name[0] == '"':
         return raw[1:-1]
-    return _calendar_text(raw, name, date(year, month, day), fill) if name.isalpha() else raw
+    return _calendar_text(raw, name, (signed, month, day), fill) if name.isalpha() else raw
 
 
-def _zone_text(name: str, offset: int) -> str:
+def _zone_text(name: str, zone: Zone, offset: int) -> str:
     sign = "-" if offset < 0 else "+"
     hours, minutes = divmod(abs(offset), 60)
-    return {"TZH": f"{sign}{hours:02d}", "TZM": f"{minutes:02d}", "TZR": f"{sign}{hours:02d}:{minutes:02d}", "TZD": ""}[name]
+    return {"TZH": f"{sign}{hours:02d}", "TZM": f"{minutes:02d}", "TZR": zones.text(zone), "TZD": ""}[name]
 
 
-def _calendar_text(raw: str, name: str, day: date, fill: bool) -> str:
+def _calendar_text(raw: str, name: str, day: tuple[int, int, int], fill: bool) -> str:
     if name == "MON":
-        return _cased(_MONTHS[day.month - 1][:3], raw)
+        return _cased(_MONTHS[day[1] - 1][:3], raw)
     if name == "MONTH":
-        return _cased(_MONTHS[day.month - 1], raw).ljust(9 if fill else 0)
+        return _cased(_MONTHS[day[1] - 1], raw).ljust(9 if fill else 0)
+    number_ = calendar.day_number(*day)
+    weekday = calendar.weekday(number_)
     if name == "DY":
-        return _cased(_DAYS[day.weekday()][:3], raw)
+        return _cased(_DAYS[weekday][:3], raw)
     if name == "DAY":
-        return _cased(_DAYS[day.weekday()], raw).ljust(9 if fill else 0)
+        return _cased(_DAYS[weekday], raw).ljust(9 if fill else 0)
+    of_year = number_ - calendar.day_number(day[0], 1, 1) + 1
     values = {
-        "D": (day.isoweekday() % 7 + 1, 1),
-        "DDD": (day.timetuple().tm_yday, 3),
-        "WW": ((day.timetuple().tm_yday + 6) // 7, 2),
-        "IW": (day.isocalendar()[1], 2),
-        "IYYY": (day.isocalendar()[0], 4),
-        "J": (day.toordinal() + 1_721_425, 7),
+        "D": ((weekday + 1) % 7 + 1, 1),
+        "DDD": (of_year, 3),
+        "WW": ((of_year + 6) // 7, 2),
+        "J": (number_ + 1_721_425, 7),
     }
+    if name in ("IW", "IYYY"):
+        if day[0] < 1583:
+            raise OraError(3001, f"unimplemented feature: {name} before the Gregorian calendar")
+        iso = date(*day).isocalendar()
+        values |= {"IW": (iso[1], 2), "IYYY": (iso[0], 4)}
     value, width = values[name]
     return str(value).zfill(width if fill else 0)
 
@@ -144,7 +190,8 @@ class _Scan:
         self.day = 1
         self.hour = self.minute = self.second = self.nano = 0
         self.half: str | None = None
-        self.zone: int | None = None
+        self.zone: Zone | None = None
+        self.before_christ = False
         self.twelve = False
         self.day_of_year: int | None = None
 
@@ -172,8 +219,8 @@ class _Scan:
         return None
 
 
-def to_moment(text: str, model: str, today: date) -> tuple[Moment, int | None]:
-    """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ: fields as written, and the zone in minutes when the model has one."""
+def to_moment(text: str, model: str, today: date) -> tuple[Moment, Zone | None]:
+    """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ: fields as written, and the zone when the model has one."""
     scan = _Scan(text.strip())
     for raw in elements(model):
         _read(scan, raw.upper(), today)
@@ -184,10 +231,12 @@ def to_moment(text: str, model: str, today: date) -> tuple[Moment, int | None]:
         hour = hour % 12 + (12 if scan.half == "P" else 0)
     year = today.year if scan.year is None else scan.year
     month = today.month if scan.month is None else scan.month
+    if scan.before_christ:
+        year = -abs(year)
     if scan.day_of_year is not None:
-        found = date.fromordinal(date(year, 1, 1).toordinal() + scan.day_of_year - 1)
-        month, scan.day = found.month, found.day
-    valid(year, month, scan.day)
+        first = calendar.day_number(year, 1, 1)
+        _, month, scan.day = calendar.from_day_number(first + scan.day_of_year - 1)
+    calendar.check_day(year, month, scan.day)
     return (year, month, scan.day, hour, scan.minute, scan.second, scan.nano), scan.zone
 
 
@@ -211,6 +260,11 @@ def _read(scan: _Scan, name: str, today: date) -> None:
         if match is None:
             raise OraError(1855, "AM/A.M. or PM/P.M. required")
         scan.half, scan.at = match.group(1).upper(), match.end()
+    elif name in ("AD", "BC", "A.D.", "B.C."):
+        match = re.compile(r"(A\.?D|B\.?C)\.?", re.IGNORECASE).match(scan.text, scan.at)
+        if match is None:
+            raise OraError(1859, "a non-alphabetic character was found where an alphabetic was expected")
+        scan.before_christ, scan.at = match.group(1)[0] in "bB", match.end()
     elif name in ("TZH", "TZM", "TZR"):
         _read_zone(scan, name)
     elif name == "X":
@@ -241,8 +295,9 @@ def _read_punctuation(scan: _Scan, mark: str) -> None:
 
 def _read_year(scan: _Scan, name: str, today: date) -> None:
     width = 4 if name == "SYYYY" else _WIDTH[name]
-    negative = scan.text[scan.at : scan.at + 1] == "-" and name in ("YYYY", "SYYYY")
-    scan.at += negative
+    mark = scan.text[scan.at : scan.at + 1]
+    negative = mark == "-" and name in ("YYYY", "SYYYY")
+    scan.at += negative or (name == "SYYYY" and mark in ("+", " "))
     if name == "RR":
         width = 4
     found = scan.digits(width)
@@ -256,24 +311,34 @@ def _read_year(scan: _Scan, name: str, today: date) -> None:
         year += century * 100
     elif name in ("YYY", "YY", "Y"):
         year += today.year // 10**width * 10**width
-    if negative:
-        raise OraError(1841, "(full) year must be between -4713 and +9999, and not be 0")
-    scan.year = year
+    scan.year = -year if negative else year
+
+
+_ZONE = {
+    "TZR": re.compile(r"\s*([-+])?(\d{1,2})(?::(\d{2}))?"),
+    "TZH": re.compile(r"\s*([-+])?(\d{1,2})"),
+    "TZM": re.compile(r"\s*([-+])?(\d{1,2})"),
+}
+_REGION = re.compile(r"\s*([A-Za-z][A-Za-z0-9_/+-]*)")
 
 
 def _read_zone(scan: _Scan, name: str) -> None:
-    match = re.compile(r"\s*([-+])?(\d{1,2})(?::(\d{2}))?" if name == "TZR" else r"\s*([-+])?(\d{1,2})").match(
-        scan.text, scan.at
-    )
+    match = _ZONE[name].match(scan.text, scan.at)
     if match is None:
-        raise OraError(1882, "timezone region not found")
+        region = _REGION.match(scan.text, scan.at) if name == "TZR" else None
+        if region is None:
+            raise zones.unknown_region()
+        scan.at, scan.zone = region.end(), zones.parse(region.group(1))
+        return
     scan.at = match.end()
     value = int(match.group(2))
     if name == "TZM":
-        zone = scan.zone or 0
-        scan.zone = zone - value if zone < 0 else zone + value
+        hours = scan.zone if isinstance(scan.zone, int) else 0
+        scan.zone = hours - value if hours < 0 else hours + value
         return
     minutes = value * 60 + int((match.group(3) or 0) if name == "TZR" else 0)
+    if minutes > 15 * 60:
+        raise OraError(1874, "time zone hour must be between -15 and 15")
     scan.zone = -minutes if match.group(1) == "-" else minutes
 
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError
-from minercdc.sandbox.sql import ast, number, temporal
+from minercdc.sandbox.sql import ast, binary, number, temporal
 from minercdc.sandbox.sql.runtime import Run
 from minercdc.sandbox.sql.scope import Scope, Typed
 from minercdc.sandbox.sql.types import (
+    BINARY_SIZES,
     DATE,
+    DOUBLE,
+    FLOAT,
     INTERVAL,
+    INTERVALS,
+    KIND,
+    MONTHS,
     NULL,
     NUMBER,
+    NUMERIC,
     TEMPORAL,
     TEXT,
     TIMESTAMP,
@@ -23,6 +31,7 @@ from minercdc.sandbox.sql.types import (
     inconsistent,
     varchar,
 )
+from minercdc.sandbox.sql.zones import Zone
 
 if TYPE_CHECKING:
     from minercdc.sandbox.sql.expressions import Expressions
@@ -64,7 +73,14 @@ _PLAIN: dict[str, tuple[str, str, int, SqlType]] = {
     "ADD_MONTHS": ("add_months", "DN", 2, DATE),
     "MONTHS_BETWEEN": ("months_between", "DD", 2, NUMBER),
     "NUMTODSINTERVAL": ("interval", "NT", 2, INTERVAL),
+    "NUMTOYMINTERVAL": ("month_interval", "NT", 2, MONTHS),
+    "TO_DSINTERVAL": ("text_interval", "T", 1, INTERVAL),
+    "TO_YMINTERVAL": ("text_months", "T", 1, MONTHS),
+    "UNISTR": ("unistr", "T", 1, SqlType(Family.VARCHAR, size=4000, national=True)),
+    "ASCIISTR": ("asciistr", "T", 1, varchar()),
 }
+_FLOATING = frozenset(["ABS", "SIGN", "CEIL", "FLOOR", "SQRT", "POWER", "MOD"])
+"""Functions that stay in BINARY_FLOAT or BINARY_DOUBLE when an argument is one."""
 
 
 def call(x: Expressions, expr: ast.Call, scope: Scope | None) -> Typed:
@@ -87,10 +103,7 @@ def call(x: Expressions, expr: ast.Call, scope: Scope | None) -> Typed:
     if name == "EXTRACT":
         part = expr.args[0]
         assert isinstance(part, ast.Literal)
-        operand = x.value(expr.args[1], scope)
-        if operand.type.family not in TEMPORAL:
-            raise OraError(30076, "invalid extract field for extract source", expr.at)
-        return Typed(f"o_extract('{part.text}',{operand.sql})", NUMBER)
+        return _extract(x, part.text, x.value(expr.args[1], scope), expr.at)
     args = [x.value(arg, scope) for arg in expr.args]
     if name in _PLAIN:
         return _plain(x, name, expr, args)
@@ -100,9 +113,37 @@ def call(x: Expressions, expr: ast.Call, scope: Scope | None) -> Typed:
     raise OraError(904, f"{shown}: invalid identifier", expr.at)
 
 
+_TIME_FIELDS = {
+    Family.DATE: frozenset(["YEAR", "MONTH", "DAY"]),
+    Family.INTERVAL: frozenset(["DAY", "HOUR", "MINUTE", "SECOND"]),
+    Family.MONTHS: frozenset(["YEAR", "MONTH"]),
+}
+_ALL_FIELDS = frozenset(["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"])
+_ZONE_FIELDS = frozenset(["TIMEZONE_HOUR", "TIMEZONE_MINUTE", "TIMEZONE_REGION"])
+
+
+def _extract(x: Expressions, part: str, operand: Typed, at: int) -> Typed:
+    """EXTRACT(part FROM operand). Raises ORA-30076 for a part the operand has not."""
+    family = operand.type.family
+    fields = _TIME_FIELDS.get(family, _ALL_FIELDS if family in TEMPORAL else frozenset())
+    if part not in fields and not (family is Family.ZONED and part in _ZONE_FIELDS):
+        raise OraError(30076, "invalid extract field for extract source", at)
+    if part == "TIMEZONE_REGION":
+        return Typed(f"o_zone_name({operand.sql})", varchar(64))
+    if family in INTERVALS:
+        return Typed(f"o_extract_interval('{part}',{operand.sql})", NUMBER)
+    return Typed(f"o_extract('{part}',{x.wall(operand)})", NUMBER)
+
+
 def _plain(x: Expressions, name: str, expr: ast.Call, args: list[Typed]) -> Typed:
     function, families, required, result = _PLAIN[name]
     _count(expr, args, required, len(families))
+    if name in _FLOATING and any(arg.type.family in BINARY_SIZES for arg in args):
+        kind = x.numeric(*args)
+        operands = ",".join(x.to(arg, kind.family, expr.at) for arg in args)
+        return Typed(f"o_float_{function}({operands})", NUMBER if name == "SIGN" else kind)
+    if result.family in TEXT and args[0].type.national:
+        result = replace(result, national=True)
     sql = ",".join(x.to(arg, _FAMILY[kind], expr.at) for arg, kind in zip(args, families, strict=False))
     return Typed(f"o_{function}({sql})", result)
 
@@ -127,11 +168,15 @@ def common_type(args: Sequence[Typed], at: int) -> SqlType:
     if len(set(known)) == 1:
         return known[0]
     if families <= TEXT:
-        return varchar(max(kind.size for kind in known))
-    if families == {Family.NUMBER}:
-        return NUMBER
+        national = any(kind.national for kind in known)
+        return replace(varchar(max(kind.size for kind in known)), national=national)
+    if families <= NUMERIC:
+        return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
+    if len(families) == 1 and families <= INTERVALS:
+        family = known[0].family
+        return SqlType(family, max(kind.precision for kind in known), max(kind.scale for kind in known))
     if families <= TEMPORAL:
-        if Family.ZONED in families:
+        if families & {Family.ZONED, Family.LOCAL}:
             return ZONED
         return TIMESTAMP if Family.TIMESTAMP in families else DATE
     if families <= {Family.RAW}:
@@ -145,9 +190,11 @@ def _first_type(args: Sequence[Typed], at: int) -> SqlType:
     """Type of NVL, COALESCE, GREATEST: the first argument's, others are converted to it."""
     first = next((arg.type for arg in args if arg.type.family is not Family.NULL), NULL)
     if first.family in TEXT:
-        return varchar(max([arg.type.size for arg in args if arg.type.family in TEXT] or [4000]))
-    if first.family is Family.NUMBER:
-        return NUMBER
+        size = max([arg.type.size for arg in args if arg.type.family in TEXT] or [4000])
+        return replace(varchar(size), national=first.national)
+    if first.family in NUMERIC:
+        families = {arg.type.family for arg in args}
+        return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
     return first
 
 
@@ -204,11 +251,13 @@ def _round(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
     if args[0].type.family in TEMPORAL:
         if trunc:
             model = x.to(args[1], Family.VARCHAR, expr.at) if len(args) > 1 else "'DD'"
-            return Typed(f"o_trunc_date({args[0].sql},{model})", DATE)
+            return Typed(f"o_trunc_date({x.wall(args[0])},{model})", DATE)
         if len(args) > 1:
             raise OraError(3001, "unimplemented feature: ROUND of a date with a format", expr.at)
-        return Typed(f"o_round_date({args[0].sql})", DATE)
+        return Typed(f"o_round_date({x.wall(args[0])})", DATE)
     places = x.to(args[1], Family.NUMBER, expr.at) if len(args) > 1 else "x'80'"
+    if args[0].type.family in BINARY_SIZES:
+        return Typed(f"o_float_{expr.name.lower()}({args[0].sql},{places})", args[0].type)
     return Typed(f"o_{expr.name.lower()}({x.to(args[0], Family.NUMBER, expr.at)},{places})", NUMBER)
 
 
@@ -238,17 +287,63 @@ def _to_number(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def _to_time(family: Family, kind: SqlType) -> Rule:
-    letter = {Family.DATE: "D", Family.TIMESTAMP: "T", Family.ZONED: "Z"}[family]
+    letter = KIND[family]
 
     def rule(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
         _count(expr, args, 1, 3)
         if len(args) == 1:
             return Typed(x.to(args[0], family, expr.at), kind)
         text, model = (x.to(arg, Family.VARCHAR, expr.at) for arg in args[:2])
-        offset = x.env.nls.offset_minutes
-        return Typed(f"o_text_date({text},{model},'{letter}',{offset},{x.today})", kind)
+        return Typed(f"o_text_date({text},{model},'{letter}',{x.zone},{x.today})", kind)
 
     return rule
+
+
+def _to_binary(kind: SqlType) -> Rule:
+    def rule(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+        _count(expr, args, 1, 3)
+        operand = args[0]
+        if len(args) > 1:
+            text, model = (x.to(arg, Family.VARCHAR, expr.at) for arg in args[:2])
+            operand = Typed(f"o_char_num({text},{model},{_characters(x)})", NUMBER)
+        return Typed(x.to(operand, kind.family, expr.at), kind)
+
+    return rule
+
+
+def _nanvl(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """The second value when the first is NaN."""
+    _count(expr, args, 2, 2)
+    kind = x.numeric(*args)
+    first, second = (x.to(arg, kind.family, expr.at) for arg in args)
+    return Typed(first if kind is NUMBER else f"case when o_is_nan({first}) then {second} else {first} end", kind)
+
+
+def _to_nchar(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    found = _to_char(x, expr, args)
+    return replace(found, type=replace(found.type, national=True))
+
+
+def _from_tz(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """A TIMESTAMP on the wall of a zone."""
+    _count(expr, args, 2, 2)
+    if args[0].type.family is not Family.TIMESTAMP:
+        raise inconsistent(Family.TIMESTAMP, args[0].type.family, expr.at)
+    zone = x.to(args[1], Family.VARCHAR, expr.at)
+    return Typed(f"o_retime({args[0].sql},'T','Z',{zone})", replace(ZONED, scale=args[0].type.scale))
+
+
+def _sys_extract_utc(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 1)
+    return Typed(
+        f"o_zone_key({x.to(args[0], Family.ZONED, expr.at)},'+00:00')", replace(TIMESTAMP, scale=args[0].type.scale)
+    )
+
+
+def _tz_offset(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
+    _count(expr, args, 1, 1)
+    now = x.parameter("SYS_EXTRACT_UTC", lambda run: _moment(run, TIMESTAMP, 0))
+    return Typed(f"o_zone_offset({x.to(args[0], Family.VARCHAR, expr.at)},{now})", varchar(7))
 
 
 def _sys_context(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
@@ -309,6 +404,13 @@ RULES: dict[str, Rule] = {
     "TO_DATE": _to_time(Family.DATE, DATE),
     "TO_TIMESTAMP": _to_time(Family.TIMESTAMP, TIMESTAMP),
     "TO_TIMESTAMP_TZ": _to_time(Family.ZONED, ZONED),
+    "FROM_TZ": _from_tz,
+    "SYS_EXTRACT_UTC": _sys_extract_utc,
+    "TZ_OFFSET": _tz_offset,
+    "TO_BINARY_FLOAT": _to_binary(FLOAT),
+    "TO_BINARY_DOUBLE": _to_binary(DOUBLE),
+    "NANVL": _nanvl,
+    "TO_NCHAR": _to_nchar,
     "SYS_CONTEXT": _sys_context,
     "SCN_TO_TIMESTAMP": _scn_to_timestamp,
     "TIMESTAMP_TO_SCN": _timestamp_to_scn,
@@ -332,6 +434,10 @@ def _aggregate_count(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed
 def _aggregate_sum(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
     _count(expr, args, 1, 1)
     distinct = "distinct " if expr.distinct else ""
+    if args[0].type.family in BINARY_SIZES:
+        kind = args[0].type
+        total = f"o_float_{expr.name.lower()}({distinct}{x.to(args[0], Family.DOUBLE, expr.at)})"
+        return Typed(x.to(Typed(total, DOUBLE), kind.family, expr.at), kind)
     return Typed(f"o_{expr.name.lower()}({distinct}{x.to(args[0], Family.NUMBER, expr.at)})", NUMBER)
 
 
@@ -363,19 +469,21 @@ def regexp_like(x: Expressions, expr: ast.Call, scope: Scope | None) -> str:
 
 def niladic(x: Expressions, name: str) -> Typed | None:
     """SYSDATE, USER, ..; None when there is no such word."""
+    if name in _BINARY_CONSTANTS:
+        kind = DOUBLE if "DOUBLE" in name else FLOAT
+        cell = binary.encode(float(_BINARY_CONSTANTS[name]), BINARY_SIZES[kind.family])
+        return Typed(f"x'{cell.hex()}'", kind, False)
     if name == "SYSDATE":
         return Typed(x.parameter(name, lambda run: _moment(run, DATE, 0)), DATE, False)
     if name == "SYSTIMESTAMP":
         return Typed(x.parameter(name, lambda run: _moment(run, ZONED, 0)), ZONED, False)
-    offset = x.env.nls.offset_minutes
+    zone = x.env.nls.zone
     if name == "CURRENT_DATE":
-        return Typed(x.parameter(name, lambda run: _moment(run, DATE, offset)), DATE, False)
+        return Typed(x.parameter(name, lambda run: _moment(run, DATE, zone)), DATE, False)
     if name == "CURRENT_TIMESTAMP":
-        return Typed(x.parameter(name, lambda run: _moment(run, ZONED, offset)), ZONED, False)
+        return Typed(x.parameter(name, lambda run: _moment(run, ZONED, zone)), ZONED, False)
     if name == "LOCALTIMESTAMP":
-        return Typed(
-            x.parameter(name, lambda run: _moment(run, TIMESTAMP, offset)), SqlType(Family.TIMESTAMP, scale=6), False
-        )
+        return Typed(x.parameter(name, lambda run: _moment(run, TIMESTAMP, zone)), SqlType(Family.TIMESTAMP, scale=6), False)
     if name == "USER":
         return Typed(x.parameter(name, lambda run: run.session.user), varchar(128), False)
     if name == "UID":
@@ -387,9 +495,14 @@ def niladic(x: Expressions, name: str) -> Typed | None:
     return None
 
 
-def _moment(run: Run, kind: SqlType, offset: int) -> Cell:
-    ns = int(run.now * 1_000_000) * 1000
+_BINARY_CONSTANTS = {
+    **dict.fromkeys(("BINARY_FLOAT_NAN", "BINARY_DOUBLE_NAN"), "nan"),
+    **dict.fromkeys(("BINARY_FLOAT_INFINITY", "BINARY_DOUBLE_INFINITY"), "inf"),
+}
+
+
+def _moment(run: Run, kind: SqlType, zone: Zone) -> Cell:
+    utc = temporal.from_ns(int(run.now * 1_000_000) * 1000)
     if kind.family is Family.ZONED:
-        return temporal.encode_zoned(temporal.from_ns(ns), offset)
-    moment = temporal.from_ns(ns + offset * 60_000_000_000)
-    return temporal.encode(moment, fraction=kind.family is Family.TIMESTAMP)
+        return temporal.encode_zoned(utc, zone)
+    return temporal.encode(temporal.to_wall(utc, zone), fraction=kind.family is Family.TIMESTAMP)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from minercdc.sandbox.sql import zones
+
 
 @dataclass(frozen=True, slots=True)
 class Nls:
     """Values as ALTER SESSION sets them; the defaults are those of territory AMERICA.
 
     :param numeric_characters: decimal character, then group separator.
-    :param time_zone: `+00:00` form.
+    :param time_zone: `+00:00` form or a region's name.
     """
 
     date_format: str = "DD-MON-RR"
@@ -24,8 +26,6 @@ class Nls:
     comp: str = "BINARY"
 
     @property
-    def offset_minutes(self) -> int:
-        """Session time zone, minutes east of UTC."""
-        sign = -1 if self.time_zone.startswith("-") else 1
-        hours, minutes = self.time_zone.lstrip("+-").split(":")
-        return sign * (int(hours) * 60 + int(minutes))
+    def zone(self) -> zones.Zone:
+        """Session time zone."""
+        return zones.parse(self.time_zone)

@@ -88,7 +88,7 @@ def decode(cell: bytes) -> Decimal:
     for digit in digits:
         number = number * 100 + digit
     value = ARITHMETIC.scaleb(Decimal(number), 2 * (power - len(digits) + 1))
-    return -value if sign else value
+    return value.copy_negate() if sign else value  # unary minus would round to the context's 28 digits
 
 
 def canonical(cell: bytes) -> bytes:
@@ -113,19 +113,33 @@ def parse(text: str) -> bytes:
     return encode(value)
 
 
+_PAIRS = [f"{byte - 1:02d}" for byte in range(256)]
+_NEGATIVE_PAIRS = [f"{101 - byte:02d}" for byte in range(256)]
+_LONGEST_PLAIN = 40
+
+
 def text(cell: bytes, point: str = ".") -> str:
     """TO_CHAR without a format: no leading zero before the point, E notation past 40 characters."""
-    value = decode(cell)
-    plain = format(value, "f")
-    if "." in plain:
-        plain = plain.rstrip("0").rstrip(".")
-    sign = "-" if plain.startswith("-") else ""
-    plain = plain.lstrip("-")
-    if plain.startswith("0."):
-        plain = plain[1:]
-    if len(plain.replace(".", "")) > 40:
-        return _scientific(value, point)
-    return sign + (plain.replace(".", point) if point != "." else plain)
+    first = cell[0]
+    if first & 0x80:
+        sign, places = "", 2 * (first - 192)
+        digits = "".join([_PAIRS[byte] for byte in cell[1:]])
+    else:
+        sign, places = "-", 2 * (63 - first)
+        digits = "".join([_NEGATIVE_PAIRS[byte] for byte in (cell[1:-1] if cell[-1] == 0x66 else cell[1:])])
+    size = len(digits)
+    if size <= places <= _LONGEST_PLAIN:
+        plain = digits.lstrip("0") + "0" * (places - size)
+    elif 0 < places < size:
+        whole, fraction = digits[:places].lstrip("0"), digits[places:].rstrip("0")
+        plain = f"{whole}{point}{fraction}" if fraction else whole
+    elif places <= 0 and size:
+        plain = f"{point}{'0' * -places}{digits.rstrip('0')}"
+    else:
+        plain = ""
+    if not plain:
+        return "0" if first == 0x80 else _scientific(decode(cell), point)
+    return sign + plain if len(plain) - (point in plain) <= _LONGEST_PLAIN else _scientific(decode(cell), point)
 
 
 def _scientific(value: Decimal, point: str) -> str:

@@ -99,7 +99,7 @@ _NOT_A_COLUMN = frozenset(
         "DISTINCT",
     ]
 )
-_UNIT_NS = {"DAY": 86_400_000_000_000, "HOUR": 3_600_000_000_000, "MINUTE": 60_000_000_000, "SECOND": 1_000_000_000}
+_UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
 class Parser:
@@ -469,6 +469,9 @@ class Parser:
         at = self.token.start
         if self.word("IS"):
             negated = self.word("NOT")
+            what = self.any_word("NAN", "INFINITE")
+            if what is not None:
+                return ast.IsBinary(left, what, negated, at)
             if not self.word("NULL"):
                 raise OraError(908, "missing NULL keyword", self.token.start)
             return ast.IsNull(left, negated, at)
@@ -523,7 +526,18 @@ class Parser:
             return ast.Unary("-", self._unary(), at)
         if self.op("+"):
             return self._unary()
-        return self._primary()
+        return self._zoned(self._primary())
+
+    def _zoned(self, operand: ast.Expr) -> ast.Expr:
+        """`AT LOCAL`, `AT TIME ZONE zone`."""
+        while self.is_word("AT", "LOCAL") or self.is_word("AT", "TIME", "ZONE"):
+            at = self.token.start
+            if self.word("AT", "LOCAL"):
+                operand = ast.AtZone(operand, None, at)
+            else:
+                self.at += 3
+                operand = ast.AtZone(operand, self._primary(), at)
+        return operand
 
     def _primary(self) -> ast.Expr:
         token = self.token
@@ -532,7 +546,7 @@ class Parser:
             return ast.Literal("N", token.text, token.start)
         if token.kind == "S":
             self.at += 1
-            return ast.Literal("S", token.text, token.start)
+            return ast.Literal("U" if token.national else "S", token.text, token.start)
         if token.kind == "B":
             self.at += 1
             return self.bind(token)
@@ -597,16 +611,48 @@ class Parser:
     def _interval(self, token: Token) -> ast.Expr:
         self.at += 1
         text = self.take().text
-        unit = self.any_word("DAY", "HOUR", "MINUTE", "SECOND")
-        if unit is None or self.is_word("TO"):
-            raise OraError(3001, "unimplemented feature: this form of INTERVAL literal", token.start)
+        first = self.any_word("YEAR", "MONTH", *_UNITS)
+        if first is None:
+            raise OraError(30089, "missing or invalid <datetime field>", self.token.start)
+        lead, digits = self._interval_digits(first == "SECOND")
+        last = first
+        if self.word("TO"):
+            after = ("MONTH",) if first == "YEAR" else _UNITS[_UNITS.index(first) + 1 :] if first in _UNITS else ()
+            found = self.any_word(*after)
+            if found is None:
+                raise OraError(30089, "missing or invalid <datetime field>", self.token.start)
+            last = found
+            if last == "SECOND" and self.op("("):
+                digits = self.integer()
+                self.expect_op(")")
+        if lead > 9 or digits > 9:
+            raise OraError(30088, "datetime/interval precision is out of range", token.start)
+        return ast.IntervalLiteral(text, first, last, lead, digits, token.start)
+
+    def _interval_digits(self, seconds: bool) -> tuple[int, int]:
+        """`(lead)`, of SECOND `(lead, digits)`; 2 and 6 when left out."""
+        lead, digits = 2, 6
         if self.op("("):
-            self.integer()
+            lead = self.integer()
+            if seconds and self.op(","):
+                digits = self.integer()
             self.expect_op(")")
-        try:
-            return ast.IntervalLiteral(round(float(text) * _UNIT_NS[unit]), token.start)
-        except ValueError:
-            raise OraError(1867, "the interval is invalid", token.start) from None
+        return lead, digits
+
+    def _interval_type(self, at: int) -> ast.TypeName:
+        """`INTERVAL YEAR [(p)] TO MONTH`, `INTERVAL DAY [(p)] TO SECOND [(f)]`."""
+        months = self.word("YEAR")
+        if not months:
+            self.expect_word("DAY")
+        lead, digits = self._interval_digits(False)
+        self.expect_word("TO")
+        self.expect_word("MONTH" if months else "SECOND")
+        if not months and self.op("("):
+            digits = self.integer()
+            self.expect_op(")")
+        if months:
+            return ast.TypeName("INTERVAL YEAR TO MONTH", [lead], None, at)
+        return ast.TypeName("INTERVAL DAY TO SECOND", [lead, digits], None, at)
 
     def _case(self, token: Token) -> ast.Expr:
         self.at += 1
@@ -671,7 +717,13 @@ class Parser:
         if name == "LONG" and self.word("RAW"):
             name = "LONG RAW"
         if name == "INTERVAL":
-            raise OraError(3001, "unimplemented feature: INTERVAL columns", at)
+            return self._interval_type(at)
+        if name == "NATIONAL":
+            if not self.any_word("CHAR", "CHARACTER"):
+                raise OraError(902, "invalid datatype", at)
+            name = "NVARCHAR2" if self.word("VARYING") else "NCHAR"
+        if name == "NCHAR" and self.word("VARYING"):
+            name = "NVARCHAR2"
         numbers: list[int | None] = []
         unit = None
         if self.op("("):

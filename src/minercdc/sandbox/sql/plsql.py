@@ -24,6 +24,11 @@ _WIRE = {
     Family.DATE: OraType.DATE,
     Family.TIMESTAMP: OraType.TIMESTAMP,
     Family.ZONED: OraType.TIMESTAMP_TZ,
+    Family.LOCAL: OraType.TIMESTAMP_LTZ,
+    Family.INTERVAL: OraType.INTERVAL_DS,
+    Family.MONTHS: OraType.INTERVAL_YM,
+    Family.FLOAT: OraType.BINARY_FLOAT,
+    Family.DOUBLE: OraType.BINARY_DOUBLE,
     Family.RAW: OraType.RAW,
     Family.ROWID: OraType.ROWID,
 }

@@ -5,6 +5,7 @@ Every translated query names its columns c0, c1, ..; the one around it refers to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 
@@ -20,12 +21,22 @@ from minercdc.sandbox.storage.store import segment, visible
 _NO_OWN = "-1"
 
 
+@dataclass(frozen=True, slots=True)
+class ViewUse:
+    """What a query reads of a view that it names once: these columns, of rows that fulfil `where`."""
+
+    name: str
+    columns: frozenset[int]
+    where: ast.Expr | None
+
+
 @dataclass(slots=True)
 class Plan:
     """A translated query.
 
     :param stored: it reads tables, so it runs on the shared store; else on the session's own connection.
     :param tables: with the AS OF parameter of each, for the checks at run time.
+    :param uses: views named once, by name.
     """
 
     sql: str
@@ -33,6 +44,7 @@ class Plan:
     parameters: list[Parameter]
     stored: bool
     tables: list[tuple[Table, Parameter | None]]
+    uses: dict[str, ViewUse] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -42,6 +54,8 @@ class Queries:
     env: Environment
     x: Expressions
     tables: list[tuple[Table, Parameter | None]] = field(default_factory=list)
+    _viewed: list[tuple[str, str]] = field(default_factory=list)
+    _conditions: dict[str, ast.Expr] = field(default_factory=dict)
     _with: list[dict[str, tuple[str, list[Visible]]]] = field(default_factory=list)
     _aliases: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 30)))
 
@@ -52,7 +66,20 @@ class Queries:
         """The whole statement."""
         sql, columns = self.query(query, None)
         described = tuple(column.typed.type.describe(column.name, column.typed.nullable) for column in columns)
-        return Plan(sql, described, self.x.parameters, bool(self.tables), self.tables)
+        return Plan(sql, described, self.x.parameters, bool(self.tables), self.tables, self._uses(sql))
+
+    def _uses(self, sql: str) -> dict[str, ViewUse]:
+        """Of views named once. An alias is unique in the statement, so its columns are found in the finished text."""
+        names = [name for name, _ in self._viewed]
+        return {
+            name: ViewUse(
+                name,
+                frozenset(int(at) for at in re.findall(rf"\b{alias}\.c(\d+)\b", sql)),
+                self._conditions.get(alias),
+            )
+            for name, alias in self._viewed
+            if names.count(name) == 1
+        }
 
     def _subquery(self, query: ast.Query, scope: Scope | None) -> tuple[str, list[Typed]]:
         allowed, self.x.aggregates_allowed = self.x.aggregates_allowed, False
@@ -154,7 +181,10 @@ class Queries:
         if _nests_aggregates(select.items):
             select, order = _unnested(select, order), []
         scope = Scope(parent=parent)
+        viewed = len(self._viewed)
         source_sql = ",".join([self._relation(relation, scope) for relation in select.relations])
+        if select.where is not None and len(select.relations) == 1 and isinstance(select.relations[0], ast.TableRef):
+            self._conditions.update({alias: select.where for _, alias in self._viewed[viewed:]})
         where, limit = self.split_rownum(select.where)
         condition = f" where {self.x.condition(where, scope)}" if where is not None else ""
         grouped = bool(select.group_by) or select.having is not None or _aggregated(select, order)
@@ -373,10 +403,11 @@ class Queries:
             scope.sources.append(Source(names, [Visible("DUMMY", Typed(f"{alias}.c0", varchar(1)))]))
             return f"(select 'X' as c0) {alias}"
         columns = [
-            Visible(c.name, Typed(f"{alias}.c{n}", type_of_wire(c.type, c.precision, c.scale, c.size)))
+            Visible(c.name, Typed(f"{alias}.c{n}", type_of_wire(c.type, c.precision, c.scale, c.size, c.national)))
             for n, c in enumerate(found.columns)
         ]
         scope.sources.append(Source(names, columns))
+        self._viewed.append((found.name, alias))
         return f'"{found.name}" {alias}'
 
     def _stored(self, table: Table, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str) -> str:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import apsw
 
-from minercdc.sandbox.interfaces import Cell, OraError, View
+from minercdc.sandbox.interfaces import Cell, OraError, Restriction, View
+from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.redo_bounds import first_record
 
 if TYPE_CHECKING:
     from minercdc.sandbox.session import SandboxSession
+    from minercdc.sandbox.sql.queries import ViewUse
 
 _CACHED_ROWS = 20_000
 NO_TRANSACTION = -1
@@ -33,6 +37,27 @@ class Run:
     now: float
     binds: Sequence[Cell] = ()
     view_rows: dict[str, list[tuple[Cell, ...]]] = field(default_factory=dict)
+    uses: Mapping[str, ViewUse] = field(default_factory=dict)
+
+    def view(self, view: View) -> Iterator[tuple[Cell, ...]]:
+        """The rows of a view that this run may want."""
+        use = self.uses.get(view.name)
+        if view.restricted is None or use is None:
+            return view.rows(self.session)
+        return view.restricted(self.session, Restriction(use.columns, partial(first_record, use.where, self._known)))
+
+    def _known(self, expr: ast.Expr) -> str | int | None:
+        """Value of a literal or bind, as `redo_bounds` wants it."""
+        if isinstance(expr, ast.Bind):
+            cell = self.binds[expr.index] if expr.index < len(self.binds) else None
+            if isinstance(cell, bytes):
+                return None
+            return cell or None
+        if isinstance(expr, ast.Literal):
+            if expr.kind == "N" and expr.text.isdigit():
+                return int(expr.text)
+            return expr.text if expr.kind == "S" and expr.text else None
+        return None
 
 
 Parameter: TypeAlias = "Callable[[Run], Any]"
@@ -80,7 +105,7 @@ class _ViewCursor:
     def _keep(self, run: Run) -> Iterator[tuple[Cell, ...]]:
         """The view's rows; a small view is remembered, because a join asks for it again and again."""
         kept: list[tuple[Cell, ...]] | None = []
-        for row in self._view.rows(run.session):
+        for row in run.view(self._view):
             if kept is not None:
                 kept.append(row)
                 if len(kept) > _CACHED_ROWS:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from functools import lru_cache
 from typing import Any, cast
@@ -16,9 +15,8 @@ from typing import Any, cast
 import apsw
 
 from minercdc.sandbox.interfaces import Cell, OraError
-from minercdc.sandbox.sql import formats, number, temporal
+from minercdc.sandbox.sql import binary, formats, number, time_scalars, types
 from minercdc.sandbox.sql.number import ARITHMETIC, decode, encode
-from minercdc.sandbox.sql.temporal import DAY_NS
 from minercdc.sandbox.storage import rowid
 
 # ---- numbers ----
@@ -186,139 +184,33 @@ def hex_to_raw(text: str) -> bytes | None:
         raise OraError(1465, "invalid hex number") from None
 
 
-# ---- time ----
+# ---- the national character set ----
 
 
-def shift_days(cell: bytes, days: bytes) -> bytes:
-    """DATE + n; a timestamp becomes a DATE first, as in Oracle."""
-    base = temporal.encode(temporal.local(cell), fraction=False)
-    seconds = int(number.rounded(decode(days) * 86400, 0))
-    return temporal.shift(base, seconds * 1_000_000_000, fraction=False)
+def unistr(text: str) -> str:
+    """UNISTR: `\\00E1` escapes of UTF-16 units, surrogates in pairs. Raises ORA-30186."""
+    out, at = [], 0
+    while at < len(text):
+        if text[at] != "\\":
+            out.append(text[at])
+            at += 1
+        elif text[at + 1 : at + 2] == "\\":
+            out.append("\\")
+            at += 2
+        else:
+            digits = text[at + 1 : at + 5]
+            if re.fullmatch(r"[0-9A-Fa-f]{4}", digits) is None:
+                raise OraError(30186, "'\\' must be followed by four hexadecimal characters or another '\\'")
+            out.append(chr(int(digits, 16)))
+            at += 5
+    return "".join(out).encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
 
 
-def shift_interval(cell: bytes, interval: bytes, direction: int) -> bytes:
-    return temporal.shift(cell, direction * temporal.decode_interval(interval), fraction=True)
-
-
-def days_between(a: bytes, b: bytes) -> bytes:
-    return encode(ARITHMETIC.divide(Decimal(_ns(a) - _ns(b)), Decimal(DAY_NS)))
-
-
-def interval_between(a: bytes, b: bytes) -> bytes:
-    return temporal.encode_interval(_ns(a) - _ns(b))
-
-
-def _ns(cell: bytes) -> int:
-    return temporal.to_ns(temporal.decode(cell))
-
-
-def interval_from(count: bytes, unit: str) -> bytes:
-    units = {"DAY": DAY_NS, "HOUR": DAY_NS // 24, "MINUTE": DAY_NS // 1440, "SECOND": DAY_NS // 86400}
-    if unit.upper().strip() not in units:
-        raise OraError(1760, "illegal argument for function")
-    return temporal.encode_interval(int(decode(count) * units[unit.upper().strip()]))
-
-
-def scale_interval(interval: bytes, factor: bytes) -> bytes:
-    return temporal.encode_interval(int(temporal.decode_interval(interval) * decode(factor)))
-
-
-def zone_key(cell: bytes, offset: int) -> bytes:
-    """What timestamps of different kinds compare by: UTC fields without zone. `offset`: minutes of zoneless values."""
-    if len(cell) == 13:
-        return temporal.canonical(cell[:11])
-    return temporal.shift(cell, -offset * 60_000_000_000, fraction=True) if offset else cell
-
-
-def date_text(cell: bytes, model: str, digits: int, offset: int) -> str:
-    zone = temporal.offset_of(cell) if len(cell) == 13 else offset
-    return formats.to_char(temporal.local(cell), model, digits=digits, offset=zone)
-
-
-def text_date(text: str, model: str, kind: str, offset: int, today: str) -> bytes:
-    """`kind`: D date, T timestamp, Z with time zone."""
-    moment, zone = formats.to_moment(text, model, date.fromisoformat(today))
-    if kind == "Z":
-        minutes = offset if zone is None else zone
-        return temporal.encode_zoned(temporal.from_ns(temporal.to_ns(moment) - minutes * 60_000_000_000), minutes)
-    return temporal.encode(moment, fraction=kind == "T")
-
-
-def retime(cell: bytes, kind: str, offset: int) -> bytes:
-    """Between the kinds of `text_date`."""
-    if kind == "Z":
-        if len(cell) == 13:
-            return cell
-        moment = temporal.from_ns(_ns(cell) - offset * 60_000_000_000)
-        return temporal.encode_zoned(moment, offset)
-    return temporal.encode(temporal.local(cell), fraction=kind == "T")
-
-
-_TRUNC_UNITS = {
-    **dict.fromkeys(("DD", "DDD", "J"), 3),
-    **dict.fromkeys(("MONTH", "MON", "MM", "RM"), 2),
-    **dict.fromkeys(("YYYY", "YEAR", "YYY", "YY", "Y", "SYYYY"), 1),
-    **dict.fromkeys(("HH", "HH24", "HH12"), 4),
-    "MI": 5,
-}
-
-
-def truncate_date(cell: bytes, model: str = "DD") -> bytes:
-    moment = temporal.local(cell)
-    unit = model.upper()
-    if unit == "Q":
-        keep = (moment[0], (moment[1] - 1) // 3 * 3 + 1, 1, 0, 0, 0, 0)
-        return temporal.encode(keep)
-    if unit in ("IW", "DAY", "D", "DY"):
-        day = date(*moment[:3])
-        back = day.weekday() if unit == "IW" else day.isoweekday() % 7
-        return temporal.encode(
-            (*temporal.from_ns(temporal.to_ns((*moment[:3], 0, 0, 0, 0)) - back * DAY_NS)[:3], 0, 0, 0, 0)
-        )
-    if unit not in _TRUNC_UNITS:
-        raise OraError(1898, "too many precision specifiers")
-    kept = _TRUNC_UNITS[unit]
-    fields = [*moment[:kept], *(1, 1, 1, 0, 0, 0, 0)[kept:]]
-    return temporal.encode((fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6]))
-
-
-def round_date(cell: bytes) -> bytes:
-    ns = temporal.to_ns(temporal.local(cell))
-    return temporal.encode(temporal.from_ns((ns + DAY_NS // 2) // DAY_NS * DAY_NS))
-
-
-def last_day(cell: bytes) -> bytes:
-    year, month, *rest = temporal.local(cell)
-    last = date(year + month // 12, month % 12 + 1, 1).toordinal() - date(year, month, 1).toordinal()
-    return temporal.encode((year, month, last, rest[1], rest[2], rest[3], 0))
-
-
-def add_months(cell: bytes, count: bytes) -> bytes:
-    year, month, day, hour, minute, second, _ = temporal.local(cell)
-    total = year * 12 + month - 1 + number.to_int(count)
-    new_year, new_month = total // 12, total % 12 + 1
-    end = temporal.decode(last_day(temporal.encode((new_year, new_month, 1, 0, 0, 0, 0))))[2]
-    was_end = temporal.decode(last_day(cell))[2] == day
-    return temporal.encode((new_year, new_month, end if was_end else min(day, end), hour, minute, second, 0))
-
-
-def months_between(a: bytes, b: bytes) -> bytes:
-    x, y = temporal.local(a), temporal.local(b)
-    months = Decimal((x[0] - y[0]) * 12 + x[1] - y[1])
-    ends = temporal.decode(last_day(a))[2] == x[2] and temporal.decode(last_day(b))[2] == y[2]
-    if x[2] != y[2] and not ends:
-        seconds = [m[2] * 86400 + m[3] * 3600 + m[4] * 60 + m[5] for m in (x, y)]
-        months += ARITHMETIC.divide(Decimal(seconds[0] - seconds[1]), Decimal(31 * 86400))
-    return encode(months)
-
-
-def extract(part: str, cell: bytes) -> bytes:
-    names = {"YEAR": 0, "MONTH": 1, "DAY": 2, "HOUR": 3, "MINUTE": 4, "SECOND": 5}
-    if part not in names:
-        raise OraError(30076, "invalid extract field for extract source")
-    moment = temporal.local(cell)
-    value = Decimal(moment[names[part]])
-    return encode(value + Decimal(moment[6]).scaleb(-9) if part == "SECOND" else value)
+def asciistr(text: str) -> str:
+    """ASCIISTR: the inverse of UNISTR."""
+    units = text.encode("utf-16-be")
+    codes = [int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2)]
+    return "".join(f"\\{code:04X}" if code > 126 or code == 92 else chr(code) for code in codes)
 
 
 # ---- ROWID ----
@@ -358,6 +250,24 @@ class Sum:
         if self.total is None:
             return None
         return encode(ARITHMETIC.divide(self.total, self.count) if self.average else self.total)
+
+
+class FloatSum:
+    """SUM and AVG of BINARY_DOUBLEs."""
+
+    def __init__(self, average: bool) -> None:
+        self.total, self.count, self.average = 0.0, 0, average
+
+    def step(self, *args: Cell) -> None:
+        if args[0] is not None:
+            assert isinstance(args[0], bytes)
+            self.total += binary.decode(args[0])
+            self.count += 1
+
+    def final(self) -> Cell:
+        if not self.count:
+            return None
+        return binary.encode(self.total / self.count if self.average else self.total, 8)
 
 
 class Single:
@@ -443,22 +353,30 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "like": like,
     "regexp_like": regexp_like,
     "regexp_substr": regexp_substr,
-    "days": shift_days,
-    "shift": shift_interval,
-    "days_between": days_between,
-    "interval_between": interval_between,
-    "interval": interval_from,
-    "scale_interval": scale_interval,
-    "zone_key": zone_key,
-    "date_text": date_text,
-    "text_date": text_date,
-    "retime": retime,
-    "trunc_date": truncate_date,
-    "round_date": round_date,
-    "last_day": last_day,
-    "add_months": add_months,
-    "months_between": months_between,
-    "extract": extract,
+    "float_add": binary.add,
+    "float_sub": binary.subtract,
+    "float_mul": binary.multiply,
+    "float_div": binary.divide,
+    "float_neg": binary.negate,
+    "float_abs": binary.absolute,
+    "float_sign": binary.sign,
+    "float_ceil": binary.ceiling,
+    "float_floor": binary.floor,
+    "float_sqrt": binary.square_root,
+    "float_power": binary.power,
+    "float_mod": binary.modulo,
+    "float_round": binary.rounded,
+    "float_trunc": lambda a, places: binary.rounded(a, places, "ROUND_DOWN"),
+    "float_of_number": binary.of_number,
+    "float_of_text": lambda text, size, point: binary.parse(text if point == "." else text.replace(point, "."), size),
+    "float_resized": binary.resized,
+    "float_number": binary.to_number,
+    "float_text": binary.text,
+    "is_nan": binary.is_nan,
+    "is_infinite": binary.is_infinite,
+    "utf16_units": types.utf16_units,
+    "asciistr": asciistr,
+    **time_scalars.FUNCTIONS,
     "row_text": row_text,
     "row_bound": row_bound,
 }
@@ -473,6 +391,7 @@ _TEXTUAL: dict[str, Callable[..., Any]] = {
     "lpad": lambda text, width, fill=" ": _pad(text, width, fill, True),
     "rpad": lambda text, width, fill=" ": _pad(text, width, fill, False),
     "translate": translate,
+    "unistr": unistr,
     "regexp_replace": regexp_replace,
     "hex_raw": hex_to_raw,
     "chr": lambda code: chr(number.to_int(code)),
@@ -488,5 +407,7 @@ def register(connection: apsw.Connection) -> None:
     connection.create_scalar_function("o_replace", cast(Any, replace), -1, deterministic=True)
     connection.create_aggregate_function("o_sum", cast(Any, lambda: Sum(False)), 1)
     connection.create_aggregate_function("o_avg", cast(Any, lambda: Sum(True)), 1)
+    connection.create_aggregate_function("o_float_sum", cast(Any, lambda: FloatSum(False)), 1)
+    connection.create_aggregate_function("o_float_avg", cast(Any, lambda: FloatSum(True)), 1)
     connection.create_aggregate_function("o_single", cast(Any, Single), 1)
     connection.create_aggregate_function("o_listagg", cast(Any, Listed), 2)

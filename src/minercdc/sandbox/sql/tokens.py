@@ -10,12 +10,16 @@ from minercdc.sandbox.interfaces import OraError
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`kind`: W word (`text` in upper case), Q quoted name, N number, S string, B bind, O operator, E end."""
+    """`kind`: W word (`text` in upper case), Q quoted name, N number, S string, B bind, O operator, E end.
+
+    :param national: of a string written N'..'.
+    """
 
     kind: str
     text: str
     start: int
     end: int
+    national: bool = False
 
 
 _WORD = re.compile(
@@ -45,9 +49,10 @@ def tokenize(sql: str) -> list[Token]:
         kind, text = match.lastgroup, match.group()
         if kind == "d" or kind == "alt":
             body = text[text.index("'") + 2 : -2]
-            found.append(Token("S", body, at, match.end()))
+            found.append(Token("S", body, at, match.end(), text[0] in "nN"))
         elif kind == "S":
-            found.append(Token("S", text[text.index("'") + 1 : -1].replace("''", "'"), at, match.end()))
+            body = text[text.index("'") + 1 : -1].replace("''", "'")
+            found.append(Token("S", body, at, match.end(), text[0] in "nN"))
         elif kind == "W":
             found.append(Token("W", text.upper(), at, match.end()))
         elif kind == "Q":

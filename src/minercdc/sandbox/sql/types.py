@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -11,50 +11,64 @@ from typing import TypeAlias
 
 from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, OraError, OraType
-from minercdc.sandbox.sql import ast, formats, number, temporal
+from minercdc.sandbox.sql import ast, binary, formats, intervals, number, temporal, zones
 from minercdc.sandbox.sql.nls import Nls
+from minercdc.sandbox.sql.zones import Zone
 
 
 class Family(StrEnum):
     """Types that compare and calculate alike."""
 
     NUMBER = "NUMBER"
+    FLOAT = "BINARY_FLOAT"
+    DOUBLE = "BINARY_DOUBLE"
     CHAR = "CHAR"
     VARCHAR = "VARCHAR2"
     DATE = "DATE"
     TIMESTAMP = "TIMESTAMP"
     ZONED = "TIMESTAMP WITH TIME ZONE"
+    LOCAL = "TIMESTAMP WITH LOCAL TIME ZONE"
     INTERVAL = "INTERVAL DAY TO SECOND"
+    MONTHS = "INTERVAL YEAR TO MONTH"
     RAW = "RAW"
     ROWID = "ROWID"
     NULL = "NULL"
 
 
 TEXT = frozenset({Family.CHAR, Family.VARCHAR})
-TEMPORAL = frozenset({Family.DATE, Family.TIMESTAMP, Family.ZONED})
+TEMPORAL = frozenset({Family.DATE, Family.TIMESTAMP, Family.ZONED, Family.LOCAL})
+INSTANTS = frozenset({Family.ZONED, Family.LOCAL})
+NUMERIC = frozenset({Family.NUMBER, Family.FLOAT, Family.DOUBLE})
+BINARY_SIZES = {Family.FLOAT: 4, Family.DOUBLE: 8}
+INTERVALS = frozenset({Family.INTERVAL, Family.MONTHS})
+KIND = {Family.DATE: "D", Family.TIMESTAMP: "T", Family.ZONED: "Z", Family.LOCAL: "L"}
+"""Letters that `temporal.retime` knows the families by."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """`scale` is NUMBER's scale or a timestamp's fractional digits; `size` bytes."""
+    """`scale` is NUMBER's scale or a timestamp's or interval's fractional digits, `precision` also an interval's leading
+    digits; `size` bytes; `national` the national character set."""
 
     family: Family
     precision: int = 0
     scale: int = -127
     size: int = 0
+    national: bool = False
 
     def describe(self, name: str, nullable: bool = True) -> ColumnDescription:
         if self.family is Family.NUMBER:
             precision = 38 if self.precision == 0 and self.scale != -127 else self.precision
             return ColumnDescription(name, OraType.NUMBER, precision, self.scale, 22, nullable)
         code, size = _CODES[self.family]
-        if code is None:
-            raise OraError(3001, "unimplemented feature: an INTERVAL in a result")
-        scale = self.scale if self.family in (Family.TIMESTAMP, Family.ZONED) and self.scale >= 0 else 0
-        return ColumnDescription(name, code, 0, scale, size or max(self.size, 1), nullable)
+        if self.family in INTERVALS:
+            return ColumnDescription(name, code, self.precision, max(self.scale, 0), size, nullable)
+        scale = self.scale if self.family in TEMPORAL and self.scale >= 0 else 0
+        national = self.national and self.family in TEXT
+        return ColumnDescription(name, code, 0, scale, size or max(self.size, 1), nullable, national)
 
 
-_CODES: dict[Family, tuple[OraType | None, int]] = {
+_CODES: dict[Family, tuple[OraType, int]] = {
     Family.CHAR: (OraType.CHAR, 0),
     Family.VARCHAR: (OraType.VARCHAR2, 0),
     Family.NULL: (OraType.VARCHAR2, 0),
@@ -63,7 +77,11 @@ _CODES: dict[Family, tuple[OraType | None, int]] = {
     Family.ZONED: (OraType.TIMESTAMP_TZ, 13),
     Family.RAW: (OraType.RAW, 0),
     Family.ROWID: (OraType.ROWID, 18),
-    Family.INTERVAL: (None, 11),
+    Family.FLOAT: (OraType.BINARY_FLOAT, 4),
+    Family.DOUBLE: (OraType.BINARY_DOUBLE, 8),
+    Family.LOCAL: (OraType.TIMESTAMP_LTZ, 11),
+    Family.INTERVAL: (OraType.INTERVAL_DS, 11),
+    Family.MONTHS: (OraType.INTERVAL_YM, 5),
 }
 
 NUMBER = SqlType(Family.NUMBER)
@@ -71,7 +89,11 @@ NULL = SqlType(Family.NULL)
 DATE = SqlType(Family.DATE)
 TIMESTAMP = SqlType(Family.TIMESTAMP, scale=9)
 ZONED = SqlType(Family.ZONED, scale=6)
-INTERVAL = SqlType(Family.INTERVAL)
+INTERVAL = SqlType(Family.INTERVAL, 9, 9)
+MONTHS = SqlType(Family.MONTHS, 9, 0)
+FLOAT = SqlType(Family.FLOAT)
+DOUBLE = SqlType(Family.DOUBLE)
+LOCAL = SqlType(Family.LOCAL, scale=6)
 ROWID = SqlType(Family.ROWID, size=18)
 
 
@@ -79,20 +101,30 @@ def varchar(size: int = 4000) -> SqlType:
     return SqlType(Family.VARCHAR, size=max(1, min(size, 32767)))
 
 
-def type_of_wire(code: OraType, precision: int = 0, scale: int = -127, size: int = 0) -> SqlType:
+def type_of_wire(code: OraType, precision: int = 0, scale: int = -127, size: int = 0, national: bool = False) -> SqlType:
     """Type of a described column or bind. Raises ORA-00932 for what SQL cannot compute with here."""
     if code is OraType.NUMBER:
         return SqlType(Family.NUMBER, precision, scale)
     if code in (OraType.VARCHAR2, OraType.LONG, OraType.CLOB):
-        return varchar(size or 4000)
+        return replace(varchar(size or 4000), national=national)
     if code is OraType.CHAR:
-        return SqlType(Family.CHAR, size=size or 1)
+        return SqlType(Family.CHAR, size=size or 1, national=national)
     if code is OraType.DATE:
         return DATE
     if code is OraType.TIMESTAMP:
         return SqlType(Family.TIMESTAMP, scale=scale if 0 <= scale <= 9 else 9)
-    if code in (OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ):
+    if code is OraType.TIMESTAMP_TZ:
         return SqlType(Family.ZONED, scale=scale if 0 <= scale <= 9 else 9)
+    if code is OraType.TIMESTAMP_LTZ:
+        return SqlType(Family.LOCAL, scale=scale if 0 <= scale <= 9 else 9)
+    if code is OraType.INTERVAL_DS:
+        return SqlType(Family.INTERVAL, precision, scale)
+    if code is OraType.INTERVAL_YM:
+        return SqlType(Family.MONTHS, precision, 0)
+    if code is OraType.BINARY_FLOAT:
+        return FLOAT
+    if code is OraType.BINARY_DOUBLE:
+        return DOUBLE
     if code is OraType.RAW:
         return SqlType(Family.RAW, size=size or 2000)
     if code in (OraType.ROWID, OraType.UROWID):
@@ -104,11 +136,11 @@ def bind_type(bind: BindType) -> SqlType:
     """A CHAR bind (JDBC's fixed) compares padded; str binds come as VARCHAR2."""
     if bind.type is OraType.NUMBER:
         return NUMBER
-    return type_of_wire(bind.type, 0, 9, bind.size)
+    return type_of_wire(bind.type, 9, 9, bind.size, bind.national)
 
 
 def column_type(column: Column) -> SqlType:
-    return type_of_wire(column.type, column.precision, column.scale, column.size)
+    return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
 
 
 def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Column:
@@ -118,6 +150,8 @@ def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Colu
     word = target.name
     if word in ("VARCHAR2", "VARCHAR", "CHAR", "CHARACTER"):
         return _declare_text(name, target, default_char)
+    if word in ("NVARCHAR2", "NCHAR"):
+        return _declare_national(name, target)
     if word in ("NUMBER", "NUMERIC", "DECIMAL", "DEC"):
         return _declare_number(name, numbers, word)
     if word in ("INTEGER", "INT", "SMALLINT"):
@@ -130,23 +164,55 @@ def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Colu
     if word == "DATE":
         return Column(name, OraType.DATE, size=7)
     if word.startswith("TIMESTAMP"):
-        digits = 6 if one is None else one
-        if not 0 <= digits <= 9:
-            raise OraError(30088, "datetime/interval precision is out of range", target.at)
-        code = {"TIMESTAMP": OraType.TIMESTAMP, "TIMESTAMP WITH TIME ZONE": OraType.TIMESTAMP_TZ}.get(word)
-        if code is None:
-            raise OraError(3001, f"unimplemented feature: datatype {word}", target.at)
-        return Column(name, code, scale=digits, size=11 if code is OraType.TIMESTAMP else 13)
+        digits = _digits(one, 6, target.at)
+        code = _TIMESTAMPS[word]
+        return Column(name, code, scale=digits, size=13 if code is OraType.TIMESTAMP_TZ else 11)
+    if word == "INTERVAL YEAR TO MONTH":
+        return Column(name, OraType.INTERVAL_YM, _digits(one, 2, target.at), 0, 5)
+    if word == "INTERVAL DAY TO SECOND":
+        return Column(name, OraType.INTERVAL_DS, _digits(one, 2, target.at), _digits(numbers[1], 6, target.at), 11)
+    if word == "BINARY_FLOAT":
+        return Column(name, OraType.BINARY_FLOAT, size=4)
+    if word == "BINARY_DOUBLE":
+        return Column(name, OraType.BINARY_DOUBLE, size=8)
     if word == "RAW":
         if one is None:
             raise OraError(906, "missing left parenthesis", target.at)
         if not 1 <= one <= 2000:
             raise OraError(910, "specified length too long for its datatype", target.at)
         return Column(name, OraType.RAW, size=one)
-    known = "CLOB BLOB NCLOB BFILE LONG XMLTYPE JSON BOOLEAN NVARCHAR2 NCHAR BINARY_FLOAT BINARY_DOUBLE ROWID UROWID VECTOR"
+    known = "CLOB BLOB NCLOB BFILE LONG XMLTYPE JSON BOOLEAN ROWID UROWID VECTOR"
     if word in (*known.split(), "LONG RAW"):
         raise OraError(3001, f"unimplemented feature: datatype {word}", target.at)
     raise OraError(902, "invalid datatype", target.at)
+
+
+_TIMESTAMPS = {
+    "TIMESTAMP": OraType.TIMESTAMP,
+    "TIMESTAMP WITH TIME ZONE": OraType.TIMESTAMP_TZ,
+    "TIMESTAMP WITH LOCAL TIME ZONE": OraType.TIMESTAMP_LTZ,
+}
+
+
+def _digits(given: int | None, otherwise: int, at: int) -> int:
+    digits = otherwise if given is None else given
+    if not 0 <= digits <= 9:
+        raise OraError(30088, "datetime/interval precision is out of range", at)
+    return digits
+
+
+def _declare_national(name: str, target: ast.TypeName) -> Column:
+    """NCHAR and NVARCHAR2: two bytes for each UTF-16 unit."""
+    varying = target.name == "NVARCHAR2"
+    if varying and not target.numbers:
+        raise OraError(906, "missing left parenthesis", target.at)
+    one = (target.numbers[0] if target.numbers else 1) or 0
+    if one < 1:
+        raise OraError(1723, "zero-length columns are not allowed", target.at)
+    if one > (2000 if varying else 1000):
+        raise OraError(910, "specified length too long for its datatype", target.at)
+    code = OraType.VARCHAR2 if varying else OraType.CHAR
+    return Column(name, code, size=2 * one, char_length=one, semantics="C", national=True)
 
 
 def _declare_text(name: str, target: ast.TypeName, default_char: str) -> Column:
@@ -199,9 +265,18 @@ def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
     if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
         return None
     nls = how.nls
+    if have in NUMERIC and family in NUMERIC:
+        return _between_numbers(have, family)
     if have in TEXT:
         if family is Family.NUMBER:
             return lambda cell: None if cell is None else number.parse(_plain(str(cell), nls))
+        if family in BINARY_SIZES:
+            size = BINARY_SIZES[family]
+            return lambda cell: None if cell is None else binary.parse(_plain(str(cell), nls), size)
+        if family is Family.INTERVAL:
+            return lambda cell: None if cell is None else intervals.parse(str(cell))
+        if family is Family.MONTHS:
+            return lambda cell: None if cell is None else intervals.parse_months(str(cell))
         if family in TEMPORAL:
             return lambda cell: None if cell is None else parse_temporal(str(cell), family, None, how)
         if family is Family.RAW:
@@ -211,8 +286,18 @@ def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
     elif family in TEXT:
         return lambda cell: None if cell is None else to_text(cell, source, nls)
     elif have in TEMPORAL and family in TEMPORAL:
-        return lambda cell: None if cell is None else _retime(cell, have, family, nls)
+        kinds, zone = (KIND[have], KIND[family]), nls.zone
+        return lambda cell: temporal.retime(cell, *kinds, zone) if isinstance(cell, bytes) else None
     raise inconsistent(family, have)
+
+
+def _between_numbers(have: Family, family: Family) -> Convert:
+    if family is Family.NUMBER:
+        return lambda cell: binary.to_number(cell) if isinstance(cell, bytes) else None
+    size = BINARY_SIZES[family]
+    if have is Family.NUMBER:
+        return lambda cell: binary.of_number(cell, size) if isinstance(cell, bytes) else None
+    return lambda cell: binary.resized(cell, size) if isinstance(cell, bytes) else None
 
 
 def inconsistent(expected: object, got: object, at: int = 0) -> OraError:
@@ -235,12 +320,12 @@ def parse_temporal(text: str, family: Family, model: str | None, how: Conversion
     """Text to DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE by a model or the session's."""
     nls = how.nls
     if model is None:
-        models = {Family.DATE: nls.date_format, Family.TIMESTAMP: nls.timestamp_format}
-        model = models.get(family, nls.timestamp_tz_format)
+        model = model_of(family, nls)
     moment, zone = formats.to_moment(text, model, how.today)
     if family is Family.ZONED:
-        offset = nls.offset_minutes if zone is None else zone
-        return temporal.encode_zoned(temporal.from_ns(temporal.to_ns(moment) - offset * 60_000_000_000), offset)
+        return temporal.zoned(moment, nls.zone if zone is None else zone)
+    if family is Family.LOCAL:
+        return temporal.encode(temporal.to_utc(moment, nls.zone if zone is None else zone))
     return temporal.encode(moment, fraction=family is Family.TIMESTAMP)
 
 
@@ -254,21 +339,38 @@ def to_text(cell: Cell, source: SqlType, nls: Nls) -> str:
         return number.text(cell, nls.numeric_characters[0])
     if family is Family.RAW:
         return cell.hex().upper()
+    if family in BINARY_SIZES:
+        return binary.text(cell, nls.numeric_characters[0])
+    if family is Family.INTERVAL:
+        return intervals.text(cell, source.precision, source.scale)
+    if family is Family.MONTHS:
+        return intervals.months_text(cell, source.precision)
     if family in TEMPORAL:
-        models = {Family.DATE: nls.date_format, Family.TIMESTAMP: nls.timestamp_format}
-        model = models.get(family, nls.timestamp_tz_format)
-        offset = temporal.offset_of(cell) if len(cell) == 13 else nls.offset_minutes
         digits = source.scale if 0 <= source.scale <= 9 else 6
-        return formats.to_char(temporal.local(cell), model, digits=digits, offset=offset)
+        return date_text(cell, KIND[family], model_of(family, nls), digits, nls.zone)
     raise inconsistent("CHAR", family)
 
 
-def _retime(cell: Cell, have: Family, family: Family, nls: Nls) -> bytes:
-    assert isinstance(cell, bytes)
-    if family is Family.ZONED:
-        moment = temporal.from_ns(temporal.to_ns(temporal.decode(cell)) - nls.offset_minutes * 60_000_000_000)
-        return temporal.encode_zoned(moment, nls.offset_minutes)
-    return temporal.encode(temporal.local(cell), fraction=family is Family.TIMESTAMP)
+def model_of(family: Family, nls: Nls) -> str:
+    """The session's default format of dates or timestamps."""
+    if family is Family.DATE:
+        return nls.date_format
+    return nls.timestamp_tz_format if family is Family.ZONED else nls.timestamp_format
+
+
+def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> str:
+    """TO_CHAR of a date or timestamp; local ones, and the zone of those without, are in the session's `zone`."""
+    if kind == "Z":
+        shown = temporal.zone_of(cell)
+        return formats.to_char(temporal.local(cell), model, digits=digits, zone=shown, offset=temporal.offset_of(cell))
+    if kind == "L":
+        cell = temporal.retime(cell, "L", "T", zone)
+    elif cell[0] >= 100 and cell[1] >= 100:
+        quick = formats.compiled(model, digits)
+        if quick is not None:
+            return quick(cell)
+    moment = temporal.decode(cell)
+    return formats.to_char(moment, model, digits=digits, zone=zone, offset=zones.offset_at(zone, moment))
 
 
 # ---- storing ----
@@ -297,6 +399,12 @@ def _fit(column: Column, where: str) -> Convert:
         return _fit_raw(column, where)
     if column.type is OraType.DATE:
         return lambda cell: cell[:7] if isinstance(cell, bytes) else None
+    if column.type in (OraType.BINARY_FLOAT, OraType.BINARY_DOUBLE):
+        return lambda cell: binary.resized(cell, column.size) if isinstance(cell, bytes) else None
+    if column.type is OraType.INTERVAL_DS:
+        return lambda cell: intervals.fitted(cell, column.precision, column.scale) if isinstance(cell, bytes) else None
+    if column.type is OraType.INTERVAL_YM:
+        return lambda cell: intervals.fitted_months(cell, column.precision) if isinstance(cell, bytes) else None
     digits = column.scale
     return lambda cell: temporal.round_fraction(temporal.canonical(cell), digits) if isinstance(cell, bytes) else None
 
@@ -339,7 +447,29 @@ def _too_large(where: str, actual: int, maximum: int) -> OraError:
     return OraError(12899, f"value too large for column {where} (actual: {actual}, maximum: {maximum})")
 
 
+def utf16_units(text: str) -> int:
+    """Length in the national character set."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-be")) // 2
+
+
+def _fit_national(column: Column, where: str) -> Convert:
+    chars, padded = column.char_length, column.type is OraType.CHAR
+
+    def fit(cell: Cell) -> Cell:
+        if not cell:
+            return None
+        assert isinstance(cell, str)
+        length = utf16_units(cell)
+        if length > chars:
+            raise _too_large(where, length, chars)
+        return cell + " " * (chars - length) if padded else cell
+
+    return fit
+
+
 def _fit_text(column: Column, where: str) -> Convert:
+    if column.national:
+        return _fit_national(column, where)
     chars, size, padded = column.char_length, column.size, column.type is OraType.CHAR
     by_char = column.semantics == "C"
 

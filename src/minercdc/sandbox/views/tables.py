@@ -72,7 +72,10 @@ _RECYCLE_BIN = (
     "DROPSCN N, PARTITION_NAME V128, CAN_UNDROP V3, CAN_PURGE V3, RELATED N, BASE_OBJECT N, PURGE_OBJECT N, SPACE N"
 )
 _CHARACTER = (OraType.VARCHAR2, OraType.CHAR)
-_LENGTHS = {OraType.NUMBER: 22, OraType.DATE: 7, OraType.TIMESTAMP: 11, OraType.TIMESTAMP_TZ: 13, OraType.TIMESTAMP_LTZ: 11}
+_LENGTHS = {
+    **{OraType.NUMBER: 22, OraType.DATE: 7, OraType.TIMESTAMP: 11, OraType.TIMESTAMP_TZ: 13, OraType.TIMESTAMP_LTZ: 11},
+    **{OraType.BINARY_FLOAT: 4, OraType.BINARY_DOUBLE: 8, OraType.INTERVAL_YM: 5, OraType.INTERVAL_DS: 11},
+}
 
 
 def _family(name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False) -> list[View]:
@@ -138,7 +141,7 @@ def _tables(table: Table) -> Iterator[Row]:
 
 
 def _data_length(column: Column) -> int:
-    if column.type is OraType.TIMESTAMP and column.scale == 0:
+    if column.type in (OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ) and column.scale == 0:
         return 7
     return _LENGTHS.get(column.type, column.size)
 
@@ -151,6 +154,8 @@ def _precision_and_scale(column: Column) -> tuple[int | None, int | None]:
         return column.precision or None, None if column.scale == -127 else column.scale
     if column.type in (OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ):
         return None, column.scale
+    if column.type in (OraType.INTERVAL_YM, OraType.INTERVAL_DS):
+        return column.precision, column.scale
     return None, None
 
 
@@ -170,7 +175,7 @@ def _tab_columns(table: Table) -> Iterator[Row]:
             "COLUMN_ID": place,
             "DEFAULT_LENGTH": len(column.default) if column.default is not None else None,
             "DATA_DEFAULT": column.default,
-            "CHARACTER_SET_NAME": "CHAR_CS" if text else None,
+            "CHARACTER_SET_NAME": ("NCHAR_CS" if column.national else "CHAR_CS") if text else None,
             "CHAR_COL_DECL_LENGTH": column.size if text else None,
             "GLOBAL_STATS": "NO",
             "USER_STATS": "NO",

@@ -30,7 +30,12 @@ _TYPES = {int(t): t for t in OraType} | {
 }
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
 _TIMESTAMPS = frozenset((OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ))
-_PLAIN = frozenset((OraType.NUMBER, OraType.DATE, OraType.RAW, OraType.BINARY_FLOAT, OraType.BINARY_DOUBLE))
+_PLAIN = frozenset(
+    (
+        *(OraType.NUMBER, OraType.DATE, OraType.RAW, OraType.BINARY_FLOAT, OraType.BINARY_DOUBLE),
+        *(OraType.INTERVAL_YM, OraType.INTERVAL_DS),
+    )
+)
 
 
 class Oac(NamedTuple):
@@ -52,7 +57,7 @@ class Oac(NamedTuple):
 
     def bind_type(self) -> BindType:
         """What the session is told."""
-        return BindType(self.type, self.size)
+        return BindType(self.type, self.size, self.charset_form == _NCHAR and self.type in _TEXTS)
 
 
 def read_oacs(reader: TtcReader, count: int, field_version: int) -> list[Oac]:

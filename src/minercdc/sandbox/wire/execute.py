@@ -313,7 +313,7 @@ def _out_value(talk: Conversation, oac: Oac, value: Cell | Result) -> bytes:
     if value is None:
         return NULL + sb(0)
     try:
-        return column_encoder(oac.type, oac.kind)([value])[0] + sb(0)
+        return column_encoder(oac.type, oac.kind, oac.charset_form == 2)([value])[0] + sb(0)
     except (TypeError, AttributeError):
         raise OraError(6502, "PL/SQL: numeric or value error: OUT bind of another type") from None
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain, repeat
 
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
-from minercdc.sandbox.wire.negotiation import CHARSET_AL32UTF8, Ttc
+from minercdc.sandbox.wire.negotiation import CHARSET_AL16UTF16, CHARSET_AL32UTF8, Ttc
 from minercdc.sandbox.wire.primitives import LENGTH, NULL, SHORT_MAX, clr, dalc, sb, ub
 
 ColumnEncoder = Callable[[Sequence[Cell]], list[bytes]]
@@ -22,7 +22,7 @@ LONG_LIKE = frozenset((8, 24, 94))
 """Types a client may define LOB columns as: values come whole, each followed by two more integers."""
 _LOBS = frozenset((OraType.CLOB, OraType.BLOB))
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
-_SCALED = frozenset((OraType.NUMBER, OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ))
+_SCALED = frozenset((OraType.NUMBER, OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ, OraType.INTERVAL_DS))
 _ROW = bytes((Ttc.ROW_DATA,))
 _DESCRIBE_DATE = b"\x78\x7e\x0b\x15\x01\x01\x01"
 _DEFAULT_SIZES = {
@@ -41,6 +41,8 @@ _DEFAULT_SIZES = {
     OraType.TIMESTAMP: 11,
     OraType.TIMESTAMP_TZ: 13,
     OraType.TIMESTAMP_LTZ: 11,
+    OraType.INTERVAL_YM: 5,
+    OraType.INTERVAL_DS: 11,
     OraType.UROWID: 4000,
 }
 
@@ -53,10 +55,14 @@ def _describe_column(column: ColumnDescription, position: int, field_version: in
     size = column.size or _DEFAULT_SIZES[column.type]  # 0 would mean "always NULL" to a client
     wide = wide_scale and column.type in _SCALED
     scale = sb(column.scale) if wide else bytes((column.scale & 0xFF,))
-    charset = ub(CHARSET_AL32UTF8) + b"\1" if text or column.type == OraType.CLOB else b"\0\0"
+    charset = b"\0\0"
+    if text and column.national:
+        charset = ub(CHARSET_AL16UTF16) + b"\2"
+    elif text or column.type == OraType.CLOB:
+        charset = ub(CHARSET_AL32UTF8) + b"\1"
     name = column.name.encode()
     pieces = [bytes((column.type, 0, column.precision & 0xFF)), scale, ub(size), b"\0\0\0\0"]
-    pieces += [charset, ub(size) if text else b"\0"]
+    pieces += [charset, ub(size // 2 if column.national else size) if text else b"\0"]
     if field_version >= 8:
         pieces.append(b"\0")
     pieces += [bytes((column.nullable, len(name) & 0xFF)), dalc(name), b"\0\0", ub(position), b"\0"]
@@ -106,6 +112,10 @@ def _text(cells: Sequence[Cell]) -> list[bytes]:
     ]
 
 
+def _national(cells: Sequence[Cell]) -> list[bytes]:
+    return [clr(str(cell).encode("utf-16-be", "replace")) if cell else NULL for cell in cells]
+
+
 def _long(cells: Sequence[Cell]) -> list[bytes]:
     return [clr(cell.encode() if isinstance(cell, str) else cell) + b"\0\0" if cell else b"\0\0\0" for cell in cells]
 
@@ -150,16 +160,21 @@ _ENCODERS: dict[OraType, ColumnEncoder] = {
     OraType.TIMESTAMP: _short_binary,
     OraType.TIMESTAMP_TZ: _short_binary,
     OraType.TIMESTAMP_LTZ: _short_binary,
+    OraType.INTERVAL_YM: _short_binary,
+    OraType.INTERVAL_DS: _short_binary,
     OraType.BINARY_FLOAT: _short_binary,
     OraType.BINARY_DOUBLE: _short_binary,
 }
 
 
-def column_encoder(kind: OraType, defined_as: int | None = None) -> ColumnEncoder:
+def column_encoder(kind: OraType, defined_as: int | None = None, national: bool = False) -> ColumnEncoder:
     """Encoder for values of one column. Raises OraError for what the wire cannot carry yet.
 
     :param defined_as: the type the client's define asked for; matters for LOB columns only.
+    :param national: text goes in UTF-16.
     """
+    if national and kind in _TEXTS:
+        return _national
     if kind in _LOBS and defined_as in LONG_LIKE:
         return _long
     encoder = _ENCODERS.get(kind)
@@ -170,7 +185,7 @@ def column_encoder(kind: OraType, defined_as: int | None = None) -> ColumnEncode
 
 def rows_encoder(columns: Sequence[ColumnDescription], defines: Sequence[int] | None = None) -> RowsEncoder:
     """Compile the encoder of one result's rows; `defines` are the client's types by column."""
-    encoders = [column_encoder(c.type, defines[i] if defines else None) for i, c in enumerate(columns)]
+    encoders = [column_encoder(c.type, defines[i] if defines else None, c.national) for i, c in enumerate(columns)]
 
     def encode(rows: Sequence[tuple[Cell, ...]]) -> bytes:
         if not rows:
