@@ -281,10 +281,12 @@ class SandboxSession:
     def _open_query(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows:
         if not plan.stored:
             cursor_run = self.run(binds)
+            cursor_run.uses = plan.uses
             cursor = execute(self.own_connection(), plan.sql, plan.parameters, cursor_run)
             return QueryRows(cursor, cursor_run, self._own_lock)
         with self.storage.lock:
             run = self.run(binds)
+            run.uses = plan.uses
             oldest = run.snapshot
             for table, as_of in plan.tables:
                 if as_of is not None:

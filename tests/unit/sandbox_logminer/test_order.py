@@ -9,7 +9,8 @@ import pytest
 from minercdc.sandbox.database import SandboxDatabase
 from minercdc.sandbox.logminer import contents
 from minercdc.sandbox.logminer.logs import logs_covering
-from minercdc.sandbox.logminer.mining import Mining, MiningRange, Option
+from minercdc.sandbox.logminer.mining import Mining, Option
+from minercdc.sandbox.logminer.reading import MiningRange, ReadingMemory
 from minercdc.sandbox.server import sandbox_database
 from minercdc.sandbox.session import SandboxSession
 from minercdc.sandbox.sql import number
@@ -36,7 +37,8 @@ def mined(
 ) -> list[tuple[int, int, int]]:
     """(SCN, thread, operation code) of the rows from `start` on."""
     wanted = MiningRange(start)
-    mining = Mining(logs_covering(database.redo, wanted), wanted, options, database.redo, database.catalog, None)
+    files = logs_covering(database.redo, wanted)
+    mining = Mining(files, wanted, options, database.redo, database.catalog, None, ReadingMemory())
     names = ("SCN", "THREAD#", "OPERATION_CODE")
     found = []
     for row in mining.rows(Nls()):

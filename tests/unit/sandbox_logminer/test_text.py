@@ -10,7 +10,8 @@ from minercdc.sandbox.interfaces import OraError, OraType, RedoOp, RedoRecord, S
 from minercdc.sandbox.logminer.contents import _pieces
 from minercdc.sandbox.logminer.literals import literal
 from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering, logs_to_read
-from minercdc.sandbox.logminer.mining import MiningRange, without_undone
+from minercdc.sandbox.logminer.mining import without_undone
+from minercdc.sandbox.logminer.reading import MiningRange
 from minercdc.sandbox.logminer.sql_text import TextOptions, known_shape, raw_shape
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql.nls import Nls

@@ -6,13 +6,14 @@ transaction or of a table share is encoded once and concatenated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, RedoOp, RedoRecord
 from minercdc.sandbox.logminer.sql_text import Shape, TextOptions
+from minercdc.sandbox.redo.log import rs_id
 from minercdc.sandbox.sql import number, temporal
 
 PIECE_BYTES = 4000
@@ -45,6 +46,8 @@ _SIZES = {_N: 22, _D: 7}
 COLUMNS = tuple(
     ColumnDescription(name, kind, 0, -127 if kind is _N else 0, size or _SIZES[kind]) for name, kind, size in _SHAPE
 )
+
+_SQL_UNDO = next(at for at, column in enumerate(COLUMNS) if column.name == "SQL_UNDO")
 
 _CODES = {
     RedoOp.INTERNAL: 0,
@@ -111,6 +114,7 @@ class MinedTransaction:
     def __init__(self, first: RedoRecord, started: bool) -> None:
         usn, slot, sqn = first.xid
         self.rows = 0
+        self.first = first
         self.started = started
         self.xid = _xid_cells(usn, slot, sqn) + _NO_PARENT
         self.partial_xid = self.xid if started else _xid_cells(usn, slot, UNKNOWN_SQN) + _NO_PARENT
@@ -168,9 +172,17 @@ class RowWriter:
     """Makes the view's rows; keeps what recurs, for one scan.
 
     :param table_text: looks a record's table version up in the dictionary.
+    :param columns: positions that are read; None for all. SQL_UNDO is left None when it is not.
     """
 
-    def __init__(self, options: TextOptions, catalog: Catalog, table_text: Callable[[RedoRecord], TableText]) -> None:
+    def __init__(
+        self,
+        options: TextOptions,
+        catalog: Catalog,
+        table_text: Callable[[RedoRecord], TableText],
+        columns: Collection[int] | None = None,
+    ) -> None:
+        self._with_undo = columns is None or _SQL_UNDO in columns
         self._options = options
         self._catalog = catalog
         self._table_text = table_text
@@ -195,7 +207,10 @@ class RowWriter:
             if text.shape is None:
                 operation, redo, status = ("UNSUPPORTED", _int(_UNSUPPORTED), operation[2]), "Unsupported", _TWO
             else:
-                redo, undo = text.shape.render[record.op](record)
+                if self._with_undo:
+                    redo, undo = text.shape.render[record.op](record)
+                else:
+                    redo = text.shape.render_redo[record.op](record)
                 if text.mismatch:
                     info, status = _MISMATCH, _TWO
         elif record.op is RedoOp.DDL:
@@ -209,14 +224,14 @@ class RowWriter:
             *(_int(record.sequence), _int(record.block), _int(record.byte)),
         )
         head = self._when(record, transaction) + parts.front + body + self._place(row_id) + self._object(record)
-        rs_id = f" 0x{record.sequence:06x}.{record.block:08x}.{record.byte:04x} "
+        place = rs_id(record.sequence, record.block, record.byte)
         tail = (info, status, *parts.back)
         if (redo is None or len(redo) <= PIECE_BYTES // 4) and (undo is None or len(undo) <= PIECE_BYTES // 4):
-            yield (*head, redo, undo, rs_id, _int(record.ssn), _ZERO, *tail)
+            yield (*head, redo, undo, place, _int(record.ssn), _ZERO, *tail)
             return
         pieces = list(zip_longest(_pieces(redo), _pieces(undo)))
         for n, (redo_piece, undo_piece) in enumerate(pieces, 1):
-            yield (*head, redo_piece, undo_piece, rs_id, _int(record.ssn), _ONE if n < len(pieces) else _ZERO, *tail)
+            yield (*head, redo_piece, undo_piece, place, _int(record.ssn), _ONE if n < len(pieces) else _ZERO, *tail)
 
     # ---- parts of a row -------------------------------------------------------------------------------------------------
 

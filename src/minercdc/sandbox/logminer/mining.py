@@ -10,22 +10,31 @@ Redo order is not SCN order: a private strand bound late brings lower SCNs, so a
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntFlag
 from functools import partial
+from typing import TypeAlias
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, TableVersion
+from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, Restriction, TableVersion
 from minercdc.sandbox.logminer.contents import MinedTransaction, RowWriter, TableText
 from minercdc.sandbox.logminer.logs import LogFile, logs_to_read
+from minercdc.sandbox.logminer.reading import (
+    MiningRange,
+    ReadingMemory,
+    ThreadReading,
+    TransactionKey,
+    log_bounds,
+    wanted_from,
+)
 from minercdc.sandbox.logminer.sql_text import TextOptions, known_shape, raw_shape
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql.nls import Nls
 
 LONGEST_NAME = 30
 """Bytes; LogMiner has no SQL for tables and columns with longer names."""
-_TransactionKey = tuple[int, tuple[int, int, int]]
+FirstRecord: TypeAlias = Callable[[int, str, str], str]
+"""See `interfaces.Restriction`."""
 
 
 class Option(IntFlag):
@@ -44,26 +53,6 @@ class Option(IntFlag):
     STRING_LITERALS_IN_STMT = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class MiningRange:
-    """SCNs and host seconds, both ends inclusive; None is open."""
-
-    start: int | None = None
-    end: int | None = None
-    start_time: int | None = None
-    end_time: int | None = None
-
-    def holds(self, record: RedoRecord) -> bool:
-        """Is the record inside?"""
-        if self.start is not None and record.scn < self.start:
-            return False
-        if self.end is not None and record.scn > self.end:
-            return False
-        if self.start_time is not None and record.time < self.start_time:
-            return False
-        return self.end_time is None or record.time <= self.end_time
-
-
 class Mining:
     """What START_LOGMNR began; every SELECT reads the files anew.
 
@@ -78,41 +67,49 @@ class Mining:
         redo: RedoLog,
         catalog: Catalog,
         container: int | None,
+        memory: ReadingMemory,
     ) -> None:
         self.files = tuple(files)
         self.wanted = wanted
         self.options = options
         self._redo, self._catalog, self._container = redo, catalog, container
+        self._memory = memory
 
-    def rows(self, nls: Nls) -> Iterator[tuple[Cell, ...]]:
+    def rows(self, nls: Nls, restriction: Restriction | None = None) -> Iterator[tuple[Cell, ...]]:
         """Rows of V$LOGMNR_CONTENTS in its column order. Raises ORA-00308, 00310 when a log is gone.
 
         :param nls: the session's settings when it selects: they decide the literals' text.
+        :param restriction: what the query reads of them; None for everything.
         """
         options = self.options
         text = TextOptions(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options)
-        writer = RowWriter(text, self._catalog, partial(self._table_text, text))
+        columns = None if restriction is None else restriction.columns
+        writer = RowWriter(text, self._catalog, partial(self._table_text, text), columns)
         if Option.COMMITTED_DATA_ONLY in self.options:
             yield from self._committed_rows(writer)
         else:
-            yield from self._plain_rows(writer)
+            yield from self._plain_rows(writer, None if restriction is None else restriction.first_record)
 
     # ---- reading --------------------------------------------------------------------------------------------------------
 
-    def _records(self) -> Iterator[RedoRecord]:
+    def _records(
+        self, first_record: FirstRecord | None, open_: dict[TransactionKey, MinedTransaction]
+    ) -> Iterator[tuple[RedoRecord, bool]]:
+        """Records in the range with whether they are wanted; see `ThreadReading`."""
         files = logs_to_read(self._redo, self.files, self.wanted)
-        threads = [
-            self._thread_records([f for f in files if f.thread == number]) for number in sorted({f.thread for f in files})
-        ]
-        merged = threads[0] if len(threads) == 1 else heapq.merge(*threads, key=lambda record: record.scn)
+        numbers = sorted({file.thread for file in files})
+        # Threads are merged record by record, so a place remembered in one of them would be of no use.
+        memory = self._memory if len(numbers) == 1 else ReadingMemory()
+        threads = []
+        for number in numbers:
+            own = [file for file in files if file.thread == number]
+            wanted = [_wanted(file, first_record) for file in own]
+            threads.append(ThreadReading(self._redo, own, self.wanted, wanted, open_, memory).records())
+        merged = threads[0] if len(threads) == 1 else heapq.merge(*threads, key=lambda found: found[0].scn)
         holds, container = self.wanted.holds, self._container
-        for record in merged:
-            if holds(record) and container in (None, record.container):
-                yield record
-
-    def _thread_records(self, files: Sequence[LogFile]) -> Iterator[RedoRecord]:
-        for file in files:
-            yield from self._redo.records(file.thread, file.sequence)
+        for found in merged:
+            if holds(found[0]) and container in (None, found[0].container):
+                yield found
 
     # ---- dictionary -------------------------------------------------------------------------------------------------------
 
@@ -133,20 +130,23 @@ class Mining:
 
     # ---- modes ------------------------------------------------------------------------------------------------------------
 
-    def _plain_rows(self, writer: RowWriter) -> Iterator[tuple[Cell, ...]]:
-        transactions: dict[_TransactionKey, MinedTransaction] = {}
-        for record in self._records():
+    def _plain_rows(self, writer: RowWriter, first_record: FirstRecord | None) -> Iterator[tuple[Cell, ...]]:
+        transactions: dict[TransactionKey, MinedTransaction] = {}
+        for record, is_wanted in self._records(first_record, transactions):
             key = (record.container, record.xid)
             transaction = transactions.get(key)
             if transaction is None:
                 transaction = transactions[key] = MinedTransaction(record, record.op is RedoOp.START)
-            yield from writer.rows(record, transaction)
+            if is_wanted:
+                yield from writer.rows(record, transaction)
+            else:
+                transaction.rows += 1
             if record.op in (RedoOp.COMMIT, RedoOp.ROLLBACK):
                 del transactions[key]
 
     def _committed_rows(self, writer: RowWriter) -> Iterator[tuple[Cell, ...]]:
-        open_transactions: dict[_TransactionKey, list[RedoRecord]] = {}
-        for record in self._records():
+        open_transactions: dict[TransactionKey, list[RedoRecord]] = {}
+        for record, _ in self._records(None, {}):
             key = (record.container, record.xid)
             if record.op is RedoOp.START:
                 open_transactions[key] = [record]
@@ -187,6 +187,13 @@ def without_undone(records: Sequence[RedoRecord]) -> list[RedoRecord]:
             by_row.setdefault(key, []).append(len(kept))
             kept.append(record)
     return [record for record in kept if record is not None]
+
+
+def _wanted(file: LogFile, first_record: FirstRecord | None) -> int | None:
+    """From which position of a log on rows are wanted."""
+    if first_record is None:
+        return 0
+    return wanted_from(first_record(file.thread, *log_bounds(file.sequence)), file.sequence)
 
 
 def _width(record: RedoRecord) -> int:

@@ -11,7 +11,8 @@ from minercdc.sandbox.asking import AskingSession, asking
 from minercdc.sandbox.catalog import ROOT
 from minercdc.sandbox.interfaces import Argument, OraError, OraType, Procedure, Session
 from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering
-from minercdc.sandbox.logminer.mining import Mining, MiningRange, Option
+from minercdc.sandbox.logminer.mining import Mining, Option
+from minercdc.sandbox.logminer.reading import MiningRange, ReadingMemory
 from minercdc.sandbox.sql import number, temporal
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
@@ -43,6 +44,7 @@ class LogMinerSession:
     def __init__(self) -> None:
         self.files: list[LogFile] = []
         self.mining: Mining | None = None
+        self.memory = ReadingMemory()
 
 
 def state_of(session: Session) -> LogMinerSession:
@@ -115,7 +117,7 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
         files = tuple(state.files)
     else:  # since 19.10 a PDB mines its own changes and Oracle finds the logs
         files = logs_covering(database.redo, wanted)
-    state.mining = Mining(files, wanted, options, database.redo, database.catalog, container)
+    state.mining = Mining(files, wanted, options, database.redo, database.catalog, container, state.memory)
 
 
 def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:

@@ -10,8 +10,9 @@ When the dictionary's version is not the record's, columns are `COL n` and value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, TableVersion
 from minercdc.sandbox.logminer.literals import Literal, literal, raw_literal, raw_national
@@ -19,6 +20,8 @@ from minercdc.sandbox.sql.nls import Nls
 
 Render = Callable[[RedoRecord], tuple[str, str | None]]
 """SQL_REDO and SQL_UNDO of one record."""
+Texts: TypeAlias = "Sequence[str | None] | Mapping[int, str | None]"
+"""Literals by position, None for NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,12 @@ class Shape:
             RedoOp.UPDATE: self._render_update,
             RedoOp.DELETE: self._render_delete,
         }
+        self.render_redo: dict[RedoOp, Callable[[RedoRecord], str]] = {
+            RedoOp.INSERT: lambda record: self._insert_text(self._texts(record.after or ())),
+            RedoOp.UPDATE: self._update_redo,
+            RedoOp.DELETE: self._delete_redo,
+        }
+        """SQL_REDO alone: nothing is rendered for what only SQL_UNDO shows."""
 
     # ---- clauses ----
 
@@ -67,13 +76,18 @@ class Shape:
         """Literals of a row, None for NULL."""
         return [text(cell) if cell is not None else None for text, cell in zip(self._literals, row, strict=False)]
 
+    def _texts_at(self, row: Sequence[Cell], positions: Sequence[int]) -> dict[int, str | None]:
+        """The same of some columns, by position."""
+        literals = self._literals
+        return {at: None if (cell := row[at]) is None else literals[at](cell) for at in positions}
+
     def _insert_text(self, texts: Sequence[str | None]) -> str:
         return f"{self._insert}{','.join([text or 'NULL' for text in texts])}){self._end}"
 
-    def _set_clause(self, texts: Sequence[str | None], positions: Sequence[int]) -> str:
+    def _set_clause(self, texts: Mapping[int, str | None], positions: Sequence[int]) -> str:
         return ", ".join([self._set_null[i] if (text := texts[i]) is None else self._equals[i] + text for i in positions])
 
-    def _where(self, texts: Sequence[str | None], positions: Sequence[int], row_id: str | None) -> str:
+    def _where(self, texts: Texts, positions: Sequence[int], row_id: str | None) -> str:
         terms = [self._is_null[i] if (text := texts[i]) is None else self._equals[i] + text for i in positions]
         if row_id is not None:
             terms.append(f"ROWID = '{row_id}'")
@@ -91,22 +105,29 @@ class Shape:
             return redo, None
         return redo, self._delete + self._where(after, self._all, self._row_id(record))
 
-    def _render_delete(self, record: RedoRecord) -> tuple[str, str | None]:
+    def _delete_redo(self, record: RedoRecord) -> str:
         if record.undo:  # 23ai prints the ROWID here whatever NO_ROWID_IN_STMT says
-            return f"{self._delete} where ROWID = '{record.row_id}'{self._end}", None
-        before = self._texts(record.before or ())
-        return self._delete + self._where(before, self._all, self._row_id(record)), self._insert_text(before)
+            return f"{self._delete} where ROWID = '{record.row_id}'{self._end}"
+        return self._delete + self._where(self._texts(record.before or ()), self._all, self._row_id(record))
+
+    def _render_delete(self, record: RedoRecord) -> tuple[str, str | None]:
+        return self._delete_redo(record), None if record.undo else self._insert_text(self._texts(record.before or ()))
+
+    def _update_redo(self, record: RedoRecord) -> str:
+        return self._update_text(record, record.after or (), record.before or ())
 
     def _render_update(self, record: RedoRecord) -> tuple[str, str | None]:
-        after = self._texts(record.after or ())
+        undo = None if record.undo else self._update_text(record, record.before or (), record.after or ())
+        return self._update_redo(record), undo
+
+    def _update_text(self, record: RedoRecord, new: Sequence[Cell], old: Sequence[Cell]) -> str:
+        """The statement that makes `new` out of `old`."""
         row_id = self._row_id(record)
-        new = self._update + self._set_clause(after, record.changed)
+        changed = self._set_clause(self._texts_at(new, record.changed), record.changed)
         if record.undo:
-            return new + self._where((), (), row_id), None
-        before = self._texts(record.before or ())
+            return self._update + changed + self._where({}, (), row_id)
         logged = self._all if record.logged is None else record.logged
-        old = self._update + self._set_clause(before, record.changed)
-        return new + self._where(before, logged, row_id), old + self._where(after, logged, row_id)
+        return self._update + changed + self._where(self._texts_at(old, logged), logged, row_id)
 
 
 def known_shape(version: TableVersion, options: TextOptions) -> Shape:

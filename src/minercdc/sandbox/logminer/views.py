@@ -74,7 +74,12 @@ def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 
 VIEWS = (
-    View("V$LOGMNR_CONTENTS", contents.COLUMNS, lambda session: active_mining(session).rows(asking(session).nls)),
+    View(
+        "V$LOGMNR_CONTENTS",
+        contents.COLUMNS,
+        lambda session: active_mining(session).rows(asking(session).nls),
+        lambda session, restriction: active_mining(session).rows(asking(session).nls, restriction),
+    ),
     View("V$LOGMNR_LOGS", _LOG_COLUMNS, _logs),
     View("V$LOGMNR_PARAMETERS", _PARAMETER_COLUMNS, _parameters),
 )

@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError, RedoOp, RedoRecord
 
@@ -114,7 +114,58 @@ class ArchivedLog:
         return self.status == "D"
 
 
-_Packed: TypeAlias = "tuple[object, ...]"
+_Packed: TypeAlias = "tuple[Any, ...]"
+
+
+class PackedBatch:
+    """A batch as it lies in a log: made into records only when somebody wants them."""
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, packed: _Packed) -> None:
+        self._packed = packed
+
+    @property
+    def position(self) -> int:
+        """Byte of its first record in the log's bodies, see `position_of`."""
+        return int(self._packed[-1])
+
+    @property
+    def is_one_record(self) -> bool:
+        """Whether all its rows lie at `position`."""
+        return bool(self._packed[7]) or len(self._packed[6]) == 1
+
+    @property
+    def transaction(self) -> tuple[int, tuple[int, int, int]]:
+        """Container and XID."""
+        return self._packed[4], self._packed[2]
+
+    @property
+    def op(self) -> str:
+        return str(self._packed[0])
+
+    @property
+    def rows(self) -> int:
+        return len(self._packed[6])
+
+    @property
+    def scn(self) -> int:
+        """Of its first row; those of the others are not lower."""
+        return int(self._packed[1])
+
+    def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
+        """One record for each row."""
+        return _expand(self._packed, thread, sequence)
+
+
+def position_of(block: int, byte: int) -> int:
+    """The place in a log's bodies that a record's block and byte stand for."""
+    return (block - 1) * _BLOCK_BODY + byte - 16
+
+
+def rs_id(sequence: int, block: int, byte: int) -> str:
+    """RS_ID of a record, with its blanks."""
+    return f" 0x{sequence:06x}.{block:08x}.{byte:04x} "
 
 
 @dataclass(slots=True)
@@ -197,16 +248,24 @@ class RedoLog:
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
         """Records in redo order; of the current log those written by now. Raises ORA-00308 when the log is unknown."""
+        for _, chunk in self.chunks(thread, sequence):
+            for packed in chunk:
+                yield from packed.records(thread, sequence)
+
+    def chunks(self, thread: int, sequence: int, first: int = 0) -> Iterator[tuple[int, list[PackedBatch]]]:
+        """Numbered chunks of one log's batches from the chunk `first` on. Raises ORA-00308 when the log is unknown.
+
+        A chunk keeps its number and its first batch; only the last one may still grow.
+        """
         with self._lock:
             body = self._bodies.get((thread, sequence))
             if body is None:
                 raise OraError(308, f"cannot open archived log of thread {thread} sequence {sequence}")
-            chunks, tail = tuple(body.chunks), tuple(body.tail)
-        for offset, length in chunks:
-            for packed in marshal.loads(os.pread(self._spool.fileno(), length, offset)):
-                yield from _expand(packed, thread, sequence)
-        for packed in tail:
-            yield from _expand(packed, thread, sequence)
+            chunks, tail = tuple(body.chunks[first:]), tuple(body.tail)
+        for number, (offset, length) in enumerate(chunks, first):
+            yield number, list(map(PackedBatch, marshal.loads(os.pread(self._spool.fileno(), length, offset))))
+        if tail:
+            yield first + len(chunks), list(map(PackedBatch, tail))
 
     # ---- writing ----
 
@@ -317,7 +376,7 @@ def _pack(batch: RedoBatch, position: int) -> _Packed:
 
 
 def _expand(packed: _Packed, thread: int, sequence: int) -> Iterator[RedoRecord]:
-    batch = RedoBatch(*packed[:-1])  # type: ignore[arg-type]
+    batch = RedoBatch(*packed[:-1])
     position = packed[-1]
     assert isinstance(position, int)
     op = RedoOp(batch.op)
