@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import Decimal, DivisionByZero, InvalidOperation
+from decimal import ROUND_CEILING, Decimal, DivisionByZero, InvalidOperation
 from functools import lru_cache
 from typing import Any, cast
 
@@ -50,11 +50,14 @@ def power(a: bytes, b: bytes) -> bytes:
 
 def modulo(a: bytes, b: bytes) -> bytes:
     x, y = decode(a), decode(b)
-    return a if y == 0 else encode(number.ARITHMETIC_WIDE.subtract(x, int(number.ARITHMETIC_WIDE.divide(x, y)) * y))
+    if y == 0:
+        return a
+    wide = number.ARITHMETIC_WIDE
+    return encode(wide.subtract(x, wide.multiply(int(wide.divide(x, y)), y)))
 
 
 def negate(a: bytes) -> bytes:
-    return encode(-decode(a))
+    return encode(decode(a).copy_negate())
 
 
 def round_number(a: bytes, places: bytes) -> bytes:
@@ -72,7 +75,7 @@ def sign(a: bytes) -> bytes:
 
 
 def ceiling(a: bytes) -> bytes:
-    return encode(-number.floor(-decode(a)))
+    return encode(decode(a).to_integral_value(ROUND_CEILING))
 
 
 # ---- text ----
@@ -334,7 +337,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "neg": negate,
     "round": round_number,
     "trunc": truncate_number,
-    "abs": lambda a: encode(abs(decode(a))),
+    "abs": lambda a: encode(decode(a).copy_abs()),
     "sign": sign,
     "ceil": ceiling,
     "floor": lambda a: encode(number.floor(decode(a))),
