@@ -93,7 +93,7 @@ def _zoned(image: bytes) -> str:
     local = datetime.fromisoformat(utc[:19]) + offset
     sign = "-" if offset < timedelta(0) else "+"
     hours, minutes = divmod(abs(offset) // timedelta(minutes=1), 60)
-    return f"{local:%Y-%m-%d %H:%M:%S}{utc[19:]} {sign}{hours:02d}:{minutes:02d}"
+    return f"{local.isoformat(' ')}{utc[19:]} {sign}{hours:02d}:{minutes:02d}"
 
 
 def _ieee(image: bytes, format_: str) -> float:
