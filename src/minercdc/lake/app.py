@@ -38,14 +38,21 @@ def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
     writer: Future[str] = Future()  # the query's id, which lives and dies with its checkpoint
     structures = Structures(config.identity, config.topics, config.kafka, config.values, config.kafka_client)
 
+    opened: dict[str, LakeTable] = {}
+    applier: list[BatchApplier] = []
+
     def apply(batch: DataFrame, number: int) -> None:
-        session = batch.sparkSession
+        session = batch.sparkSession  # the stream's own clone of `spark`, the same for all its batches
 
         def open_table(structure: Structure) -> LakeTable:
-            path = f"{root}/{structure.schema}/{structure.table}"
-            return DeltaTable(session, path, f"{writer.result()}/{structure.name}")
+            if structure.name not in opened:
+                path = f"{root}/{structure.schema}/{structure.table}"
+                opened[structure.name] = DeltaTable(session, path, f"{writer.result()}/{structure.name}")
+            return opened[structure.name]
 
-        BatchApplier(config, structures, open_table).apply(batch, number)
+        if not applier:
+            applier.append(BatchApplier(config, structures, open_table))
+        applier[0].apply(batch, number)
 
     query = (
         read_changes(spark, config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -43,12 +44,16 @@ class DeltaTable:
         self._name = f"delta.{quoted(path)}"
         self._path = path
         self._writer = writer
+        self._view = "changes_" + re.sub(r"\W", "_", path.rsplit("/", 1)[-1])
+        self._evolved: tuple[object, ...] = ()
 
     def evolve(self, structure: Structure, *, rowid_key: bool) -> None:
         wanted = {column.name: column.spark_type for column in structure.columns.values()}
         if rowid_key:
             wanted[ROWID_KEY] = "STRING"
         wanted |= {COMMIT_SCN: "DECIMAL(20,0)", SEQUENCE: "BIGINT"}
+        if self._evolved == tuple(wanted.items()):
+            return
         there = self._columns()
         if not there:
             columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in wanted.items())
@@ -60,6 +65,7 @@ class DeltaTable:
             columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in added.items())
             self._spark.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({columns})")
             self._fill([column for column in structure.columns.values() if column.fill is not None])
+        self._evolved = tuple(wanted.items())
 
     def _fill(self, columns: Sequence[LakeColumn]) -> None:
         """Give rows that are older than a column the default it was added with."""
@@ -77,14 +83,14 @@ class DeltaTable:
             return set()
 
     def merge(self, changes: DataFrame, key: Sequence[str], columns: Sequence[str], batch: int) -> None:
-        changes.createOrReplaceTempView("changes")
+        changes.createOrReplaceTempView(self._view)
         on = " AND ".join(f"t.{quoted(k)} <=> c.{quoted(k)}" for k in key)
         newer = f"(c.{COMMIT_SCN} > t.{COMMIT_SCN} OR (c.{COMMIT_SCN} = t.{COMMIT_SCN} AND c.{SEQUENCE} >= t.{SEQUENCE}))"
         names = [quoted(name) for name in (*columns, COMMIT_SCN, SEQUENCE)]
         self._once(
             batch,
             "merge",
-            f"MERGE INTO {self._name} AS t USING changes AS c ON {on} "
+            f"MERGE INTO {self._name} AS t USING {self._view} AS c ON {on} "
             f"WHEN MATCHED AND {newer} AND c.op = 'd' THEN DELETE "
             f"WHEN MATCHED AND {newer} THEN UPDATE SET {', '.join(f't.{n} = c.{n}' for n in names)} "
             f"WHEN NOT MATCHED AND c.op <> 'd' THEN INSERT ({', '.join(names)}) VALUES ({', '.join(f'c.{n}' for n in names)})",

@@ -41,6 +41,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",  # small batches on few cores
+    "spark.sql.adaptive.enabled": "false",  # twice the jobs, for partitions that are small anyway
     "spark.databricks.delta.snapshotPartitions": "2",  # 50 by default, most of them empty for a small table
 }
 
@@ -66,7 +67,7 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
         **SETTINGS,
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}",
+        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}",
         "spark.sql.warehouse.dir": warehouse,
         **(settings or {}),
     }
