@@ -47,7 +47,10 @@ COLUMNS = tuple(
     ColumnDescription(name, kind, 0, -127 if kind is _N else 0, size or _SIZES[kind]) for name, kind, size in _SHAPE
 )
 
-_SQL_UNDO = next(at for at, column in enumerate(COLUMNS) if column.name == "SQL_UNDO")
+
+def _places(*names: str) -> frozenset[int]:
+    return frozenset(at for at, column in enumerate(COLUMNS) if column.name in names)
+
 
 _CODES = {
     RedoOp.INTERNAL: 0,
@@ -74,6 +77,7 @@ _NO_TABLE: tuple[Cell, ...] = (None,) * 6
 _NO_PARENT: tuple[Cell, ...] = (_ZERO, _ZERO, _ZERO, bytes(8), None)
 _NO_SESSION: tuple[Cell, ...] = ("UNKNOWN", "UNKNOWN", "UNKNOWN", _ZERO, _ZERO, _ZERO, "UNKNOWN")
 _NO_UNDO_ADDRESS: tuple[Cell, ...] = (_ZERO,) * 4
+_NO_ADDRESS: tuple[Cell, ...] = (None,) * 3
 _NO_VALUES: tuple[Cell, ...] = (_ZERO, _ZERO, _ZERO)
 _MISMATCH = "Dictionary Mismatch"
 _VIEW_CONTAINER = _ONE
@@ -172,7 +176,7 @@ class RowWriter:
     """Makes the view's rows; keeps what recurs, for one scan.
 
     :param table_text: looks a record's table version up in the dictionary.
-    :param columns: positions that are read; None for all. SQL_UNDO is left None when it is not.
+    :param columns: positions that are read; None for all. What is costly and not read is left None.
     """
 
     def __init__(
@@ -182,7 +186,11 @@ class RowWriter:
         table_text: Callable[[RedoRecord], TableText],
         columns: Collection[int] | None = None,
     ) -> None:
-        self._with_undo = columns is None or _SQL_UNDO in columns
+        read = frozenset(range(len(COLUMNS))) if columns is None else frozenset(columns)
+        self._with_undo = not read.isdisjoint(_places("SQL_UNDO"))
+        self._with_count = not read.isdisjoint(_places("SEQUENCE#"))
+        self._with_address = not read.isdisjoint(_places("RBASQN", "RBABLK", "RBABYTE"))
+        self._with_block = not read.isdisjoint(_places("ABS_FILE#", "REL_FILE#", "DATA_BLK#"))
         self._options = options
         self._catalog = catalog
         self._table_text = table_text
@@ -219,11 +227,11 @@ class RowWriter:
             control = _CONTROL_TEXT.get(record.op)
             redo = control + self._options.end if control else None
         parts = transaction.parts(record, operation, owner, table, self._container(record.container))
-        body = (
-            *(row_id or PLACEHOLDER_ROW_ID, *transaction.session, _int(record.thread), _int(transaction.rows)),
-            *(_int(record.sequence), _int(record.block), _int(record.byte)),
-        )
-        head = self._when(record, transaction) + parts.front + body + self._place(row_id) + self._object(record)
+        count = _int(transaction.rows) if self._with_count else None
+        address = (_int(record.sequence), _int(record.block), _int(record.byte)) if self._with_address else _NO_ADDRESS
+        body = (row_id or PLACEHOLDER_ROW_ID, *transaction.session, _int(record.thread), count, *address)
+        block = self._place(row_id) if self._with_block else self._blocks[""]
+        head = self._when(record, transaction) + parts.front + body + block + self._object(record)
         place = rs_id(record.sequence, record.block, record.byte)
         tail = (info, status, *parts.back)
         if (redo is None or len(redo) <= PIECE_BYTES // 4) and (undo is None or len(undo) <= PIECE_BYTES // 4):

@@ -75,7 +75,7 @@ def _number(nls: Nls) -> Literal:
     point = nls.numeric_characters[0]
 
     def text(cell: Cell) -> str:
-        data = _binary(cell)
+        data: bytes = cell  # type: ignore[assignment]
         last = data[0] - 192  # place of the last base-100 digit before the point
         if 0 < last < 19 and len(data) <= last + 1:  # a whole number, the common case
             value = 0

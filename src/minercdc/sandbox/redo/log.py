@@ -376,39 +376,18 @@ def _pack(batch: RedoBatch, position: int) -> _Packed:
 
 
 def _expand(packed: _Packed, thread: int, sequence: int) -> Iterator[RedoRecord]:
-    batch = RedoBatch(*packed[:-1])
-    position = packed[-1]
-    assert isinstance(position, int)
-    op = RedoOp(batch.op)
-    session = None if batch.session is None else dict(batch.session)
-    for n, row in enumerate(batch.rows):
+    """One record for each row; by position, because there is one call per row of all redo."""
+    (name, scn, xid, time, container, start_scn, rows, shared, owner, table, data_obj, data_obj_d, data_obj_v) = packed[:13]
+    (changed, logged, undo, statement, info, user, facts, position) = packed[13:]
+    op = RedoOp(name)
+    session = None if facts is None else dict(facts)
+    for n, row in enumerate(rows):
+        row_id, before, after = row
+        block, byte = divmod(position, _BLOCK_BODY)
         yield RedoRecord(
-            op=op,
-            scn=batch.scn if batch.shared else batch.scn + n,
-            xid=batch.xid,
-            time=batch.time,
-            thread=thread,
-            container=batch.container,
-            owner=batch.owner,
-            table=batch.table,
-            data_obj=batch.data_obj,
-            data_obj_d=batch.data_obj_d,
-            data_obj_v=batch.data_obj_v,
-            row_id=row[0],
-            before=row[1],
-            after=row[2],
-            changed=batch.changed,
-            logged=batch.logged,
-            undo=batch.undo,
-            statement=batch.statement,
-            info=batch.info,
-            user=batch.user,
-            session=session,
-            start_scn=batch.start_scn,
-            sequence=sequence,
-            block=1 + position // _BLOCK_BODY,
-            byte=16 + position % _BLOCK_BODY,
-            ssn=n if batch.shared else 0,
+            *(op, scn if shared else scn + n, xid, time, thread, container, owner, table, data_obj, data_obj_d, data_obj_v),
+            *(row_id, before, after, changed, logged, undo, statement, info, user, session, start_scn),
+            *(sequence, 1 + block, 16 + byte, n if shared else 0),
         )
-        if not batch.shared:
+        if not shared:
             position += _RECORD_HEADER + _row_bytes(row)

@@ -67,7 +67,17 @@ def _round(pairs: list[int], power: int) -> tuple[list[int], int]:
 @lru_cache(maxsize=1 << 14)
 def integer(value: int) -> bytes:
     """`encode` of an int, remembered: counts, codes and SCNs recur."""
-    return encode(value)
+    if not 0 < value < 100_000_000:
+        return encode(value)
+    digits = value
+    pairs: list[int] = []
+    while digits:
+        digits, pair = divmod(digits, 100)
+        if pair or pairs:  # no trailing zero pairs
+            pairs.append(pair + 1)
+    size = (len(str(value)) + 1) // 2
+    pairs.append(192 + size)
+    return bytes(pairs[::-1])
 
 
 @lru_cache(maxsize=1 << 14)
