@@ -10,6 +10,8 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_capture import make_lab
 
+from minercdc.events import Row
+
 _COLUMNS = {
     "bf": ("binary_float", ["1.5f", "-3.4e38f", "binary_float_nan", "-1/0f", "1e-45f", "1.1f", "0f"]),
     "bd": ("binary_double", ["2.5d", "-1.7976931348623157e308d", "binary_double_nan", "1/0d", "4.9e-324d", "0.1d", "-0d"]),
@@ -114,7 +116,7 @@ def fill(lab: Lab) -> None:
     lab.app.commit()
 
 
-def snapshot_rows(lab: Lab) -> list[tuple[object, ...]]:
+def snapshot_rows(lab: Lab) -> list[Row]:
     return Reader(lab).take_snapshot().replica("WIDE")
 
 

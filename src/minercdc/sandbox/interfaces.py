@@ -104,6 +104,8 @@ class Result:
     :param row_counts: per iteration, when asked for.
     :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR.
     :param out_only: bind positions that are pure OUT.
+    :param return_binds: bind positions of RETURNING .. INTO, whose values the client does not send.
+    :param returned: RETURNING's values: for each row of binds the rows it affected, by `return_binds`.
     """
 
     columns: tuple[ColumnDescription, ...] | None = None
@@ -113,6 +115,8 @@ class Result:
     batch_errors: list[BatchError] = field(default_factory=list)
     out: dict[int, Cell | Result] = field(default_factory=dict)
     out_only: frozenset[int] = frozenset()
+    return_binds: tuple[int, ...] = ()
+    returned: list[list[tuple[Cell, ...]]] = field(default_factory=list)
 
 
 class Session(Protocol):

@@ -87,6 +87,7 @@ class SandboxSession:
         self._plans: dict[object, Any] = {}
         self._texts: dict[str, Parsed] = {}
         self._open: WeakSet[QueryRows] = WeakSet()
+        self.row_values: tuple[Any, ...] = ()
 
     # ---- what views and functions ask ----
 
@@ -357,15 +358,16 @@ class SandboxSession:
             scan = self._planned(
                 sql,
                 bind_types,
-                lambda: dml.plan_scan(self.environment, tree.target, assignments, tree.where, bind_types),
+                lambda: dml.plan_scan(self.environment, tree.target, assignments, tree.where, bind_types, tree.returning),
             )
             delete = parsed.kind == "delete"
             return dml.run_change(self, scan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
 
     def _blocks(self, sql: str, bind_types: tuple[BindType, ...], bind_rows: Sequence[tuple[Cell, ...]]) -> Result:
+        result = Result()
         for binds in bind_rows or ((),):
-            plsql.run(self, sql, bind_types, binds)
-        return Result()
+            result = plsql.run(self, sql, bind_types, binds)
+        return result
 
     # ---- transactions ----
 

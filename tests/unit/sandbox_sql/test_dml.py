@@ -50,7 +50,8 @@ def test_values_fit_their_columns(shop: SqlClient) -> None:
         ("update item set price = 'x' where id = 1", 1722),
         ("delete from nothing", 942),
         ("insert into v$nothing values (1)", 942),
-        ("update item set price = 1 returning id into :1", 3001),
+        ("update item set price = 1 returning id into :1", 1008),
+        ("update item set price = 1 returning id, name into :1", 913),
     ],
 )
 def test_refused_and_nothing_changed(items: SqlClient, sql: str, code: int) -> None:

@@ -290,6 +290,15 @@ class Query:
 
 
 @dataclass(slots=True)
+class Returning:
+    """`RETURNING items INTO binds`."""
+
+    items: list[Expr]
+    binds: list[int]
+    at: int
+
+
+@dataclass(slots=True)
 class Insert:
     owner: str | None
     table: str
@@ -297,6 +306,7 @@ class Insert:
     values: list[Expr] | None
     query: Query | None
     at: int
+    returning: Returning | None = None
 
 
 @dataclass(slots=True)
@@ -305,6 +315,7 @@ class Update:
     assignments: list[tuple[str, Expr, int]]
     where: Expr | None
     at: int
+    returning: Returning | None = None
 
 
 @dataclass(slots=True)
@@ -312,3 +323,4 @@ class Delete:
     target: TableRef
     where: Expr | None
     at: int
+    returning: Returning | None = None

@@ -13,11 +13,12 @@ from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.expressions import Environment, Expressions
 from minercdc.sandbox.sql.parser import Parser
 from minercdc.sandbox.sql.queries import Plan, Queries, find_relation
+from minercdc.sandbox.sql.returning import ReturningPlan, note, plan_returning
 from minercdc.sandbox.sql.runtime import Parameter, execute
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.types import Conversion, Convert, SqlType, bind_type, column_type, storer, type_of_wire
 from minercdc.sandbox.storage.engine import StatementRestart, Target
-from minercdc.sandbox.storage.store import segment, visible
+from minercdc.sandbox.storage.store import VERSION_BITS, segment, visible
 
 if TYPE_CHECKING:
     from minercdc.sandbox.session import SandboxSession
@@ -35,6 +36,7 @@ class InsertPlan:
     computed: str | None
     parameters: list[Parameter]
     query: Plan | None
+    returning: ReturningPlan | None = None
 
 
 @dataclass(slots=True)
@@ -46,6 +48,7 @@ class ScanPlan:
     parameters: list[Parameter]
     assigned: list[tuple[int, Convert]]
     required: list[tuple[int, str]]
+    returning: ReturningPlan | None = None
 
 
 def conversion(env: Environment) -> Conversion:
@@ -93,7 +96,16 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
             makers[at] = _maker(x, _default(column), table, at, how, computed, bind_types)
     required = [(at, _where(table, c)) for at, c in enumerate(table.columns) if not c.nullable]
     sql = "select " + ",".join(computed) if computed else None
-    return InsertPlan(table, makers, required, sql, x.parameters if query is None else list(x.parameters), query)
+    returned = None
+    if insert.returning is not None:
+        if query is not None:
+            raise OraError(933, "SQL command not properly ended", insert.returning.at)
+        returned = plan_returning(env, table, _names(table), insert.returning, bind_types, how)
+    return InsertPlan(table, makers, required, sql, list(x.parameters), query, returned)
+
+
+def _names(table: Table) -> tuple[tuple[str, ...], ...]:
+    return (table.name,), (table.owner, table.name)
 
 
 def _insert_positions(table: Table, insert: ast.Insert) -> list[int]:
@@ -165,6 +177,8 @@ def run_insert(
     """Every row of binds is a statement of its own: an error leaves the rows before it, as Oracle's array DML does."""
     if plan.query is not None:
         return _insert_query(session, plan, bind_rows, row_counts)
+    if plan.returning is not None:
+        return _insert_returning(session, plan, plan.returning, bind_rows, batch_errors, row_counts)
     result = Result()
     rows: list[BindRow] = []
     origin: list[int] = []
@@ -207,6 +221,37 @@ def _made(session: SandboxSession, plan: InsertPlan, binds: BindRow) -> BindRow:
     return row
 
 
+def _insert_returning(
+    session: SandboxSession,
+    plan: InsertPlan,
+    returning: ReturningPlan,
+    bind_rows: Sequence[BindRow],
+    batch_errors: bool,
+    row_counts: bool,
+) -> Result:
+    """One row at a time, as each has its own values to give back."""
+    result = Result()
+    for number, binds in enumerate(bind_rows):
+        found: list[BindRow] = []
+        mark = session.mark()
+        try:
+            row = _made(session, plan, binds)
+            _, error = session.storage.insert(session.client, plan.table, [row])
+            if error is not None:
+                raise error
+            found.append(returning.row(session, binds, row, (plan.table.next_rid - 1) << VERSION_BITS))
+        except OraError as failure:
+            session.storage.undo_to(session.client, mark)
+            if not batch_errors:
+                raise
+            result.batch_errors.append(BatchError(number, failure))
+        note(result, returning, found)
+        result.row_count += len(found)
+        if row_counts:
+            result.row_counts.append(len(found))
+    return result
+
+
 def _insert_query(session: SandboxSession, plan: InsertPlan, bind_rows: Sequence[BindRow], row_counts: bool) -> Result:
     result = Result()
     assert plan.query is not None
@@ -233,6 +278,7 @@ def plan_scan(
     assignments: Sequence[tuple[str, ast.Expr, int]],
     where: ast.Expr | None,
     bind_types: Sequence[BindType],
+    returning: ast.Returning | None = None,
 ) -> ScanPlan:
     """The scan that finds the rows to change, with the new values computed in it."""
     table = target_table(env, target.owner, target.name, target.at)
@@ -266,7 +312,10 @@ def plan_scan(
     sql = f"select {','.join(items)} from {source}{condition}{tail}"
     assigned = [(at, found[at][1]) for at in sorted(found)]
     required = [(at, _where(table, table.columns[at])) for at in sorted(found) if not table.columns[at].nullable]
-    return ScanPlan(table, sql, x.parameters, assigned, required)
+    returned = None
+    if returning is not None:
+        returned = plan_returning(env, table, names, returning, bind_types, how)
+    return ScanPlan(table, sql, x.parameters, assigned, required, returned)
 
 
 def _targets(session: SandboxSession, plan: ScanPlan, binds: BindRow) -> list[Target]:
@@ -301,19 +350,29 @@ def run_change(
     result = Result()
     for number, binds in enumerate(bind_rows):
         count = 0
+        returned: list[BindRow] = []
+        mark = session.mark()
         try:
-            count = _change_once(session, plan, binds, delete)
+            targets = _change_once(session, plan, binds, delete)
+            count = len(targets)
+            if plan.returning is not None:
+                rows = [(t.before if delete else t.after, t.vid) for t in targets]
+                returned = [plan.returning.row(session, binds, row, vid) for row, vid in rows]
         except OraError as error:
+            session.storage.undo_to(session.client, mark)
+            count = 0
             if not batch_errors:
                 raise
             result.batch_errors.append(BatchError(number, error))
+        if plan.returning is not None:
+            note(result, plan.returning, returned)
         result.row_count += count
         if row_counts:
             result.row_counts.append(count)
     return result
 
 
-def _change_once(session: SandboxSession, plan: ScanPlan, binds: BindRow, delete: bool) -> int:
+def _change_once(session: SandboxSession, plan: ScanPlan, binds: BindRow, delete: bool) -> list[Target]:
     storage, client = session.storage, session.client
     storage.lock_for_dml(client, plan.table)
     mark = session.mark()
@@ -327,7 +386,7 @@ def _change_once(session: SandboxSession, plan: ScanPlan, binds: BindRow, delete
                     storage.delete(client, plan.table, targets)
                 else:
                     storage.update(client, plan.table, targets, changed)
-            return len(targets)
+            return targets
         except StatementRestart:
             storage.undo_to(client, mark)
         except OraError:

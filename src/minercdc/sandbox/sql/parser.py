@@ -772,7 +772,7 @@ class Parser:
             insert = ast.Insert(owner, table, columns, None, self.query(), at)
         else:
             raise OraError(926, "missing VALUES keyword", self.token.start)
-        self._no_returning()
+        insert.returning = self._returning()
         return insert
 
     def _value(self) -> ast.Expr:
@@ -808,8 +808,7 @@ class Parser:
             if not self.op(","):
                 break
         where = self.expr() if self.word("WHERE") else None
-        self._no_returning()
-        return ast.Update(target, assignments, where, at)
+        return ast.Update(target, assignments, where, at, self._returning())
 
     def delete(self) -> ast.Delete:
         at = self.token.start
@@ -817,9 +816,23 @@ class Parser:
         self.word("FROM")
         target = self._target()
         where = self.expr() if self.word("WHERE") else None
-        self._no_returning()
-        return ast.Delete(target, where, at)
+        return ast.Delete(target, where, at, self._returning())
 
-    def _no_returning(self) -> None:
-        if self.is_word("RETURNING") or self.is_word("RETURN"):
-            raise OraError(3001, "unimplemented feature: RETURNING", self.token.start)
+    def _returning(self) -> ast.Returning | None:
+        at = self.token.start
+        if not self.any_word("RETURNING", "RETURN"):
+            return None
+        items = [self.expr()]
+        while self.op(","):
+            items.append(self.expr())
+        self.expect_word("INTO", 925, "missing INTO keyword")
+        binds: list[int] = []
+        while not binds or self.op(","):
+            token = self.take()
+            if token.kind != "B":
+                raise OraError(1745 if token.kind == "E" else 936, "missing expression", token.start)
+            binds.append(self.bind(token).index)
+        if len(binds) != len(items):
+            few = len(items) < len(binds)
+            raise OraError(947 if few else 913, "not enough values" if few else "too many values", at)
+        return ast.Returning(items, binds, at)

@@ -1,17 +1,19 @@
-"""PL/SQL blocks that clients send: procedure calls, NULL, transaction control and plain SQL between BEGIN and END."""
+"""PL/SQL blocks that clients send: procedure calls, assignments to binds, NULL, transaction control and plain SQL between BEGIN
+and END."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from minercdc.sandbox.interfaces import Argument, BindType, Cell, OraError, OraType
+from minercdc.sandbox.interfaces import Argument, BindType, Cell, OraError, OraType, Result
 from minercdc.sandbox.sql import ast, number
 from minercdc.sandbox.sql.expressions import Expressions
 from minercdc.sandbox.sql.parser import Parser
 from minercdc.sandbox.sql.tokens import Token
-from minercdc.sandbox.sql.types import Family
+from minercdc.sandbox.sql.types import Conversion, Family, bind_type, convert
 
 if TYPE_CHECKING:
     from minercdc.sandbox.session import SandboxSession
@@ -66,8 +68,8 @@ def _located(sql: str, at: int, text: str) -> OraError:
     )
 
 
-def run(session: SandboxSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Cell, ...]) -> None:
-    """Run a block or CALL. Raises ORA-06550 with PLS- text for what it does not know; an error undoes the block."""
+def run(session: SandboxSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Cell, ...]) -> Result:
+    """Run a block or CALL; the result has its OUT binds. Raises ORA-06550 with PLS- text for what it does not know; an error undoes the block."""
     parser = Parser(sql, by_name=True)
     block = _Block(session, parser, bind_types, binds)
     with session.storage.lock:
@@ -84,6 +86,7 @@ def run(session: SandboxSession, sql: str, bind_types: Sequence[BindType], binds
             same = session.client.transaction is transaction
             session.storage.undo_to(session.client, mark if same else 0)
         raise
+    return block.result()
 
 
 class _Block:
@@ -92,7 +95,43 @@ class _Block:
     def __init__(
         self, session: SandboxSession, parser: Parser, bind_types: Sequence[BindType], binds: tuple[Cell, ...]
     ) -> None:
-        self._session, self._parser, self._bind_types, self._binds = session, parser, bind_types, binds
+        self._session, self._parser, self._bind_types = session, parser, bind_types
+        self._binds = list(binds)
+        self._out: set[int] = set()
+
+    def result(self) -> Result:
+        """Values of the binds that were assigned; those never read are pure OUT."""
+        tokens = self._parser.tokens
+        read = {
+            token.text
+            for n, token in enumerate(tokens)
+            if token.kind == "B" and tokens[n + 1].text != ":="  # the last token is the end
+        }
+        out_only = frozenset(index for index in self._out if self._parser.binds[index] not in read)
+        return Result(out={index: self._binds[index] for index in self._out}, out_only=out_only)
+
+    def _assignment(self) -> None:
+        """`:bind := expression;`"""
+        parser = self._parser
+        target = parser.bind(parser.take())
+        if not parser.op(":="):
+            raise _located(parser.sql, parser.token.start, f'PLS-00103: Encountered the symbol "{parser.token.text}"')
+        self._check_bind(target.index)
+        argument = self._value(parser.expr())
+        self._semicolon()
+        self._assign(target.index, argument)
+
+    def _assign(self, index: int, argument: Argument) -> None:
+        bind = self._bind_types[index]
+        env = self._session.environment
+        how = Conversion(env.nls, date.fromtimestamp(self._session.storage.clock.now()))
+        source = bind_type(BindType(argument.type, 4000))
+        fit = convert(source, bind_type(bind).family, how)
+        cell = argument.value if fit is None else fit(argument.value)
+        if isinstance(cell, str) and 0 < bind.size < len(cell.encode()):
+            raise OraError(6502, "PL/SQL: numeric or value error: character string buffer too small")
+        self._binds[index] = cell
+        self._out.add(index)
 
     def body(self) -> None:
         parser = self._parser
@@ -126,6 +165,8 @@ class _Block:
             self.body()
         elif token.kind == "W" and token.text in _SQL:
             self._sql()
+        elif token.kind == "B":
+            self._assignment()
         elif (token.kind == "W" and token.text in _CONTROL) or token.kind not in "WQ":
             raise self._unknown(token, token.text)
         else:
@@ -154,7 +195,18 @@ class _Block:
         for index in used:
             self._check_bind(index)
         kinds = [self._bind_types[index] for index in used]
-        self._session.execute(text, kinds, [tuple(self._binds[index] for index in used)])
+        result = self._session.execute(text, kinds, [tuple(self._binds[index] for index in used)])
+        if result.return_binds:
+            self._returned(result, [used[at] for at in result.return_binds])
+
+    def _returned(self, result: Result, targets: Sequence[int]) -> None:
+        """RETURNING INTO in a block: exactly one row, or NULLs when none was affected."""
+        [rows] = result.returned
+        if len(rows) > 1:
+            raise OraError(1422, "exact fetch returns more than requested number of rows")
+        for n, index in enumerate(targets):
+            self._binds[index] = rows[0][n] if rows else None
+            self._out.add(index)
 
     def _check_bind(self, index: int) -> None:
         if index >= len(self._bind_types) or index >= len(self._binds):
@@ -214,7 +266,7 @@ class _Block:
             raise _located(self._parser.sql, expr.at, f"PLS-00201: identifier '{shown}' must be declared")
         x = Expressions(self._session.environment, self._bind_types)
         typed = x.value(expr, None)
-        cell = self._session.evaluate(typed.sql, x.parameters, self._session.run(self._binds))
+        cell = self._session.evaluate(typed.sql, x.parameters, self._session.run(tuple(self._binds)))
         return Argument(cell, _WIRE[typed.type.family])
 
     def _constant(self, expr: ast.Expr) -> Decimal | None:

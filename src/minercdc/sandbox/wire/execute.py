@@ -10,7 +10,7 @@ would write past its arrays. ORA-01403 may ride with the last rows and saves the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Result
@@ -21,7 +21,7 @@ from minercdc.sandbox.wire.negotiation import Ttc
 from minercdc.sandbox.wire.packets import ProtocolError, ReplyWriter
 from minercdc.sandbox.wire.primitives import NULL, sb, ub
 from minercdc.sandbox.wire.rows import ROW_HEADER, column_encoder, describe, describe_body, rows_encoder
-from minercdc.sandbox.wire.statements import StatementKind, returns_into, statement_kind
+from minercdc.sandbox.wire.statements import StatementKind, return_binds, statement_kind
 
 _BIND, _EXECUTE, _FETCH = 0x08, 0x20, 0x40
 _COMMIT = 0x100
@@ -113,9 +113,7 @@ def _read_execute(talk: Conversation) -> _Request:
     rows: Sequence[tuple[Cell, ...]] = ((),)
     if has_binds and bind_count and options & _BIND:
         if refused is None:
-            refused = _unreadable(talk, cursor)
-        if refused is None:
-            rows = _read_binds(talk, cursor, 1 if query else max(1, count), range(len(cursor.oacs)))
+            rows = _read_binds(talk, cursor, 1 if query else max(1, count), _sent(cursor))
     elif not query and count > 1:
         rows = BindReader([], plsql=True).read(r, count)
     wanted = (count or prefetch) if query else prefetch
@@ -143,12 +141,12 @@ def _cursor_for(talk: Conversation, number: int, sql: str | None) -> tuple[Curso
         return Cursor(0, sql, kind), error
 
 
-def _unreadable(talk: Conversation, cursor: Cursor) -> OraError | None:
-    """RETURNING INTO sends no values for its OUT binds: what follows cannot be told apart, so it is dropped."""
-    if cursor.kind is StatementKind.OTHER and returns_into(cursor.sql):
-        talk.reader.discard()
-        return OraError(3001, "unimplemented feature: RETURNING INTO")
-    return None
+def _sent(cursor: Cursor) -> list[int]:
+    """Positions of the binds whose values the client sends: not those of RETURNING INTO, nor a block's OUT binds again."""
+    left_out = cursor.out_only
+    if cursor.kind is StatementKind.OTHER:
+        left_out = return_binds(cursor.sql)
+    return [i for i in range(len(cursor.oacs)) if i not in left_out]
 
 
 def _read_binds(talk: Conversation, cursor: Cursor, count: int, sent: Sequence[int]) -> Sequence[tuple[Cell, ...]]:
@@ -169,8 +167,7 @@ def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
     iterations = 1 if and_fetch else max(1, count)
     rows: Sequence[tuple[Cell, ...]] = ((),)
     if cursor.oacs:
-        sent = [i for i in range(len(cursor.oacs)) if i not in cursor.out_only]
-        rows = _read_binds(talk, cursor, iterations, sent)
+        rows = _read_binds(talk, cursor, iterations, _sent(cursor))
     elif iterations > 1:
         rows = BindReader([], plsql=True).read(r, iterations)
     options = _EXECUTE | (_FETCH if and_fetch else 0) | (_COMMIT if flags & 1 else 0)
@@ -279,7 +276,23 @@ def _run_statement(talk: Conversation, request: _Request) -> None:
     counts = result.row_counts if request.want_row_counts else None
     end = talk.call_end(rows=result.row_count, batch_errors=result.batch_errors)
     failure = _BATCH_FAILED if result.batch_errors else None
-    talk.finish(talk.reply(), _parameters(cursor, counts), replies.error(end, failure))
+    reply = talk.reply()
+    if result.return_binds:
+        reply.add(_io_vector(len(cursor.oacs), Result(out_only=frozenset(result.return_binds))))
+        for rows in result.returned:
+            reply.add(bytes((Ttc.ROW_DATA,)), *_returned(talk, cursor, result.return_binds, rows))
+    talk.finish(reply, _parameters(cursor, counts), replies.error(end, failure))
+
+
+def _returned(
+    talk: Conversation, cursor: Cursor, positions: Sequence[int], rows: Sequence[tuple[Cell, ...]]
+) -> Iterator[bytes]:
+    """What one iteration gave back: for each bind the number of rows, then its values."""
+    order = sorted(range(len(positions)), key=lambda n: positions[n])
+    for n in order:
+        yield ub(len(rows))
+        for row in rows:
+            yield _out_value(talk, cursor.oacs[positions[n]], row[n])
 
 
 # ---- PL/SQL ----------------------------------------------------------------------------------------------------------------

@@ -30,9 +30,22 @@ def statement_kind(sql: str) -> StatementKind:
 
 
 _SKIPPED = r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/"
-_RETURNING = re.compile(rf"{_SKIPPED}|\b(RETURN(?:ING)?)\b.*?\bINTO\b", re.DOTALL | re.IGNORECASE)
+_RETURNING = re.compile(
+    rf"{_SKIPPED}|\b(RETURN(?:ING)?)\b|\b(INTO)\b|(:\s*(?:[\w$#]+|\"[^\"]+\"))", re.DOTALL | re.IGNORECASE
+)
 
 
-def returns_into(sql: str) -> bool:
-    """Does a DML statement hand values back (RETURNING .. INTO)? Its binds have another layout on the wire."""
-    return any(match[1] for match in _RETURNING.finditer(sql))
+def return_binds(sql: str) -> frozenset[int]:
+    """Positions of the binds DML hands values back in (RETURNING .. INTO :a, :b), which have no values in a bind row."""
+    found: set[int] = set()
+    position, returning, into = 0, False, False
+    for match in _RETURNING.finditer(sql):
+        if match[1]:
+            returning = True
+        elif match[2]:
+            into = returning
+        elif match[3]:
+            if into:
+                found.add(position)
+            position += 1
+    return frozenset(found)
