@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.e2e.lab import LOGGED, TABLE, Lab
+from tests.e2e.lab import WITH_ROWS, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.local.kafka_broker import KafkaBroker
-
-_numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
@@ -34,12 +31,7 @@ def make_lab(database: SandboxProcess, tmp_path: Path) -> Callable[..., Lab]:
     """
 
     def make(brokers: str, statements: Sequence[str] | None = None, server: SandboxProcess | None = None) -> Lab:
-        lab = Lab(server or database, brokers, f"E{next(_numbers)}", tmp_path)
-        lab.server.create_user(lab.schema)
-        if statements is None:
-            statements = [TABLE, LOGGED.format("T"), *(f"INSERT INTO T VALUES ({i}, 'initial')" for i in range(3))]
-        lab.execute(*statements)
-        return lab
+        return made_lab(server or database, brokers, tmp_path, statements or WITH_ROWS)
 
     return make
 

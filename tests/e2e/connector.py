@@ -156,9 +156,9 @@ def write(settings: Mapping[str, object], path: Path) -> Path:
     return path
 
 
-def run(config: Path, log: Path, **options: object) -> MinerCdc:
+def run(config: Path, log: Path, *, log_interval: float = 0.1, **options: object) -> MinerCdc:
     """The connector, with ten progress lines a second."""
-    return MinerCdc(["run", "--log-interval", "0.1", str(config)], log, **options)  # type: ignore[arg-type]
+    return MinerCdc(["run", "--log-interval", str(log_interval), str(config)], log, **options)  # type: ignore[arg-type]
 
 
 def run_to_end(arguments: Sequence[str], log: Path, **options: object) -> Ended:

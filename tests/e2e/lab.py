@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 
 TABLE = "CREATE TABLE T (ID NUMBER(9) NOT NULL, V VARCHAR2(40), CONSTRAINT T_PK PRIMARY KEY (ID))"
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
+WITH_ROWS = (TABLE, LOGGED.format("T"), *(f"INSERT INTO T VALUES ({number}, 'initial')" for number in range(3)))
+
+_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class Lab:
         return write(settings | {key.replace("_", "."): value for key, value in changes.items()}, self.directory / file)
 
     def run(self, config: Path | None = None, log: str = "run.log", **options: object) -> MinerCdc:
-        return run(config or self.config(), self.directory / log, **options)
+        return run(config or self.config(), self.directory / log, **options)  # type: ignore[arg-type]
 
     def run_to_end(self, config: Path | None = None, log: str = "run.log", **options: object) -> Ended:
         with self.run(config, log, **options) as connector:
@@ -68,3 +73,13 @@ class Lab:
 
     def topic(self, table: str = "T") -> str:
         return f"{self.name}.{self.schema}.{table}"
+
+
+def made_lab(server: SandboxProcess, brokers: str, directory: Path, statements: Sequence[str]) -> Lab:
+    """A new schema, filled by `statements`."""
+    lab = Lab(server, brokers, f"E{next(_numbers)}", directory)
+    server.create_user(lab.schema)
+    with server.connect(service=server.root_service) as connection:
+        connection.cursor().execute("ALTER SYSTEM SWITCH LOGFILE")  # nobody mines what earlier tests did
+    lab.execute(*statements)
+    return lab

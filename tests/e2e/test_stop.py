@@ -13,7 +13,7 @@ from tests.e2e.proxy import Proxy
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
 
-ROWS = 20_000
+ROWS = 6_000
 both = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 MakeLab = Callable[..., Lab]
 

@@ -1,0 +1,131 @@
+"""What the database lacks: `check` lists it with SQL, running that SQL mends it, and `run` refuses until then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.e2e.connector import properties, run, run_to_end, write
+from tests.e2e.lab import TABLE, Lab
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.sandbox.server import SandboxServer
+
+
+@pytest.fixture
+def bare(make_lab: Callable[..., Lab], broker: KafkaBroker, fresh_sandbox: SandboxProcess) -> Lab:
+    """A database as it is after installation, with a table."""
+    return make_lab(broker.bootstrap_servers, [TABLE, "INSERT INTO T VALUES (1, 'a')"], fresh_sandbox)
+
+
+def fixes(report: str) -> list[str]:
+    """The SQL of a report, one statement each."""
+    return [line.strip().rstrip(";") for line in report.splitlines() if re.match(r" +(ALTER|GRANT) ", line)]
+
+
+def apply(lab: Lab, statement: str) -> None:
+    """As the administrator, in the container that the statement is about."""
+    service = lab.server.root_service if statement.startswith("ALTER DATABASE") else lab.server.service
+    with lab.server.connect(service=service) as connection:
+        connection.cursor().execute(statement)
+
+
+def test_every_fix_that_check_prints_mends_its_finding(bare: Lab) -> None:
+    config = bare.config()
+    before = bare.minercdc("check", str(config))
+    assert before.status == 3, before.errors
+    statements = fixes(before.output)
+    assert statements == [
+        "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA",
+        f'ALTER TABLE "{bare.schema}"."T" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
+    ]
+    lines = before.output.splitlines()
+    assert lines[0].startswith("missing ")
+    assert lines[2].startswith("advice ")
+    apply(bare, statements[0])
+    advised = bare.minercdc("check", str(config))
+    assert (advised.status, fixes(advised.output)) == (0, statements[1:])
+    assert "ready, with advice" in advised.output
+    apply(bare, statements[1])
+    after = bare.minercdc("check", str(config))
+    assert (after.status, after.output) == (0, "ready\n")
+
+
+def test_run_refuses_an_unprepared_database_and_starts_on_a_prepared_one(bare: Lab) -> None:
+    refused = bare.run_to_end()
+    assert refused.status == 3
+    assert refused.message().startswith("MC-2001: the database is not ready for capture")
+    assert "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA" in refused.message()
+    assert "Traceback" not in refused.errors
+    assert bare.topics.records(bare.topic()) == []
+    apply(bare, "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA")
+    with bare.run(log="again.log") as connector:
+        connector.await_log(r"WARNING .*not all columns are logged.*ALTER TABLE")
+        connector.await_log("streaming:")
+        connector.stop_in_order()
+    apply(bare, "ALTER DATABASE DROP SUPPLEMENTAL LOG DATA")
+    with bare.run(log="later.log") as connector:  # with an offset, too: what is not logged now is lost
+        assert connector.await_end().status == 3
+
+
+def test_a_database_that_does_not_archive_is_refused(broker: KafkaBroker, tmp_path: Path) -> None:
+    with SandboxServer() as server:
+        server.database.catalog.log_mode = "NOARCHIVELOG"
+        settings = properties(server, broker.bootstrap_servers, "noarchive", tmp_path)  # type: ignore[arg-type]
+        config = write(settings, tmp_path / "c.yaml")
+        checked = run_to_end(["check", str(config)], tmp_path / "check.log")
+        assert checked.status == 3, checked.errors
+        assert "missing  the database is in NOARCHIVELOG mode" in checked.output
+        assert "ALTER DATABASE ARCHIVELOG" in checked.output
+        with run(config, tmp_path / "run.log") as connector:
+            refused = connector.await_end()
+        assert refused.status == 3
+        assert "ALTER DATABASE ARCHIVELOG" in refused.message()
+
+
+def test_a_pattern_without_a_table_is_named(lab: Lab) -> None:
+    config = lab.config(table_include_list=f"{lab.schema}.T,{lab.schema}.ORDRES")
+    finding = f"table.include.list: '{lab.schema}.ORDRES' matches no table"
+    checked = lab.minercdc("check", str(config))
+    assert (checked.status, finding in checked.output) == (0, True), checked.output
+    for log in ("first.log", "again.log"):  # said at every start
+        with lab.run(config, log) as connector:
+            connector.await_log(re.escape(finding))
+            connector.await_log("streaming:")
+            lab.topics.await_records(lab.topic(), 3)
+            connector.stop_in_order()
+
+
+def test_no_table_at_all_is_said(lab: Lab) -> None:
+    config = lab.config(schema_include_list="NOBODY")
+    with lab.run(config) as connector:
+        connector.await_log("WARNING no table is captured")
+        connector.await_log("streaming:")
+        connector.stop_in_order()
+    assert "no table is captured" in lab.minercdc("check", str(config)).output
+
+
+def test_check_needs_the_database(lab: Lab) -> None:
+    ended = lab.minercdc("check", str(lab.config(database_dbname="NOSUCH")))
+    assert ended.status == 1
+    assert "NOSUCH" in ended.message()
+    assert "Traceback" not in ended.errors
+
+
+def test_the_sandbox_grants_what_the_guide_grants(lab: Lab) -> None:
+    """Logging on and checking is possible with docs/operations.md's grants alone."""
+    guide = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
+    statements = [s.strip() for s in re.findall(r"(?m)^(?:CREATE USER|GRANT) [^;]+(?=;)", guide)]
+    assert len(statements) > 5
+    user = f"C##{lab.schema}"
+    with lab.server.connect(service=lab.server.root_service) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement.replace("C##MINERCDC", user))
+    config = lab.config(database_user=user, database_password="choose_one")
+    with lab.run(config) as connector:
+        connector.await_log("streaming:")
+        lab.topics.await_records(lab.topic(), 3)
+        connector.stop_in_order()
