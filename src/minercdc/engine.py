@@ -230,6 +230,8 @@ class _Publisher:
         self._batch = _Batch(life.bounds, parts.monotonic)
         self._latest: Progress | None = None
         self._whole = True  # nothing was written since the last Progress
+        self._schema: object = None  # of the last change
+        self._table = ""
 
     def publish(self, events: Iterator[Event]) -> None:
         for event in events:
@@ -259,7 +261,9 @@ class _Publisher:
         counters = self._counters
         counters.records += len(records)
         counters.events[event.op] += 1
-        counters.tables[str(event.schema.id)] += 1
+        if event.schema is not self._schema:
+            self._schema, self._table = event.schema, str(event.schema.id)
+        counters.tables[self._table] += 1
         counters.source_us = event.time_us
         if event.tx is not None and (batch.full() or (batch.records % 256 == 0 and batch.age() > _LONGEST_TRANSACTION_S)):
             self._partial = PartialTransaction(event.tx.id, event.tx.commit_scn, event.seq)

@@ -246,7 +246,7 @@ def test_ddl_waits_while_the_structures_are_read(lab: Lab, monkeypatch: pytest.M
                     cursor.execute("alter table item add (extra number)")
                 except oracledb.DatabaseError:  # ORA-00054
                     refused.set()
-                    time.sleep(0.05)
+                    time.sleep(1)  # long enough for the scan: after the DDL it would meet ORA-01466
                 else:
                     altered.set()
                     return

@@ -79,6 +79,8 @@ class EnvelopeEncoder:
         self._include_schema_changes = include_schema_changes
         self._clock_ns = clock_ns
         self._formats: dict[tuple[TableId, int], _TableFormat] = {}
+        self._schema: TableSchema | None = None
+        self._format: _TableFormat
         self._skipped = frozenset(values.skipped_operations)
 
     def encode(self, event: Event) -> Sequence[Record]:
@@ -98,7 +100,7 @@ class EnvelopeEncoder:
 
     def _change(self, event: ChangeEvent) -> Sequence[Record]:
         schema = event.schema
-        compiled = self._formats.get((schema.id, schema.version)) or self._compile(schema)
+        compiled = self._format if schema is self._schema else self._format_of(schema)
         if event.op is Op.UPDATE and compiled.key and self._key_changed(compiled, event):
             return self._key_change(compiled, event)
         row = event.before if event.op is Op.DELETE else event.after
@@ -114,9 +116,15 @@ class EnvelopeEncoder:
     def _truncate(self, change: SchemaChange) -> Record:
         table = change.after or change.before
         assert table is not None
-        compiled = self._formats.get((table.id, table.version)) or self._compile(table)
+        compiled = self._format_of(table)
         source = self._source.of_schema_change(change)
         return Record(compiled.topic, None, self._envelope(compiled, "null", "null", source, Op.TRUNCATE), partition=0)
+
+    def _format_of(self, schema: TableSchema) -> _TableFormat:
+        """The table version's format; events of one table come in runs, which need no look-up."""
+        found = self._formats.get((schema.id, schema.version)) or self._compile(schema)
+        self._schema, self._format = schema, found
+        return found
 
     @staticmethod
     def _key_changed(compiled: _TableFormat, event: ChangeEvent) -> bool:
@@ -124,7 +132,10 @@ class EnvelopeEncoder:
         assert after is not None
         if before is None:
             return False
-        return any(before[i] != after[i] and before[i] is not UNAVAILABLE for i in compiled.key)
+        for i in compiled.key:  # noqa: SIM110 - any() would make a generator for every update
+            if before[i] != after[i] and before[i] is not UNAVAILABLE:
+                return True
+        return False
 
     def _key_change(self, compiled: _TableFormat, event: ChangeEvent) -> Sequence[Record]:
         assert event.before is not None
@@ -148,12 +159,9 @@ class EnvelopeEncoder:
             return f'{compiled.key_head}{{"{ROWID_KEY}":"{event.row_id}"}}{compiled.key_tail}'.encode()
         if compiled.key_json is None:
             return None
-        if any(row[i] is UNAVAILABLE for i in compiled.key):
-            raise SchemaMismatchError(
-                f"redo does not hold the key of a changed row of {event.schema.id}",
-                where=f"scn {event.scn}, rs_id {event.rs_id}",
-                hint=f'ALTER TABLE "{event.schema.id.schema}"."{event.schema.id.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
-            )
+        for i in compiled.key:
+            if row[i] is UNAVAILABLE:
+                raise _key_missing(event)
         return f"{compiled.key_head}{compiled.key_json(row)}{compiled.key_tail}".encode()
 
     def _value(self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None) -> bytes:
@@ -226,6 +234,15 @@ class EnvelopeEncoder:
         )
         key = f'{key_head}{{"databaseName":{database}}}{key_tail}'
         return Record(self._topics.schema_changes, key.encode(), value.encode(), partition=0)
+
+
+def _key_missing(event: ChangeEvent) -> SchemaMismatchError:
+    table = event.schema.id
+    return SchemaMismatchError(
+        f"redo does not hold the key of a changed row of {table}",
+        where=f"scn {event.scn}, rs_id {event.rs_id}",
+        hint=f'ALTER TABLE "{table.schema}"."{table.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
+    )
 
 
 def _field(column: Column, codec: Codec) -> connect_schema.Schema:

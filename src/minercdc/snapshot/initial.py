@@ -139,9 +139,9 @@ class InitialSnapshot:
                 return
             yield event
             since += 1
-            done = progress[place]
-            progress[place] = replace(done, rows=done.rows + 1, last_row_id=event.row_id, completed=is_last)
             if since >= _PROGRESS_ROWS or is_last:
+                done = progress[place]
+                progress[place] = replace(done, rows=done.rows + since, last_row_id=event.row_id, completed=is_last)
                 since = 0
                 yield Progress(None, Scn(0), self._now_us(), snapshot=replace(state, tables=tuple(progress)))
         tables = tuple(replace(table, completed=True) for table in progress)

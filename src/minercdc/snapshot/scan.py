@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import oracledb
 
 from minercdc.events import Row
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import one_row
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.codec import reading_for
 
+_TICK_SECONDS = 0.5
 ColumnConversion: TypeAlias = Callable[[Sequence[Any]], Sequence[str | None]]
 
 
@@ -62,12 +65,22 @@ def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int
 def scan(
     connection: oracledb.Connection, schema: TableSchema, scn: int, last_row_id: str | None, fetch_size: int
 ) -> Iterator[Iterator[tuple[str, Row]]]:
-    """Batches of (ROWID, Row). Raises SnapshotTooOldError when the table cannot be read as of `scn` any more."""
+    """Batches of (ROWID, Row), the next one being fetched meanwhile; an empty one comes now and then while nothing comes.
+
+    :raises SnapshotTooOldError: the table cannot be read as of `scn` any more.
+    """
     convert = row_converter(schema)
     with oracle_errors(f"reading {schema.id} as of SCN {scn}"), connection.cursor() as cursor:
         cursor.arraysize = cursor.prefetchrows = fetch_size
         cursor.outputtypehandler = numbers_as_text
         binds = {"last": last_row_id} if last_row_id else {}
         cursor.execute(scan_sql(schema, scn, after=last_row_id is not None), binds)
-        while batch := cursor.fetchmany():
-            yield convert(batch)
+        with prefetch(iter(cursor.fetchmany, []), tick=_TICK_SECONDS, cancel=lambda: _cancel(connection)) as batches:
+            for batch in batches:
+                yield convert(batch) if batch else iter(())
+
+
+def _cancel(connection: oracledb.Connection) -> None:
+    """Break a fetch that nobody waits for any more."""
+    with suppress(oracledb.Error):
+        connection.cancel()

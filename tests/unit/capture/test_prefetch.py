@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from minercdc.capture.prefetch import prefetch
+from minercdc.oracle.prefetch import prefetch
 
 
 def refuse() -> None:

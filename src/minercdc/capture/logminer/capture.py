@@ -26,12 +26,12 @@ from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.transactions import TransactionBuffer
-from minercdc.capture.prefetch import prefetch
 from minercdc.config.sections import LogMiningConfig
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, LogGapError, MiningSessionError
 from minercdc.events import Event
 from minercdc.offset import JsonValue, Position
+from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import character_set, host_offset, resetlogs_scn
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.tables import Tables
