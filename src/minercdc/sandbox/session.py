@@ -316,8 +316,6 @@ class SandboxSession:
         if len(select.relations) != 1 or not isinstance(target, ast.TableRef) or target.as_of is not None:
             raise OraError(3001, "unimplemented feature: FOR UPDATE of a join or subquery", query.at)
         assert query.for_update is not None
-        if query.for_update.skip_locked:
-            raise OraError(3001, "unimplemented feature: SKIP LOCKED", query.at)
 
         def make() -> dml.ScanPlan:
             return dml.plan_scan(self.environment, target, (), select.where, bind_types)
@@ -325,7 +323,12 @@ class SandboxSession:
         scan: dml.ScanPlan = self._planned("for update " + sql, bind_types, make)
         with self.storage.lock:
             self._settle_cursors()
-            dml.lock_rows(self, scan, binds, query.for_update)
+            if query.for_update.skip_locked:
+                kept = dml.only_rows(query, dml.lock_free_rows(self, scan, binds))
+                env = self.environment
+                plan = Queries(env, Expressions(env, bind_types)).plan(kept)
+            else:
+                dml.lock_rows(self, scan, binds, query.for_update)
             rows = self._open_query(plan, binds)
             return Result(plan.columns, FixedRows(rows.fetch(1 << 62)))
 

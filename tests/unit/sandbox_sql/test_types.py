@@ -118,6 +118,14 @@ def test_zoned_timestamps_compare_by_instant_and_local_ones_move_with_the_sessio
         (8, 0, 2),
     ]
     assert shop.value("sessiontimezone") == "America/New_York"
+    assert shop.rows("select to_char(min(tz), 'TZH'), to_char(max(tz), 'TZH') from z") == [("+05", "+00")]
+    assert (
+        shop.value(
+            "to_char(greatest(timestamp '2024-01-01 12:00:00 +05:00', timestamp '2024-01-01 08:00:00 +00:00'), 'HH24')"
+        )
+        == "08"
+    )
+    shop.fails(2329, "create table y (tz timestamp with time zone primary key)")
     shop.fails(1882, "alter session set time_zone = 'Mars/Olympus'")
     shop.fails(1878, "select timestamp '2024-03-31 02:30:00 Europe/Berlin' from dual")
     shop.fails(1874, "select timestamp '2024-03-31 02:30:00 +16:00' from dual")

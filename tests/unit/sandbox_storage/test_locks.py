@@ -168,3 +168,44 @@ def test_closing_a_session_rolls_back(db: SandboxDatabase) -> None:
     one.session.close()
     one.session.close()
     assert two.run("update t set v = 2").row_count == 5
+
+
+def test_skip_locked_returns_and_locks_the_free_rows(db: SandboxDatabase) -> None:
+    one, two = pair(db)
+    three = connect(db)
+    one.run("update t set v = 7 where id = 1")
+    one.rows("select id from t where id = 3 for update")
+    sql = "select id from t where id < :1 order by id for update skip locked"
+    assert two.rows(sql, 4) == [(0,), (2,)]
+    assert three.rows(sql, 9) == [(4,)]
+    assert three.rows("select id from t where id < 4 for update skip locked") == []
+    one.session.rollback()
+    assert three.rows(sql, 4) == [(1,), (3,)]
+    two.fails(54, "select id from t where id = 3 for update nowait")
+
+
+def test_ddl_waits_as_long_as_the_session_says(db: SandboxDatabase) -> None:
+    one, two = pair(db)
+    one.run("update t set v = 1 where id = 1")
+    two.fails(54, "alter table t add extra number")
+    two.fails(68, "alter session set ddl_lock_timeout = -1")
+    two.run("alter session set ddl_lock_timeout = 1")
+    two.fails(54, "alter table t add extra number")
+    two.run("alter session set ddl_lock_timeout = 60")
+    waiting = Waiting(lambda: two.run("alter table t add extra number"))
+    assert waiting.is_blocked()
+    one.session.commit()
+    assert waiting.finish() is None
+    assert two.rows("select id, extra from t where id = 1") == [(1, None)]
+
+
+def test_ddl_that_waited_finds_the_table_dropped(db: SandboxDatabase) -> None:
+    one, two = pair(db)
+    one.run("update t set v = 1 where id = 1")
+    two.run("alter session set ddl_lock_timeout = 60")
+    waiting = Waiting(lambda: two.run("truncate table t"))
+    assert waiting.is_blocked()
+    one.run("drop table t purge")
+    error = waiting.finish()
+    assert error is not None
+    assert error.number == 942

@@ -192,6 +192,8 @@ def _set(session: SandboxSession, name: str, value: str, at: int) -> None:
         _set_container(session, value.upper())
     elif name == "ISOLATION_LEVEL" and value.upper() != "READ COMMITTED":
         raise OraError(3001, f"unimplemented feature: ISOLATION_LEVEL = {value}", at)
+    elif name == "DDL_LOCK_TIMEOUT" and not (value.isdigit() and int(value) <= 1_000_000):
+        raise OraError(68, f"invalid value {value} for parameter ddl_lock_timeout, must be between 0 and 1000000", at)
     elif name in _RECORDED:
         session.parameters[name] = value
     else:

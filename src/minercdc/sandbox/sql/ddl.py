@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -133,6 +134,9 @@ def _add_constraint(
     positions = [table.position(column) for column in columns]
     if kind == "P" and table.key is not None:
         raise OraError(2260, "table can have only one primary key", at)
+    if kind in "PU" and any(table.columns[position].type is OraType.TIMESTAMP_TZ for position in positions):
+        text = "TIMESTAMP WITH TIME ZONE cannot be unique or a primary key"
+        raise OraError(2329, f"column of datatype {text}", at)
     taken = {c.name for t in session.catalog.tables(table.container) if t.owner == table.owner for c in t.constraints}
     if name is not None and name in taken | {c.name for c in table.constraints}:
         raise OraError(2264, "name already used by an existing constraint", at)
@@ -173,9 +177,21 @@ def _add_group(session: SandboxSession, table: Table, group: SupplementalLogGrou
 
 
 def _alone(session: SandboxSession, table: Table) -> None:
-    """DDL waits for nobody (DDL_LOCK_TIMEOUT 0). Raises ORA-00054."""
-    if session.storage.locks.table_blocker(table, None, EXCLUSIVE) is not None:
-        raise OraError(54, BUSY)
+    """Wait DDL_LOCK_TIMEOUT seconds (0 unless set) for transactions on the table to end.
+
+    Raises ORA-00054 when one goes on, ORA-00942 when the table was dropped meanwhile.
+    """
+    found = session.storage.locks
+    deadline = time.monotonic() + int(session.parameters.get("DDL_LOCK_TIMEOUT", "0"))
+    while (blocker := found.table_blocker(table, None, EXCLUSIVE)) is not None:
+        if time.monotonic() >= deadline:
+            raise OraError(54, BUSY)
+        try:
+            found.wait(session.client, blocker, deadline)
+        except OraError as error:
+            raise OraError(54, BUSY) if error.number == 30006 else error from None
+    if session.catalog.table(table.container, table.owner, table.name) is not table:
+        raise OraError(942, "table or view does not exist")
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +17,7 @@ from minercdc.sandbox.sql.returning import ReturningPlan, note, plan_returning
 from minercdc.sandbox.sql.runtime import Parameter, execute
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.types import Conversion, Convert, SqlType, bind_type, column_type, storer, type_of_wire
+from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.engine import StatementRestart, Target
 from minercdc.sandbox.storage.store import VERSION_BITS, segment, visible
 
@@ -405,3 +406,33 @@ def lock_rows(session: SandboxSession, plan: ScanPlan, binds: BindRow, wait: ast
             return
         except StatementRestart:
             continue
+
+
+def lock_free_rows(session: SandboxSession, plan: ScanPlan, binds: BindRow) -> list[str]:
+    """FOR UPDATE SKIP LOCKED: lock what nobody else holds; returns the ROWIDs."""
+    storage, client = session.storage, session.client
+    transaction = storage.lock_for_dml(client, plan.table)
+    targets = [t for t in _targets(session, plan, binds) if storage.blocker(plan.table, t, transaction) is None]
+    storage.claim(client, plan.table, targets)
+    storage.lock_rows(client, plan.table, targets)
+    prefix = rowid.object_prefix(plan.table.data_object_id)
+    return [rowid.row_text(prefix, target.vid >> VERSION_BITS) for target in targets]
+
+
+_LIST = 500
+"""SQLite limits the depth of a chain of OR to 1000."""
+
+
+def only_rows(query: ast.Query, row_ids: Sequence[str]) -> ast.Query:
+    """The query of one table, of these rows only."""
+    select = query.body
+    assert isinstance(select, ast.Select)
+    name = ast.Name(("ROWID",), select.at, False)
+    literals: list[ast.Expr] = [ast.Literal("S", text, select.at) for text in row_ids]
+    lists: list[ast.Expr] = [
+        ast.InList(name, literals[n : n + _LIST], False, select.at) for n in range(0, len(literals), _LIST)
+    ]
+    none = ast.Compare("<>", ast.Literal("N", "0", select.at), ast.Literal("N", "0", select.at), select.at)
+    condition: ast.Expr = ast.Logic("OR", lists, select.at) if lists else none
+    where = condition if select.where is None else ast.Logic("AND", [condition, select.where], select.at)
+    return replace(query, body=replace(select, where=where), for_update=None)

@@ -237,8 +237,6 @@ def _extreme(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
     """GREATEST and LEAST; SQLite's max and min of several values are NULL when one is, as Oracle's."""
     _count(expr, args, 1)
     kind = _first_type(args, expr.at)
-    if kind.family is Family.ZONED:
-        raise OraError(3001, f"unimplemented feature: {expr.name} of TIMESTAMP WITH TIME ZONE", expr.at)
     items = [x.to(arg, kind.family, expr.at) for arg in args]
     if len(items) == 1:
         return Typed(items[0], kind)
@@ -443,8 +441,6 @@ def _aggregate_sum(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 def _aggregate_extreme(x: Expressions, expr: ast.Call, args: list[Typed]) -> Typed:
     _count(expr, args, 1, 1)
-    if args[0].type.family is Family.ZONED:
-        raise OraError(3001, f"unimplemented feature: {expr.name} of TIMESTAMP WITH TIME ZONE", expr.at)
     return Typed(f"{expr.name.lower()}({args[0].sql})", args[0].type)
 
 
