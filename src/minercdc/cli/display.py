@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -60,20 +62,18 @@ def summary(counters: Counters, rate: Rate) -> str:
     return text
 
 
-class _Ticking:
-    """A thread that does something every so often until the context ends."""
+class Ticker:
+    """Calls something every so often, in a thread that ends with the context."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, tick: Callable[[], None]) -> None:
         self._seconds = seconds
+        self._tick = tick
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="display", daemon=True)
 
-    def tick(self) -> None:
-        raise NotImplementedError
-
     def _run(self) -> None:
         while not self._ended.wait(self._seconds):
-            self.tick()
+            self._tick()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -84,23 +84,10 @@ class _Ticking:
         self._thread.join()
 
 
-class LogDisplay(_Ticking):
-    """A log line every few seconds."""
+class TerminalPanel:
+    """Draws the counters; log lines pass above the panel."""
 
-    def __init__(self, counters: Counters, seconds: float) -> None:
-        super().__init__(seconds)
-        self._counters = counters
-        self._rate = Rate()
-
-    def tick(self) -> None:
-        log.info("%s", summary(self._counters, self._rate))
-
-
-class TerminalDisplay(_Ticking):
-    """A panel that is drawn over and over; log lines pass above it."""
-
-    def __init__(self, counters: Counters, console: Console) -> None:
-        super().__init__(0.25)
+    def __init__(self, counters: Counters) -> None:
         self._counters = counters
         self._rate = Rate()
         self._bars = Progress(
@@ -110,21 +97,8 @@ class TerminalDisplay(_Ticking):
             TimeRemainingColumn(),
         )
         self._tasks: dict[str, TaskID] = {}
-        self._live = Live(console=console, refresh_per_second=4, transient=False)
 
-    def __enter__(self) -> Self:
-        self._live.__enter__()
-        return super().__enter__()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        super().__exit__(kind, error, trace)
-        self.tick()
-        self._live.__exit__(kind, error, trace)
-
-    def tick(self) -> None:
-        self._live.update(self._draw())
-
-    def _draw(self) -> RenderableType:
+    def draw(self) -> RenderableType:
         counters = self._counters
         line = Table.grid(padding=(0, 1))
         line.add_row(f"[bold]{counters.phase}[/bold]", summary(counters, self._rate).partition(": ")[2])
@@ -139,6 +113,15 @@ class TerminalDisplay(_Ticking):
         return Group(line, self._bars)
 
 
-def display(counters: Counters, console: Console, log_interval: float) -> LogDisplay | TerminalDisplay:
-    """What fits where the output goes."""
-    return TerminalDisplay(counters, console) if console.is_terminal else LogDisplay(counters, log_interval)
+@contextmanager
+def display(counters: Counters, console: Console, log_interval: float) -> Iterator[None]:
+    """Show the counters while the context lasts: as a panel on a terminal, else as a log line every `log_interval` seconds."""
+    if not console.is_terminal:
+        rate = Rate()
+        with Ticker(log_interval, lambda: log.info("%s", summary(counters, rate))):
+            yield
+        return
+    panel = TerminalPanel(counters)
+    with Live(console=console, refresh_per_second=4) as live, Ticker(0.25, lambda: live.update(panel.draw())):
+        yield
+        live.update(panel.draw())
