@@ -43,7 +43,7 @@ def canonical(value: object) -> object:
     if isinstance(value, bool | str) or value is None:
         return value
     if isinstance(value, int | float | Decimal):
-        return Decimal(value).normalize() if not isinstance(value, float) else value
+        return value if isinstance(value, float) else Decimal(value)  # equal and hashed by value, to the last digit
     if isinstance(value, bytes | bytearray):
         return bytes(value).hex()
     if isinstance(value, datetime):
