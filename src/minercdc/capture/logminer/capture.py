@@ -179,22 +179,20 @@ class LogMinerCapture:
         session.start(selection.start_scn)
         sql, binds = build_query(marks, self._container, self._excluded_owners())
         assembly.begin_pass()
-        count = 0
-        for event, rows in self._assembled(session.rows(sql, binds), session, assembly, stop):
-            count += rows
-            if event is not None:
-                yield event
+        yield from self._assembled(session.rows(sql, binds), session, assembly, stop)
         if stop.is_set():
             return
+        # Rows of the marked records always come once more, so rows alone say nothing.
+        found = assembly.marks() != marks
         behind = not any(log.current for log in selection.files)
         assembly.end_pass(selection.complete, 0 if behind else _complete_scn(threads))
         yield assembly.idle(self._now_us())
-        stop.wait(pause(count > 0, behind, time.monotonic() - began, self._config.poll_interval_ms / 1000))
+        stop.wait(pause(found, behind, time.monotonic() - began, self._config.poll_interval_ms / 1000))
 
     def _assembled(
         self, batches: Iterator[list[tuple[Any, ...]]], session: MiningSession, assembly: BufferedAssembly, stop: StopFlag
-    ) -> Iterator[tuple[Event | None, int]]:
-        """Events of one query, and how many rows were fetched since the last; a tick when poll.interval.ms has passed."""
+    ) -> Iterator[Event]:
+        """Events of one query; a tick when poll.interval.ms has passed."""
         joiner = ContinuationJoiner()
         poll = self._config.poll_interval_ms / 1000
         ticked = time.monotonic()
@@ -203,11 +201,9 @@ class LogMinerCapture:
                 if stop.is_set():
                     return
                 if batch is not None:
-                    yield None, len(batch)
-                    for event in assembly.take(joiner.join(batch)):
-                        yield event, 0
+                    yield from assembly.take(joiner.join(batch))
                 if time.monotonic() - ticked >= poll:
-                    yield assembly.idle(self._now_us()), 0
+                    yield assembly.idle(self._now_us())
                     ticked = time.monotonic()
         if joiner.is_open:
             raise MiningSessionError("the logs ended within a statement")

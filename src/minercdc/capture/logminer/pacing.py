@@ -8,7 +8,7 @@ _LEAST_SECONDS = 0.02
 def pause(found_rows: bool, behind: bool, took_seconds: float, poll_seconds: float) -> float:
     """Seconds to wait.
 
-    :param found_rows: the pass that just ended brought rows.
+    :param found_rows: the pass that just ended brought rows that were not read before.
     :param behind: it ended before the CURRENT log.
     :param took_seconds: how long it took: as much again is waited, so that half of the time at most goes into reading.
     """
