@@ -50,7 +50,7 @@ def test_binds_come_back(cursor: oracledb.Cursor) -> None:
     first[3], first[7] = moment, "n\u00e4  "
     assert found == [tuple(first), rows[1]]
     assert math.copysign(1, found[1][2]) == 1
-    assert [(d[1].name, *d[3:6]) for d in cursor.description][1:] == [
+    assert [(d[1].name, *d[3:6]) for d in cursor.description or ()][1:] == [
         ("DB_TYPE_BINARY_FLOAT", None, None, None),
         ("DB_TYPE_BINARY_DOUBLE", None, None, None),
         ("DB_TYPE_TIMESTAMP_TZ", None, 0, 6),

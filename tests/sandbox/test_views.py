@@ -194,3 +194,15 @@ def test_open_transactions(app: oracledb.Connection, root: oracledb.Connection) 
     assert start < scn
     app.rollback()
     assert ask(root, "select count(*) from v$transaction") == [(0,)]
+
+
+def test_check_constraints_are_told(sandbox: SandboxProcess) -> None:
+    with sandbox.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("create table checked (a number not null, b number, constraint a_and_b check (a < b))")
+        cursor.execute(
+            "select c.constraint_name, c.constraint_type, c.search_condition_vc, l.column_name from all_constraints c"
+            " join all_cons_columns l on l.constraint_name = c.constraint_name"
+            " where c.table_name = 'CHECKED' and c.generated = 'USER NAME' order by l.column_name"
+        )
+        assert cursor.fetchall() == [("A_AND_B", "C", "a < b", "A"), ("A_AND_B", "C", "a < b", "B")]
+        cursor.execute("drop table checked purge")

@@ -122,6 +122,7 @@ class Table:
 
     :param version: DATA_OBJV#, raised by ADD, DROP and MODIFY of columns.
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
+    :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
     :param next_rid: number of the next row inserted; ROWIDs are made of it.
     :param next_slot: physical column the next ADD COLUMN gets.
     """
@@ -137,6 +138,7 @@ class Table:
     ddl_scn: int
     version: int = 1
     constraints: list[Constraint] = field(default_factory=list)
+    checks: list[Constraint] = field(default_factory=list)
     indexes: list[Index] = field(default_factory=list)
     log_groups: list[SupplementalLogGroup] = field(default_factory=list)
     comment: str | None = None

@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from minercdc.sandbox import catalog as dictionary
 from minercdc.sandbox.catalog import Column, Constraint, Index, SupplementalLogGroup, Table
-from minercdc.sandbox.interfaces import ColumnDescription, OraError, OraType
-from minercdc.sandbox.sql import ast, dml
+from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
+from minercdc.sandbox.sql import ast, checks, dml
 from minercdc.sandbox.sql.definitions import (
     Definition,
     column_list,
@@ -109,6 +109,8 @@ def _new_table(session: SandboxSession, owner: str, name: str, definition: Defin
     table.next_slot = len(definition.columns)
     for constraint in definition.constraints:
         _add_constraint(session, table, *constraint)
+    for check in definition.checks:
+        _add_check(session, table, *check)
     for group in definition.groups:
         _add_group(session, table, group)
     _check_defaults(session, definition.columns)
@@ -137,9 +139,7 @@ def _add_constraint(
     if kind in "PU" and any(table.columns[position].type is OraType.TIMESTAMP_TZ for position in positions):
         text = "TIMESTAMP WITH TIME ZONE cannot be unique or a primary key"
         raise OraError(2329, f"column of datatype {text}", at)
-    taken = {c.name for t in session.catalog.tables(table.container) if t.owner == table.owner for c in t.constraints}
-    if name is not None and name in taken | {c.name for c in table.constraints}:
-        raise OraError(2264, "name already used by an existing constraint", at)
+    _check_name(session, table, name, at)
     generated = name is None
     full = name or session.catalog.generated_name()
     condition = f'"{columns[0]}" IS NOT NULL' if kind == "C" else None
@@ -157,6 +157,39 @@ def _add_constraint(
         created = index
     table.constraints.append(Constraint(full, kind, columns, index.name, generated))
     return created
+
+
+def _check_name(session: SandboxSession, table: Table, name: str | None, at: int) -> None:
+    tables = [t for t in session.catalog.tables(table.container) if t.owner == table.owner]
+    taken = {c.name for t in (*tables, table) for c in (*t.constraints, *t.checks)}
+    if name in taken:
+        raise OraError(2264, "name already used by an existing constraint", at)
+
+
+def _add_check(session: SandboxSession, table: Table, name: str | None, condition: str, at: int) -> None:
+    """A CHECK. Raises what is wrong with its condition."""
+    _check_name(session, table, name, at)
+    columns = checks.columns_of(table, condition)
+    full = name or session.catalog.generated_name()
+    table.checks.append(Constraint(full, "C", columns, None, name is None, condition))
+    checks.plan_checks(session.environment, table)
+
+
+def _check_rows(session: SandboxSession, table: Table, name: str) -> None:
+    """The rows there are must pass a new check. Raises ORA-02293."""
+    plan = checks.plan_checks(session.environment, table)
+    if plan is None:
+        return
+    slots = ",".join(f"c{column.slot}" for column in table.columns)
+    run = session.run()
+    rows = session.storage.db.execute(
+        f"select {slots} from {segment(table)} where {visible('?1', '?2')}", (run.snapshot, run.own)
+    )
+    for row in rows.fetchall():
+        try:
+            plan.enforce(session, cast("tuple[Cell, ...]", row))
+        except OraError:
+            raise OraError(2293, f"cannot validate ({table.owner}.{name}) - check constraint violated") from None
 
 
 def _add_group(session: SandboxSession, table: Table, group: SupplementalLogGroup) -> None:
@@ -201,10 +234,12 @@ def _whole_or_not(table: Table) -> Iterator[None]:
     constraints = [replace(constraint) for constraint in table.constraints]
     indexes = [replace(index) for index in table.indexes]
     groups = [replace(group) for group in table.log_groups]
+    kept = [replace(check) for check in table.checks]
     try:
         yield
     except OraError:
         table.columns, table.constraints, table.indexes, table.log_groups = columns, constraints, indexes, groups
+        table.checks = kept
         raise
 
 
@@ -237,6 +272,8 @@ def _alter(session: SandboxSession, parser: Parser, table: Table) -> bool:
         parser.end()
         if any(column.name == name for column in table.columns):
             raise OraError(957, "duplicate column name")
+        for check in table.checks:
+            checks.renamed(check, table.columns[position].name, name)
         session.catalog.rename_column(table, position, name)
         return True
     if parser.word("RENAME", "TO"):
@@ -277,6 +314,9 @@ def _alter_add(session: SandboxSession, parser: Parser, table: Table) -> bool:
         _check_existing(session, table, constraint[1], constraint[2], table.constraints[-1].name)
         if index is not None:
             session.storage.segments.create_index(table, index)
+    for check in definition.checks:
+        _add_check(session, table, *check)
+        _check_rows(session, table, table.checks[-1].name)
     for group in definition.groups:
         _add_group(session, table, group)
     return bool(definition.columns)
@@ -352,12 +392,15 @@ def _drop_constraint(session: SandboxSession, parser: Parser, table: Table) -> N
         constraint = next((c for c in table.constraints if c.kind == "U" and c.columns == columns), None)
     else:
         name = parser.name()
-        constraint = next((c for c in table.constraints if c.name == name), None)
+        constraint = next((c for c in (*table.constraints, *table.checks) if c.name == name), None)
     parser.word("CASCADE")
     parser.word("DROP", "INDEX")
     parser.end()
     if constraint is None:
         raise OraError(2443, "Cannot drop constraint - nonexistent constraint")
+    if constraint in table.checks:
+        table.checks.remove(constraint)
+        return
     table.constraints.remove(constraint)
     if constraint.kind == "C":
         table.columns[table.position(constraint.columns[0])].nullable = True
@@ -376,6 +419,9 @@ def _drop_column(session: SandboxSession, table: Table, name: str) -> None:
     position = table.position(name)
     if len(table.columns) == 1:
         raise OraError(12983, "cannot drop all columns in a table")
+    if any(name in check.columns and len(check.columns) > 1 for check in table.checks):
+        raise OraError(12991, "column is referenced in a multi-column constraint")
+    table.checks = [check for check in table.checks if name not in check.columns]
     for constraint in [c for c in table.constraints if name in c.columns]:
         if len(constraint.columns) > 1:
             raise OraError(12991, "column is referenced in a multi-column constraint")
@@ -415,6 +461,9 @@ def _modify_column(session: SandboxSession, parser: Parser, table: Table) -> Non
     was = column.nullable
     extra = Definition()
     column_options(parser, column, extra)
+    for check in extra.checks:
+        _add_check(session, table, *check)
+        _check_rows(session, table, table.checks[-1].name)
     for constraint in extra.constraints:
         if constraint[1] == "C" and not was:
             raise OraError(1442, "column to be modified to NOT NULL is already NOT NULL")

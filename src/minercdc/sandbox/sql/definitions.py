@@ -1,7 +1,7 @@
 """What stands between the parentheses of CREATE TABLE and after ALTER TABLE ADD: columns, constraints, log groups.
 
 definition := column type {DEFAULT expr | [CONSTRAINT n] NOT NULL | PRIMARY KEY | UNIQUE ..}
-            | [CONSTRAINT n] PRIMARY KEY (..) | UNIQUE (..) | SUPPLEMENTAL LOG {DATA (..) COLUMNS | GROUP g (..) [ALWAYS]}
+            | [CONSTRAINT n] PRIMARY KEY (..) | UNIQUE (..) | CHECK (..) | SUPPLEMENTAL LOG {DATA (..) COLUMNS | GROUP g (..) [ALWAYS]}
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Definition:
 
     columns: list[Column] = field(default_factory=list)
     constraints: list[tuple[str | None, str, tuple[str, ...], int]] = field(default_factory=list)
+    checks: list[tuple[str | None, str, int]] = field(default_factory=list)
     groups: list[SupplementalLogGroup] = field(default_factory=list)
 
 
@@ -66,14 +67,14 @@ def definition_item(parser: Parser, into: Definition) -> None:
     if (
         parser.is_word("CONSTRAINT")
         or parser.is_word("PRIMARY", "KEY")
-        or (parser.is_word("UNIQUE") and parser.peek().text == "(")
+        or (parser.token.text in ("UNIQUE", "CHECK") and parser.peek().text == "(")
     ):
         _constraint(parser, into)
     elif parser.is_word("SUPPLEMENTAL", "LOG"):
         parser.at += 2
         into.groups += supplemental(parser)
-    elif (parser.is_word("CHECK") or parser.is_word("FOREIGN")) and parser.peek().text in ("(", "KEY"):
-        raise OraError(3001, f"unimplemented feature: {parser.token.text} constraints", parser.token.start)
+    elif parser.is_word("FOREIGN", "KEY"):
+        raise OraError(3001, "unimplemented feature: FOREIGN KEY constraints", parser.token.start)
     else:
         _column(parser, into)
 
@@ -97,9 +98,21 @@ def _constraint(parser: Parser, into: Definition) -> None:
         into.constraints.append((name, "P", column_list(parser), at))
     elif parser.word("UNIQUE"):
         into.constraints.append((name, "U", column_list(parser), at))
+    elif parser.word("CHECK"):
+        into.checks.append((name, _condition(parser), at))
     else:
         raise OraError(3001, f"unimplemented feature: {parser.token.text} constraints", at)
     _constraint_state(parser)
+
+
+def _condition(parser: Parser) -> str:
+    """`(condition)`, as text."""
+    parser.expect_op("(")
+    start = parser.token.start
+    parser.expr()
+    end = parser.tokens[parser.at - 1].end
+    parser.expect_op(")")
+    return parser.sql[start:end]
 
 
 def _constraint_state(parser: Parser) -> None:
@@ -122,7 +135,7 @@ def _column(parser: Parser, into: Definition) -> None:
 
 
 def column_options(parser: Parser, column: Column, into: Definition) -> None:
-    """DEFAULT, NULL, and constraints in line. Raises ORA-03001 for CHECK, REFERENCES, GENERATED and the like."""
+    """DEFAULT, NULL, and constraints in line. Raises ORA-03001 for REFERENCES, GENERATED and the like."""
     while True:
         named = parser.name() if parser.word("CONSTRAINT") else None
         at = parser.token.start
@@ -144,7 +157,10 @@ def column_options(parser: Parser, column: Column, into: Definition) -> None:
         elif parser.word("UNIQUE"):
             into.constraints.append((named, "U", (column.name,), at))
             _constraint_state(parser)
-        elif parser.token.text in ("CHECK", "REFERENCES", "GENERATED", "AS", "INVISIBLE", "ENCRYPT", "COLLATE"):
+        elif parser.word("CHECK"):
+            into.checks.append((named, _condition(parser), at))
+            _constraint_state(parser)
+        elif parser.token.text in ("REFERENCES", "GENERATED", "AS", "INVISIBLE", "ENCRYPT", "COLLATE"):
             raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
         else:
             return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import BatchError, BindType, Cell, ColumnDescription, OraError, Result
 from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.checks import CheckPlan, plan_checks
 from minercdc.sandbox.sql.expressions import Environment, Expressions
 from minercdc.sandbox.sql.parser import Parser
 from minercdc.sandbox.sql.queries import Plan, Queries, find_relation
@@ -38,6 +39,7 @@ class InsertPlan:
     parameters: list[Parameter]
     query: Plan | None
     returning: ReturningPlan | None = None
+    checks: CheckPlan | None = None
 
 
 @dataclass(slots=True)
@@ -50,6 +52,7 @@ class ScanPlan:
     assigned: list[tuple[int, Convert]]
     required: list[tuple[int, str]]
     returning: ReturningPlan | None = None
+    checks: CheckPlan | None = None
 
 
 def conversion(env: Environment) -> Conversion:
@@ -102,7 +105,7 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
         if query is not None:
             raise OraError(933, "SQL command not properly ended", insert.returning.at)
         returned = plan_returning(env, table, _names(table), insert.returning, bind_types, how)
-    return InsertPlan(table, makers, required, sql, list(x.parameters), query, returned)
+    return InsertPlan(table, makers, required, sql, list(x.parameters), query, returned, plan_checks(env, table))
 
 
 def _names(table: Table) -> tuple[tuple[str, ...], ...]:
@@ -219,6 +222,8 @@ def _made(session: SandboxSession, plan: InsertPlan, binds: BindRow) -> BindRow:
     for at, name in plan.required:
         if row[at] is None:
             raise OraError(1400, f"cannot insert NULL into ({name})")
+    if plan.checks is not None:
+        plan.checks.enforce(session, row)
     return row
 
 
@@ -316,7 +321,7 @@ def plan_scan(
     returned = None
     if returning is not None:
         returned = plan_returning(env, table, names, returning, bind_types, how)
-    return ScanPlan(table, sql, x.parameters, assigned, required, returned)
+    return ScanPlan(table, sql, x.parameters, assigned, required, returned, plan_checks(env, table) if assigned else None)
 
 
 def _targets(session: SandboxSession, plan: ScanPlan, binds: BindRow) -> list[Target]:
@@ -333,6 +338,8 @@ def _targets(session: SandboxSession, plan: ScanPlan, binds: BindRow) -> list[Ta
             for at, name in plan.required:
                 if after[at] is None:
                     raise OraError(1407, f"cannot update ({name}) to NULL")
+            if plan.checks is not None:
+                plan.checks.enforce(session, after)
             target.after = tuple(after)
         found.append(target)
     return found

@@ -204,7 +204,7 @@ def _tab_cols(table: Table) -> Iterator[Row]:
 
 
 def _constraints(table: Table) -> Iterator[Row]:
-    for constraint in table.constraints:
+    for constraint in (*table.constraints, *table.checks):
         yield {
             "OWNER": table.owner,
             "CONSTRAINT_NAME": constraint.name,
@@ -225,7 +225,7 @@ def _constraints(table: Table) -> Iterator[Row]:
 
 
 def _cons_columns(table: Table) -> Iterator[Row]:
-    for constraint in table.constraints:
+    for constraint in (*table.constraints, *table.checks):
         for place, column in enumerate(constraint.columns, 1):
             yield {
                 "OWNER": table.owner,

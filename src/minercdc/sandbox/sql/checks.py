@@ -1,0 +1,87 @@
+"""CHECK constraints: conditions on one row, which must not be false. NULL passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from minercdc.sandbox.catalog import Constraint, Table
+from minercdc.sandbox.interfaces import Cell, OraError
+from minercdc.sandbox.sql.expressions import Environment, Expressions
+from minercdc.sandbox.sql.parser import Parser
+from minercdc.sandbox.sql.runtime import Parameter, Run
+from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
+from minercdc.sandbox.sql.tokens import tokenize
+from minercdc.sandbox.sql.types import column_type
+
+if TYPE_CHECKING:
+    from minercdc.sandbox.session import SandboxSession
+
+_CHANGING = frozenset(
+    ["SYSDATE", "SYSTIMESTAMP", "CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "USER", "UID", "ROWNUM", "ROWID"]
+)
+
+
+@dataclass(slots=True)
+class CheckPlan:
+    """All checks of a table as one expression, which gives the number of the first that is false."""
+
+    table: Table
+    names: list[str]
+    sql: str
+    parameters: list[Parameter]
+
+    def enforce(self, session: SandboxSession, row: Sequence[Cell]) -> None:
+        """Raises ORA-02290."""
+        session.row_values = tuple(row)
+        [found] = session.evaluate_row(self.sql, self.parameters, session.run())
+        if isinstance(found, int):
+            raise OraError(2290, f"check constraint ({self.table.owner}.{self.names[found]}) violated")
+
+
+def _field(at: int) -> Callable[[Run], object]:
+    return lambda run: run.session.row_values[at]
+
+
+def plan_checks(env: Environment, table: Table) -> CheckPlan | None:
+    """None for a table without checks. Raises what is wrong with a condition."""
+    if not table.checks:
+        return None
+    x = Expressions(env)
+    columns = [Visible(c.name, Typed(f"r.c{at}", column_type(c), c.nullable)) for at, c in enumerate(table.columns)]
+    scope = Scope([Source(((table.name,), (table.owner, table.name)), columns, None, table)])
+    tests = [
+        f"when not ({x.condition(Parser(check.condition or '').expr(), scope)}) then {n}"
+        for n, check in enumerate(table.checks)
+    ]
+    fields = ",".join(f"{x.parameter(('row', at), _field(at))} as c{at}" for at in range(len(columns)))
+    sql = f"select case {' '.join(tests)} end from (select {fields}) r"
+    return CheckPlan(table, [check.name for check in table.checks], sql, x.parameters)
+
+
+def columns_of(table: Table, condition: str) -> tuple[str, ...]:
+    """Columns a condition names. Raises ORA-02251, ORA-02436 and ORA-01027 for what a check may not have."""
+    known = {column.name for column in table.columns}
+    tokens = tokenize(condition)
+    for token in tokens:
+        if token.kind == "W" and token.text == "SELECT":
+            raise OraError(2251, "subquery not allowed here", token.start)
+        if token.kind == "W" and token.text in _CHANGING:
+            raise OraError(2436, "date or system variable wrongly specified in CHECK constraint", token.start)
+        if token.kind == "B":
+            raise OraError(1027, "bind variables not allowed for data definition operations", token.start)
+    named = {token.text for token in tokens if token.kind in "WQ" and token.text in known}
+    return tuple(column.name for column in table.columns if column.name in named)
+
+
+def renamed(check: Constraint, old: str, new: str) -> None:
+    """Follow a renamed column."""
+    if old not in check.columns or check.condition is None:
+        return
+    text = check.condition
+    for token in reversed(tokenize(text)):
+        if token.kind in "WQ" and token.text == old:
+            text = f'{text[: token.start]}"{new}"{text[token.end :]}'
+    check.condition = text
+    check.columns = tuple(new if name == old else name for name in check.columns)
