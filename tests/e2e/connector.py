@@ -12,12 +12,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
-from tests.fixtures.fix_sandbox import SandboxProcess
+import oracledb
 
 _PROGRESS = re.compile(r"INFO +(starting|snapshot|streaming|reconnecting|stopped): ")
 STOP_SECONDS = 5.0  # what SIGTERM and SIGINT may take, in every phase
+
+
+class Database(Protocol):
+    """A database under test: the sandbox, or Oracle in a container.
+
+    :ivar service: of the pluggable database; `root_service` of the root.
+    """
+
+    host: str
+    port: int
+
+    @property
+    def service(self) -> str: ...
+
+    @property
+    def root_service(self) -> str: ...
+
+    def connect(self, user: str = ..., password: str = ..., service: str | None = None) -> oracledb.Connection:
+        """The administrator's connection, unless told otherwise."""
+
+    def create_user(self, name: str) -> None:
+        """With quota, and its name as password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +149,7 @@ class MinerCdc:
             self.kill()
 
 
-def properties(server: SandboxProcess, brokers: str, name: str, directory: Path, **changes: object) -> dict[str, object]:
+def properties(server: Database, brokers: str, name: str, directory: Path, **changes: object) -> dict[str, object]:
     """A configuration that works, quick to react.
 
     :param changes: properties with `_` for `.`; None leaves one out.
@@ -139,8 +161,8 @@ def properties(server: SandboxProcess, brokers: str, name: str, directory: Path,
         "database.port": server.port,
         "database.user": "C##MINERCDC",
         "database.password": "minercdc",
-        "database.dbname": "ORCLCDB",
-        "database.pdb.name": "ORCLPDB1",
+        "database.dbname": server.root_service,
+        "database.pdb.name": server.service,
         "minercdc.kafka.bootstrap.servers": brokers,
         "minercdc.kafka.transaction.interval.ms": 20,
         "minercdc.state.dir": str(directory / "state"),

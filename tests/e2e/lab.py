@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import oracledb
-from tests.e2e.connector import Ended, MinerCdc, properties, run, run_to_end, write
+from tests.e2e.connector import Database, Ended, MinerCdc, properties, run, run_to_end, write
 from tests.e2e.topics import Topics
-from tests.fixtures.fix_sandbox import SandboxProcess
 
 TABLE = "CREATE TABLE T (ID NUMBER(9) NOT NULL, V VARCHAR2(40), CONSTRAINT T_PK PRIMARY KEY (ID))"
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
@@ -27,7 +26,7 @@ class Lab:
     :ivar brokers: Kafka's address; `server` is the database.
     """
 
-    server: SandboxProcess
+    server: Database
     brokers: str
     schema: str
     directory: Path
@@ -75,7 +74,7 @@ class Lab:
         return f"{self.name}.{self.schema}.{table}"
 
 
-def made_lab(server: SandboxProcess, brokers: str, directory: Path, statements: Sequence[str]) -> Lab:
+def made_lab(server: Database, brokers: str, directory: Path, statements: Sequence[str]) -> Lab:
     """A new schema, filled by `statements`."""
     lab = Lab(server, brokers, f"E{next(_numbers)}", directory)
     server.create_user(lab.schema)

@@ -34,7 +34,7 @@ def test_a_broker_killed_in_the_middle_loses_and_repeats_nothing(make_lab: MakeL
     broker = KafkaBroker(tmp_path / "kafka").start()
     try:
         lab = make_lab(broker.bootstrap_servers)
-        config = lab.config(minercdc_kafka_timeout_ms=3000, minercdc_kafka_transaction_max_records=50)
+        config = lab.config(minercdc_kafka_timeout_ms=1500, minercdc_kafka_transaction_max_records=50)
         with lab.run(config) as connector:
             connector.await_log("streaming:")
             for round_number in range(2):

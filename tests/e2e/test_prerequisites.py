@@ -71,10 +71,10 @@ def test_run_refuses_an_unprepared_database_and_starts_on_a_prepared_one(bare: L
         assert connector.await_end().status == 3
 
 
-def test_a_database_that_does_not_archive_is_refused(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_database_that_does_not_archive_is_refused(database: SandboxProcess, broker: KafkaBroker, tmp_path: Path) -> None:
     with SandboxServer() as server:
         server.database.catalog.log_mode = "NOARCHIVELOG"
-        settings = properties(server, broker.bootstrap_servers, "noarchive", tmp_path)  # type: ignore[arg-type]
+        settings = properties(database, broker.bootstrap_servers, "noarchive", tmp_path, database_port=server.port)
         config = write(settings, tmp_path / "c.yaml")
         checked = run_to_end(["check", str(config)], tmp_path / "check.log")
         assert checked.status == 3, checked.errors

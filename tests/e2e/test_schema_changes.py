@@ -1,0 +1,101 @@
+"""DDL while the connector runs: rows, schema-change topic and history follow it, and a restart after each goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.e2e.lab import LOGGED, Lab
+from tests.e2e.topics import Read
+
+
+def changes(lab: Lab) -> list[tuple[str, str, list[str]]]:
+    """(type, table, column names) of every schema change since the snapshot, from the schema-change topic."""
+    return [
+        (change["type"], change["id"].split('"')[-2], [c["name"] for c in (change["table"] or {}).get("columns", [])])
+        for record in lab.topics.records(lab.name)
+        if record.value["source"]["snapshot"] == "false"
+        for change in record.value["tableChanges"]
+    ]
+
+
+def rows(records: list[Read]) -> list[tuple[str, Any]]:
+    return [(r.value["op"], r.value["after"]) for r in records if r.value]
+
+
+def test_every_ddl_is_followed_and_survives_a_restart(lab: Lab) -> None:
+    """Each step is a life of the connector: DDL, then rows that have its shape."""
+    config = lab.config(skipped_operations="none")
+    steps: list[tuple[list[str], str, int]] = [
+        (
+            [
+                "INSERT INTO T VALUES (10, 'old shape')",
+                "ALTER TABLE T ADD (CHANNEL VARCHAR2(8) DEFAULT 'web', N NUMBER(3))",
+                "INSERT INTO T (ID, N) VALUES (11, 5)",
+            ],
+            "T",
+            5,
+        ),
+        (["UPDATE T SET V = 'new' WHERE ID = 10"], "T", 6),
+        (["ALTER TABLE T DROP COLUMN V", "INSERT INTO T (ID) VALUES (12)"], "T", 7),
+        (
+            [
+                "CREATE TABLE FRESH (K NUMBER(5) PRIMARY KEY, W VARCHAR2(5))",
+                "INSERT INTO FRESH VALUES (1, 'a')",
+                LOGGED.format("FRESH"),
+                "UPDATE FRESH SET W = 'b'",
+            ],
+            "FRESH",
+            2,
+        ),
+        (["TRUNCATE TABLE FRESH", "INSERT INTO FRESH VALUES (2, 'c')"], "FRESH", 4),
+        (["ALTER TABLE T RENAME COLUMN N TO M", "INSERT INTO T (ID, M) VALUES (13, 6)"], "T", 8),
+        (["DROP TABLE FRESH", "INSERT INTO T (ID) VALUES (14)"], "T", 9),
+        (["CREATE TABLE FRESH (OTHER VARCHAR2(9))", "INSERT INTO FRESH VALUES ('again')"], "FRESH", 5),
+    ]
+    for number, (statements, table, expected) in enumerate(steps):
+        with lab.run(config, f"run{number}.log") as connector:
+            connector.await_log("streaming:")
+            lab.execute(*statements)
+            lab.topics.await_records(lab.topic(table), expected)
+            connector.stop_in_order()
+    assert rows(lab.topics.records(lab.topic()))[3:] == [
+        ("c", {"ID": 10, "V": "old shape"}),
+        ("c", {"ID": 11, "V": None, "CHANNEL": "web", "N": 5}),
+        ("u", {"ID": 10, "V": "new", "CHANNEL": "web", "N": None}),
+        ("c", {"ID": 12, "CHANNEL": "web", "N": None}),
+        ("c", {"ID": 13, "CHANNEL": "web", "M": 6}),
+        ("c", {"ID": 14, "CHANNEL": "web", "M": None}),
+    ]
+    assert rows(lab.topics.records(lab.topic("FRESH"))) == [
+        ("c", {"K": 1, "W": "a"}),
+        ("u", {"K": 1, "W": "b"}),
+        ("t", None),
+        ("c", {"K": 2, "W": "c"}),
+        ("c", {"OTHER": "again"}),
+    ]
+    assert [c for c in changes(lab) if c[0] != "ALTER" or c[1] == "T"] == [
+        ("ALTER", "T", ["ID", "V", "CHANNEL", "N"]),
+        ("ALTER", "T", ["ID", "CHANNEL", "N"]),
+        ("CREATE", "FRESH", ["K", "W"]),
+        ("ALTER", "T", ["ID", "CHANNEL", "M"]),
+        ("DROP", "FRESH", ["K", "W"]),
+        ("CREATE", "FRESH", ["OTHER"]),
+    ]
+    history = [r.value for r in lab.topics.records(f"{lab.name}-schema-history")]
+    assert all(entry["source"] == {"server": lab.name} for entry in history)
+    assert [entry["ddl"].split()[0] for entry in history if entry.get("ddl")].count("TRUNCATE") == 0
+    texts = [entry.get("ddl", "") for entry in history]
+    for wanted in ("ADD (CHANNEL", "DROP COLUMN V", "CREATE TABLE FRESH (K", "RENAME COLUMN", "DROP TABLE FRESH"):
+        assert any(wanted in text for text in texts), wanted
+
+
+def test_ddl_of_other_schemas_is_not_told(lab: Lab) -> None:
+    with lab.run() as connector:
+        connector.await_log("streaming:")
+        with lab.server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE TABLE X{lab.schema} (A NUMBER(1))")
+            cursor.execute(f"DROP TABLE X{lab.schema}")
+        lab.execute("INSERT INTO T VALUES (10, 'x')")
+        lab.topics.await_records(lab.topic(), 4)
+        connector.stop_in_order()
+    assert changes(lab) == []

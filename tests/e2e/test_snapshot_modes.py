@@ -1,0 +1,114 @@
+"""`snapshot.mode`, and the hand-over from the snapshot to the stream."""
+
+from __future__ import annotations
+
+from tests.e2e.lab import Lab
+from tests.e2e.proxy import Proxy
+
+
+def ops(lab: Lab) -> list[tuple[str, int]]:
+    return [(r.value["op"], r.key["ID"]) for r in lab.topics.records(lab.topic()) if r.value]
+
+
+SNAPSHOT = [("r", 0), ("r", 1), ("r", 2)]
+
+
+def test_initial_only_ends_after_the_snapshot_and_does_nothing_the_next_time(lab: Lab) -> None:
+    config = lab.config(snapshot_mode="initial_only")
+    first = lab.run_to_end(config)
+    assert (first.status, first.message()) == (0, "")
+    lab.execute("INSERT INTO T VALUES (10, 'later')")
+    second = lab.run_to_end(config, "second.log")
+    assert second.status == 0
+    assert "snapshot.mode=initial_only" in second.errors
+    assert ops(lab) == SNAPSHOT
+    with lab.run(log="third.log") as connector:  # with `initial`, it goes on from there
+        lab.topics.await_records(lab.topic(), 4)
+        connector.stop_in_order()
+    assert ops(lab) == [*SNAPSHOT, ("c", 10)]
+
+
+def test_no_data_begins_with_the_changes_after_its_start(lab: Lab) -> None:
+    with lab.run(lab.config(snapshot_mode="no_data")) as connector:
+        connector.await_log("streaming:")
+        lab.execute("INSERT INTO T VALUES (10, 'x')", "DELETE FROM T WHERE ID = 0")
+        lab.topics.await_records(lab.topic(), 3)
+        connector.stop_in_order()
+    assert ops(lab) == [("c", 10), ("d", 0)]
+    structures = [r.value["tableChanges"][0]["type"] for r in lab.topics.records(lab.name)]
+    assert structures == ["CREATE"]
+
+
+def test_always_takes_one_at_every_start_and_not_at_every_restart(lab: Lab) -> None:
+    with Proxy((lab.server.host, lab.server.port)) as proxy:
+        config = lab.config(snapshot_mode="always", database_port=proxy.port)
+        for number in range(2):
+            with lab.run(config, f"run{number}.log") as connector:
+                lab.topics.await_records(lab.topic(), 3 + 5 * number)
+                connector.await_log("streaming:")
+                proxy.drop()
+                connector.await_log(r"(?s)going on from the last offset.*streaming from")
+                lab.execute(f"INSERT INTO T VALUES ({10 + number}, 'x')")
+                lab.topics.await_records(lab.topic(), 4 + 5 * number)
+                connector.stop_in_order()
+    assert ops(lab) == [*SNAPSHOT, ("c", 10), *SNAPSHOT, ("r", 10), ("c", 11)]
+
+
+def test_a_transaction_open_at_the_snapshot_comes_whole_afterwards(lab: Lab) -> None:
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO T VALUES (10, 'before')")
+        cursor.execute("UPDATE T SET V = 'open' WHERE ID = 1")
+        with lab.connect() as other, other.cursor() as undone:
+            undone.execute("INSERT INTO T VALUES (11, 'rolled back')")
+            with lab.run(lab.config(snapshot_locking_mode="none")) as connector:
+                connector.await_log("streaming:")
+                undone.execute("INSERT INTO T VALUES (12, 'rolled back')")
+                other.rollback()
+                cursor.execute("INSERT INTO T VALUES (13, 'after')")
+                connection.commit()
+                records = lab.topics.await_records(lab.topic(), 6)
+                connector.stop_in_order()
+    assert ops(lab) == [*SNAPSHOT, ("c", 10), ("u", 1), ("c", 13)]
+    assert len({r.value["source"]["txId"] for r in records[3:]}) == 1
+    assert [r.value["source"]["txSeq"] for r in records[3:]] == [1, 2, 3]
+
+
+def test_a_transaction_that_was_open_when_the_connector_stopped(lab: Lab) -> None:
+    with lab.connect() as connection, connection.cursor() as cursor:
+        with lab.run() as connector:
+            connector.await_log("streaming:")
+            cursor.execute("INSERT INTO T VALUES (10, 'open')")
+            lab.execute("INSERT INTO T VALUES (11, 'committed')")
+            lab.topics.await_records(lab.topic(), 4)
+            connector.stop_in_order()
+        cursor.execute("INSERT INTO T VALUES (12, 'open')")
+        connection.commit()
+    with lab.run(log="again.log") as connector:
+        lab.topics.await_records(lab.topic(), 6)
+        connector.stop_in_order()
+    assert ops(lab) == [*SNAPSHOT, ("c", 11), ("c", 10), ("c", 12)]
+
+
+def test_a_split_transaction_survives_a_kill_between_its_parts(lab: Lab) -> None:
+    rows = 3_000
+    config = lab.config(minercdc_kafka_transaction_max_records=100, query_fetch_size=500)
+    with lab.run(config) as connector:
+        connector.await_log("streaming:")
+        lab.insert(100, rows)
+        lab.topics.await_records(lab.topic(), 3 + 100)
+        connector.kill()
+    offset = lab.topics.offset()
+    delivered = len(lab.topics.records(lab.topic()))
+    for number in range(3):
+        if offset is None or offset.partial is None:
+            break
+        with lab.run(config, f"run{number}.log") as connector:
+            lab.topics.await_records(lab.topic(), min(delivered + 100, rows + 3))
+            connector.kill()
+        offset, delivered = lab.topics.offset(), len(lab.topics.records(lab.topic()))
+    lab.execute("INSERT INTO T VALUES (9, 'the end')")
+    with lab.run(config, "last.log") as connector:
+        records = lab.topics.await_records(lab.topic(), rows + 4)
+        connector.stop_in_order()
+    assert [r.key["ID"] for r in records] == [0, 1, 2, *range(100, 100 + rows), 9]
+    assert [r.value["source"]["txSeq"] for r in records[3:-1]] == list(range(1, rows + 1))
