@@ -26,8 +26,11 @@ class Database(Protocol):
     :ivar service: of the pluggable database; `root_service` of the root.
     """
 
-    host: str
-    port: int
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def port(self) -> int: ...
 
     @property
     def service(self) -> str: ...

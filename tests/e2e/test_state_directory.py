@@ -10,7 +10,6 @@ from tests.e2e.connector import Ended
 from tests.e2e.lab import Lab
 
 ROWS = 3_000
-SMALL = {"minercdc_log_mining_buffer_memory_max_bytes": 65536}
 
 
 def no_files_over_16k() -> None:
@@ -37,7 +36,7 @@ def test_a_directory_that_cannot_be_used_is_found_at_the_start(lab: Lab, place: 
 
 def test_a_full_disk_in_the_middle_loses_nothing(lab: Lab) -> None:
     # The limit of one file's size stands for a full disk: both fail the write() of a spill file.
-    config = lab.config(**SMALL, query_fetch_size=500)
+    config = lab.config(minercdc_log_mining_buffer_memory_max_bytes=65536, query_fetch_size=500)
     with lab.run(config, limit=no_files_over_16k, log_interval=60) as connector:
         lab.topics.await_records(lab.topic(), 3)
         lab.execute("INSERT INTO T VALUES (9, 'before')")
