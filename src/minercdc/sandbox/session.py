@@ -284,7 +284,7 @@ class SandboxSession:
             cursor_run = self.run(binds)
             cursor_run.uses = plan.uses
             cursor = execute(self.own_connection(), plan.sql, plan.parameters, cursor_run)
-            return QueryRows(cursor, cursor_run, self._own_lock)
+            return QueryRows(cursor, cursor_run, self._own_lock, picked=plan.picked)
         with self.storage.lock:
             run = self.run(binds)
             run.uses = plan.uses

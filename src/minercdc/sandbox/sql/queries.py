@@ -21,6 +21,10 @@ from minercdc.sandbox.storage.store import segment, visible
 _NO_OWN = "-1"
 
 
+# Nothing but columns of the one relation t1 that the statement has.
+_PICKING = re.compile(r"select t1\.c\d+ as c\d+(?:,t1\.c\d+ as c\d+)* from(?= \"V\$LOGMNR_CONTENTS\" t1(?: where |$))")
+
+
 @dataclass(frozen=True, slots=True)
 class ViewUse:
     """What a query reads of a view that it names once: these columns, of rows that fulfil `where`."""
@@ -37,6 +41,8 @@ class Plan:
     :param stored: it reads tables, so it runs on the shared store; else on the session's own connection.
     :param tables: with the AS OF parameter of each, for the checks at run time.
     :param uses: views named once, by name.
+    :param picked: of a query that only picks columns of one view's rows: their positions. Its SQL then finds the rows, and
+        shows none of their columns.
     """
 
     sql: str
@@ -45,6 +51,7 @@ class Plan:
     stored: bool
     tables: list[tuple[Table, Parameter | None]]
     uses: dict[str, ViewUse] = field(default_factory=dict)
+    picked: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -66,7 +73,27 @@ class Queries:
         """The whole statement."""
         sql, columns = self.query(query, None)
         described = tuple(column.typed.type.describe(column.name, column.typed.nullable) for column in columns)
-        return Plan(sql, described, self.x.parameters, bool(self.tables), self.tables, self._uses(sql))
+        uses = self._uses(sql)
+        picked = self._picked(query, sql)
+        if picked:
+            sql = _PICKING.sub("select 1 from", sql)
+        return Plan(sql, described, self.x.parameters, bool(self.tables), self.tables, uses, picked)
+
+    def _picked(self, query: ast.Query, sql: str) -> tuple[int, ...]:
+        """Positions for `Plan.picked`; empty for any query that SQLite must do more for than test each row of a view."""
+        select = query.body
+        simple = (
+            isinstance(select, ast.Select)
+            and not (query.with_ or query.order_by or query.fetch or query.offset)
+            and not (select.distinct or select.group_by or select.having)
+            and len(select.relations) == 1
+            and isinstance(select.relations[0], ast.TableRef)
+        )
+        if not simple or len(self._viewed) != 1 or self.tables:
+            return ()
+        match = _PICKING.match(sql)
+        found = tuple(int(at) for at in re.findall(r"\.c(\d+) as", match[0])) if match else ()
+        return found if len(found) > 1 else ()
 
     def _uses(self, sql: str) -> dict[str, ViewUse]:
         """Of views named once. An alias is unique in the statement, so its columns are found in the finished text."""

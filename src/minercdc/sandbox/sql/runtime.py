@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import apsw
@@ -38,6 +39,7 @@ class Run:
     binds: Sequence[Cell] = ()
     view_rows: dict[str, list[tuple[Cell, ...]]] = field(default_factory=dict)
     uses: Mapping[str, ViewUse] = field(default_factory=dict)
+    scanned: _ViewCursor | None = None
 
     def view(self, view: View) -> Iterator[tuple[Cell, ...]]:
         """The rows of a view that this run may want."""
@@ -92,11 +94,12 @@ class _ViewCursor:
     def __init__(self, view: View) -> None:
         self._view = view
         self._rows: Iterator[tuple[Cell, ...]] = iter(())
-        self._row: tuple[Cell, ...] | None = None
+        self.row: tuple[Cell, ...] | None = None
         self._number = 0
 
     def Filter(self, *_: Any) -> None:
         run: Run = _active.run
+        run.scanned = self
         kept = run.view_rows.get(self._view.name)
         self._rows = iter(kept) if kept is not None else self._keep(run)
         self._number = 0
@@ -104,7 +107,7 @@ class _ViewCursor:
 
     def _keep(self, run: Run) -> Iterator[tuple[Cell, ...]]:
         """The view's rows; a small view is remembered, because a join asks for it again and again."""
-        kept: list[tuple[Cell, ...]] | None = []
+        kept: list[tuple[Cell, ...]] | None = [] if self._view.restricted is None else None
         for row in run.view(self._view):
             if kept is not None:
                 kept.append(row)
@@ -115,15 +118,15 @@ class _ViewCursor:
             run.view_rows[self._view.name] = kept
 
     def Next(self) -> None:
-        self._row = next(self._rows, None)
+        self.row = next(self._rows, None)
         self._number += 1
 
     def Eof(self) -> bool:
-        return self._row is None
+        return self.row is None
 
     def Column(self, at: int) -> Cell | int:
-        assert self._row is not None
-        return self._number if at < 0 else self._row[at]
+        assert self.row is not None
+        return self._number if at < 0 else self.row[at]
 
     def Rowid(self) -> int:
         return self._number
@@ -185,9 +188,13 @@ class QueryRows:
     """An open cursor (interfaces.Rows). `lock` guards the connection for the length of one batch.
 
     :param oldest: the oldest SCN it reads tables at; None when it reads none.
+    :param picked: see `queries.Plan`.
     """
 
-    def __init__(self, cursor: apsw.Cursor, run: Run, lock: Any, oldest: int | None = None) -> None:
+    def __init__(
+        self, cursor: apsw.Cursor, run: Run, lock: Any, oldest: int | None = None, picked: Sequence[int] = ()
+    ) -> None:
+        self._pick: Callable[[Any], tuple[Cell, ...]] | None = itemgetter(*picked) if len(picked) > 1 else None
         self._cursor: apsw.Cursor | None = cursor
         self._oldest = oldest
         self._run = run
@@ -218,7 +225,12 @@ class QueryRows:
         assert self._cursor is not None
         try:
             with _Activity(self._run):
-                return list(islice(self._cursor, count))
+                found = islice(self._cursor, count)
+                if self._pick is None or self._run.scanned is None:
+                    return list(found)
+                # SQLite stands on the view's row while it shows ours, so the cells need not go through it.
+                pick, scanned = self._pick, self._run.scanned
+                return [pick(scanned.row) for _ in found]
         except apsw.Error as error:
             raise translated(error, self._run) from error
 
