@@ -66,6 +66,6 @@ def show(measures: list[Measure], facts: list[str], console: Console) -> None:
     for m in measures:
         per_cpu, per_wall = (f"{m.rate:,.0f}", f"{m.rows / m.wall:,.0f}") if m.rows else ("", "")
         table.add_row(
-            m.stage, m.process, f"{m.rows:,}" if m.rows else "", f"{m.wall:.2f}", f"{m.cpu:.2f}", per_cpu, per_wall, m.target
+            m.stage, m.process, f"{m.rows:,}" if m.rows else "", f"{m.wall:.3f}", f"{m.cpu:.3f}", per_cpu, per_wall, m.target
         )
     console.print(table)
