@@ -37,14 +37,12 @@ def test_a_broker_killed_in_the_middle_loses_and_repeats_nothing(make_lab: MakeL
         config = lab.config(minercdc_kafka_timeout_ms=1500, minercdc_kafka_transaction_max_records=50)
         with lab.run(config) as connector:
             connector.await_log("streaming:")
-            for round_number in range(2):
-                first = 100 + 1000 * round_number
-                lab.insert(first, 200)
-                lab.execute("UPDATE T SET V = V || '.' WHERE ID < 3")
-                broker.kill()
-                lab.execute("UPDATE T SET V = V || '!' WHERE ID < 3", f"DELETE FROM T WHERE ID = {first + 7}")
-                connector.await_log(r"(?s)(going on from the last offset.*)" + f"{{{round_number + 1}}}", 60)
-                broker.start()
+            lab.insert(100, 200)
+            lab.execute("UPDATE T SET V = V || '.' WHERE ID < 3")
+            broker.kill()
+            lab.execute("UPDATE T SET V = V || '!' WHERE ID < 3", "DELETE FROM T WHERE ID = 107")
+            connector.await_log("going on from the last offset", 60)
+            broker.start()
             lab.execute("INSERT INTO T VALUES (9, 'the end')")
             lab.topics.await_records(lab.topic(), lambda found: any(r.key == {"ID": 9} for r in found), 60)
             connector.stop_in_order()
@@ -54,7 +52,7 @@ def test_a_broker_killed_in_the_middle_loses_and_repeats_nothing(make_lab: MakeL
             rows = {json.dumps({"ID": i}, separators=(",", ":")): {"ID": i, "V": v} for i, v in cursor}
         assert chain.breaks == []
         assert chain.differs_from(rows) == []
-        assert chain.operations == {"r": 3, "c": 401, "u": 12, "d": 2}
+        assert chain.operations == {"r": 3, "c": 201, "u": 6, "d": 1}
         assert "Traceback" not in connector.text()
     finally:
         broker.stop()

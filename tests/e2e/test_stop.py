@@ -14,7 +14,7 @@ from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
 
 ROWS = 6_000
-both = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
 MakeLab = Callable[..., Lab]
 
 
@@ -24,46 +24,44 @@ def in_order(ended: Ended) -> None:
     assert "Traceback" not in ended.errors
 
 
-@both
-def test_while_reading_the_snapshot(make_lab: MakeLab, broker: KafkaBroker, number: signal.Signals) -> None:
+def test_while_reading_the_snapshot(make_lab: MakeLab, broker: KafkaBroker) -> None:
     lab = make_lab(broker.bootstrap_servers, [TABLE, LOGGED.format("T")])
     lab.insert(1, ROWS)
     config = lab.config(snapshot_fetch_size=50)
-    with lab.run(config) as connector:
-        connector.await_log("reading ")
-        in_order(connector.stop(number))
-        assert "snapshot is complete" not in connector.text()
+    for number in SIGNALS:
+        with lab.run(config, f"{number.name}.log") as connector:
+            connector.await_log("reading ")
+            in_order(connector.stop(number))
+            assert "snapshot is complete" not in connector.text()
     with lab.run(config, "again.log") as connector:
         connector.await_log("streaming:", 60)
         connector.stop_in_order()
     assert [record.key["ID"] for record in lab.topics.records(lab.topic())] == list(range(1, ROWS + 1))
 
 
-@both
-def test_while_idle(lab: Lab, number: signal.Signals) -> None:
-    with lab.run() as connector:
-        connector.await_log("streaming:")
-        lab.execute("INSERT INTO T VALUES (10, 'x')")
-        lab.topics.await_records(lab.topic(), 4)
-        in_order(connector.stop(number))
-    offset = lab.topics.offset()
-    assert offset is not None
-    assert offset.position is not None
-    with lab.run(log="again.log") as connector:
-        lab.execute("INSERT INTO T VALUES (11, 'x')")
-        records = lab.topics.await_records(lab.topic(), 5)
-        connector.stop_in_order()
+def test_while_idle(lab: Lab) -> None:
+    for count, number in enumerate(SIGNALS):
+        with lab.run(log=f"{number.name}.log") as connector:
+            connector.await_log("streaming:")
+            lab.execute(f"INSERT INTO T VALUES ({10 + count}, 'x')")
+            records = lab.topics.await_records(lab.topic(), 4 + count)
+            in_order(connector.stop(number))
+        offset = lab.topics.offset()
+        assert offset is not None
+        assert offset.position is not None
     assert [record.key["ID"] for record in records] == [0, 1, 2, 10, 11]
 
 
-@both
-def test_while_busy(lab: Lab, number: signal.Signals) -> None:
+def test_while_busy(lab: Lab) -> None:
     config = lab.config(minercdc_kafka_transaction_max_records=100, query_fetch_size=100)
     with lab.run(config) as connector:
         connector.await_log("streaming:")
         lab.insert(11, ROWS)
         lab.topics.await_records(lab.topic(), 5)
-        in_order(connector.stop(number))
+        in_order(connector.stop(signal.SIGTERM))
+    with lab.run(config, "second.log") as connector:
+        connector.await_log("streaming:")
+        in_order(connector.stop(signal.SIGINT))
     stopped_at = len(lab.topics.records(lab.topic()))
     with lab.run(lab.config(), "again.log") as connector:
         records = lab.topics.await_records(lab.topic(), ROWS + 3, 60)
@@ -78,7 +76,7 @@ def test_before_anything_was_done(lab: Lab) -> None:
         in_order(connector.stop())
 
 
-@both
+@pytest.mark.parametrize("number", SIGNALS)
 def test_while_waiting_for_the_broker(make_lab: MakeLab, number: signal.Signals) -> None:
     lab = make_lab(f"127.0.0.1:{free_port()}")
     with lab.run() as connector:
