@@ -59,7 +59,6 @@ class Life:
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
     stream: bool = True
-    offset: Offset | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, Self, TypeAlias
 
 JsonValue: TypeAlias = str | int | float | bool | None | list["JsonValue"] | dict[str, "JsonValue"]
@@ -69,4 +69,3 @@ class Offset:
     position: Mapping[str, JsonValue] | None = None
     partial: PartialTransaction | None = None
     snapshot: SnapshotState | None = None
-    extra: Mapping[str, JsonValue] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -76,8 +77,6 @@ class Command:
 
     def last_match(self, pattern: str) -> str | None:
         """What a regular expression's group last matched in its log."""
-        import re
-
         with self.log.open("rb") as stream:
             stream.seek(max(0, self.log.stat().st_size - 4096))
             found = re.findall(pattern, stream.read().decode(errors="replace"))

@@ -144,7 +144,7 @@ class KafkaClient:
 
     def _create(self, name: str, partitions: int | None, compacted: bool) -> None:
         settings = {"cleanup.policy": "compact"} if compacted else {"cleanup.policy": "delete"}
-        if name not in self._known and partitions == 1 and not compacted:
+        if partitions == 1 and not compacted:
             settings["retention.ms"] = "-1"  # a schema history or schema-change topic is never old
         topic = NewTopic(
             name,

@@ -16,7 +16,6 @@ from minercdc.events import SchemaChange, Scn
 from minercdc.kafka import table_changes
 from minercdc.kafka.client import KafkaClient
 from minercdc.offset import JsonValue
-from minercdc.schema.table import TableId
 
 
 class KafkaSchemaHistory:
@@ -65,10 +64,9 @@ class KafkaSchemaHistory:
 def _changes(document: dict[str, Any]) -> Iterator[SchemaChange]:
     for item in document["tableChanges"]:
         table = table_changes.table_of(item) if item.get("table") else None
-        database, schema, name = (part.strip('"') for part in item["id"].split('"."'))
         dropped = item["type"] == "DROP"
         yield SchemaChange(
-            table=TableId(database, schema, name),
+            table=table_changes.table_id(item["id"]),
             before=table if dropped else None,
             after=None if dropped else table,
             ddl=document.get("ddl") or "",

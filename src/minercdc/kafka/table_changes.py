@@ -99,12 +99,17 @@ def remembered(change: SchemaChange) -> list[JsonValue]:
     return changes
 
 
+def table_id(text: str) -> TableId:
+    """Back from `"DATABASE"."SCHEMA"."TABLE"`; Oracle allows no quote inside a name."""
+    database, schema, table = (part.strip('"') for part in text.split('"."'))
+    return TableId(database, schema, table)
+
+
 def table_of(change: dict[str, Any]) -> TableSchema:
     """The table version that a remembered change tells of.
 
     :raises KeyError, ValueError, TypeError: the record is not of the form we write.
     """
-    database, schema, name = (part.strip('"') for part in change["id"].split('"."'))
     structure = change["table"]
     columns = tuple(
         Column(
@@ -120,7 +125,7 @@ def table_of(change: dict[str, Any]) -> TableSchema:
     positions = {column.name: i for i, column in enumerate(columns)}
     attributes = {item["name"]: item["value"] for item in structure.get("attributes", ())}
     return TableSchema(
-        id=TableId(database, schema, name),
+        id=table_id(change["id"]),
         columns=columns,
         key=tuple(positions[name] for name in structure["primaryKeyColumnNames"]),
         version=int(attributes.get("VERSION", 1)),

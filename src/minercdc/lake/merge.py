@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import SchemaHistoryError
-from minercdc.lake.stream import COMMIT_SCN, ROWID_KEY, decode
+from minercdc.lake.stream import COMMIT_SCN, ROWID_KEY, decode, quoted
 from minercdc.lake.structures import Structure, Structures
-from minercdc.lake.tables import LakeTable, quoted
+from minercdc.lake.tables import LakeTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -39,19 +39,20 @@ def register_functions(spark: SparkSession) -> None:
     spark.udf.register("decimal_text", decimal_text, "string")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as a Spark SQL identifier."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def envelope_type(structure: Structure) -> str:
     """Spark type of the JSON envelope of a table, as far as the lake needs it."""
-    row = "STRUCT<" + ", ".join(f"{_quoted(c.name)}: {c.json_type}" for c in structure.columns.values()) + ">"
+    row = "STRUCT<" + ", ".join(f"{quoted(c.name)}: {c.json_type}" for c in structure.columns.values()) + ">"
     source = "STRUCT<scn: STRING, commit_scn: STRING, row_id: STRING, txSeq: BIGINT>"
     return f"STRUCT<before: {row}, after: {row}, source: {source}, op: STRING>"
 
 
 def _value(column: LakeColumn) -> str:
-    value = column.value(f"image.{_quoted(column.name)}")
+    value = column.value(f"image.{quoted(column.name)}")
     if column.fill is None:
         return value
     # rows older than the column got its default by the DDL that added it, with no row in redo
@@ -67,9 +68,9 @@ def decode(records: DataFrame, structure: Structure, *, with_schemas: bool, rowi
     if with_schemas:
         parsed_type = f"STRUCT<payload: {parsed_type}>"
     path = "e.payload" if with_schemas else "e"
-    values = [f"{_value(column)} AS {_quoted(column.name)}" for column in structure.columns.values()]
+    values = [f"{_value(column)} AS {quoted(column.name)}" for column in structure.columns.values()]
     if rowid_key:
-        values.append(f"row_id AS {_quoted(ROWID_KEY)}")
+        values.append(f"row_id AS {quoted(ROWID_KEY)}")
     return (
         records.where("value IS NOT NULL")
         .selectExpr(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from minercdc.lake.stream import COMMIT_SCN, ROWID_KEY, SEQUENCE
+from minercdc.lake.stream import COMMIT_SCN, ROWID_KEY, SEQUENCE, quoted
 from minercdc.lake.structures import Structure
 from minercdc.lake.types import LakeColumn
 
@@ -25,11 +25,6 @@ class LakeTable(Protocol):
 
     def truncate(self, commit_scn: int, batch: int) -> None:
         """Remove all rows committed before `commit_scn`."""
-
-
-def quoted(name: str) -> str:
-    """A name as a Spark SQL identifier."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 class DeltaTable:

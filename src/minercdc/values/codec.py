@@ -31,7 +31,6 @@ class Codec:
     :param from_redo: redo literal as printed (`'12'`, `TO_DATE('..', '..')`) -> Row text.
     :param select: quoted column name -> SELECT expression.
     :param from_driver: value as python-oracledb fetched it -> Row text.
-    :param unavailable: JSON fragment for a value that redo does not tell; null but for types that have a placeholder.
     """
 
     field: FieldType
@@ -39,7 +38,6 @@ class Codec:
     from_redo: Convert
     select: Callable[[str], str]
     from_driver: Callable[[object], str]
-    unavailable: str = "null"
 
 
 def is_supported(column: Column) -> bool:
