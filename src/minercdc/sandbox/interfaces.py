@@ -2,6 +2,14 @@
 
 A `Cell` is a value in Oracle's own encoding, the one the wire carries and LogMiner's HEXTORAW shows: NUMBER (base 100),
 DATE (7 bytes), TIMESTAMP (11 bytes) and RAW as bytes, character types as str, NULL (and the empty string) as None.
+
+    CLOB, NCLOB, BLOB   a locator of 40 bytes (`lobs.locator`); an empty LOB has one, NULL is None
+    XMLTYPE             the locator of a CLOB with the document's text
+    JSON                the locator of a BLOB with the value's OSON image
+    VECTOR              the locator of a BLOB with the vector's image
+    LONG, LONG RAW      the text or the bytes themselves
+    BOOLEAN             one byte, 0 or 1
+    ROWID, UROWID       text
 """
 
 from __future__ import annotations
@@ -36,18 +44,31 @@ class OraType(IntEnum):
     ROWID = 11
     DATE = 12
     RAW = 23
+    LONG_RAW = 24
     CHAR = 96
     BINARY_FLOAT = 100
     BINARY_DOUBLE = 101
     CURSOR = 102
+    XMLTYPE = 109
     CLOB = 112
     BLOB = 113
+    JSON = 119
+    VECTOR = 127
     TIMESTAMP = 180
     TIMESTAMP_TZ = 181
     INTERVAL_YM = 182
     INTERVAL_DS = 183
     UROWID = 208
     TIMESTAMP_LTZ = 231
+    BOOLEAN = 252
+
+
+class LobKind(StrEnum):
+    """Of a LOB's content."""
+
+    CLOB = "CLOB"
+    NCLOB = "NCLOB"
+    BLOB = "BLOB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +78,7 @@ class ColumnDescription:
     :param precision: NUMBER's precision, 0 with scale -127 is unconstrained NUMBER; INTERVAL's leading digits.
     :param scale: NUMBER's scale, or TIMESTAMP's and INTERVAL's fractional digits.
     :param size: bytes; never 0 for character types and RAW.
-    :param national: of character types: NCHAR, NVARCHAR2.
+    :param national: of character types and CLOB: NCHAR, NVARCHAR2, NCLOB.
     """
 
     name: str
@@ -154,6 +175,42 @@ class Session(Protocol):
     def rollback(self) -> None: ...
 
     def in_transaction(self) -> bool: ...
+
+    # ---- LOBs, by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB ----
+
+    def lob_length(self, locator: bytes) -> int:
+        """Raises ORA-22275 for bytes that are no locator, or of a temporary LOB that was freed; so do all below."""
+
+    def lob_read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
+        """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' behind the end.
+
+        Half of a surrogate pair at either end comes as that half (a lone surrogate in the str): encode the result with
+        `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range.
+        """
+
+    def lob_write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
+        """Overwrite or extend; a hole is filled with blanks or zero bytes. The locator that shows the new value: hand it
+        back to the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560."""
+
+    def lob_trim(self, locator: bytes, length: int) -> bytes:
+        """Cut to `length` units; the new locator. Raises ORA-22920, ORA-22926."""
+
+    def lob_create_temporary(self, kind: LobKind) -> bytes:
+        """An empty temporary LOB of this session."""
+
+    def lob_free_temporary(self, locator: bytes) -> None:
+        """Nothing happens for a locator that is not temporary any more: clients free what a closing block freed."""
+
+    def lob_open(self, locator: bytes, *, read_only: bool = False) -> bytes:
+        """Raises ORA-22293 when it is open already."""
+
+    def lob_close(self, locator: bytes) -> bytes:
+        """Raises ORA-22289 when it is not open."""
+
+    def lob_is_open(self, locator: bytes) -> bool: ...
+
+    def lob_chunk_size(self, locator: bytes) -> int:
+        """Usable bytes of a chunk, as DBMS_LOB.GETCHUNKSIZE tells."""
 
     def cancel(self) -> None:
         """Any thread: the running execute or fetch raises ORA-01013 soon (also while it waits for a lock)."""
