@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 from minercdc.sandbox.interfaces import OraError, OraType, StoredColumn, TableVersion
 
@@ -251,9 +250,7 @@ class Catalog:
     log_mode = "ARCHIVELOG"
 
     def __init__(self, now: float) -> None:
-        self._object_ids = count(73_201)
-        self._user_ids = count(104)
-        self._generated = count(8_301)
+        self._last_ids = {"object": 73_200, "user": 103, "constraint": 8_300}
         self.created = now
         self.version = 0
         self.logging = DatabaseLogging()
@@ -269,7 +266,7 @@ class Catalog:
             self._add_common(
                 User(name, password, user_id, now, True, grants={Grant(g) for g in dba}, oracle_maintained=True)
             )
-        connector = User("C##MINERCDC", "minercdc", next(self._user_ids), now, True)
+        connector = User("C##MINERCDC", "minercdc", self._next("user"), now, True)
         connector.grants |= {Grant(g) for g in CONNECTOR_GRANTS}
         connector.grants |= {Grant("EXECUTE", "SYS.DBMS_LOGMNR"), Grant("EXECUTE", "SYS.DBMS_LOGMNR_D")}
         self._add_common(connector)
@@ -325,12 +322,16 @@ class Catalog:
         if found:
             self._national[table.object_id, table.version] = found
 
+    def _next(self, kind: str) -> int:
+        self._last_ids[kind] += 1
+        return self._last_ids[kind]
+
     def new_object_id(self) -> int:
-        return next(self._object_ids)
+        return self._next("object")
 
     def generated_name(self) -> str:
         """`SYS_C..`, for constraints without a name."""
-        return f"SYS_C00{next(self._generated)}"
+        return f"SYS_C00{self._next('constraint')}"
 
     def add_user(self, container: int, name: str, password: str, now: float) -> User:
         """Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in a PDB)."""
@@ -341,7 +342,7 @@ class Catalog:
             raise OraError(65094, "invalid local user or role name")
         if name in self.containers[container].users:
             raise OraError(1920, f"user name '{name}' conflicts with another user or role name")
-        user = User(name, password, next(self._user_ids), now, common)
+        user = User(name, password, self._next("user"), now, common)
         if common:
             self._add_common(user)
         else:

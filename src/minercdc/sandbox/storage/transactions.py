@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,6 +46,8 @@ class Transaction:
     :param strand: redo not yet in the log.
     :param active: it has an undo segment and its START is in the strand: it changed or locked a row.
         LOCK TABLE alone does not make it so.
+    :param logged_from: sequence of the log where its redo begins; None while all of it is in the strand.
+    :param segments: data object ids of the tables it changed.
     """
 
     xid: tuple[int, int, int]
@@ -66,6 +67,8 @@ class Transaction:
     strand_bytes: int = 0
     active: bool = False
     ended: bool = False
+    logged_from: int | None = None
+    segments: set[int] = field(default_factory=set)
 
     @property
     def xid_bytes(self) -> bytes:
@@ -75,26 +78,27 @@ class Transaction:
 
 
 class Transactions:
-    """The transaction table. A slot is reused with a higher sequence, never while its transaction is open."""
+    """The transaction table. A slot is reused with a higher sequence, never while its transaction is open.
+
+    :ivar begun: how many transactions there have been; XIDs and stamps are made of it, so none comes twice.
+    """
 
     def __init__(self) -> None:
-        self._numbers = count(1)
-        self._turn = count()
-        self._sequence: dict[tuple[int, int], int] = {}
+        self.begun = 0
         self._open: dict[tuple[int, int], Transaction] = {}
         self._by_stamp: dict[int, Transaction] = {}
 
     def begin(
         self, *, scn: int, time: float, container: int, sid: int, serial: int, user: str, thread: int = 1
     ) -> Transaction:
-        for turn in self._turn:
+        while True:
+            turn, self.begun = self.begun, self.begun + 1
             place = (turn % _SEGMENTS + 1, turn // _SEGMENTS % _SLOTS)
             if place not in self._open:
                 break
-        sequence = self._sequence.get(place, 300 + 17 * place[0]) + 1
-        self._sequence[place] = sequence
+        sequence = 301 + 17 * place[0] + turn // (_SEGMENTS * _SLOTS)
         transaction = Transaction(
-            (*place, sequence), TENTATIVE + next(self._numbers), scn, time, container, sid, serial, user, thread
+            (*place, sequence), TENTATIVE + self.begun, scn, time, container, sid, serial, user, thread
         )
         self._open[place] = transaction
         self._by_stamp[transaction.stamp] = transaction
