@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from minercdc.sandbox.arguments import Arguments
 from minercdc.sandbox.asking import AskingSession, asking
 from minercdc.sandbox.catalog import ROOT
-from minercdc.sandbox.interfaces import Argument, OraError, OraType, Procedure, Session
+from minercdc.sandbox.interfaces import Argument, OraError, Procedure, Session
 from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering
 from minercdc.sandbox.logminer.mining import Mining, Option
 from minercdc.sandbox.logminer.reading import MiningRange, ReadingMemory
-from minercdc.sandbox.sql import number, temporal
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
 
@@ -64,7 +64,7 @@ def active_mining(session: Session) -> Mining:
 def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01284, 01289, 65040."""
     _in_root(asking(session))
-    arguments = _Arguments("ADD_LOGFILE", ("LOGFILENAME", "OPTIONS"), given, named)
+    arguments = Arguments("ADD_LOGFILE", ("LOGFILENAME", "OPTIONS"), given, named)
     name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
     state = state_of(session)
     if option == NEW:
@@ -82,7 +82,7 @@ def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str,
 
 def remove_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     """REMOVE_LOGFILE(LogFileName). Raises ORA-01290."""
-    _remove(session, _Arguments("REMOVE_LOGFILE", ("LOGFILENAME",), given, named).text("LOGFILENAME"))
+    _remove(session, Arguments("REMOVE_LOGFILE", ("LOGFILENAME",), given, named).text("LOGFILENAME"))
 
 
 def _remove(session: Session, name: str) -> None:
@@ -96,7 +96,7 @@ def _remove(session: Session, name: str) -> None:
 def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 44609, 44613."""
     names = ("STARTSCN", "ENDSCN", "STARTTIME", "ENDTIME", "DICTFILENAME", "OPTIONS")
-    arguments = _Arguments("START_LOGMNR", names, given, named)
+    arguments = Arguments("START_LOGMNR", names, given, named)
     client = asking(session)
     database = client.database
     options = _checked_options(arguments.integer("OPTIONS") or 0)
@@ -122,7 +122,7 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
 
 def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     """END_LOGMNR: frees the list of files too. Raises ORA-01307."""
-    _Arguments("END_LOGMNR", (), given, named)
+    Arguments("END_LOGMNR", (), given, named)
     state = state_of(session)
     if state.mining is None:
         raise OraError(1307, "no LogMiner session is currently active")
@@ -152,45 +152,6 @@ def _checked_options(value: int) -> Option:
         if option in options:
             raise OraError(1283, f"Options parameter specified is invalid: {name} is not implemented here")
     return options
-
-
-class _Arguments:
-    """Arguments of one call by name. Raises PLS-00306 as ORA-06550 when they do not fit the procedure."""
-
-    def __init__(
-        self, procedure: str, names: Sequence[str], given: Sequence[Argument], named: Mapping[str, Argument]
-    ) -> None:
-        if len(given) > len(names) or not set(named) <= set(names[len(given) :]):
-            raise OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{procedure}'")
-        self._values = dict(zip(names, given, strict=False)) | dict(named)
-        self._procedure = procedure
-
-    def has(self, name: str) -> bool:
-        argument = self._values.get(name)
-        return argument is not None and argument.value is not None
-
-    def text(self, name: str) -> str:
-        value = self._values[name].value if name in self._values else None
-        if not isinstance(value, str):
-            raise OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{self._procedure}'")
-        return value
-
-    def integer(self, name: str) -> int | None:
-        """SCNs may come as text."""
-        argument = self._values.get(name)
-        if argument is None or argument.value is None:
-            return None
-        value = argument.value
-        return number.to_int(number.parse(value) if isinstance(value, str) else value)
-
-    def seconds(self, name: str) -> int | None:
-        """A DATE as seconds since the epoch, host time being UTC."""
-        argument = self._values.get(name)
-        if argument is None or argument.value is None:
-            return None
-        if argument.type not in (OraType.DATE, OraType.TIMESTAMP) or not isinstance(argument.value, bytes):
-            raise OraError(1282, "date range specified is invalid")
-        return temporal.to_ns(temporal.decode(argument.value)) // 1_000_000_000
 
 
 PROCEDURES: dict[str, Procedure] = {
