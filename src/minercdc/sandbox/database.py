@@ -11,10 +11,11 @@ from typing import Any, cast
 import apsw
 
 from minercdc.sandbox.catalog import PDB, ROOT, Catalog
-from minercdc.sandbox.interfaces import OraError, Procedure, View
+from minercdc.sandbox.interfaces import OraError, Procedure, Session, View
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.session import SandboxSession
-from minercdc.sandbox.sql import number, runtime, scalars, temporal
+from minercdc.sandbox.sql import number, runtime, temporal
+from minercdc.sandbox.sql.scalars.registry import register_scalars
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.engine import Storage
 from minercdc.sandbox.storage.locks import Client
@@ -55,7 +56,7 @@ class SandboxDatabase:
         self._prepare(self.storage.db)
 
     def _prepare(self, connection: apsw.Connection) -> None:
-        scalars.register(connection)
+        register_scalars(connection)
         runtime.register_views(connection, self.views)
         runtime.watch_cancel(connection)
 
@@ -109,7 +110,7 @@ class SandboxDatabase:
             self.sessions[sid] = session
         return session
 
-    def forget(self, session: SandboxSession) -> None:
+    def forget(self, session: Session) -> None:
         """A session has closed."""
         self.sessions.pop(session.sid, None)
 

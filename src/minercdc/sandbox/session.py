@@ -5,58 +5,30 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from weakref import WeakSet
 
 import apsw
 
-from minercdc.sandbox.catalog import ROOT, Table
+from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, OraError, OraType, Result
-from minercdc.sandbox.sql import ast, commands, dml, plsql
-from minercdc.sandbox.sql.expressions import Environment, Expressions
+from minercdc.sandbox.sql import ast, plsql, statements
+from minercdc.sandbox.sql.commands.registry import run_command
+from minercdc.sandbox.sql.dml.change import ScanPlan, plan_scan, run_change
+from minercdc.sandbox.sql.dml.insert import plan_insert, run_insert
+from minercdc.sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows
+from minercdc.sandbox.sql.execution import Instance
 from minercdc.sandbox.sql.nls import Nls
-from minercdc.sandbox.sql.parser import Parser
-from minercdc.sandbox.sql.queries import Plan, Queries
+from minercdc.sandbox.sql.query.plan import Plan
+from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.runtime import NO_TRANSACTION, FixedRows, Parameter, QueryRows, Run, execute, translated
+from minercdc.sandbox.sql.statements import Parsed
+from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.sql.userenv import userenv
 from minercdc.sandbox.storage.locks import Client
 
-if TYPE_CHECKING:
-    from minercdc.sandbox.database import SandboxDatabase
-
 _CACHE = 400
-
-
-@dataclass(slots=True)
-class Parsed:
-    """A statement by kind: `query`, `insert`, `update`, `delete`, `block` or `command`."""
-
-    kind: str
-    tree: Any
-    binds: list[str]
-
-
-def parse(sql: str) -> Parsed:
-    """Read the text. Raises ORA-00900 and syntax errors with their position."""
-    parser = Parser(sql)
-    word = parser.token.text
-    tree: Any
-    if parser.token.kind == "E":
-        raise OraError(900, "invalid SQL statement")
-    if word in ("SELECT", "WITH", "("):
-        kind, tree = "query", parser.query()
-    elif word == "INSERT":
-        kind, tree = "insert", parser.insert()
-    elif word == "UPDATE":
-        kind, tree = "update", parser.update()
-    elif word == "DELETE":
-        kind, tree = "delete", parser.delete()
-    elif word in ("BEGIN", "DECLARE", "CALL", "<<"):
-        return Parsed("block", None, [])
-    else:
-        return Parsed("command", word, [])
-    parser.end()
-    return Parsed(kind, tree, parser.binds)
 
 
 class SandboxSession:
@@ -66,7 +38,7 @@ class SandboxSession:
     :ivar details: what the client told at connect: program, machine, osuser, pid, terminal, driver.
     """
 
-    def __init__(self, database: SandboxDatabase, client: Client, service: str, details: Mapping[str, str]) -> None:
+    def __init__(self, database: Instance, client: Client, service: str, details: Mapping[str, str]) -> None:
         self.database, self.client, self.service = database, client, service
         self.storage = database.storage
         self.catalog = database.catalog
@@ -102,45 +74,7 @@ class SandboxSession:
 
     def userenv(self, name: str) -> str | None:
         """SYS_CONTEXT('USERENV', name). Raises ORA-02003 for an unknown name."""
-        container = self.catalog.containers[self.container]
-        values: dict[str, str | None] = {
-            "CON_NAME": container.name,
-            "CON_ID": str(container.con_id),
-            "DB_NAME": self.catalog.database_name if self.container == ROOT else container.name,
-            "CDB_NAME": self.catalog.database_name,
-            "DB_UNIQUE_NAME": self.catalog.database_name,
-            "INSTANCE_NAME": self.catalog.instance_name,
-            "INSTANCE": "1",
-            "SERVICE_NAME": self.service,
-            "SESSION_USER": self.user,
-            "CURRENT_USER": self.user,
-            "SESSION_USERID": str(self.user_id()),
-            "CURRENT_SCHEMA": self.schema,
-            "SID": str(self.sid),
-            "SESSIONID": str(100_000 + self.sid),
-            "AUDITED_CURSORID": None,
-            "HOST": self.details.get("machine"),
-            "OS_USER": self.details.get("osuser"),
-            "TERMINAL": self.details.get("terminal"),
-            "MODULE": self.module or self.details.get("program"),
-            "ACTION": self.action,
-            "CLIENT_INFO": self.client_info,
-            "CLIENT_IDENTIFIER": self.client_id,
-            "CLIENT_PROGRAM_NAME": self.details.get("program"),
-            "CLOUD_SERVICE": None,
-            "DATABASE_ROLE": "PRIMARY",
-            "ISDBA": "TRUE" if self.user == "SYS" else "FALSE",
-            "LANGUAGE": "AMERICAN_AMERICA.AL32UTF8",
-            "LANG": "US",
-            "NLS_DATE_FORMAT": self.nls.date_format,
-            "NLS_TERRITORY": self.nls.territory,
-            "SERVER_HOST": "sandbox",
-            "IP_ADDRESS": "127.0.0.1",
-            "NETWORK_PROTOCOL": "tcp",
-        }
-        if name not in values:
-            raise OraError(2003, "invalid USERENV parameter")
-        return values[name]
+        return userenv(self, name)
 
     def checked_scn(self, scn: int) -> int:
         """An SCN a flashback query may name. Raises ORA-08181."""
@@ -209,7 +143,7 @@ class SandboxSession:
             elif parsed.kind == "block":
                 result = self._blocks(sql, tuple(bind_types), bind_rows)
             else:
-                result = Result(row_count=commands.run(self, sql))
+                result = Result(row_count=run_command(self, sql))
         if commit:
             self.commit()
         return result
@@ -228,7 +162,7 @@ class SandboxSession:
     def _parsed(self, sql: str) -> Parsed:
         parsed = self._texts.get(sql)
         if parsed is None:
-            parsed = parse(sql)
+            parsed = statements.parse(sql)
             if len(self._texts) >= _CACHE:
                 self._texts.clear()
             self._texts[sql] = parsed
@@ -317,18 +251,18 @@ class SandboxSession:
             raise OraError(3001, "unimplemented feature: FOR UPDATE of a join or subquery", query.at)
         assert query.for_update is not None
 
-        def make() -> dml.ScanPlan:
-            return dml.plan_scan(self.environment, target, (), select.where, bind_types)
+        def make() -> ScanPlan:
+            return plan_scan(self.environment, target, (), select.where, bind_types)
 
-        scan: dml.ScanPlan = self._planned("for update " + sql, bind_types, make)
+        scan: ScanPlan = self._planned("for update " + sql, bind_types, make)
         with self.storage.lock:
             self._settle_cursors()
             if query.for_update.skip_locked:
-                kept = dml.only_rows(query, dml.lock_free_rows(self, scan, binds))
+                kept = only_rows(query, lock_free_rows(self, scan, binds))
                 env = self.environment
                 plan = Queries(env, Expressions(env, bind_types)).plan(kept)
             else:
-                dml.lock_rows(self, scan, binds, query.for_update)
+                lock_rows(self, scan, binds, query.for_update)
             rows = self._open_query(plan, binds)
             return Result(plan.columns, FixedRows(rows.fetch(1 << 62)))
 
@@ -355,16 +289,16 @@ class SandboxSession:
             self.client.check()
             self._settle_cursors()
             if parsed.kind == "insert":
-                plan = self._planned(sql, bind_types, lambda: dml.plan_insert(self.environment, tree, bind_types))
-                return dml.run_insert(self, plan, bind_rows, batch_errors=batch_errors, row_counts=row_counts)
+                plan = self._planned(sql, bind_types, lambda: plan_insert(self.environment, tree, bind_types))
+                return run_insert(self, plan, bind_rows, batch_errors=batch_errors, row_counts=row_counts)
             assignments = tree.assignments if parsed.kind == "update" else ()
             scan = self._planned(
                 sql,
                 bind_types,
-                lambda: dml.plan_scan(self.environment, tree.target, assignments, tree.where, bind_types, tree.returning),
+                lambda: plan_scan(self.environment, tree.target, assignments, tree.where, bind_types, tree.returning),
             )
             delete = parsed.kind == "delete"
-            return dml.run_change(self, scan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
+            return run_change(self, scan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
 
     def _blocks(self, sql: str, bind_types: tuple[BindType, ...], bind_rows: Sequence[tuple[Cell, ...]]) -> Result:
         result = Result()

@@ -15,7 +15,7 @@ from minercdc.sandbox.server import sandbox_database
 from minercdc.sandbox.session import SandboxSession
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.number import integer
-from minercdc.sandbox.sql.parser import Parser
+from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.redo_bounds import NOTHING, first_record
 
 MARK = " 0x000007.00000020.0010 "

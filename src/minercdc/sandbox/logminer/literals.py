@@ -3,7 +3,7 @@
     NUMBER '12.5'   VARCHAR2 'it''s'   DATE TO_DATE('..', 'fmt')   TIMESTAMP TO_TIMESTAMP('..')   RAW HEXTORAW('cafe')
     NVARCHAR2 UNISTR('n\\00E1')   BINARY_DOUBLE '2.5E+000'   INTERVAL TO_DSINTERVAL('+01 02:03:04.500000')
 
-The session's NLS formats decide the text of dates, its numeric characters the decimal point. FF prints the column's own
+The session's NLS date_formats decide the text of dates, its numeric characters the decimal point. FF prints the column's own
 number of fractional digits, none for TIMESTAMP(0), which leaves the trailing point.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError, OraType, StoredColumn
-from minercdc.sandbox.sql import binary, formats, intervals, number, temporal
+from minercdc.sandbox.sql import binary, date_formats, intervals, number, temporal
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.zones import Zone
 
@@ -95,7 +95,7 @@ def raw_literal(cell: Cell) -> str:
 
 def _iso(cell: bytes) -> str:
     if cell[0] < 100 or cell[1] < 100:
-        return formats.to_char(temporal.decode(cell), "S" + _ISO_DATE)
+        return date_formats.to_char(temporal.decode(cell), "S" + _ISO_DATE)
     year = _EXCESS_100[cell[0]] + _EXCESS_100[cell[1]]
     return f"{year}-{_PLAIN[cell[2]]}-{_PLAIN[cell[3]]} {_EXCESS_1[cell[4]]}:{_EXCESS_1[cell[5]]}:{_EXCESS_1[cell[6]]}"
 
@@ -104,7 +104,7 @@ def _shown(moment: temporal.Moment, model: str, *, digits: int = 0, zone: Zone =
     """TO_CHAR, but a year BC has its sign also under YYYY: the text must lead back to the value."""
     if moment[0] < 0:
         model = _PLAIN_YEAR.sub("SYYYY", model)
-    return formats.to_char(moment, model, digits=digits, zone=zone, offset=offset)
+    return date_formats.to_char(moment, model, digits=digits, zone=zone, offset=offset)
 
 
 def _date(nls: Nls) -> Literal:

@@ -6,17 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from minercdc.sandbox.interfaces import Argument, BindType, Cell, OraError, OraType, Result
 from minercdc.sandbox.sql import ast, number
-from minercdc.sandbox.sql.expressions import Expressions
-from minercdc.sandbox.sql.parser import Parser
+from minercdc.sandbox.sql.convert import Conversion, convert
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.tokens import Token
-from minercdc.sandbox.sql.types import Conversion, Family, bind_type, convert
-
-if TYPE_CHECKING:
-    from minercdc.sandbox.session import SandboxSession
+from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.sql.types import Family, bind_type
 
 _WIRE = {
     Family.NUMBER: OraType.NUMBER,
@@ -68,7 +66,7 @@ def _located(sql: str, at: int, text: str) -> OraError:
     )
 
 
-def run(session: SandboxSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Cell, ...]) -> Result:
+def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Cell, ...]) -> Result:
     """Run a block or CALL; the result has its OUT binds. Raises ORA-06550 with PLS- text for what it does not know; an error undoes the block."""
     parser = Parser(sql, by_name=True)
     block = _Block(session, parser, bind_types, binds)
@@ -92,9 +90,7 @@ def run(session: SandboxSession, sql: str, bind_types: Sequence[BindType], binds
 class _Block:
     """One run of one block."""
 
-    def __init__(
-        self, session: SandboxSession, parser: Parser, bind_types: Sequence[BindType], binds: tuple[Cell, ...]
-    ) -> None:
+    def __init__(self, session: SqlSession, parser: Parser, bind_types: Sequence[BindType], binds: tuple[Cell, ...]) -> None:
         self._session, self._parser, self._bind_types = session, parser, bind_types
         self._binds = list(binds)
         self._out: set[int] = set()

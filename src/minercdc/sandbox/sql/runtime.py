@@ -8,20 +8,57 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import apsw
 
-from minercdc.sandbox.interfaces import Cell, OraError, Restriction, View
+from minercdc.sandbox.interfaces import Cell, OraError, Restriction, Session, View
 from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.redo_bounds import first_record
-
-if TYPE_CHECKING:
-    from minercdc.sandbox.session import SandboxSession
-    from minercdc.sandbox.sql.queries import ViewUse
+from minercdc.sandbox.storage.engine import Storage
+from minercdc.sandbox.storage.locks import Client
 
 _CACHED_ROWS = 20_000
 NO_TRANSACTION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ViewUse:
+    """What a query reads of a view that it names once: these columns, of rows that fulfil `where`."""
+
+    name: str
+    columns: frozenset[int]
+    where: ast.Expr | None
+
+
+class RunningSession(Session, Protocol):
+    """What a run asks of its session.
+
+    :ivar row_values: the row that CHECK and RETURNING expressions are evaluated on.
+    """
+
+    nls: Nls
+    row_values: tuple[Any, ...]
+
+    @property
+    def client(self) -> Client: ...
+
+    @property
+    def storage(self) -> Storage: ...
+
+    def user_id(self) -> int: ...
+
+    def userenv(self, name: str) -> str | None:
+        """SYS_CONTEXT('USERENV', name). Raises ORA-02003 for an unknown name."""
+
+    def checked_scn(self, scn: int) -> int:
+        """An SCN a flashback query may name. Raises ORA-08181."""
+
+    def scn_at(self, seconds: float) -> int: ...
+
+    def evaluate(self, sql: str, parameters: Sequence[Parameter], run: Run) -> Cell:
+        """One constant expression."""
 
 
 @dataclass(slots=True)
@@ -32,7 +69,7 @@ class Run:
     :param now: host time in seconds.
     """
 
-    session: SandboxSession
+    session: RunningSession
     snapshot: int
     own: int
     now: float

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from minercdc.sandbox.asking import asking
 from minercdc.sandbox.catalog import ROOT
 from minercdc.sandbox.interfaces import Session, View
-from minercdc.sandbox.sql import formats, temporal
+from minercdc.sandbox.sql import date_formats, temporal
 from minercdc.sandbox.views.shape import Row, date, view
 
 _TRANSACTION = (
@@ -40,7 +40,7 @@ def _transactions(session: Session) -> Iterator[Row]:
             "XIDSLOT": slot,
             "XIDSQN": sequence,
             "STATUS": "ACTIVE",
-            "START_TIME": formats.to_char(start, "MM/DD/YY HH24:MI:SS"),
+            "START_TIME": date_formats.to_char(start, "MM/DD/YY HH24:MI:SS"),
             "START_SCNB": transaction.start_scn & 0xFFFFFFFF,
             "START_SCNW": transaction.start_scn >> 32,
             "SES_ADDR": transaction.sid.to_bytes(8, "big"),

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from minercdc.sandbox import catalog as dictionary
 from minercdc.sandbox.catalog import Column, SupplementalLogGroup
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql.parser import Parser
-from minercdc.sandbox.sql.types import declare
+from minercdc.sandbox.sql.declare import declare
+from minercdc.sandbox.sql.parse.statements import Parser
 
 _KINDS = {
     "ALL": dictionary.ALL_LOGGING,

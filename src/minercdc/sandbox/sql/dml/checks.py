@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from minercdc.sandbox.catalog import Constraint, Table
 from minercdc.sandbox.interfaces import Cell, OraError
-from minercdc.sandbox.sql.expressions import Environment, Expressions
-from minercdc.sandbox.sql.parser import Parser
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.runtime import Parameter, Run
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.tokens import tokenize
+from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import column_type
-
-if TYPE_CHECKING:
-    from minercdc.sandbox.session import SandboxSession
 
 _CHANGING = frozenset(
     ["SYSDATE", "SYSTIMESTAMP", "CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "USER", "UID", "ROWNUM", "ROWID"]
@@ -32,7 +30,7 @@ class CheckPlan:
     sql: str
     parameters: list[Parameter]
 
-    def enforce(self, session: SandboxSession, row: Sequence[Cell]) -> None:
+    def enforce(self, session: SqlSession, row: Sequence[Cell]) -> None:
         """Raises ORA-02290."""
         session.row_values = tuple(row)
         [found] = session.evaluate_row(self.sql, self.parameters, session.run())
@@ -60,7 +58,7 @@ def plan_checks(env: Environment, table: Table) -> CheckPlan | None:
     return CheckPlan(table, [check.name for check in table.checks], sql, x.parameters)
 
 
-def columns_of(table: Table, condition: str) -> tuple[str, ...]:
+def columns_of_check(table: Table, condition: str) -> tuple[str, ...]:
     """Columns a condition names. Raises ORA-02251, ORA-02436 and ORA-01027 for what a check may not have."""
     known = {column.name for column in table.columns}
     tokens = tokenize(condition)
@@ -75,8 +73,8 @@ def columns_of(table: Table, condition: str) -> tuple[str, ...]:
     return tuple(column.name for column in table.columns if column.name in named)
 
 
-def renamed(check: Constraint, old: str, new: str) -> None:
-    """Follow a renamed column."""
+def rename_in_check(check: Constraint, old: str, new: str) -> None:
+    """Follow a rename_in_check column."""
     if old not in check.columns or check.condition is None:
         return
     text = check.condition

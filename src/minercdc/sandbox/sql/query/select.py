@@ -1,4 +1,4 @@
-"""Queries to SQLite: relations, joins, grouping, set operations, ROWNUM, FETCH; versions filtered by snapshot.
+"""Queries to SQLite: grouping, set operations, ROWNUM, FETCH.
 
 Every translated query names its columns c0, c1, ..; the one around it refers to them by these names.
 """
@@ -7,64 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Table
-from minercdc.sandbox.interfaces import ColumnDescription, OraError, View
-from minercdc.sandbox.sql import ast, functions, number, temporal
-from minercdc.sandbox.sql.expressions import Environment, Expressions
-from minercdc.sandbox.sql.runtime import Parameter, Run
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import ast, number
+from minercdc.sandbox.sql.functions.aggregates import AGGREGATES
+from minercdc.sandbox.sql.functions.arguments import common_type
+from minercdc.sandbox.sql.query.plan import Plan
+from minercdc.sandbox.sql.query.relations import Relations
+from minercdc.sandbox.sql.query.trees import aggregated, children, is_rownum, nests_aggregates, unnested, uses_rownum
+from minercdc.sandbox.sql.runtime import ViewUse
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
-from minercdc.sandbox.sql.types import Family, column_type, type_of_wire, varchar
-from minercdc.sandbox.storage.store import segment, visible
-
-_NO_OWN = "-1"
-
+from minercdc.sandbox.sql.types import Family
 
 # Nothing but columns of the one relation t1 that the statement has.
 _PICKING = re.compile(r"select t1\.c\d+ as c\d+(?:,t1\.c\d+ as c\d+)* from(?= \"V\$LOGMNR_CONTENTS\" t1(?: where |$))")
 
 
-@dataclass(frozen=True, slots=True)
-class ViewUse:
-    """What a query reads of a view that it names once: these columns, of rows that fulfil `where`."""
-
-    name: str
-    columns: frozenset[int]
-    where: ast.Expr | None
-
-
 @dataclass(slots=True)
-class Plan:
-    """A translated query.
-
-    :param stored: it reads tables, so it runs on the shared store; else on the session's own connection.
-    :param tables: with the AS OF parameter of each, for the checks at run time.
-    :param uses: views named once, by name.
-    :param picked: of a query that only picks columns of one view's rows: their positions. Its SQL then finds the rows, and
-        shows none of their columns.
-    """
-
-    sql: str
-    columns: tuple[ColumnDescription, ...]
-    parameters: list[Parameter]
-    stored: bool
-    tables: list[tuple[Table, Parameter | None]]
-    uses: dict[str, ViewUse] = field(default_factory=dict)
-    picked: tuple[int, ...] = ()
-
-
-@dataclass(slots=True)
-class Queries:
+class Queries(Relations):
     """Translates the queries of one statement."""
-
-    env: Environment
-    x: Expressions
-    tables: list[tuple[Table, Parameter | None]] = field(default_factory=list)
-    _viewed: list[tuple[str, str]] = field(default_factory=list)
-    _conditions: dict[str, ast.Expr] = field(default_factory=dict)
-    _with: list[dict[str, tuple[str, list[Visible]]]] = field(default_factory=list)
-    _aliases: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 30)))
 
     def __post_init__(self) -> None:
         self.x.subquery = self._subquery
@@ -116,8 +78,6 @@ class Queries:
             self.x.aggregates_allowed = allowed
         return sql, [column.typed for column in columns]
 
-    # ---- query, set operations ----
-
     def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
         """SQL and result columns."""
         if query.with_:
@@ -165,7 +125,7 @@ class Queries:
         columns, items = [], []
         for n, (a, b) in enumerate(zip(left_columns, right_columns, strict=True)):
             try:
-                kind = functions.common_type([a.typed, b.typed], body.at)
+                kind = common_type([a.typed, b.typed], body.at)
             except OraError:
                 raise OraError(1790, "expression must have same datatype as corresponding expression", body.at) from None
             columns.append(Visible(a.name, Typed(f"c{n}", kind, a.typed.nullable or b.typed.nullable)))
@@ -202,11 +162,9 @@ class Queries:
         text = f"+{sql} desc" if item.descending else sql
         return f"{text} nulls {'first' if first else 'last'}" if typed.nullable else text
 
-    # ---- SELECT ----
-
     def _select(self, select: ast.Select, order: list[ast.OrderItem], parent: Scope | None) -> tuple[str, list[Visible]]:
-        if _nests_aggregates(select.items):
-            select, order = _unnested(select, order), []
+        if nests_aggregates(select.items):
+            select, order = unnested(select, order), []
         scope = Scope(parent=parent)
         viewed = len(self._viewed)
         source_sql = ",".join([self._relation(relation, scope) for relation in select.relations])
@@ -214,16 +172,16 @@ class Queries:
             self._conditions.update({alias: select.where for _, alias in self._viewed[viewed:]})
         where, limit = self.split_rownum(select.where)
         condition = f" where {self.x.condition(where, scope)}" if where is not None else ""
-        grouped = bool(select.group_by) or select.having is not None or _aggregated(select, order)
+        grouped = bool(select.group_by) or select.having is not None or aggregated(select, order)
         # Without OFFSET SQLite merges the inner query into the outer one and sorts before it limits.
         tail = f" limit {limit} offset 0" if limit is not None else ""
         if limit is not None and (grouped or order or select.distinct):
             source_sql, scope = self._wrapped(f"{source_sql}{condition}{tail}", scope)
             condition = tail = ""
         if grouped:
-            if _uses_rownum(select.items):
+            if uses_rownum(select.items):
                 raise OraError(979, "not a GROUP BY expression", select.at)
-        elif _uses_rownum(select.items) or _uses_rownum(order):
+        elif uses_rownum(select.items) or uses_rownum(order):
             scope.rownum = "o_int(row_number() over ())"
         return self._projected(select, order, scope, source_sql, condition, tail, grouped)
 
@@ -307,8 +265,6 @@ class Queries:
                 if not column.hidden or item.star_of:
                     yield column, None
 
-    # ---- grouping ----
-
     def _check_grouped(self, exprs: list[ast.Expr], groups: list[Typed], select: ast.Select, scope: Scope) -> None:
         """What is neither grouped by nor aggregated: ORA-00979, or ORA-00937 without GROUP BY."""
         known = {group.sql for group in groups}
@@ -320,7 +276,7 @@ class Queries:
                 raise OraError(937, "not a single-group group function", culprit.at)
 
     def _ungrouped(self, expr: ast.Expr, known: set[str], scope: Scope) -> ast.Expr | None:
-        if isinstance(expr, ast.Call) and expr.name in functions.AGGREGATES:
+        if isinstance(expr, ast.Call) and expr.name in AGGREGATES:
             return None
         if isinstance(expr, ast.Name):
             found = scope.resolve(expr)
@@ -330,13 +286,11 @@ class Queries:
             and self.x.value(expr, scope).sql in known
         ):
             return None
-        for child in _children(expr):
+        for child in children(expr):
             culprit = self._ungrouped(child, known, scope)
             if culprit is not None:
                 return culprit
         return None
-
-    # ---- ROWNUM ----
 
     def split_rownum(self, where: ast.Expr | None) -> tuple[ast.Expr | None, str | None]:
         """Take `ROWNUM <= n` out of the conjunction as a limit; ROWNUM elsewhere in WHERE is refused."""
@@ -346,7 +300,7 @@ class Queries:
         kept: list[ast.Expr] = []
         limits: list[str] = []
         for term in terms:
-            if not _uses_rownum(term):
+            if not uses_rownum(term):
                 kept.append(term)
                 continue
             limits.append(self._rownum_limit(term))
@@ -358,10 +312,10 @@ class Queries:
     def _rownum_limit(self, term: ast.Expr) -> str:
         if isinstance(term, ast.Compare):
             left, right, op = term.left, term.right, term.op
-            if _is_rownum(right):
+            if is_rownum(right):
                 left, right = right, left
                 op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
-            if _is_rownum(left) and not _uses_rownum(right):
+            if is_rownum(left) and not uses_rownum(right):
                 value = self.x.to(self.x.value(right, None), Family.NUMBER, term.at)
                 one = number.integer(1).hex()
                 if op == "<=":
@@ -395,195 +349,3 @@ class Queries:
                 n += 1
             sources.append(Source(source.names, columns, vid, source.table))
         return f"(select {','.join(items)} from {sql}) {alias}", Scope(sources, scope.parent)
-
-    # ---- relations ----
-
-    def _relation(self, relation: ast.Relation, scope: Scope) -> str:
-        if isinstance(relation, ast.Join):
-            return self._join(relation, scope)
-        alias = f"t{next(self._aliases)}"
-        if isinstance(relation, ast.Derived):
-            if relation.as_of is not None:
-                raise OraError(3001, "unimplemented feature: AS OF on a subquery", relation.at)
-            sql, columns = self.query(relation.query, scope.parent)
-            names: tuple[tuple[str, ...], ...] = ((relation.alias,),) if relation.alias else ()
-            scope.sources.append(Source(names, _renamed(columns, alias)))
-            return f"({sql}) {alias}"
-        return self._named_relation(relation, scope, alias)
-
-    def _named_relation(self, ref: ast.TableRef, scope: Scope, alias: str) -> str:
-        names: tuple[tuple[str, ...], ...] = ((ref.alias,),) if ref.alias else ((ref.name,),)
-        if ref.owner is None:
-            for level in reversed(self._with):
-                if ref.name in level:
-                    sql, columns = level[ref.name]
-                    scope.sources.append(Source(names, _renamed(columns, alias)))
-                    return f"({sql}) {alias}"
-        found = find_relation(self.env, ref.owner, ref.name, ref.at)
-        if isinstance(found, Table):
-            if not ref.alias:
-                names = ((ref.name,), (found.owner, ref.name))
-            return self._stored(found, ref, names, scope, alias)
-        if ref.as_of is not None:
-            raise OraError(8188, "AS OF of this object is not possible", ref.at)
-        if found is None:
-            scope.sources.append(Source(names, [Visible("DUMMY", Typed(f"{alias}.c0", varchar(1)))]))
-            return f"(select 'X' as c0) {alias}"
-        columns = [
-            Visible(c.name, Typed(f"{alias}.c{n}", type_of_wire(c.type, c.precision, c.scale, c.size, c.national)))
-            for n, c in enumerate(found.columns)
-        ]
-        scope.sources.append(Source(names, columns))
-        self._viewed.append((found.name, alias))
-        return f'"{found.name}" {alias}'
-
-    def _stored(self, table: Table, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str) -> str:
-        columns = [Visible(c.name, Typed(f"{alias}.c{c.slot}", column_type(c), c.nullable)) for c in table.columns]
-        scope.sources.append(Source(names, columns, (table.data_object_id, f"{alias}.vid"), table))
-        if ref.as_of is None:
-            self.tables.append((table, None))
-            seen = visible(self.x.snapshot, self.x.own)
-        else:
-            parameter, key = self._as_of(ref.as_of)
-            self.tables.append((table, parameter))
-            seen = visible(self.x.parameter(("as of", key), parameter), _NO_OWN)
-        slots = "".join(f",c{c.slot}" for c in table.columns)
-        return f"(select vid{slots} from {segment(table)} where {seen}) {alias}"
-
-    def _as_of(self, as_of: tuple[str, ast.Expr]) -> tuple[Parameter, object]:
-        """The SCN of a flashback query, evaluated apart when the statement starts."""
-        kind, expr = as_of
-        inner = Expressions(self.env, self.x.bind_types)
-        family = Family.NUMBER if kind == "SCN" else Family.TIMESTAMP
-        sql = inner.to(inner.value(expr, None), family, expr.at)
-        parameters = inner.parameters
-
-        def scn(run: Run) -> int:
-            cell = run.session.evaluate(sql, parameters, run)
-            if not isinstance(cell, bytes):
-                raise OraError(8186, "invalid timestamp specified" if kind != "SCN" else "null SCN specified")
-            if kind == "SCN":
-                return run.session.checked_scn(number.to_int(cell))
-            return run.session.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9)
-
-        return scn, (kind, sql, tuple(id(p) for p in parameters))
-
-    def _join(self, join: ast.Join, scope: Scope) -> str:
-        before = len(scope.sources)
-        left = self._relation(join.left, scope)
-        middle = len(scope.sources)
-        right = self._relation(join.right, scope)
-        if isinstance(join.right, ast.Join):
-            right = f"({right})"
-        joined = Scope(scope.sources[before:], scope.parent)
-        if join.kind == "CROSS":
-            return f"{left} cross join {right}"
-        if join.using:
-            condition = self._using(join, scope.sources[before:middle], scope.sources[middle:])
-        else:
-            assert join.on is not None
-            condition = self.x.condition(join.on, joined)
-        if join.kind in ("LEFT", "FULL"):
-            _make_nullable(scope.sources[middle:])
-        if join.kind in ("RIGHT", "FULL"):
-            _make_nullable(scope.sources[before:middle])
-        return f"{left} {join.kind.lower()} join {right} on {condition}"
-
-    def _using(self, join: ast.Join, left: list[Source], right: list[Source]) -> str:
-        if join.kind in ("RIGHT", "FULL"):
-            raise OraError(3001, f"unimplemented feature: {join.kind} JOIN .. USING", join.at)
-        tests = []
-        for name in join.using:
-            sides = [Scope(sources).resolve(ast.Name((name,), join.at)) for sources in (left, right)]
-            if sides[0] is None or sides[1] is None:
-                raise OraError(904, f'"{name}": invalid identifier', join.at)
-            tests.append(self.x.compare("=", sides[0][0], sides[1][0], join.at))
-            for source in right:
-                for column in source.columns:
-                    column.hidden = column.hidden or column.name == name
-        return " and ".join(tests)
-
-
-def _make_nullable(sources: list[Source]) -> None:
-    """The side of an outer join that may be missing: it changes where NULLs sort."""
-    for source in sources:
-        for column in source.columns:
-            column.typed = replace(column.typed, nullable=True)
-
-
-def find_relation(env: Environment, owner: str | None, name: str, at: int) -> Table | View | None:
-    """The table or view a name means; None is DUAL. Raises ORA-00942."""
-    table = env.catalog.table(env.container, owner or env.schema, name)
-    if table is not None:
-        return table
-    if owner in (None, "SYS", "PUBLIC"):
-        if name == "DUAL":
-            return None
-        for spelled in (name, name.replace("V_$", "V$", 1)):
-            if spelled in env.views:
-                return env.views[spelled]
-    raise OraError(942, f'table or view "{owner or env.schema}"."{name}" does not exist', at)
-
-
-def _renamed(columns: list[Visible], alias: str) -> list[Visible]:
-    return [Visible(c.name, Typed(f"{alias}.c{n}", c.typed.type, c.typed.nullable)) for n, c in enumerate(columns)]
-
-
-def _children(node: object) -> Iterator[ast.Expr]:
-    """Expressions directly below; subqueries are a world of their own."""
-    if not is_dataclass(node) or isinstance(node, ast.Query):
-        return
-    for part in fields(node):
-        value = getattr(node, part.name)
-        for item in value if isinstance(value, list) else [value]:
-            for one in item if isinstance(item, tuple) else (item,):
-                if is_dataclass(one) and not isinstance(one, (ast.Query, ast.TypeName)):
-                    yield one  # type: ignore[misc]
-
-
-def _nests_aggregates(node: object, inside: bool = False) -> bool:
-    """MAX(COUNT(*)): an aggregate over the groups' aggregates."""
-    if isinstance(node, list):
-        return any(_nests_aggregates(item, inside) for item in node)
-    if isinstance(node, ast.Call) and node.name in functions.AGGREGATES:
-        if inside:
-            return True
-        inside = True
-    return any(_nests_aggregates(child, inside) for child in _children(node))
-
-
-def _unnested(select: ast.Select, order: list[ast.OrderItem]) -> ast.Select:
-    """The groups as a subquery, and one row over it. Every item must be an aggregate (ORA-00937), no ORDER BY."""
-    if not select.group_by or order or select.distinct:
-        raise OraError(978, "nested group function without GROUP BY", select.at)
-    inner: list[ast.Item] = []
-    outer: list[ast.Item] = []
-    for item in select.items:
-        call = item.expr
-        if not isinstance(call, ast.Call) or call.name not in functions.AGGREGATES or len(call.args) != 1:
-            raise OraError(937, "not a single-group group function", item.at)
-        name = f"G{len(inner)}"
-        inner.append(ast.Item(call.args[0], name, name, at=item.at))
-        outer.append(ast.Item(replace(call, args=[ast.Name((name,), call.at)]), item.alias, item.heading, at=item.at))
-    groups = replace(select, items=inner)
-    return ast.Select(outer, [ast.Derived(ast.Query(groups, at=select.at), None, select.at)], at=select.at)
-
-
-def _is_rownum(expr: object) -> bool:
-    return isinstance(expr, ast.Name) and expr.parts == ("ROWNUM",) and not expr.quoted
-
-
-def _uses_rownum(node: object) -> bool:
-    if isinstance(node, list):
-        return any(_uses_rownum(item) for item in node)
-    return _is_rownum(node) or any(_uses_rownum(child) for child in _children(node))
-
-
-def _aggregated(select: ast.Select, order: list[ast.OrderItem]) -> bool:
-    return any(_has_aggregate(item) for item in [*select.items, *order])
-
-
-def _has_aggregate(node: object) -> bool:
-    if isinstance(node, ast.Call) and node.name in functions.AGGREGATES:
-        return True
-    return any(_has_aggregate(child) for child in _children(node))

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import calendar, formats, intervals, number, temporal, types, zones
+from minercdc.sandbox.sql import calendar, convert, date_formats, intervals, number, temporal, zones
 from minercdc.sandbox.sql.number import ARITHMETIC, decode, encode
 from minercdc.sandbox.sql.temporal import DAY_NS
 
@@ -89,14 +89,14 @@ def zone_key(cell: bytes, zone: str) -> bytes:
 
 def date_text(cell: bytes, model: str, digits: int, zone: str, kind: str) -> str:
     if kind in "DT" and cell[0] >= 100 and cell[1] >= 100:
-        quick = formats.compiled(model, digits)
+        quick = date_formats.compiled(model, digits)
         if quick is not None:
             return quick(cell)
-    return types.date_text(cell, kind, model, digits, zones.parse(zone))
+    return convert.date_text(cell, kind, model, digits, zones.parse(zone))
 
 
 def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
-    moment, found = formats.to_moment(text, model, date.fromisoformat(today))
+    moment, found = date_formats.to_moment(text, model, date.fromisoformat(today))
     if kind in "DT":
         return temporal.encode(moment, fraction=kind == "T")
     own = zones.parse(zone) if found is None else found

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc.sandbox.sql import ast
-from minercdc.sandbox.sql.expressions import Environment, Expressions
-from minercdc.sandbox.sql.queries import Queries
+from minercdc.sandbox.sql.convert import Conversion, Convert, convert
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.runtime import Parameter, Run
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
-from minercdc.sandbox.sql.types import Conversion, Convert, bind_type, column_type, convert
-
-if TYPE_CHECKING:
-    from minercdc.sandbox.session import SandboxSession
+from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.sql.types import bind_type, column_type
 
 
 @dataclass(slots=True)
@@ -31,7 +30,7 @@ class ReturningPlan:
     binds: tuple[int, ...]
     fits: list[Convert | None]
 
-    def row(self, session: SandboxSession, binds: Sequence[Cell], row: Sequence[Cell], vid: int) -> tuple[Cell, ...]:
+    def row(self, session: SqlSession, binds: Sequence[Cell], row: Sequence[Cell], vid: int) -> tuple[Cell, ...]:
         """Values of one affected row."""
         session.row_values = (*row, vid)
         found = session.evaluate_row(self.sql, self.parameters, session.run(tuple(binds)))

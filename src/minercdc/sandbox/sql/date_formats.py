@@ -1,15 +1,14 @@
-"""Format models: TO_CHAR and TO_DATE/TO_TIMESTAMP of dates, TO_CHAR and TO_NUMBER of numbers."""
+"""Datetime format models: TO_CHAR, TO_DATE and TO_TIMESTAMP."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from datetime import date
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import calendar, number, zones
+from minercdc.sandbox.sql import calendar, zones
 from minercdc.sandbox.sql.temporal import Moment
 from minercdc.sandbox.sql.zones import Zone
 
@@ -27,12 +26,18 @@ _MONTHS = [
     "NOVEMBER",
     "DECEMBER",
 ]
+
+
 _DAYS = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"]
+
+
 _ELEMENT = re.compile(
     r"FM|FX|SYYYY|YYYY|RRRR|YYY|YY|RR|Y|MONTH|MON|MM|DDD|DD|DAY|DY|D|HH24|HH12|HH|MI|SSSSS|SS|FF[1-9]|FF|A\.M\.|P\.M\.|A\.D\.|B\.C\.|AD|BC"
     r'|AM|PM|TZH|TZM|TZR|TZD|IYYY|IW|WW|W|Q|J|CC|X|"[^"]*"|[-/,.;: ]',
     re.IGNORECASE,
 )
+
+
 _WIDTH = {"YYYY": 4, "RRRR": 4, "YYY": 3, "YY": 2, "RR": 2, "Y": 1, "MM": 2, "DD": 2, "DDD": 3, "HH24": 2, "HH12": 2}
 _WIDTH |= {"HH": 2, "MI": 2, "SS": 2, "SSSSS": 5, "J": 7}
 
@@ -68,9 +73,17 @@ def to_char(moment: Moment, model: str, *, digits: int = 6, zone: Zone = 0, offs
 
 
 _PLAIN = [f"{n:02d}" for n in range(256)]
+
+
 _EXCESS_1 = [f"{n - 1:02d}" for n in range(256)]
+
+
 _EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
+
+
 _YEAR = "excess_100[cell[0]] + excess_100[cell[1]]"
+
+
 _FIXED = {
     **{"YYYY": _YEAR, "SYYYY": f"' ' + {_YEAR}", "MM": "plain[cell[2]]", "DD": "plain[cell[3]]"},
     **{"HH24": "excess_1[cell[4]]", "MI": "excess_1[cell[5]]", "SS": "excess_1[cell[6]]", "X": "'.'"},
@@ -319,6 +332,8 @@ _ZONE = {
     "TZH": re.compile(r"\s*([-+])?(\d{1,2})"),
     "TZM": re.compile(r"\s*([-+])?(\d{1,2})"),
 }
+
+
 _REGION = re.compile(r"\s*([A-Za-z][A-Za-z0-9_/+-]*)")
 
 
@@ -370,90 +385,3 @@ def _read_number(scan: _Scan, name: str) -> None:
         scan.hour, scan.minute, scan.second = value // 3600, value // 60 % 60, value % 60
     else:
         raise OraError(1820, "format code cannot appear in date input format")
-
-
-# ---- numbers ----
-
-_NUMBER_MODEL = re.compile(r"^(FM)?(\$?)(S?)([09,G]*)(?:([.D])([09]*))?(S|MI|PR)?$", re.IGNORECASE)
-
-
-def number_to_char(value: Decimal, model: str, characters: str = ".,") -> str:
-    """TO_CHAR of a number; what does not fit becomes `#`. Raises ORA-01481."""
-    upper = model.upper()
-    if upper.replace("FM", "").strip("0X") == "" and "X" in upper:
-        return _hex(value, model)
-    match = _NUMBER_MODEL.match(model.strip())
-    if match is None:
-        raise OraError(1481, "invalid number format model")
-    fm, dollar, lead, whole, point, decimals, tail = match.groups()
-    places = len(decimals or "")
-    rounded = value.copy_abs().quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, number.ARITHMETIC_WIDE)
-    digits, _, fraction = format(rounded, "f").partition(".")
-    slots = [c for c in whole if c in "09"]
-    if digits == "0" and (not slots or (places and "0" not in slots)):
-        digits = ""
-    width = len(whole) + (1 if point else 0) + places
-    if len(digits) > len(slots):
-        return "#" * (width + 1)
-    body = _grouped(digits, whole, characters)
-    if fm:
-        keep = len((decimals or "").rstrip("9"))
-        fraction = fraction[:keep] + fraction[keep:].rstrip("0")
-    if point:
-        body += (characters[0] if point in "Dd" else ".") + fraction
-    return _signed(body, value < 0 and rounded != 0, dollar, lead, tail, "" if fm else " ", width)
-
-
-def _signed(body: str, negative: bool, dollar: str, lead: str, tail: str | None, blank: str, width: int) -> str:
-    sign = "-" if negative else ("+" if lead or (tail or "").upper() == "S" else blank)
-    body = dollar + body
-    kind = (tail or "").upper()
-    if kind == "S":
-        text = body + sign
-    elif kind == "MI":
-        text = body + ("-" if negative else blank)
-    elif kind == "PR":
-        text = f"<{body}>" if negative else f"{blank}{body}{blank}"
-    else:
-        text = sign + body
-    return text.rjust(width + len(dollar) + 1) if blank else text
-
-
-def _grouped(digits: str, whole: str, characters: str) -> str:
-    """Digits laid into the model from the right; leading zeros from the first 0 on."""
-    out: list[str] = []
-    rest = list(digits)
-    first_zero = whole.find("0")
-    for at in range(len(whole) - 1, -1, -1):
-        mark = whole[at]
-        if mark in "09":
-            if rest:
-                out.append(rest.pop())
-            elif 0 <= first_zero <= at:
-                out.append("0")
-        elif rest or 0 <= first_zero < at:
-            out.append(characters[1] if mark in "Gg" else ",")
-    return "".join(reversed(out))
-
-
-def _hex(value: Decimal, model: str) -> str:
-    marks = model.upper().replace("FM", "")
-    if value < 0 or value != int(value):
-        return "#" * (len(marks) + 1)
-    text = format(int(value), "X" if "X" in model else "x")
-    if len(text) > len(marks):
-        return "#" * (len(marks) + 1)
-    text = text.zfill(len(marks) - marks.find("0") if "0" in marks else 0)
-    return text if model.upper().startswith("FM") else text.rjust(len(marks) + 1)
-
-
-def char_to_number(text: str, model: str, characters: str = ".,") -> Decimal:
-    """TO_NUMBER with a format. Raises ORA-01722."""
-    upper = model.upper().replace("FM", "")
-    try:
-        if upper.strip("0X") == "" and "X" in upper:
-            return Decimal(int(text.strip(), 16))
-        plain = text.strip().replace("$", "").replace(characters[1], "")
-        return Decimal(plain.replace(characters[0], "."))
-    except (ValueError, InvalidOperation):
-        raise OraError(1722, "invalid number") from None

@@ -1,0 +1,1 @@
+"""Statements that are neither queries nor DML."""

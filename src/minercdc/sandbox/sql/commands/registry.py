@@ -1,0 +1,71 @@
+"""Statements that are neither queries nor DML, by their first words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.commands.settings import alter_database, alter_session, alter_system
+from minercdc.sandbox.sql.commands.transactions import commit, lock_table, rollback, savepoint, set_role, set_transaction
+from minercdc.sandbox.sql.commands.users import alter_user, create_user, drop_user, grant, revoke
+from minercdc.sandbox.sql.ddl.alter_table import alter_table
+from minercdc.sandbox.sql.ddl.comments import comment_on
+from minercdc.sandbox.sql.ddl.create_table import create_table
+from minercdc.sandbox.sql.ddl.drop_table import drop_table, truncate_table
+from minercdc.sandbox.sql.ddl.indexes import create_index, create_unique_index, drop_index
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.parse.statements import Parser
+
+
+def run_command(session: SqlSession, sql: str) -> int:
+    """Run it and return the row count drivers show (0). Raises ORA-00900 for what is no statement, ORA-03001 for what is not here."""
+    parser = Parser(sql)
+    for words, command in _COMMANDS:
+        if parser.word(*words):
+            command(session, parser)
+            return 0
+    known = [
+        "CREATE",
+        "ALTER",
+        "DROP",
+        "MERGE",
+        "EXPLAIN",
+        "ANALYZE",
+        "AUDIT",
+        "NOAUDIT",
+        "FLASHBACK",
+        "PURGE",
+        "RENAME",
+        "ASSOCIATE",
+        "DISASSOCIATE",
+    ]
+    if parser.token.text in known:
+        raise OraError(3001, f"unimplemented feature: {' '.join(sql.split())[:120]}", parser.token.start)
+    raise OraError(900, "invalid SQL statement", parser.token.start)
+
+
+_COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ...] = (
+    (("COMMIT",), commit),
+    (("ROLLBACK",), rollback),
+    (("SAVEPOINT",), savepoint),
+    (("SET", "TRANSACTION"), set_transaction),
+    (("SET", "ROLE"), set_role),
+    (("LOCK", "TABLE"), lock_table),
+    (("ALTER", "SESSION"), alter_session),
+    (("ALTER", "SYSTEM"), alter_system),
+    (("ALTER", "DATABASE"), alter_database),
+    (("ALTER", "PLUGGABLE", "DATABASE"), alter_database),
+    (("CREATE", "USER"), create_user),
+    (("ALTER", "USER"), alter_user),
+    (("DROP", "USER"), drop_user),
+    (("GRANT",), grant),
+    (("REVOKE",), revoke),
+    (("CREATE", "TABLE"), create_table),
+    (("ALTER", "TABLE"), alter_table),
+    (("DROP", "TABLE"), drop_table),
+    (("TRUNCATE", "TABLE"), truncate_table),
+    (("CREATE", "INDEX"), create_index),
+    (("CREATE", "UNIQUE", "INDEX"), create_unique_index),
+    (("DROP", "INDEX"), drop_index),
+    (("COMMENT", "ON"), comment_on),
+)

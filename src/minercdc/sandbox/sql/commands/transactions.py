@@ -1,0 +1,84 @@
+"""Transaction control and LOCK TABLE."""
+
+from __future__ import annotations
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.dml.target import target_table
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.storage import locks
+from minercdc.sandbox.storage.transactions import Undo
+
+
+def commit(session: SqlSession, parser: Parser) -> None:
+    parser.word("WORK")
+    parser.word("WRITE", "WAIT")
+    parser.end()
+    session.commit()
+
+
+def rollback(session: SqlSession, parser: Parser) -> None:
+    parser.word("WORK")
+    if parser.word("TO"):
+        parser.word("SAVEPOINT")
+        name = parser.name()
+        parser.end()
+        session.rollback_to(name)
+        return
+    parser.end()
+    session.rollback()
+
+
+def savepoint(session: SqlSession, parser: Parser) -> None:
+    name = parser.name()
+    parser.end()
+    session.savepoint(name)
+
+
+def set_transaction(session: SqlSession, parser: Parser) -> None:
+    if session.client.transaction is not None and session.client.transaction.undo:
+        raise OraError(1453, "SET TRANSACTION must be first statement of transaction")
+    if parser.word("NAME"):
+        name = parser.take()
+        parser.end()
+        with session.storage.lock:
+            session.storage.begin(session.client).name = name.text
+        return
+    if parser.word("READ", "WRITE") or parser.word("ISOLATION", "LEVEL", "READ", "COMMITTED"):
+        parser.end()
+        return
+    raise OraError(3001, "unimplemented feature: SET TRANSACTION of this kind", parser.token.start)
+
+
+def set_role(session: SqlSession, parser: Parser) -> None:
+    while parser.take().kind != "E":
+        pass
+
+
+def lock_table(session: SqlSession, parser: Parser) -> None:
+    places = [parser.token.start]
+    names = [parser.qualified()]
+    while parser.op(","):
+        places.append(parser.token.start)
+        names.append(parser.qualified())
+    parser.expect_word("IN")
+    modes = {
+        ("ROW", "SHARE"): locks.ROW_SHARE,
+        ("SHARE", "UPDATE"): locks.ROW_SHARE,
+        ("ROW", "EXCLUSIVE"): locks.ROW_EXCLUSIVE,
+        ("SHARE", "ROW", "EXCLUSIVE"): locks.SHARE_ROW_EXCLUSIVE,
+        ("SHARE",): locks.SHARE,
+        ("EXCLUSIVE",): locks.EXCLUSIVE,
+    }
+    mode = next((mode for words, mode in modes.items() if parser.word(*words)), None)
+    if mode is None:
+        raise OraError(1737, "valid modes: [ROW] SHARE, [[SHARE] ROW] EXCLUSIVE, SHARE UPDATE", parser.token.start)
+    parser.expect_word("MODE")
+    wait = parser.lock_wait()
+    parser.end()
+    with session.storage.lock:
+        for (owner, name), at in zip(names, places, strict=True):
+            table = target_table(session.environment, owner, name, at)
+            transaction = session.storage.begin(session.client)
+            before = session.storage.locks.lock_table(session.client, table, mode, wait.seconds)
+            transaction.undo.append(Undo("L", table, before))

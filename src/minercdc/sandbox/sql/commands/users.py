@@ -1,0 +1,125 @@
+"""Users and privileges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from minercdc.sandbox.catalog import Grant
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.parse.statements import Parser
+
+
+def _password(parser: Parser) -> str:
+    parser.expect_word("IDENTIFIED")
+    parser.expect_word("BY")
+    token = parser.take()
+    if token.kind not in "WQS":
+        raise OraError(988, "missing or invalid password(s)", token.start)
+    return parser.sql[token.start : token.end].strip('"') if token.kind != "S" else token.text
+
+
+def _masked(sql: str) -> str:
+    return re.sub(r"(?is)(identified\s+by\s+)(\"[^\"]*\"|\S+)", r"\1*****", sql)
+
+
+def create_user(session: SqlSession, parser: Parser) -> None:
+    name = parser.name(1935, "missing user or role name")
+    password = _password(parser)
+    _rest(parser)
+    with session.storage.lock:
+        session.commit()
+        session.catalog.add_user(session.container, name, password, session.storage.clock.now())
+        session.storage.log_ddl(session.client, _masked(parser.sql), None, None, None)
+
+
+def alter_user(session: SqlSession, parser: Parser) -> None:
+    name = parser.name(1935, "missing user or role name")
+    user = session.catalog.user(session.container, name)
+    if user is None:
+        raise OraError(1918, f"user '{name}' does not exist")
+    password = _password(parser) if parser.is_word("IDENTIFIED") else None
+    text = parser.sql.upper()
+    _rest(parser)
+    with session.storage.lock:
+        session.commit()
+        user.password = password or user.password
+        if "ACCOUNT LOCK" in text or "ACCOUNT UNLOCK" in text:
+            user.locked = "ACCOUNT LOCK" in text
+        session.storage.log_ddl(session.client, _masked(parser.sql), None, None, None)
+
+
+def drop_user(session: SqlSession, parser: Parser) -> None:
+    name = parser.name(1935, "missing user or role name")
+    cascade = parser.word("CASCADE")
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        if any(other.user == name for other in session.database.sessions.values()):
+            raise OraError(1940, "cannot drop a user that is currently connected")
+        for table in [t for t in session.catalog.tables(session.container) if t.owner == name and cascade]:
+            session.storage.segments.drop(f"seg_{table.data_object_id}")
+        session.catalog.drop_user(session.container, name, cascade=cascade)
+        session.storage.log_ddl(session.client, parser.sql, None, None, None)
+
+
+def _rest(parser: Parser) -> None:
+    """User options (quota, tablespace, profile) are accepted and mean nothing here."""
+    options = ["DEFAULT", "TEMPORARY", "QUOTA", "PROFILE", "PASSWORD", "ACCOUNT", "CONTAINER", "ENABLE"]
+    while parser.token.kind != "E" and parser.token.text != ";":
+        if parser.token.text not in options:
+            raise OraError(922, "missing or invalid option", parser.token.start)
+        parser.take()
+        while parser.token.kind != "E" and parser.token.text not in options and parser.token.text != ";":
+            parser.take()
+
+
+def grant(session: SqlSession, parser: Parser) -> None:
+    _privileges(session, parser, "TO", set.add)
+
+
+def revoke(session: SqlSession, parser: Parser) -> None:
+    _privileges(session, parser, "FROM", _discard)
+
+
+def _discard(grants: set[Grant], grant: Grant) -> None:
+    if grant not in grants:
+        raise OraError(1927, "cannot REVOKE privileges you did not grant")
+    grants.discard(grant)
+
+
+def _privileges(session: SqlSession, parser: Parser, before: str, apply: Callable[[set[Grant], Grant], None]) -> None:
+    names: list[str] = [""]
+    while not parser.is_word("ON") and not parser.is_word(before):
+        token = parser.take()
+        if token.kind == "E":
+            raise OraError(990, "missing or invalid privilege", token.start)
+        if token.text == ",":
+            names.append("")
+        else:
+            names[-1] = f"{names[-1]} {token.text}".strip()
+    target: str | None = None
+    if parser.word("ON"):
+        parser.word("DIRECTORY")
+        owner, name = parser.qualified()
+        target = f"{owner or session.schema}.{name}"
+    parser.expect_word(before)
+    grantees = [parser.name(987, "missing or invalid username(s)")]
+    while parser.op(","):
+        grantees.append(parser.name(987, "missing or invalid username(s)"))
+    while parser.any_word("WITH", "GRANT", "ADMIN", "OPTION", "CONTAINER", "ALL", "CURRENT", "DELEGATE") or parser.op("="):
+        pass
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        for grantee in grantees:
+            if grantee == "PUBLIC":
+                continue
+            user = session.catalog.user(session.container, grantee)
+            if user is None:
+                raise OraError(1917, f"user or role '{grantee}' does not exist")
+            for privilege in names:
+                apply(user.grants, Grant(privilege, target))
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, None, None, None)

@@ -1,0 +1,1 @@
+"""DDL on tables and indexes."""

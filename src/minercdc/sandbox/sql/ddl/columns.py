@@ -1,0 +1,118 @@
+"""Columns added to, changed in and dropped from a table that has rows."""
+
+from __future__ import annotations
+
+from minercdc.sandbox import catalog as dictionary
+from minercdc.sandbox.catalog import Column, Table
+from minercdc.sandbox.interfaces import OraError, OraType
+from minercdc.sandbox.sql.ddl.constraints import add_check, add_constraint, check_rows, row_count
+from minercdc.sandbox.sql.declare import declare
+from minercdc.sandbox.sql.dml.target import conversion
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.parse.definitions import Definition, column_options
+from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.sql.store import storer
+from minercdc.sandbox.sql.translate.expressions import Expressions
+
+_FRACTIONS = (
+    *(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),
+    *(OraType.INTERVAL_DS, OraType.INTERVAL_YM),
+)
+
+
+def add_column(session: SqlSession, table: Table, column: Column) -> None:
+    if any(other.name == column.name for other in table.columns):
+        raise OraError(1430, "column being added already exists in table")
+    default = None
+    if column.default is not None:
+        x = Expressions(session.environment)
+        typed = x.value(Parser(column.default).expr(), None)
+        cell = session.evaluate(typed.sql, x.parameters, session.run())
+        default = storer(
+            typed.type, column, f'"{table.owner}"."{table.name}"."{column.name}"', conversion(session.environment)
+        )(cell)
+    if not column.nullable and default is None and row_count(session, table):
+        raise OraError(1758, "table must be empty to add mandatory (NOT NULL) column")
+    column.slot, table.next_slot = table.next_slot, table.next_slot + 1
+    session.storage.segments.add_column(table, column.slot, default)
+    table.columns.append(column)
+
+
+def drop_column(session: SqlSession, table: Table, name: str) -> None:
+    """The physical column stays, unseen."""
+    position = table.position(name)
+    if len(table.columns) == 1:
+        raise OraError(12983, "cannot drop all columns in a table")
+    if any(name in check.columns and len(check.columns) > 1 for check in table.checks):
+        raise OraError(12991, "column is referenced in a multi-column constraint")
+    table.checks = [check for check in table.checks if name not in check.columns]
+    for constraint in [c for c in table.constraints if name in c.columns]:
+        if len(constraint.columns) > 1:
+            raise OraError(12991, "column is referenced in a multi-column constraint")
+        table.constraints.remove(constraint)
+    for index in [i for i in table.indexes if name in i.columns]:
+        session.storage.segments.drop_index(table, index)
+        table.indexes.remove(index)
+    for group in list(table.log_groups):
+        group.columns = tuple(c for c in group.columns if c != name)
+        if group.kind == dictionary.USER_GROUP and not group.columns:
+            table.log_groups.remove(group)
+    del table.columns[position]
+
+
+def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
+    position = table.position(parser.name(904, "invalid identifier"))
+    column = table.columns[position]
+    if parser.token.text not in ("NOT", "NULL", "DEFAULT", "CONSTRAINT", ")", ","):
+        wanted = declare(column.name, parser.type_name())
+        _check_modify(session, table, column, wanted)
+        column.type, column.precision, column.scale = wanted.type, wanted.precision, wanted.scale
+        column.size, column.char_length, column.semantics, column.float_ = (
+            *(wanted.size, wanted.char_length, wanted.semantics),
+            wanted.float_,
+        )
+    was = column.nullable
+    extra = Definition()
+    column_options(parser, column, extra)
+    for check in extra.checks:
+        add_check(session, table, *check)
+        check_rows(session, table, table.checks[-1].name)
+    for constraint in extra.constraints:
+        if constraint[1] == "C" and not was:
+            raise OraError(1442, "column to be modified to NOT NULL is already NOT NULL")
+        if constraint[1] == "C" and row_count(session, table, f"c{column.slot} is null"):
+            column.nullable = True
+            raise OraError(2296, f"cannot enable ({table.owner}.) - null values found")
+        index = add_constraint(session, table, *constraint)
+        if index is not None:
+            session.storage.segments.create_index(table, index)
+    if not was and column.nullable:
+        table.constraints = [c for c in table.constraints if not (c.kind == "C" and c.columns == (column.name,))]
+
+
+def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -> None:
+    slot = f"c{old.slot}"
+    filled = row_count(session, table, f"{slot} is not null")
+    if not filled:
+        return
+    if old.type is not new.type or old.national is not new.national:
+        raise OraError(1439, "column to be modified must be empty to change datatype")
+    if new.type is OraType.NUMBER:
+        whole_old = 40 if old.scale == -127 else (old.precision or 38) - old.scale
+        whole_new = 40 if new.scale == -127 else (new.precision or 38) - new.scale
+        places_old, places_new = (200 if c.scale == -127 else c.scale for c in (old, new))
+        if whole_new < whole_old or places_new < places_old:
+            raise OraError(1440, "column to be modified must be empty to decrease precision or scale")
+    elif new.type is OraType.CHAR and new.char_length != old.char_length:
+        raise OraError(3001, "unimplemented feature: changing the length of a CHAR column that has values")
+    elif new.type in _FRACTIONS and (new.scale < old.scale or new.precision < old.precision):
+        raise OraError(
+            30082, "datetime/interval column to be modified must be empty to decrease fractional second precision"
+        )
+    elif new.type in (OraType.VARCHAR2, OraType.RAW):
+        length = "length" if new.semantics == "C" or new.type is OraType.RAW else "octet_length"
+        limit = new.size if new.type is OraType.RAW else new.char_length
+        if new.national:
+            length = "o_utf16_units"
+        if row_count(session, table, f"{length}({slot})>{limit}"):
+            raise OraError(1441, "cannot decrease column length because some value is too big")

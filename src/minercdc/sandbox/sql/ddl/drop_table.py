@@ -1,0 +1,59 @@
+"""DROP TABLE and TRUNCATE TABLE."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from minercdc.sandbox.catalog import Table
+from minercdc.sandbox.sql.ddl.exclusive import take_alone
+from minercdc.sandbox.sql.dml.target import target_table
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.storage.store import segment
+
+
+def drop_table(session: SqlSession, parser: Parser) -> None:
+    at = parser.token.start
+    owner, name = parser.qualified()
+    parser.word("CASCADE", "CONSTRAINTS")
+    purge = parser.word("PURGE")
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        table = target_table(session.environment, owner, name, at)
+        take_alone(session, table)
+        session.storage.segments.drop(segment(table))
+        text = parser.sql.rstrip().rstrip(";")
+        if purge:
+            session.catalog.purge(table)
+        else:
+            bin_name = _recycle_name(table)
+            session.catalog.recycle(table, bin_name)
+            text = f'{text} AS "{bin_name}" '
+        session.storage.log_ddl(session.client, text, table, table.owner, name)
+
+
+def _recycle_name(table: Table) -> str:
+    digest = hashlib.md5(f"{table.object_id}".encode(), usedforsecurity=False).digest()
+    return f"BIN${base64.b64encode(digest).decode()}$0"
+
+
+def truncate_table(session: SqlSession, parser: Parser) -> None:
+    at = parser.token.start
+    owner, name = parser.qualified()
+    if parser.any_word("DROP", "REUSE"):
+        parser.word("ALL")
+        parser.expect_word("STORAGE")
+    parser.word("CASCADE")
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        table = target_table(session.environment, owner, name, at)
+        take_alone(session, table)
+        session.storage.segments.drop(segment(table))
+        table.data_object_id, table.next_rid = session.catalog.new_object_id(), 0
+        session.storage.segments.create(table)
+        scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
+        session.catalog.changed(table, scn=scn, now=session.storage.clock.now(), definition=False)
+        table.ddl_scn = scn

@@ -1,0 +1,110 @@
+"""Declared types: a column of CREATE TABLE or the target of a CAST."""
+
+from __future__ import annotations
+
+from minercdc.sandbox.catalog import Column
+from minercdc.sandbox.interfaces import OraError, OraType
+from minercdc.sandbox.sql import ast
+
+
+def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Column:
+    """A column (or CAST target) of the declared type. Raises ORA-00902 and the range errors of each type."""
+    numbers = target.numbers
+    one = numbers[0] if numbers else None
+    word = target.name
+    if word in ("VARCHAR2", "VARCHAR", "CHAR", "CHARACTER"):
+        return _declare_text(name, target, default_char)
+    if word in ("NVARCHAR2", "NCHAR"):
+        return _declare_national(name, target)
+    if word in ("NUMBER", "NUMERIC", "DECIMAL", "DEC"):
+        return _declare_number(name, numbers, word)
+    if word in ("INTEGER", "INT", "SMALLINT"):
+        return Column(name, OraType.NUMBER, 0, 0, 22)
+    if word in ("FLOAT", "DOUBLE PRECISION", "REAL"):
+        bits = one if one is not None else (63 if word == "REAL" else 126)
+        if not 1 <= bits <= 126:
+            raise OraError(1734, "illegal parameters - FLOAT precision must be between 1 and 126", target.at)
+        return Column(name, OraType.NUMBER, bits, -127, 22, float_=True)
+    if word == "DATE":
+        return Column(name, OraType.DATE, size=7)
+    if word.startswith("TIMESTAMP"):
+        digits = _digits(one, 6, target.at)
+        code = _TIMESTAMPS[word]
+        return Column(name, code, scale=digits, size=13 if code is OraType.TIMESTAMP_TZ else 11)
+    if word == "INTERVAL YEAR TO MONTH":
+        return Column(name, OraType.INTERVAL_YM, _digits(one, 2, target.at), 0, 5)
+    if word == "INTERVAL DAY TO SECOND":
+        return Column(name, OraType.INTERVAL_DS, _digits(one, 2, target.at), _digits(numbers[1], 6, target.at), 11)
+    if word == "BINARY_FLOAT":
+        return Column(name, OraType.BINARY_FLOAT, size=4)
+    if word == "BINARY_DOUBLE":
+        return Column(name, OraType.BINARY_DOUBLE, size=8)
+    if word == "RAW":
+        if one is None:
+            raise OraError(906, "missing left parenthesis", target.at)
+        if not 1 <= one <= 2000:
+            raise OraError(910, "specified length too long for its datatype", target.at)
+        return Column(name, OraType.RAW, size=one)
+    known = "CLOB BLOB NCLOB BFILE LONG XMLTYPE JSON BOOLEAN ROWID UROWID VECTOR"
+    if word in (*known.split(), "LONG RAW"):
+        raise OraError(3001, f"unimplemented feature: datatype {word}", target.at)
+    raise OraError(902, "invalid datatype", target.at)
+
+
+_TIMESTAMPS = {
+    "TIMESTAMP": OraType.TIMESTAMP,
+    "TIMESTAMP WITH TIME ZONE": OraType.TIMESTAMP_TZ,
+    "TIMESTAMP WITH LOCAL TIME ZONE": OraType.TIMESTAMP_LTZ,
+}
+
+
+def _digits(given: int | None, otherwise: int, at: int) -> int:
+    digits = otherwise if given is None else given
+    if not 0 <= digits <= 9:
+        raise OraError(30088, "datetime/interval precision is out of range", at)
+    return digits
+
+
+def _declare_national(name: str, target: ast.TypeName) -> Column:
+    """NCHAR and NVARCHAR2: two bytes for each UTF-16 unit."""
+    varying = target.name == "NVARCHAR2"
+    if varying and not target.numbers:
+        raise OraError(906, "missing left parenthesis", target.at)
+    one = (target.numbers[0] if target.numbers else 1) or 0
+    if one < 1:
+        raise OraError(1723, "zero-length columns are not allowed", target.at)
+    if one > (2000 if varying else 1000):
+        raise OraError(910, "specified length too long for its datatype", target.at)
+    code = OraType.VARCHAR2 if varying else OraType.CHAR
+    return Column(name, code, size=2 * one, char_length=one, semantics="C", national=True)
+
+
+def _declare_text(name: str, target: ast.TypeName, default_char: str) -> Column:
+    one = target.numbers[0] if target.numbers else None
+    varying = target.name.startswith("VARCHAR")
+    if one is None:
+        if varying:
+            raise OraError(906, "missing left parenthesis", target.at)
+        one = 1
+    if one < 1:
+        raise OraError(1723, "zero-length columns are not allowed", target.at)
+    limit = 4000 if varying else 2000
+    if one > limit:
+        raise OraError(910, "specified length too long for its datatype", target.at)
+    semantics = {"CHAR": "C", "BYTE": "B"}.get(target.unit or "", default_char)
+    size = min(one * 4, limit) if semantics == "C" else one
+    code = OraType.VARCHAR2 if varying else OraType.CHAR
+    return Column(name, code, size=size, char_length=one, semantics=semantics)
+
+
+def _declare_number(name: str, numbers: list[int | None], word: str) -> Column:
+    if not numbers:
+        return Column(name, OraType.NUMBER, 0, -127 if word == "NUMBER" else 0, 22)
+    precision, scale = numbers[0], (numbers[1] if len(numbers) > 1 else None)
+    if precision is not None and not 1 <= precision <= 38:
+        raise OraError(1727, "numeric precision specifier is out of range (1 to 38)")
+    if scale is not None and not -84 <= scale <= 127:
+        raise OraError(1728, "numeric scale specifier is out of range (-84 to 127)")
+    if precision is None and scale is None:
+        return Column(name, OraType.NUMBER, 0, -127, 22)
+    return Column(name, OraType.NUMBER, precision or 0, scale or 0, 22)

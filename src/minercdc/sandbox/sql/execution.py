@@ -1,0 +1,100 @@
+"""The session and the database as statements see them: what `sandbox.session` offers to the code that runs SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import apsw
+
+from minercdc.sandbox.catalog import Catalog
+from minercdc.sandbox.interfaces import Cell, Procedure, Session, View
+from minercdc.sandbox.redo.log import RedoLog
+from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.query.plan import Plan
+from minercdc.sandbox.sql.runtime import Parameter, Run, RunningSession
+from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.storage.clock import ScnClock
+from minercdc.sandbox.storage.engine import Storage
+
+
+class Instance(Protocol):
+    """What sessions need of the database around them."""
+
+    @property
+    def clock(self) -> ScnClock: ...
+
+    @property
+    def catalog(self) -> Catalog: ...
+
+    @property
+    def redo(self) -> RedoLog: ...
+
+    @property
+    def storage(self) -> Storage: ...
+
+    @property
+    def views(self) -> Mapping[str, View]: ...
+
+    @property
+    def procedures(self) -> Mapping[str, Procedure]: ...
+
+    @property
+    def constants(self) -> Mapping[str, int]: ...
+
+    @property
+    def sessions(self) -> Mapping[int, Session]: ...
+
+    def new_connection(self) -> apsw.Connection:
+        """A private SQLite connection that knows the functions and views but no stored rows."""
+
+    def forget(self, session: Session) -> None:
+        """A session has closed."""
+
+
+class SqlSession(RunningSession, Protocol):
+    """A session while it runs statements.
+
+    :ivar schema: current schema, `user` unless ALTER SESSION changed it.
+    :ivar parameters: settings of ALTER SESSION that only views show.
+    """
+
+    schema: str
+    parameters: dict[str, str]
+
+    @property
+    def database(self) -> Instance: ...
+
+    @property
+    def service(self) -> str: ...
+
+    @property
+    def details(self) -> Mapping[str, str]: ...
+
+    @property
+    def catalog(self) -> Catalog: ...
+
+    @property
+    def container(self) -> int: ...
+
+    @property
+    def environment(self) -> Environment: ...
+
+    def run(self, binds: Sequence[Cell] = ()) -> Run:
+        """A run that begins now."""
+
+    def evaluate_row(self, sql: str, parameters: Sequence[Parameter], run: Run) -> tuple[Cell, ...]:
+        """Expressions that may hold subqueries, so they run where the rows are."""
+
+    def plan_inner(self, query: ast.Query) -> Plan:
+        """Plan of a query inside another statement (CREATE TABLE AS), which takes no binds."""
+
+    def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
+        """All rows of a query, for INSERT .. SELECT."""
+
+    def mark(self) -> int:
+        """Where statement rollback goes back to."""
+
+    def savepoint(self, name: str) -> None: ...
+
+    def rollback_to(self, name: str) -> None: ...

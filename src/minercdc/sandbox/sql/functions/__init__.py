@@ -1,0 +1,1 @@
+"""SQL functions: which argument types each takes, and the SQLite expression it becomes."""

@@ -1,0 +1,76 @@
+"""What a session knows without arguments: SYSDATE, USER, SYS_CONTEXT, .."""
+
+from __future__ import annotations
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import ast, binary, number
+from minercdc.sandbox.sql.functions.arguments import count_arguments
+from minercdc.sandbox.sql.functions.rules import Rule
+from minercdc.sandbox.sql.functions.times import moment_of
+from minercdc.sandbox.sql.scope import Typed
+from minercdc.sandbox.sql.translate.conditions import Conditions
+from minercdc.sandbox.sql.types import (
+    BINARY_SIZES,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    NUMBER,
+    TIMESTAMP,
+    ZONED,
+    Family,
+    SqlType,
+    varchar,
+)
+
+
+def sys_context(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    count_arguments(expr, args, 2, 3)
+    space, name = args[0].literal, args[1].literal
+    if space is None or name is None:
+        raise OraError(3001, "unimplemented feature: SYS_CONTEXT with names that are not literals", expr.at)
+    if space.upper() != "USERENV":
+        return Typed("null", varchar(256))
+    key = name.upper()
+    sql = x.parameter(("userenv", key), lambda run: run.session.userenv(key))
+    return Typed(sql, varchar(256))
+
+
+def niladic(x: Conditions, name: str) -> Typed | None:
+    """SYSDATE, USER, ..; None when there is no such word."""
+    if name in _BINARY_CONSTANTS:
+        kind = DOUBLE if "DOUBLE" in name else FLOAT
+        cell = binary.encode(float(_BINARY_CONSTANTS[name]), BINARY_SIZES[kind.family])
+        return Typed(f"x'{cell.hex()}'", kind, False)
+    if name == "SYSDATE":
+        return Typed(x.parameter(name, lambda run: moment_of(run, DATE, 0)), DATE, False)
+    if name == "SYSTIMESTAMP":
+        return Typed(x.parameter(name, lambda run: moment_of(run, ZONED, 0)), ZONED, False)
+    zone = x.env.nls.zone
+    if name == "CURRENT_DATE":
+        return Typed(x.parameter(name, lambda run: moment_of(run, DATE, zone)), DATE, False)
+    if name == "CURRENT_TIMESTAMP":
+        return Typed(x.parameter(name, lambda run: moment_of(run, ZONED, zone)), ZONED, False)
+    if name == "LOCALTIMESTAMP":
+        return Typed(
+            x.parameter(name, lambda run: moment_of(run, TIMESTAMP, zone)), SqlType(Family.TIMESTAMP, scale=6), False
+        )
+    if name == "USER":
+        return Typed(x.parameter(name, lambda run: run.session.user), varchar(128), False)
+    if name == "UID":
+        return Typed(x.parameter(name, lambda run: number.integer(run.session.user_id())), NUMBER, False)
+    if name == "SESSIONTIMEZONE":
+        return Typed(x.parameter(name, lambda run: run.session.nls.time_zone), varchar(64), False)
+    if name == "DBTIMEZONE":
+        return Typed("'+00:00'", varchar(6), False)
+    return None
+
+
+_BINARY_CONSTANTS = {
+    **dict.fromkeys(("BINARY_FLOAT_NAN", "BINARY_DOUBLE_NAN"), "nan"),
+    **dict.fromkeys(("BINARY_FLOAT_INFINITY", "BINARY_DOUBLE_INFINITY"), "inf"),
+}
+
+
+RULES: dict[str, Rule] = {
+    "SYS_CONTEXT": sys_context,
+}

@@ -1,0 +1,50 @@
+"""Functions on numbers."""
+
+from __future__ import annotations
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.functions.arguments import count_arguments
+from minercdc.sandbox.sql.functions.rules import Plain, Rule
+from minercdc.sandbox.sql.scope import Typed
+from minercdc.sandbox.sql.translate.conditions import Conditions
+from minercdc.sandbox.sql.types import (
+    BINARY_SIZES,
+    DATE,
+    NUMBER,
+    TEMPORAL,
+    Family,
+)
+
+
+def round_value(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    count_arguments(expr, args, 1, 2)
+    trunc = expr.name == "TRUNC"
+    if args[0].type.family in TEMPORAL:
+        if trunc:
+            model = x.to(args[1], Family.VARCHAR, expr.at) if len(args) > 1 else "'DD'"
+            return Typed(f"o_trunc_date({x.wall(args[0])},{model})", DATE)
+        if len(args) > 1:
+            raise OraError(3001, "unimplemented feature: ROUND of a date with a format", expr.at)
+        return Typed(f"o_round_date({x.wall(args[0])})", DATE)
+    places = x.to(args[1], Family.NUMBER, expr.at) if len(args) > 1 else "x'80'"
+    if args[0].type.family in BINARY_SIZES:
+        return Typed(f"o_float_{expr.name.lower()}({args[0].sql},{places})", args[0].type)
+    return Typed(f"o_{expr.name.lower()}({x.to(args[0], Family.NUMBER, expr.at)},{places})", NUMBER)
+
+
+PLAIN: dict[str, Plain] = {
+    "ABS": ("abs", "N", 1, NUMBER),
+    "SIGN": ("sign", "N", 1, NUMBER),
+    "CEIL": ("ceil", "N", 1, NUMBER),
+    "FLOOR": ("floor", "N", 1, NUMBER),
+    "SQRT": ("sqrt", "N", 1, NUMBER),
+    "POWER": ("power", "NN", 2, NUMBER),
+    "MOD": ("mod", "NN", 2, NUMBER),
+}
+
+
+RULES: dict[str, Rule] = {
+    "ROUND": round_value,
+    "TRUNC": round_value,
+}

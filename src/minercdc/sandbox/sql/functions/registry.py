@@ -1,0 +1,85 @@
+"""All SQL functions by name, and the call of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.functions import choices, conversions, environment, numbers, texts, times
+from minercdc.sandbox.sql.functions.aggregates import AGGREGATES
+from minercdc.sandbox.sql.functions.arguments import count_arguments
+from minercdc.sandbox.sql.functions.rules import Plain, Rule
+from minercdc.sandbox.sql.functions.times import (
+    extract,
+)
+from minercdc.sandbox.sql.scope import Scope, Typed
+from minercdc.sandbox.sql.translate.conditions import Conditions
+from minercdc.sandbox.sql.types import (
+    BINARY_SIZES,
+    NUMBER,
+    TEXT,
+    Family,
+)
+
+_FAMILY = {"N": Family.NUMBER, "T": Family.VARCHAR, "R": Family.RAW, "D": Family.DATE}
+
+
+PLAIN: dict[str, Plain] = {**texts.PLAIN, **numbers.PLAIN, **times.PLAIN, **conversions.PLAIN}
+
+
+_FLOATING = frozenset(["ABS", "SIGN", "CEIL", "FLOOR", "SQRT", "POWER", "MOD"])
+"""Functions that stay in BINARY_FLOAT or BINARY_DOUBLE when an argument is one."""
+
+
+RULES: dict[str, Rule] = {
+    **choices.RULES,
+    **texts.RULES,
+    **numbers.RULES,
+    **times.RULES,
+    **conversions.RULES,
+    **environment.RULES,
+}
+
+
+def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
+    """Translate a function call_function. Raises ORA-00904 for an unknown function, ORA-00909/00938 for the number of arguments."""
+    name = expr.name.removeprefix("SYS.").removeprefix("STANDARD.")
+    if name in AGGREGATES:
+        if not x.aggregates_allowed:
+            raise OraError(934, "group function is not allowed here", expr.at)
+        x.aggregates_allowed = False
+        try:
+            return AGGREGATES[name](x, expr, [x.value(arg, scope) for arg in expr.args])
+        finally:
+            x.aggregates_allowed = True
+    if expr.star or expr.distinct:
+        raise OraError(
+            30482 if expr.distinct else 936,
+            "DISTINCT option not allowed for this function" if expr.distinct else "missing expression",
+            expr.at,
+        )
+    if name == "EXTRACT":
+        part = expr.args[0]
+        assert isinstance(part, ast.Literal)
+        return extract(x, part.text, x.value(expr.args[1], scope), expr.at)
+    args = [x.value(arg, scope) for arg in expr.args]
+    if name in PLAIN:
+        return _plain(x, name, expr, args)
+    if name in RULES:
+        return RULES[name](x, expr, args)
+    shown = ".".join(f'"{part}"' for part in expr.name.split("."))
+    raise OraError(904, f"{shown}: invalid identifier", expr.at)
+
+
+def _plain(x: Conditions, name: str, expr: ast.Call, args: list[Typed]) -> Typed:
+    function, families, required, result = PLAIN[name]
+    count_arguments(expr, args, required, len(families))
+    if name in _FLOATING and any(arg.type.family in BINARY_SIZES for arg in args):
+        kind = x.numeric(*args)
+        operands = ",".join(x.to(arg, kind.family, expr.at) for arg in args)
+        return Typed(f"o_float_{function}({operands})", NUMBER if name == "SIGN" else kind)
+    if result.family in TEXT and args[0].type.national:
+        result = replace(result, national=True)
+    sql = ",".join(x.to(arg, _FAMILY[kind], expr.at) for arg, kind in zip(args, families, strict=False))
+    return Typed(f"o_{function}({sql})", result)

@@ -1,0 +1,1 @@
+"""Reading SQL text into syntax trees."""

@@ -1,0 +1,338 @@
+"""Recursive descent over expressions and conditions.
+
+expr   := or; or := and {OR and}; and := not {AND not}; not := [NOT] predicate
+predicate := sum [= | IN | BETWEEN | LIKE | IS NULL ..]; sum := product {+ - ||}; product := unary {* /}
+"""
+
+from __future__ import annotations
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.parse.words import NOT_A_COLUMN, Words
+from minercdc.sandbox.sql.tokens import Token
+
+_UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
+
+
+class ExpressionGrammar(Words):
+    """Reads expressions; subqueries in them are read by the grammar above."""
+
+    def query(self) -> ast.Query:
+        """A query in parentheses, which the next grammar knows."""
+        raise NotImplementedError
+
+    def expr(self) -> ast.Expr:
+        left = self._and()
+        if not self.is_word("OR"):
+            return left
+        at, found = self.token.start, [left]
+        while self.word("OR"):
+            found.append(self._and())
+        return ast.Logic("OR", found, at)
+
+    def _and(self) -> ast.Expr:
+        left = self._not()
+        if not self.is_word("AND"):
+            return left
+        at, found = self.token.start, [left]
+        while self.word("AND"):
+            found.append(self._not())
+        return ast.Logic("AND", found, at)
+
+    def _not(self) -> ast.Expr:
+        at = self.token.start
+        if self.word("NOT"):
+            return ast.Logic("NOT", [self._not()], at)
+        return self._predicate()
+
+    def _predicate(self) -> ast.Expr:
+        at = self.token.start
+        if self.is_word("EXISTS") and self.peek().text == "(":
+            self.at += 2
+            query = self.query()
+            self.expect_op(")")
+            return ast.Exists(query, at)
+        left = self.sum()
+        op = self.op("=", "<>", "!=", "^=", "<", ">", "<=", ">=")
+        if op:
+            at = self.tokens[self.at - 1].start
+            if self.is_word("ANY") or self.is_word("ALL") or self.is_word("SOME"):
+                raise OraError(3001, f"unimplemented feature: comparison with {self.token.text}", self.token.start)
+            return ast.Compare("<>" if op in ("!=", "^=") else op, left, self.sum(), at)
+        at = self.token.start
+        if self.word("IS"):
+            negated = self.word("NOT")
+            what = self.any_word("NAN", "INFINITE")
+            if what is not None:
+                return ast.IsBinary(left, what, negated, at)
+            if not self.word("NULL"):
+                raise OraError(908, "missing NULL keyword", self.token.start)
+            return ast.IsNull(left, negated, at)
+        negated = self.is_word("NOT") and self.peek().text in ("IN", "BETWEEN", "LIKE") and self.word("NOT")
+        if self.word("BETWEEN"):
+            low = self.sum()
+            self.expect_word("AND")
+            return ast.Between(left, low, self.sum(), negated, at)
+        if self.word("LIKE"):
+            pattern = self.sum()
+            return ast.Like(left, pattern, self.sum() if self.word("ESCAPE") else None, negated, at)
+        if self.word("IN"):
+            return self._in(left, negated, at)
+        return left
+
+    def _in(self, left: ast.Expr, negated: bool, at: int) -> ast.Expr:
+        if not self.op("("):
+            return ast.InList(left, [self.sum()], negated, at)
+        if self.is_word("SELECT") or self.is_word("WITH"):
+            query = self.query()
+            self.expect_op(")")
+            return ast.InQuery(left, query, negated, at)
+        items = [self.expr()]
+        while self.op(","):
+            items.append(self.expr())
+        self.expect_op(")")
+        if len(items) > 1000 and not isinstance(left, ast.Row):
+            raise OraError(1795, "maximum number of expressions in a list is 1000", at)
+        return ast.InList(left, items, negated, at)
+
+    def sum(self) -> ast.Expr:
+        left = self._product()
+        while True:
+            at = self.token.start
+            op = self.op("+", "-", "||")
+            if not op:
+                return left
+            left = ast.Binary(op, left, self._product(), at)
+
+    def _product(self) -> ast.Expr:
+        left = self._unary()
+        while True:
+            at = self.token.start
+            op = self.op("*", "/")
+            if not op:
+                return left
+            left = ast.Binary(op, left, self._unary(), at)
+
+    def _unary(self) -> ast.Expr:
+        at = self.token.start
+        if self.op("-"):
+            return ast.Unary("-", self._unary(), at)
+        if self.op("+"):
+            return self._unary()
+        return self._zoned(self._primary())
+
+    def _zoned(self, operand: ast.Expr) -> ast.Expr:
+        """`AT LOCAL`, `AT TIME ZONE zone`."""
+        while self.is_word("AT", "LOCAL") or self.is_word("AT", "TIME", "ZONE"):
+            at = self.token.start
+            if self.word("AT", "LOCAL"):
+                operand = ast.AtZone(operand, None, at)
+            else:
+                self.at += 3
+                operand = ast.AtZone(operand, self._primary(), at)
+        return operand
+
+    def _primary(self) -> ast.Expr:
+        token = self.token
+        if token.kind == "N":
+            self.at += 1
+            return ast.Literal("N", token.text, token.start)
+        if token.kind == "S":
+            self.at += 1
+            return ast.Literal("U" if token.national else "S", token.text, token.start)
+        if token.kind == "B":
+            self.at += 1
+            return self.bind(token)
+        if self.op("("):
+            return self._parenthesis(token.start)
+        if token.kind == "W":
+            special = self._special(token)
+            if special is not None:
+                return special
+            if token.text in NOT_A_COLUMN:
+                raise OraError(936, "missing expression", token.start)
+        if token.kind in "WQ":
+            return self._named(token)
+        raise OraError(936, "missing expression", token.start)
+
+    def _parenthesis(self, at: int) -> ast.Expr:
+        if self.is_word("SELECT") or self.is_word("WITH"):
+            query = self.query()
+            self.expect_op(")")
+            return ast.Scalar(query, at)
+        first = self.expr()
+        if self.op(","):
+            items = [first, self.expr()]
+            while self.op(","):
+                items.append(self.expr())
+            self.expect_op(")")
+            return ast.Row(items, at)
+        self.expect_op(")")
+        return first
+
+    def _special(self, token: Token) -> ast.Expr | None:
+        """Words with a syntax of their own."""
+        word, after = token.text, self.peek()
+        if word == "NULL":
+            self.at += 1
+            return ast.Literal("0", "", token.start)
+        if word in ("DATE", "TIMESTAMP") and after.kind == "S":
+            self.at += 2
+            return ast.Literal(word[0], after.text, token.start)
+        if word == "INTERVAL" and after.kind == "S":
+            return self._interval(token)
+        if word == "CASE":
+            return self._case(token)
+        if word == "CAST" and after.text == "(":
+            self.at += 2
+            operand = self.expr()
+            self.expect_word("AS")
+            target = self.type_name()
+            self.expect_op(")")
+            return ast.Cast(operand, target, token.start)
+        if word == "TRIM" and after.text == "(":
+            return self._trim(token)
+        if word == "EXTRACT" and after.text == "(":
+            self.at += 2
+            part = self.name(904, "invalid identifier")
+            self.expect_word("FROM")
+            operand = self.expr()
+            self.expect_op(")")
+            return ast.Call("EXTRACT", [ast.Literal("S", part, token.start), operand], token.start)
+        return None
+
+    def _interval(self, token: Token) -> ast.Expr:
+        self.at += 1
+        text = self.take().text
+        first = self.any_word("YEAR", "MONTH", *_UNITS)
+        if first is None:
+            raise OraError(30089, "missing or invalid <datetime field>", self.token.start)
+        lead, digits = self._interval_digits(first == "SECOND")
+        last = first
+        if self.word("TO"):
+            after = ("MONTH",) if first == "YEAR" else _UNITS[_UNITS.index(first) + 1 :] if first in _UNITS else ()
+            found = self.any_word(*after)
+            if found is None:
+                raise OraError(30089, "missing or invalid <datetime field>", self.token.start)
+            last = found
+            if last == "SECOND" and self.op("("):
+                digits = self.integer()
+                self.expect_op(")")
+        if lead > 9 or digits > 9:
+            raise OraError(30088, "datetime/interval precision is out of range", token.start)
+        return ast.IntervalLiteral(text, first, last, lead, digits, token.start)
+
+    def _interval_digits(self, seconds: bool) -> tuple[int, int]:
+        """`(lead)`, of SECOND `(lead, digits)`; 2 and 6 when left out."""
+        lead, digits = 2, 6
+        if self.op("("):
+            lead = self.integer()
+            if seconds and self.op(","):
+                digits = self.integer()
+            self.expect_op(")")
+        return lead, digits
+
+    def _interval_type(self, at: int) -> ast.TypeName:
+        """`INTERVAL YEAR [(p)] TO MONTH`, `INTERVAL DAY [(p)] TO SECOND [(f)]`."""
+        months = self.word("YEAR")
+        if not months:
+            self.expect_word("DAY")
+        lead, digits = self._interval_digits(False)
+        self.expect_word("TO")
+        self.expect_word("MONTH" if months else "SECOND")
+        if not months and self.op("("):
+            digits = self.integer()
+            self.expect_op(")")
+        if months:
+            return ast.TypeName("INTERVAL YEAR TO MONTH", [lead], None, at)
+        return ast.TypeName("INTERVAL DAY TO SECOND", [lead, digits], None, at)
+
+    def _case(self, token: Token) -> ast.Expr:
+        self.at += 1
+        operand = None if self.is_word("WHEN") else self.expr()
+        branches = []
+        while self.word("WHEN"):
+            condition = self.expr()
+            self.expect_word("THEN")
+            branches.append((condition, self.expr()))
+        otherwise = self.expr() if self.word("ELSE") else None
+        self.expect_word("END")
+        if not branches:
+            raise OraError(905, "missing keyword", token.start)
+        return ast.Case(operand, branches, otherwise, token.start)
+
+    def _trim(self, token: Token) -> ast.Expr:
+        self.at += 2
+        side = self.any_word("LEADING", "TRAILING", "BOTH")
+        first: ast.Expr | None = None if self.is_word("FROM") else self.expr()
+        name = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side or "", "TRIM")
+        if self.word("FROM"):
+            args = [self.expr()] + ([first] if first is not None else [])
+        else:
+            assert first is not None
+            args = [first]
+        self.expect_op(")")
+        return ast.Call(name, args, token.start)
+
+    def _named(self, token: Token) -> ast.Expr:
+        parts = [self.name(904, "invalid identifier")]
+        while self.token.text == "." and self.token.kind == "O":
+            self.at += 1
+            parts.append(self.name(1747, "invalid user.table.column, table.column, or column specification"))
+        if self.token.kind == "O" and self.token.text == "(+)":
+            raise OraError(3001, "unimplemented feature: outer join operator (+)", self.token.start)
+        if self.op("("):
+            return self._call(".".join(parts), token)
+        return ast.Name(tuple(parts), token.start, token.kind == "Q")
+
+    def _call(self, name: str, token: Token) -> ast.Expr:
+        call = ast.Call(name, [], token.start)
+        if self.op("*"):
+            call.star = True
+        elif self.token.text != ")" or self.token.kind == "S":
+            call.distinct = self.any_word("DISTINCT", "UNIQUE", "ALL") in ("DISTINCT", "UNIQUE")
+            call.args.append(self.expr())
+            while self.op(","):
+                call.args.append(self.expr())
+        self.expect_op(")")
+        if self.is_word("OVER") or self.is_word("WITHIN", "GROUP") or self.is_word("KEEP"):
+            raise OraError(3001, f"unimplemented feature: {name} {self.token.text}", self.token.start)
+        return call
+
+    def type_name(self) -> ast.TypeName:
+        """A declared type. The name joins the words: `TIMESTAMP WITH TIME ZONE`."""
+        at = self.token.start
+        name = self.name(902, "invalid datatype")
+        if name == "DOUBLE" and self.word("PRECISION"):
+            name = "DOUBLE PRECISION"
+        if name in ("CHARACTER", "CHAR") and self.word("VARYING"):
+            name = "VARCHAR2"
+        if name == "LONG" and self.word("RAW"):
+            name = "LONG RAW"
+        if name == "INTERVAL":
+            return self._interval_type(at)
+        if name == "NATIONAL":
+            if not self.any_word("CHAR", "CHARACTER"):
+                raise OraError(902, "invalid datatype", at)
+            name = "NVARCHAR2" if self.word("VARYING") else "NCHAR"
+        if name == "NCHAR" and self.word("VARYING"):
+            name = "NVARCHAR2"
+        numbers: list[int | None] = []
+        unit = None
+        if self.op("("):
+            while True:
+                if self.op("*"):
+                    numbers.append(None)
+                else:
+                    negative = bool(self.op("-"))
+                    numbers.append(-self.integer() if negative else self.integer())
+                if not self.op(","):
+                    break
+            unit = self.any_word("BYTE", "CHAR")
+            self.expect_op(")")
+        if name == "TIMESTAMP" and self.word("WITH"):
+            local = self.word("LOCAL")
+            self.expect_word("TIME")
+            self.expect_word("ZONE")
+            name = "TIMESTAMP WITH LOCAL TIME ZONE" if local else "TIMESTAMP WITH TIME ZONE"
+        return ast.TypeName(name, numbers, unit, at)

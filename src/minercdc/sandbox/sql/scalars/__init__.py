@@ -1,0 +1,1 @@
+"""Functions on cells that SQLite calls."""

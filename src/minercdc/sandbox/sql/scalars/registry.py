@@ -1,0 +1,160 @@
+"""Python functions that SQLite calls while it runs translated SQL. Arguments and results are cells; NULL in, NULL out.
+
+Names start with `o_`. Numbers that are SQLite integers (row counts, positions the planner knows) are marked in the rule that
+uses them; everything else is an encoded cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, cast
+
+import apsw
+
+from minercdc.sandbox.sql import binary, number
+from minercdc.sandbox.sql.convert import utf16_units
+from minercdc.sandbox.sql.number import decode, encode
+from minercdc.sandbox.sql.number_formats import char_to_number, number_to_char
+from minercdc.sandbox.sql.scalars import times
+from minercdc.sandbox.sql.scalars.aggregates import FloatSum, Listed, Single, Sum
+from minercdc.sandbox.sql.scalars.numbers import (
+    add,
+    ceiling,
+    divide,
+    modulo,
+    multiply,
+    negate,
+    power,
+    round_number,
+    sign,
+    subtract,
+    truncate_number,
+)
+from minercdc.sandbox.sql.scalars.patterns import like, regexp_like, regexp_replace, regexp_substr
+from minercdc.sandbox.sql.scalars.texts import (
+    asciistr,
+    hex_to_raw,
+    initcap,
+    instr,
+    pad,
+    replace,
+    row_bound,
+    row_text,
+    substr,
+    translate,
+    unistr,
+)
+
+
+def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        for arg in args:
+            if arg is None:
+                return None
+        return function(*args)
+
+    return call
+
+
+def _textual(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `_strict`; the empty string is NULL."""
+
+    def call(*args: Any) -> Any:
+        for arg in args:
+            if arg is None:
+                return None
+        return function(*args) or None
+
+    return call
+
+
+_STRICT: dict[str, Callable[..., Any]] = {
+    "add": add,
+    "sub": subtract,
+    "mul": multiply,
+    "div": divide,
+    "power": power,
+    "mod": modulo,
+    "neg": negate,
+    "round": round_number,
+    "trunc": truncate_number,
+    "abs": lambda a: encode(decode(a).copy_abs()),
+    "sign": sign,
+    "ceil": ceiling,
+    "floor": lambda a: encode(number.floor(decode(a))),
+    "sqrt": lambda a: power(a, encode(Decimal("0.5"))),
+    "int": number.integer,
+    "to_int": number.to_int,
+    "to_num": lambda text, point: number.parse(text if point == "." else text.replace(point, ".")),
+    "num_text": number.text,
+    "num_char": lambda a, model, characters: number_to_char(decode(a), model, characters),
+    "char_num": lambda text, model, characters: encode(char_to_number(text, model, characters)),
+    "length": lambda text: number.integer(len(text)),
+    "lengthb": lambda text: number.integer(len(text.encode())),
+    "instr": instr,
+    "ascii": lambda text: number.integer(ord(text[0])),
+    "raw_hex": lambda raw: raw.hex().upper(),
+    "like": like,
+    "regexp_like": regexp_like,
+    "regexp_substr": regexp_substr,
+    "float_add": binary.add,
+    "float_sub": binary.subtract,
+    "float_mul": binary.multiply,
+    "float_div": binary.divide,
+    "float_neg": binary.negate,
+    "float_abs": binary.absolute,
+    "float_sign": binary.sign,
+    "float_ceil": binary.ceiling,
+    "float_floor": binary.floor,
+    "float_sqrt": binary.square_root,
+    "float_power": binary.power,
+    "float_mod": binary.modulo,
+    "float_round": binary.rounded,
+    "float_trunc": lambda a, places: binary.rounded(a, places, "ROUND_DOWN"),
+    "float_of_number": binary.of_number,
+    "float_of_text": lambda text, size, point: binary.parse(text if point == "." else text.replace(point, "."), size),
+    "float_resized": binary.resized,
+    "float_number": binary.to_number,
+    "float_text": binary.text,
+    "is_nan": binary.is_nan,
+    "is_infinite": binary.is_infinite,
+    "utf16_units": utf16_units,
+    "asciistr": asciistr,
+    **times.FUNCTIONS,
+    "row_text": row_text,
+    "row_bound": row_bound,
+}
+
+
+_TEXTUAL: dict[str, Callable[..., Any]] = {
+    "upper": str.upper,
+    "lower": str.lower,
+    "initcap": initcap,
+    "substr": substr,
+    "trim": lambda text, chars=" ": text.strip(chars),
+    "ltrim": lambda text, chars=" ": text.lstrip(chars),
+    "rtrim": lambda text, chars=" ": text.rstrip(chars),
+    "lpad": lambda text, width, fill=" ": pad(text, width, fill, True),
+    "rpad": lambda text, width, fill=" ": pad(text, width, fill, False),
+    "translate": translate,
+    "unistr": unistr,
+    "regexp_replace": regexp_replace,
+    "hex_raw": hex_to_raw,
+    "chr": lambda code: chr(number.to_int(code)),
+}
+
+
+def register_scalars(connection: apsw.Connection) -> None:
+    """Make all of them known to a connection."""
+    for name, function in _STRICT.items():
+        connection.create_scalar_function(f"o_{name}", _strict(function), -1, deterministic=True)
+    for name, function in _TEXTUAL.items():
+        connection.create_scalar_function(f"o_{name}", _textual(function), -1, deterministic=True)
+    connection.create_scalar_function("o_replace", cast(Any, replace), -1, deterministic=True)
+    connection.create_aggregate_function("o_sum", cast(Any, lambda: Sum(False)), 1)
+    connection.create_aggregate_function("o_avg", cast(Any, lambda: Sum(True)), 1)
+    connection.create_aggregate_function("o_float_sum", cast(Any, lambda: FloatSum(False)), 1)
+    connection.create_aggregate_function("o_float_avg", cast(Any, lambda: FloatSum(True)), 1)
+    connection.create_aggregate_function("o_single", cast(Any, Single), 1)
+    connection.create_aggregate_function("o_listagg", cast(Any, Listed), 2)

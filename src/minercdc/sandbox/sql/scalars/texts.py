@@ -1,0 +1,103 @@
+"""Functions on text cells, as SQLite calls them."""
+
+from __future__ import annotations
+
+import re
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import number
+from minercdc.sandbox.storage import rowid
+
+
+def substr(text: str, start: bytes, length: bytes | None = None) -> str:
+    at = number.to_int(start)
+    begin = at - 1 if at > 0 else (len(text) + at if at < 0 else 0)
+    if begin < 0:
+        return ""
+    return text[begin:] if length is None else text[begin : begin + max(0, number.to_int(length))]
+
+
+def instr(text: str, part: str, start: bytes = b"\xc1\x02", nth: bytes = b"\xc1\x02") -> bytes:
+    at, count = number.to_int(start), number.to_int(nth)
+    if count < 1:
+        raise OraError(1428, f"argument '{count}' is out of range")
+    if at < 0:
+        position = len(text) + at + len(part)
+        for _ in range(count):
+            found = text.rfind(part, 0, position)
+            position = found + len(part) - 1
+            if found < 0:
+                break
+        return number.integer(found + 1)
+    found = at - 2
+    for _ in range(count):
+        found = text.find(part, found + 1) if at else -1
+        if found < 0:
+            break
+    return number.integer(found + 1)
+
+
+def pad(text: str, width: bytes, fill: str, left: bool) -> str:
+    size = max(0, number.to_int(width))
+    if len(text) >= size:
+        return text[:size]
+    padding = (fill * (size // len(fill) + 1))[: size - len(text)]
+    return padding + text if left else text + padding
+
+
+def translate(text: str, old: str, new: str) -> str:
+    table = {ord(c): (new[n] if n < len(new) else None) for n, c in reversed(list(enumerate(old)))}
+    return text.translate(table)
+
+
+def replace(text: str | None, old: str | None, new: str | None = None) -> str | None:
+    return text if text is None or not old else text.replace(old, new or "") or None
+
+
+def initcap(text: str) -> str:
+    return re.sub(r"[^\W_]+", lambda m: m.group()[0].upper() + m.group()[1:].lower(), text)
+
+
+def hex_to_raw(text: str) -> bytes | None:
+    try:
+        return bytes.fromhex(text if len(text) % 2 == 0 else "0" + text)
+    except ValueError:
+        raise OraError(1465, "invalid hex number") from None
+
+
+def unistr(text: str) -> str:
+    """UNISTR: `\\00E1` escapes of UTF-16 units, surrogates in pairs. Raises ORA-30186."""
+    out, at = [], 0
+    while at < len(text):
+        if text[at] != "\\":
+            out.append(text[at])
+            at += 1
+        elif text[at + 1 : at + 2] == "\\":
+            out.append("\\")
+            at += 2
+        else:
+            digits = text[at + 1 : at + 5]
+            if re.fullmatch(r"[0-9A-Fa-f]{4}", digits) is None:
+                raise OraError(30186, "'\\' must be followed by four hexadecimal characters or another '\\'")
+            out.append(chr(int(digits, 16)))
+            at += 5
+    return "".join(out).encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
+
+
+def asciistr(text: str) -> str:
+    """ASCIISTR: the inverse of UNISTR."""
+    units = text.encode("utf-16-be")
+    codes = [int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2)]
+    return "".join(f"\\{code:04X}" if code > 126 or code == 92 else chr(code) for code in codes)
+
+
+def row_text(data_object_id: int, vid: int) -> str:
+    return rowid.row_text(rowid.object_prefix(data_object_id), vid >> 26)
+
+
+def row_bound(text: str, data_object_id: int, after: int) -> int:
+    """First version id of the row, or of the next one: what a comparison with ROWID becomes."""
+    there, rid = rowid.parse(text)
+    if there != data_object_id:
+        return -1 if there < data_object_id else (1 << 62)
+    return (rid + after) << 26

@@ -1,0 +1,41 @@
+"""Which kind of statement a text is, and its tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.parse.statements import Parser
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A statement by kind: `query`, `insert`, `update`, `delete`, `block` or `command`."""
+
+    kind: str
+    tree: Any
+    binds: list[str]
+
+
+def parse(sql: str) -> Parsed:
+    """Read the text. Raises ORA-00900 and syntax errors with their position."""
+    parser = Parser(sql)
+    word = parser.token.text
+    tree: Any
+    if parser.token.kind == "E":
+        raise OraError(900, "invalid SQL statement")
+    if word in ("SELECT", "WITH", "("):
+        kind, tree = "query", parser.query()
+    elif word == "INSERT":
+        kind, tree = "insert", parser.insert()
+    elif word == "UPDATE":
+        kind, tree = "update", parser.update()
+    elif word == "DELETE":
+        kind, tree = "delete", parser.delete()
+    elif word in ("BEGIN", "DECLARE", "CALL", "<<"):
+        return Parsed("block", None, [])
+    else:
+        return Parsed("command", word, [])
+    parser.end()
+    return Parsed(kind, tree, parser.binds)
