@@ -3,7 +3,7 @@
     NUMBER '12.5'   VARCHAR2 'it''s'   DATE TO_DATE('..', 'fmt')   TIMESTAMP TO_TIMESTAMP('..')   RAW HEXTORAW('cafe')
     NVARCHAR2 UNISTR('n\\00E1')   BINARY_DOUBLE '2.5E+000'   INTERVAL TO_DSINTERVAL('+01 02:03:04.500000')
 
-The session's NLS date_formats decide the text of dates, its numeric characters the decimal point. FF prints the column's own
+The session's NLS formats decide the text of dates, its numeric characters the decimal point. FF prints the column's own
 number of fractional digits, none for TIMESTAMP(0), which leaves the trailing point.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError, OraType, StoredColumn
+from minercdc.sandbox.redo.large_values import Large, large_of
 from minercdc.sandbox.sql import binary, date_formats, intervals, number, temporal
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.zones import Zone
@@ -31,10 +32,17 @@ _EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
 
 
 def literal(column: StoredColumn, nls: Nls) -> Literal:
-    """Compile the literal of one column. Raises OraError for types LogMiner here has no text for."""
+    """Compile the literal of one column. Raises OraError for types LogMiner here has no text for.
+
+    Of a CLOB, NCLOB or BLOB it is the literal of its content, as str or bytes.
+    """
     point = nls.numeric_characters[0]
+    if column.type in (OraType.CLOB, OraType.BLOB):
+        return unistr if column.national else raw_literal if column.type is OraType.BLOB else _quoted
     if column.national:
-        return _unistr
+        return unistr
+    if large_of(column) is Large.EXTENDED and column.type is OraType.VARCHAR2:
+        return _bare
     match column.type:
         case OraType.NUMBER:
             return _number(nls)
@@ -48,7 +56,7 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
             return _zoned(column, nls)
         case OraType.TIMESTAMP_LTZ:
             return _local(column, nls)
-        case OraType.RAW:
+        case OraType.RAW | OraType.LONG_RAW:
             return raw_literal
         case OraType.BINARY_FLOAT | OraType.BINARY_DOUBLE:
             return lambda cell: f"'{binary.text(_binary(cell), point)}'"
@@ -69,6 +77,11 @@ def _binary(cell: Cell) -> bytes:
 def _quoted(cell: Cell) -> str:
     text = str(cell)
     return "'" + text.replace("'", "''") + "'" if "'" in text else "'" + text + "'"
+
+
+def _bare(cell: Cell) -> str:
+    """Of extended VARCHAR2 columns LogMiner leaves quotes as they are (DBZ-8034, DBZ-9366)."""
+    return f"'{cell}'"
 
 
 def _number(nls: Nls) -> Literal:
@@ -153,7 +166,7 @@ def _local(column: StoredColumn, nls: Nls) -> Literal:
 _ESCAPED = {ord("'"): "''", ord("\\"): "\\\\"}
 
 
-def _unistr(cell: Cell) -> str:
+def unistr(cell: Cell) -> str:
     """ASCII as it is, other characters as UTF-16 escapes, a surrogate pair as two."""
     text = str(cell).translate(_ESCAPED)
     if not text.isascii():
