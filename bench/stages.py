@@ -22,6 +22,7 @@ from bench.report import Measure
 from bench.tables import LOADED, MIDDLE, NARROW, SCANNED, STREAMED, WIDE, BenchTable, load, work
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.logs import read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.query import build_query
@@ -171,7 +172,8 @@ class Bench:
         clock = HostClock()
         buffer = TransactionBuffer(1 << 30, self._directory / "spill")
         position = LogMinerPosition({}, 1, 0, 1)
-        assembly = BufferedAssembly(position, buffer, shapes, TransactionDecoder(shapes, clock), clock)
+        delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock), clock)
+        assembly = BufferedAssembly(position, buffer, delivery)
         encoder = _encoder()
         events = size = 0
         for event in assembly.take(rows):

@@ -187,6 +187,7 @@ class _Life:
             database=self._database,
             container=self._database if config.database.database_pdb_name else None,
             on_failure=config.run.event_processing_failure_handling_mode,
+            committed=config.database.database_connection_adapter == "logminer_unbuffered",
         )
 
     def _capture(self) -> Capture:

@@ -30,7 +30,10 @@ _PATIENCE_SECONDS = 60.0
 class Lab:
     """One schema of a sandbox under capture."""
 
-    def __init__(self, sandbox: SandboxProcess, schema: str, directory: Path, **mining: Any) -> None:
+    def __init__(
+        self, sandbox: SandboxProcess, schema: str, directory: Path, committed: bool = False, **mining: Any
+    ) -> None:
+        self.committed = committed
         self.schema = schema.upper()
         self.sandbox = sandbox
         sandbox.create_user(schema)
@@ -77,6 +80,7 @@ class Lab:
             self.mining,
             database=database_name(self.config),
             container=self.sandbox.service,
+            committed=self.committed,
         )
 
     def snapshot(self, tables: Tables, **options: Any) -> InitialSnapshot:

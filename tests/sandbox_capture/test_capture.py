@@ -24,19 +24,25 @@ from minercdc.schema.tables import Tables
 _names = (f"lab{i}" for i in itertools.count())
 
 
+@pytest.fixture(params=[False, True], ids=["uncommitted", "committed"])
+def committed(request: pytest.FixtureRequest) -> bool:
+    """How LogMiner is read: everything here holds for both ways, unless it says otherwise."""
+    return bool(request.param)
+
+
 @pytest.fixture
-def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Lab]:
-    lab = make_lab(sandbox, tmp_path)
+def lab(sandbox: SandboxProcess, tmp_path: Path, committed: bool) -> Iterator[Lab]:
+    lab = make_lab(sandbox, tmp_path, committed=committed)
     yield lab
     lab.app.close()
 
 
-def make_lab(sandbox: SandboxProcess, directory: Path, **mining: object) -> Lab:
+def make_lab(sandbox: SandboxProcess, directory: Path, *, committed: bool = False, **mining: Any) -> Lab:
     with sandbox.connect(service=sandbox.root_service) as admin, admin.cursor() as cursor:
         cursor.execute("select supplemental_log_data_min from v$database")
         if cursor.fetchone() == ("NO",):
             cursor.execute("alter database add supplemental log data")
-    lab = Lab(sandbox, next(_names), directory, **mining)
+    lab = Lab(sandbox, next(_names), directory, committed=committed, **mining)
     lab.run(
         "create table marker (n number(10) primary key)",
         "create table item (id number(10) primary key, name varchar2(80), qty number(12,3), d date)",
@@ -233,8 +239,27 @@ def test_restart_from_every_position_misses_and_repeats_nothing(lab: Lab, reader
             ]
 
 
+def test_connector_changes_from_one_mode_to_the_other_without_loss(lab: Lab, reader: Reader) -> None:
+    """With a transaction open across each change, and one long one across them all."""
+    with lab.session() as long, long.cursor() as slow, lab.session() as other, other.cursor() as cursor:
+        slow.execute("insert into item (id) values (900)")
+        for life in range(5):
+            cursor.execute("insert into item (id) values (:1)", [life])
+            reader.until_marker(life)
+            other.commit()
+            workload(lab, 10 + life, 5)
+            if life % 2:
+                lab.switch_log()
+            lab.committed = not lab.committed
+        long.commit()
+    reader.until_marker(99)
+    assert [row[0] for row in reader.replica("ITEM")] == sorted((row[0] for row in lab.rows("item")), key=str)
+    events = [(e.op, e.before, e.after) for e in reader.events if isinstance(e, ChangeEvent)]
+    assert sum(after is not None and after[0] == "900" for _, _, after in events) == 1
+
+
 def test_catching_up_over_many_logs_takes_a_few_at_a_time(sandbox: SandboxProcess, tmp_path: Path) -> None:
-    lab = make_lab(sandbox, tmp_path, **{"log.mining.log.count.min": 2})
+    lab = make_lab(sandbox, tmp_path, committed=False, **{"log.mining.log.count.min": 2})
     reader = Reader(lab).take_snapshot(with_rows=False)
     for number in range(7):
         lab.run(f"insert into item (id) values ({number})")
@@ -248,7 +273,7 @@ def test_catching_up_over_many_logs_takes_a_few_at_a_time(sandbox: SandboxProces
 
 
 def test_large_transactions_wait_on_disk(sandbox: SandboxProcess, tmp_path: Path) -> None:
-    lab = make_lab(sandbox, tmp_path, **{"minercdc.log.mining.buffer.memory.max.bytes": 64 * 1024})
+    lab = make_lab(sandbox, tmp_path, committed=False, **{"minercdc.log.mining.buffer.memory.max.bytes": 64 * 1024})
     reader = Reader(lab).take_snapshot(with_rows=False)
     with lab.app.cursor() as cursor:
         cursor.executemany("insert into item (id, name) values (:1, 'x')", [(n,) for n in range(1000)])
@@ -289,8 +314,8 @@ def test_replica_refuses_repeated_events(lab: Lab, reader: Reader) -> None:
         replica([*reader.events, *reader.events], "ITEM")
 
 
-def test_session_that_is_renewed_all_the_time_reads_on(sandbox: SandboxProcess, tmp_path: Path) -> None:
-    lab = make_lab(sandbox, tmp_path, **{"log.mining.session.max.ms": 1})
+def test_session_that_is_renewed_all_the_time_reads_on(sandbox: SandboxProcess, tmp_path: Path, committed: bool) -> None:
+    lab = make_lab(sandbox, tmp_path, committed=committed, **{"log.mining.session.max.ms": 1})
     reader = Reader(lab).take_snapshot(with_rows=False)
     lab.run("insert into item (id) values (1)")
     for number in range(1, 4):
@@ -300,11 +325,11 @@ def test_session_that_is_renewed_all_the_time_reads_on(sandbox: SandboxProcess, 
 
 
 def test_sessions_that_break_are_replaced_and_no_row_is_lost_or_repeated(
-    sandbox: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, committed: bool
 ) -> None:
     """D-14: the log was overwritten under the reader, after a few rows."""
     settings = {"query.fetch.size": 3, "log.mining.log.backoff.initial.delay.ms": 1, "log.mining.log.query.max.retries": 9}
-    lab = make_lab(sandbox, tmp_path, **settings)
+    lab = make_lab(sandbox, tmp_path, committed=committed, **settings)
     reader = Reader(lab).take_snapshot(with_rows=False)
     whole_rows = MiningSession.rows
     passes = itertools.count()
@@ -325,7 +350,7 @@ def test_sessions_that_break_are_replaced_and_no_row_is_lost_or_repeated(
 
 
 def test_sessions_that_always_break_stop_the_capture(lab: Lab, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise MiningSessionError("ORA-01284")
 
     monkeypatch.setattr(MiningSession, "start", broken)

@@ -36,13 +36,23 @@ def resetlogs_scn(connection: oracledb.Connection) -> int:
 
 
 def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
-    """START_SCN of the oldest transaction that is open in any container; None when there is none.
+    """START_SCN of the oldest transaction that is open in any container and instance; None when there is none.
 
-    START_SCN is 0 for a moment when a transaction begins; such a one has no change yet.
+    START_SCN is 0 for a moment when a transaction begins; such a one has no change yet. V$TRANSACTION tells of the own
+    instance only, and GV$TRANSACTION needs a grant of its own, so it is asked where there are several.
     """
-    sql = "SELECT MIN(START_SCN) FROM V$TRANSACTION WHERE START_SCN > 0"
-    oldest = one_row(connection, sql, "reading the open transactions")[0]
+    doing = "reading the open transactions"
+    open_threads = one_row(connection, "SELECT COUNT(*) FROM V$THREAD WHERE STATUS = 'OPEN'", doing)[0]
+    view = "GV$TRANSACTION" if open_threads > 1 else "V$TRANSACTION"
+    oldest = one_row(connection, f"SELECT MIN(START_SCN) FROM {view} WHERE START_SCN > 0", doing)[0]
     return None if oldest is None else Scn(int(oldest))
+
+
+def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
+    """An SCN that no transaction began before which is open now, or begins later."""
+    now = current_scn(connection)
+    oldest = oldest_open_scn(connection)
+    return now if oldest is None else min(now, oldest)
 
 
 def host_offset(connection: oracledb.Connection) -> timedelta:

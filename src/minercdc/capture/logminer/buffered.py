@@ -3,8 +3,7 @@
     START         remembered
     DML           captured table? kept until the COMMIT        ROLLBACK=1: takes out the row it undoes
     ROLLBACK      the transaction is forgotten
-    COMMIT        delivered before, or part of the snapshot? forgotten; else its events, then Progress
-    DDL           of a captured table: SchemaChange, then Progress
+    COMMIT, DDL   delivered, if they are new (delivery.py)
 
 Per thread, `_Reading` says how far rows have been read, as redo record and rows done within it: a START and the first
 change can share one record, and SSN, so neither "later than the record" nor (RS_ID, SSN) is a safe place to go on from.
@@ -13,22 +12,23 @@ change can share one record, and SSN, so neither "later than the record" nor (RS
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.delivery import Delivered, Delivery
+from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
+from minercdc.capture.logminer.query import build_query
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
-from minercdc.events import Event, Progress, Scn, TransactionInfo
+from minercdc.events import Event, Progress, Scn
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Reading:
-    """How far one thread is read in this life of the process, and what of it is delivered.
+    """How far one thread is read in this life of the process.
 
     :param rs_id: record of the last row read, '' when none was.
     :param rows: rows of that record that were read.
@@ -41,73 +41,53 @@ class _Reading:
     skip: int = 0
     commits: int = 0
     scn: int = 0
-    last_commit: RedoAddress | None = None
-    last_commit_scn: int = 0
-    last_ddl: RedoAddress | None = None
 
 
 class BufferedAssembly:
     """Assembles what LogMiner shows in its plain mode.
 
     Lives as long as the capture: passes over redo follow one another, each from where the last one ended.
-
-    :param wants_user: whether transactions of this user (None: not known) are captured.
     """
 
-    def __init__(
-        self,
-        start: LogMinerPosition,
-        buffer: TransactionBuffer,
-        shapes: ShapeTracker,
-        decoder: TransactionDecoder,
-        clock: HostClock,
-        wants_user: Callable[[str | None], bool] = lambda _: True,
-    ) -> None:
+    committed = False
+
+    def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery) -> None:
         self._start = start
         self._buffer = buffer
-        self._shapes = shapes
-        self._decoder = decoder
-        self._clock = clock
-        self._wants_user = wants_user
-        self._captured: dict[tuple[str | None, str | None, int], bool] = {}
-        self._generation = -1
-        self._complete_scn = start.snapshot_scn
-        self._threads: dict[int, _Reading] = {}
-        for thread, mark in start.threads.items():
-            # Row 0 of the record: after a restart, what is dropped is told by commits, not by counted rows.
-            self._threads[thread] = _Reading(
-                mark.resume.rs_id,
-                scn=mark.resume_scn,
-                last_commit=mark.last_commit,
-                last_commit_scn=mark.last_commit_scn,
-                last_ddl=mark.last_ddl,
-            )
+        self._delivery = delivery
+        # Row 0 of the record: after a restart, what is dropped is told by commits, not by counted rows.
+        self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
 
     def marks(self) -> dict[int, RedoAddress]:
-        """Per thread, the record that the next pass has to begin at."""
+        """Per thread, the record that the next pass has to begin at: the last one read."""
         return {thread: RedoAddress(at.rs_id, at.rows) for thread, at in self._threads.items() if at.rs_id}
 
-    def begin_pass(self) -> None:
+    def reached(self) -> object:
+        """Differs from before when something new was read."""
+        return self.marks()
+
+    def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
+        """SQL and binds of the next pass."""
+        return build_query(self.marks(), container, excluded_owners)
+
+    def begin_pass(self, begun: Pass) -> None:
         """Rows from `marks` on are about to come, those of the marked records once more."""
         for at in self._threads.values():
             at.skip = at.rows
 
-    def end_pass(self, complete: Mapping[int, int], complete_scn: int) -> None:
-        """A pass came to its end.
-
-        :param complete: per thread, the sequence number of the last log that was finished when the pass began. All of
-            it is read, so the next pass need not begin in it, even when no row of it was shown.
-        :param complete_scn: every commit up to it was in redo when the pass began.
-        """
-        for thread, sequence in complete.items():
-            at = self._threads.setdefault(thread, _Reading())
+    def end_pass(self, begun: Pass) -> None:
+        """A pass came to its end. All of a finished log is read, so the next pass need not begin in it, even when no row
+        of it was shown."""
+        for thread, sequence in begun.complete.items():
+            at = self._thread(thread)
             start = log_start(sequence + 1)
             if RedoAddress(at.rs_id) < start:
                 at.rs_id, at.rows, at.commits = start.rs_id, 0, 0
-        self._complete_scn = max(self._complete_scn, complete_scn)
+        self._delivery.complete(begun.complete_scn)
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows in redo order, and yield what became ready."""
+        delivery = self._delivery
         for row in rows:
             address = self._advance(row)
             if address is not None and not address.rows:
@@ -115,9 +95,9 @@ class BufferedAssembly:
             code = row.code
             if code <= OpCode.UPDATE or code == OpCode.UNSUPPORTED:
                 name = (row.owner, row.table, row.object_id)
-                if self._generation != self._shapes.tables.generation or name not in self._captured:
-                    yield from self._learn(row)
-                if self._captured[name]:
+                if not delivery.knows(name):
+                    yield from delivery.learn(row)
+                if delivery.captured[name]:
                     if row.rollback:
                         self._buffer.undo(row, address)
                     else:
@@ -130,13 +110,13 @@ class BufferedAssembly:
                 if transaction := self._buffer.end(row):
                     transaction.close()
             elif code == OpCode.DDL:
-                yield from self._ddl(row, address)
+                yield from delivery.ddl(row, address, self.position)
             elif code == OpCode.MISSING_SCN:
                 _log.warning("LogMiner reports a gap of SCNs at %s: %s", row.scn, row.info)
 
     def idle(self, time_us: int) -> Progress:
         """The tick that says how far everything is read."""
-        return Progress(self.position(), Scn(self._complete_scn), time_us)
+        return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:
         """Where to go on from after a restart."""
@@ -148,7 +128,8 @@ class BufferedAssembly:
             resume, scn = RedoAddress(at.rs_id), at.scn
             if oldest is not None and oldest.address is not None and oldest.address.rs_id < at.rs_id:
                 resume, scn = RedoAddress(oldest.address.rs_id), oldest.scn
-            threads[thread] = ThreadMark(resume, scn, at.last_commit, at.last_commit_scn, at.last_ddl)
+            done = self._delivery.threads[thread]
+            threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
         return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs)
 
     def close(self) -> None:
@@ -160,9 +141,7 @@ class BufferedAssembly:
         rs_id = row.rs_id.strip()
         if not row.thread or not rs_id.strip("0x."):
             return None
-        at = self._threads.get(row.thread)
-        if at is None:
-            at = self._threads[row.thread] = _Reading()
+        at = self._threads.get(row.thread) or self._thread(row.thread)
         if rs_id != at.rs_id:
             at.rs_id, at.rows, at.skip, at.commits = rs_id, 1, 0, 0
         elif at.skip:
@@ -173,77 +152,28 @@ class BufferedAssembly:
         at.scn = row.scn
         return RedoAddress(rs_id, at.rows)
 
-    def _learn(self, row: LogMinerRow) -> Iterator[Event]:
-        """Find out whether rows of this name are captured; a table whose CREATE TABLE was not seen is read now."""
-        table = self._shapes.captured(row.owner, row.table, row.object_id)
-        if table is not None and self._shapes.tables.find(table) is None:
-            change = self._shapes.discover(table, row, self._clock.utc_us(row.timestamp))
-            if change is not None:
-                yield change
-        if self._generation != self._shapes.tables.generation:
-            self._captured.clear()
-            self._generation = self._shapes.tables.generation
-        self._captured[row.owner, row.table, row.object_id] = table is not None
+    def _thread(self, number: int) -> _Reading:
+        at = self._threads.setdefault(number, _Reading())
+        self._delivery.threads.setdefault(number, Delivered())
+        return at
 
     def _commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
         transaction = self._buffer.end(row)
-        delivered = self._note_commit(row, address, transaction)
-        if transaction is None:
-            return
-        info = self._info(row, transaction)
-        if not delivered and self._wants_user(info.user):
-            count = 0
-            for event in self._decoder.events(transaction, info):
-                count = event.seq
-                yield event
-            if count:
-                yield Progress(self.position(), Scn(self._complete_scn), info.commit_us, info)
-        transaction.close()
+        delivered = self._note_commit(row, address, transaction) or self._delivery.is_snapshot(row)
+        yield from self._delivery.commit(row, transaction, delivered, self.position)
 
     def _note_commit(self, row: LogMinerRow, address: RedoAddress | None, transaction: Transaction | None) -> bool:
-        """Move the thread's mark of commits; whether this one was delivered, or is part of the snapshot."""
+        """Move the thread's mark of commits; whether it had passed this one before."""
         thread = row.thread or (transaction.thread if transaction else 0)
         at = self._threads.get(thread)
-        delivered = row.scn <= self._start.snapshot_scn
         if at is None:
-            return delivered
+            return False
+        done = self._delivery.threads[thread]
         if address is None:
-            return delivered or row.scn < at.last_commit_scn
+            return row.scn < done.last_commit_scn
         at.commits += 1
         place = RedoAddress(address.rs_id, at.commits)
-        if at.last_commit is not None and place <= at.last_commit:
+        if done.last_commit is not None and place <= done.last_commit:
             return True
-        at.last_commit, at.last_commit_scn = place, row.scn
-        if len(self._threads) == 1:
-            # Another commit may have the same SCN.
-            self._complete_scn = max(self._complete_scn, row.scn - 1)
-        return delivered
-
-    def _info(self, row: LogMinerRow, transaction: Transaction) -> TransactionInfo:
-        start = transaction.start
-        return TransactionInfo(
-            transaction.key[1].hex(),
-            Scn(start.start_scn or row.start_scn or 0),
-            Scn(row.scn),
-            self._clock.utc_us(start.time),
-            self._clock.utc_us(row.timestamp),
-            row.thread or transaction.thread,
-            start.user or row.user,
-            start.client_id or row.client_id,
-        )
-
-    def _ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        if not (row.info or "").lstrip().startswith("USER DDL") or row.scn <= self._start.snapshot_scn:
-            return
-        at = self._threads.get(row.thread)
-        if at is not None and address is not None:
-            if at.last_ddl is not None and address.rs_id <= at.last_ddl.rs_id:
-                return
-            at.last_ddl = RedoAddress(address.rs_id)
-        time_us = self._clock.utc_us(row.timestamp)
-        changed = False
-        for change in self._shapes.follow(row, time_us):
-            changed = True
-            yield change
-        if changed:
-            yield Progress(self.position(), Scn(self._complete_scn), time_us)
+        self._delivery.note_commit(thread, place, row.scn)
+        return False

@@ -16,11 +16,13 @@ from typing import Any
 import oracledb
 
 from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder
+from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.logs import LogSelection, RedoThread, read_logs, read_threads, select_logs
 from minercdc.capture.logminer.pacing import pause
+from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.query import build_query
 from minercdc.capture.logminer.row import ContinuationJoiner
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
@@ -32,7 +34,7 @@ from minercdc.errors import ConfigError, LogGapError, MiningSessionError
 from minercdc.events import Event
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.prefetch import prefetch
-from minercdc.oracle.scn import character_set, host_offset, resetlogs_scn
+from minercdc.oracle.scn import character_set, host_offset, oldest_undecided_scn, resetlogs_scn
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.tables import Tables
 
@@ -40,12 +42,13 @@ _log = logging.getLogger(__name__)
 
 
 class LogMinerCapture:
-    """Reads committed changes through LogMiner in its plain mode, buffering open transactions here.
+    """Reads committed changes through LogMiner.
 
     :param connect: makes a connection for mining: to the root of a container database.
     :param read_table: present shape of a table, None when there is none; asked when redo does not tell it.
     :param tables: shapes known so far, from the snapshot or the schema history; followed from here on.
     :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
+    :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param now: seconds since the epoch.
     """
 
@@ -60,6 +63,7 @@ class LogMinerCapture:
         database: str,
         container: str | None = None,
         on_failure: OnFailure = "fail",
+        committed: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._connect = connect
@@ -74,7 +78,8 @@ class LogMinerCapture:
             self._shapes, self._clock, on_failure=on_failure, include_redo_sql=config.log_mining_include_redo_sql
         )
         self._session: MiningSession | None = None
-        self._assembly: BufferedAssembly | None = None
+        self._assembly_of = CommittedAssembly if committed else BufferedAssembly
+        self._assembly: Assembly | None = None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
         """Back from `LogMinerPosition.to_json`. Raises ConfigError for the position of another adapter."""
@@ -104,7 +109,8 @@ class LogMinerCapture:
         spill = self._config.minercdc_state_dir / "spill"
         check_directory(spill)
         buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, spill)
-        self._assembly = BufferedAssembly(start, buffer, self._shapes, self._decoder, self._clock, self._wants_user)
+        delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants_user)
+        self._assembly = self._assembly_of(start, buffer, delivery)
         _log.info("streaming from %s", start.to_json())
         try:
             yield from self._sessions(self._assembly, start, stop)
@@ -131,7 +137,7 @@ class LogMinerCapture:
         excluded = {name.upper() for name in self._config.log_mining_username_exclude_list}
         return user.upper() not in excluded and (not included or user.upper() in included)
 
-    def _sessions(self, assembly: BufferedAssembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
+    def _sessions(self, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         """One LogMiner session after another; a broken one is replaced and nothing is read twice."""
         failures = 0
         while not stop.is_set():
@@ -164,11 +170,9 @@ class LogMinerCapture:
                 hint="Redo addresses before and after it cannot be compared: remove the offset and take a new snapshot.",
             )
 
-    def _pass(
-        self, session: MiningSession, assembly: BufferedAssembly, start: LogMinerPosition, stop: StopFlag
-    ) -> Iterator[Event]:
+    def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = time.monotonic()
-        marks = assembly.marks()
+        reached = assembly.reached()
         selected = yield from self._select(session, assembly, start, stop)
         if selected is None:
             return
@@ -176,21 +180,23 @@ class LogMinerCapture:
         self._clock.offset = host_offset(session.connection)
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
-        session.start(selection.start_scn)
-        sql, binds = build_query(marks, self._container, self._excluded_owners())
-        assembly.begin_pass()
+        oldest_scn = oldest_undecided_scn(session.connection) if assembly.committed else 0
+        session.start(selection.start_scn, committed=assembly.committed)
+        behind = not any(log.current for log in selection.files)
+        begun = Pass(selection.files, selection.complete, 0 if behind else _complete_scn(threads), oldest_scn)
+        sql, binds = assembly.query(self._container, self._excluded_owners())
+        assembly.begin_pass(begun)
         yield from self._assembled(session.rows(sql, binds), session, assembly, stop)
         if stop.is_set():
             return
         # Rows of the marked records always come once more, so rows alone say nothing.
-        found = assembly.marks() != marks
-        behind = not any(log.current for log in selection.files)
-        assembly.end_pass(selection.complete, 0 if behind else _complete_scn(threads))
+        found = assembly.reached() != reached
+        assembly.end_pass(begun)
         yield assembly.idle(self._now_us())
         stop.wait(pause(found, behind, time.monotonic() - began, self._config.poll_interval_ms / 1000))
 
     def _assembled(
-        self, batches: Iterator[list[tuple[Any, ...]]], session: MiningSession, assembly: BufferedAssembly, stop: StopFlag
+        self, batches: Iterator[list[tuple[Any, ...]]], session: MiningSession, assembly: Assembly, stop: StopFlag
     ) -> Iterator[Event]:
         """Events of one query; a tick when poll.interval.ms has passed."""
         joiner = ContinuationJoiner()
@@ -209,7 +215,7 @@ class LogMinerCapture:
             raise MiningSessionError("the logs ended within a statement")
 
     def _select(
-        self, session: MiningSession, assembly: BufferedAssembly, start: LogMinerPosition, stop: StopFlag
+        self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag
     ) -> Generator[Event, None, tuple[LogSelection, list[RedoThread]] | None]:
         """The logs of the next pass. A list that looks incomplete, as while a switch is archived, is read again."""
         tries = 0
@@ -218,11 +224,10 @@ class LogMinerCapture:
             scn = min([mark.resume_scn for mark in position.threads.values()], default=start.start_scn)
             threads = read_threads(session.connection)
             logs = read_logs(session.connection, scn, self._config.archive_destination_name)
+            # What a bound cuts off, LogMiner does not show at all when it shows whole transactions only.
+            at_most = len(logs) if assembly.committed else self._config.log_mining_log_count_min
             try:
-                return (
-                    select_logs(logs, threads, assembly.marks(), start.start_scn, self._config.log_mining_log_count_min),
-                    threads,
-                )
+                return select_logs(logs, threads, assembly.marks(), start.start_scn, at_most), threads
             except LogGapError as gap:
                 tries += 1
                 if tries > self._config.log_mining_log_query_max_retries:

@@ -1,7 +1,8 @@
-"""The query on V$LOGMNR_CONTENTS.
+"""The queries on V$LOGMNR_CONTENTS.
 
-Rows are asked for by redo address, never by SCN: `THREAD# = t AND RS_ID >= mark`. There is no upper bound. Conditions
-must be constant over the pieces of a statement (CSF), and must let START, COMMIT and ROLLBACK pass, which have no owner.
+Uncommitted rows are asked for by redo address, never by SCN: `THREAD# = t AND RS_ID >= mark`. There is no upper bound.
+Conditions must be constant over the pieces of a statement (CSF), and must let START, COMMIT and ROLLBACK pass, which have no
+owner.
 """
 
 from __future__ import annotations
@@ -18,20 +19,13 @@ _CODES: Final = ", ".join(str(int(code)) for code in OpCode)
 def build_query(
     marks: Mapping[int, RedoAddress], container: str | None, excluded_owners: frozenset[str]
 ) -> tuple[str, dict[str, str | int]]:
-    """SQL and binds.
+    """SQL and binds for rows as they were written.
 
     :param marks: per thread, the record to begin at; threads without one are read from the start.
     :param container: SRC_CON_NAME of the rows; None outside a container database.
     :param excluded_owners: schemas whose rows are not wanted; they are dictionary noise, most of redo's rows.
     """
-    conditions = [f"OPERATION_CODE IN ({_CODES})"]
-    binds: dict[str, str | int] = {}
-    if container:
-        conditions.append("SRC_CON_NAME = :container")
-        binds["container"] = container
-    if excluded_owners:
-        owners = ", ".join(f"'{owner}'" for owner in sorted(excluded_owners))
-        conditions.append(f"(SEG_OWNER IS NULL OR SEG_OWNER NOT IN ({owners}))")
+    conditions, binds = _wanted(container, excluded_owners)
     if marks:
         places = [f"THREAD# NOT IN ({', '.join(str(thread) for thread in sorted(marks))})", "RS_ID = :nowhere"]
         # Rows without an address (all zeros) cannot be placed: they always come, and are told apart afterwards.
@@ -41,4 +35,33 @@ def build_query(
             # RS_ID has a blank on either side; without the trailing one the bound is below the record itself.
             binds[f"mark{thread}"] = f" {mark.rs_id}"
         conditions.append(f"({' OR '.join(places)})")
-    return f"SELECT {', '.join(COLUMNS)} FROM V$LOGMNR_CONTENTS WHERE {' AND '.join(conditions)}", binds
+    return _select(conditions), binds
+
+
+def committed_query(
+    from_scn: int, container: str | None, excluded_owners: frozenset[str]
+) -> tuple[str, dict[str, str | int]]:
+    """SQL and binds for whole transactions.
+
+    :param from_scn: no transaction that is still wanted began before it. DDL, and the START before it, have no COMMIT_SCN.
+    """
+    conditions, binds = _wanted(container, excluded_owners)
+    conditions.append("(COMMIT_SCN IS NULL OR COMMIT_SCN >= :from_scn)")
+    binds["from_scn"] = from_scn
+    return _select(conditions), binds
+
+
+def _wanted(container: str | None, excluded_owners: frozenset[str]) -> tuple[list[str], dict[str, str | int]]:
+    conditions = [f"OPERATION_CODE IN ({_CODES})"]
+    binds: dict[str, str | int] = {}
+    if container:
+        conditions.append("SRC_CON_NAME = :container")
+        binds["container"] = container
+    if excluded_owners:
+        owners = ", ".join(f"'{owner}'" for owner in sorted(excluded_owners))
+        conditions.append(f"(SEG_OWNER IS NULL OR SEG_OWNER NOT IN ({owners}))")
+    return conditions, binds
+
+
+def _select(conditions: list[str]) -> str:
+    return f"SELECT {', '.join(COLUMNS)} FROM V$LOGMNR_CONTENTS WHERE {' AND '.join(conditions)}"

@@ -16,10 +16,11 @@ from minercdc.oracle.codes import oracle_errors
 _log = logging.getLogger(__name__)
 
 _ADD = "BEGIN SYS.DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => :name, OPTIONS => {option}); END;"
-# No ENDSCN, ever: a transaction's rows may still be written behind it with lower SCNs.
+# No ENDSCN, ever: a transaction's rows may still be written behind it with lower SCNs; and of a transaction whose COMMIT
+# lies behind it, COMMITTED_DATA_ONLY shows nothing.
 _START = (
     "BEGIN SYS.DBMS_LOGMNR.START_LOGMNR(STARTSCN => :scn, OPTIONS => DBMS_LOGMNR.DICT_FROM_ONLINE_CATALOG"
-    " + DBMS_LOGMNR.NO_ROWID_IN_STMT + DBMS_LOGMNR.NO_SQL_DELIMITER); END;"
+    " + DBMS_LOGMNR.NO_ROWID_IN_STMT + DBMS_LOGMNR.NO_SQL_DELIMITER{more}); END;"
 )
 _END = "BEGIN SYS.DBMS_LOGMNR.END_LOGMNR(); END;"
 
@@ -55,10 +56,14 @@ class MiningSession:
         self._listed = tuple(logs)
         return True
 
-    def start(self, scn: int) -> None:
-        """Begin to mine at `scn`; replaces an earlier range."""
+    def start(self, scn: int, *, committed: bool = False) -> None:
+        """Begin to mine at `scn`; replaces an earlier range.
+
+        :param committed: whole committed transactions only.
+        """
+        more = " + DBMS_LOGMNR.COMMITTED_DATA_ONLY" if committed else ""
         with oracle_errors(f"starting LogMiner at SCN {scn}"), self.connection.cursor() as cursor:
-            cursor.execute(_START, {"scn": scn})
+            cursor.execute(_START.format(more=more), {"scn": scn})
 
     def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[list[tuple[Any, ...]]]:
         """Batches of rows, to the end of the logs."""

@@ -164,10 +164,13 @@ class TransactionBuffer:
         return None
 
     def close(self) -> None:
-        """Delete all spill files."""
+        """Forget everything and delete all spill files."""
         for transaction in self._open.values():
             transaction.close()
         self._open.clear()
+        self._starts.clear()
+        self._by_age.clear()
+        self._bytes = 0
 
     def _transaction(self, row: LogMinerRow, address: RedoAddress | None) -> Transaction:
         key = self._resolve(row)

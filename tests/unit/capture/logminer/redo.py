@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,6 +10,8 @@ from typing import Any
 
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker
@@ -21,6 +23,7 @@ from minercdc.schema.tables import Tables
 
 ITEM_ID = TableId("DB", "LAB", "ITEM")
 ITEM = TableSchema(ITEM_ID, (Column("ID", "NUMBER", 10, 0), Column("QTY", "NUMBER", 12, 3)), (0,), object_id=77)
+ANY_PASS = Pass((), {})
 NOON = datetime(2026, 3, 1, 12, 0, 0)
 
 
@@ -121,6 +124,7 @@ class Life:
         tables: Iterable[TableSchema] = (ITEM,),
         memory_max: int = 1 << 30,
         dictionary: dict[TableId, TableSchema] | None = None,
+        assembly: Callable[[LogMinerPosition, TransactionBuffer, Delivery], Assembly] = BufferedAssembly,
         **decoder: Any,
     ) -> None:
         found = dictionary or {}
@@ -130,14 +134,14 @@ class Life:
         self.buffer = TransactionBuffer(memory_max, directory)
         wants_user = decoder.pop("wants_user", lambda _: True)
         self.decoder = TransactionDecoder(self.shapes, clock, **decoder)
-        self.assembly = BufferedAssembly(
-            start or LogMinerPosition(), self.buffer, self.shapes, self.decoder, clock, wants_user
-        )
+        begin = start or LogMinerPosition()
+        delivery = Delivery(begin, self.shapes, self.decoder, clock, wants_user)
+        self.assembly: Assembly = assembly(begin, self.buffer, delivery)
 
     def read(self, rows: Iterable[LogMinerRow]) -> list[Event]:
         """One pass over redo, asked for as the capture does: per thread from the marked record on."""
         marks = self.assembly.marks()
-        self.assembly.begin_pass()
+        self.assembly.begin_pass(ANY_PASS)
         return list(self.assembly.take(asked_for(rows, marks)))
 
 

@@ -10,8 +10,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.capture.logminer.redo import ITEM, ITEM_ID, Life, Redo, changes, partial, positions, schema_changes, xid
+from tests.unit.capture.logminer.redo import (
+    ANY_PASS,
+    ITEM,
+    ITEM_ID,
+    Life,
+    Redo,
+    changes,
+    partial,
+    positions,
+    schema_changes,
+    xid,
+)
 
+from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.row import ZERO_XID, LogMinerRow, OpCode
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError
@@ -185,7 +197,7 @@ def test_d14_pass_that_broke_off_goes_on_after_its_last_row(life: Life) -> None:
         raise ConnectionError
 
     taken: list[Event] = []
-    life.assembly.begin_pass()
+    life.assembly.begin_pass(ANY_PASS)
     with pytest.raises(ConnectionError):
         taken.extend(life.assembly.take(breaking()))
     assert changes(taken) == [("c", "1"), ("c", "2")]
@@ -421,7 +433,7 @@ def test_finished_logs_need_not_be_read_again(life: Life) -> None:
     redo.insert(A, 1)
     redo.commit(A)
     life.read(redo.rows)
-    life.assembly.end_pass({1: 6}, complete_scn=500)
+    life.assembly.end_pass(Pass((), {1: 6}, complete_scn=500))
     assert life.assembly.marks()[1] == log_start(7)
     tick = life.assembly.idle(0)
     assert tick.complete_scn == 500
@@ -433,7 +445,7 @@ def test_open_transaction_holds_its_log_back_though_later_logs_are_finished(life
     redo = Redo(sequence=5)
     redo.insert(A, 1)
     life.read(redo.rows)
-    life.assembly.end_pass({1: 6}, complete_scn=0)
+    life.assembly.end_pass(Pass((), {1: 6}))
     assert life.assembly.position().threads[1].resume.sequence == 5
 
 

@@ -1,0 +1,151 @@
+"""Committed transactions as LogMiner hands them out with COMMITTED_DATA_ONLY.
+
+    START, the transaction's rows, COMMIT; then the next transaction, in order of commit; nothing that was rolled back
+
+Each pass begins where the oldest undelivered transaction can have begun, and shows again what came since then: it is told
+by the address of its COMMIT. That beginning cannot be seen in the rows, for open transactions are not shown; the
+database tells it before the pass (V$TRANSACTION), and it is used a pass later: a transaction that was no longer open
+then has its COMMIT in the logs by now. There is no upper bound: what a bound cuts off is in neither part.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+
+from minercdc.capture.logminer.delivery import Delivered, Delivery
+from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.passes import Pass
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
+from minercdc.capture.logminer.query import committed_query
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.errors import MiningSessionError
+from minercdc.events import Event, Progress, Scn
+
+_log = logging.getLogger(__name__)
+
+
+def beginning(files: Sequence[LogFile], oldest_scn: int) -> dict[int, RedoAddress]:
+    """Per thread, the log in which a transaction that began at `oldest_scn` or later can have its first record.
+
+    :param files: of one pass: all logs from the last beginning on.
+    """
+    marks: dict[int, RedoAddress] = {}
+    for log in sorted(files, key=lambda log: (log.thread, log.sequence)):
+        if log.first_scn <= oldest_scn or log.thread not in marks:
+            is_over = not log.current and log.next_scn <= oldest_scn
+            marks[log.thread] = log_start(log.sequence + 1 if is_over else log.sequence)
+    return marks
+
+
+class CommittedAssembly:
+    """Assembles what LogMiner shows with COMMITTED_DATA_ONLY; the counterpart of `BufferedAssembly`.
+
+    Only the transaction that is being handed out is held, in `buffer`: whether it is new, its COMMIT tells.
+    """
+
+    committed = True
+
+    def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery) -> None:
+        self._start = start
+        self._buffer = buffer
+        self._delivery = delivery
+        self._resume = {thread: (mark.resume, mark.resume_scn) for thread, mark in start.threads.items()}
+        self._next_resume: dict[int, tuple[RedoAddress, int]] = {}
+        self._commits: dict[tuple[int, str], int] = {}
+        self._before: dict[int, RedoAddress | None] = {}
+
+    def marks(self) -> dict[int, RedoAddress]:
+        """Per thread, the address that the next pass has to begin at."""
+        return {thread: address for thread, (address, _) in self._resume.items()}
+
+    def reached(self) -> object:
+        """Differs from before when a pass has delivered something."""
+        return {thread: done.last_commit for thread, done in self._delivery.threads.items()}
+
+    def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
+        """SQL and binds of the next pass."""
+        least = min([scn for _, scn in self._resume.values()], default=self._start.start_scn)
+        return committed_query(least, container, excluded_owners)
+
+    def begin_pass(self, begun: Pass) -> None:
+        """All transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
+        self._buffer.close()
+        self._commits.clear()
+        for thread, mark in beginning(begun.files, self._start.start_scn).items():
+            self._resume.setdefault(thread, (mark, self._start.start_scn))
+            self._delivery.threads.setdefault(thread, Delivered())
+        # Within a pass nothing is told twice, and commits of one thread need not come by address.
+        self._before = {thread: done.last_commit for thread, done in self._delivery.threads.items()}
+
+    def end_pass(self, begun: Pass) -> None:
+        """A pass came to its end."""
+        for thread, (mark, scn) in self._next_resume.items():
+            if self._resume[thread][0] < mark:
+                self._resume[thread] = mark, scn
+        self._next_resume = {
+            thread: (mark, begun.oldest_scn) for thread, mark in beginning(begun.files, begun.oldest_scn).items()
+        }
+        self._delivery.complete(begun.complete_scn)
+
+    def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
+        """Take note of whole rows in LogMiner's order, and yield what became ready."""
+        delivery = self._delivery
+        for row in rows:
+            code = row.code
+            if code <= OpCode.UPDATE or code == OpCode.UNSUPPORTED:
+                name = (row.owner, row.table, row.object_id)
+                if not delivery.knows(name):
+                    yield from delivery.learn(row)
+                if delivery.captured[name]:
+                    if row.rollback:
+                        raise MiningSessionError(f"LogMiner shows an undone change at {row.rs_id.strip()} as committed")
+                    self._buffer.append(row, _address(row))
+            elif code == OpCode.START:
+                self._buffer.begin(row, _address(row))
+            elif code == OpCode.COMMIT:
+                transaction = self._buffer.end(row)
+                delivered = self._note_commit(row) or delivery.is_snapshot(row)
+                yield from delivery.commit(row, transaction, delivered, self.position)
+            elif code == OpCode.ROLLBACK:
+                if self._buffer.end(row) is not None:
+                    raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
+            elif code == OpCode.DDL:
+                yield from delivery.ddl(row, _address(row), self.position)
+            elif code == OpCode.MISSING_SCN:
+                _log.warning("LogMiner reports a gap of SCNs at %s: %s", row.scn, row.info)
+
+    def idle(self, time_us: int) -> Progress:
+        """The tick that says how far everything is read."""
+        return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
+
+    def position(self) -> LogMinerPosition:
+        """Where to go on from after a restart, in this way of mining or the other."""
+        threads = {}
+        for thread, done in self._delivery.threads.items():
+            resume, scn = self._resume[thread]
+            threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
+        return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs)
+
+    def close(self) -> None:
+        """Forget what was not handed out whole."""
+        self._buffer.close()
+
+    def _note_commit(self, row: LogMinerRow) -> bool:
+        """Move the thread's mark of commits; whether an earlier pass had passed this one."""
+        address = _address(row)
+        done = self._delivery.threads.get(row.thread)
+        if address is None or done is None:
+            return done is not None and row.scn < done.last_commit_scn
+        key = (row.thread, address.rs_id)
+        self._commits[key] = self._commits.get(key, 0) + 1
+        place = RedoAddress(address.rs_id, self._commits[key])
+        self._delivery.note_commit(row.thread, place, row.scn)
+        before = self._before.get(row.thread)
+        return before is not None and place <= before
+
+
+def _address(row: LogMinerRow) -> RedoAddress | None:
+    rs_id = row.rs_id.strip()
+    return RedoAddress(rs_id, 1) if row.thread and rs_id.strip("0x.") else None

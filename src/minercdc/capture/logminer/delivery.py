@@ -1,0 +1,139 @@
+"""From the ends of transactions and from DDL to events, each once: what both ways of mining share.
+
+COMMIT   delivered before, or part of the snapshot? forgotten; else its events, then Progress
+DDL      of a captured table: SchemaChange, then Progress
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
+from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.shapes import ShapeTracker
+from minercdc.capture.logminer.transactions import Transaction
+from minercdc.events import Event, Progress, Scn, TransactionInfo
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What of one thread has been delivered; see `ThreadMark`."""
+
+    last_commit: RedoAddress | None = None
+    last_commit_scn: int = 0
+    last_ddl: RedoAddress | None = None
+
+
+class Delivery:
+    """Yields what is new, in the order it is given.
+
+    :param position: where to go on from at this moment; asked for each Progress.
+    :param wants_user: whether transactions of this user (None: not known) are captured.
+    :ivar threads: by thread number; a thread is here from its first row on.
+    :ivar captured: whether rows of (owner, table, object id) are captured, as far as `learn` was asked.
+    :ivar complete_scn: every commit at or below it has been delivered.
+    """
+
+    def __init__(
+        self,
+        start: LogMinerPosition,
+        shapes: ShapeTracker,
+        decoder: TransactionDecoder,
+        clock: HostClock,
+        wants_user: Callable[[str | None], bool] = lambda _: True,
+    ) -> None:
+        self._start = start
+        self._shapes = shapes
+        self._decoder = decoder
+        self._clock = clock
+        self._wants_user = wants_user
+        self._generation = -1
+        self.captured: dict[tuple[str | None, str | None, int], bool] = {}
+        self.complete_scn = start.snapshot_scn
+        self.threads = {
+            thread: Delivered(mark.last_commit, mark.last_commit_scn, mark.last_ddl)
+            for thread, mark in start.threads.items()
+        }
+
+    def knows(self, name: tuple[str | None, str | None, int]) -> bool:
+        """Whether `captured` tells about rows of this name."""
+        return self._generation == self._shapes.tables.generation and name in self.captured
+
+    def learn(self, row: LogMinerRow) -> Iterator[Event]:
+        """Find out whether rows of this name are captured; a table whose CREATE TABLE was not seen is read now."""
+        table = self._shapes.captured(row.owner, row.table, row.object_id)
+        if table is not None and self._shapes.tables.find(table) is None:
+            change = self._shapes.discover(table, row, self._clock.utc_us(row.timestamp))
+            if change is not None:
+                yield change
+        if self._generation != self._shapes.tables.generation:
+            self.captured.clear()
+            self._generation = self._shapes.tables.generation
+        self.captured[row.owner, row.table, row.object_id] = table is not None
+
+    def commit(
+        self, row: LogMinerRow, transaction: Transaction | None, delivered: bool, position: Callable[[], LogMinerPosition]
+    ) -> Iterator[Event]:
+        """The events of a transaction that ended with the COMMIT `row`, unless they were `delivered`."""
+        if transaction is None:
+            return
+        info = self._info(row, transaction)
+        if not delivered and self._wants_user(info.user):
+            count = 0
+            for event in self._decoder.events(transaction, info):
+                count = event.seq
+                yield event
+            if count:
+                yield Progress(position(), Scn(self.complete_scn), info.commit_us, info)
+        transaction.close()
+
+    def is_snapshot(self, row: LogMinerRow) -> bool:
+        """Whether what this row ends is part of the snapshot."""
+        return row.scn <= self._start.snapshot_scn
+
+    def note_commit(self, thread: int, place: RedoAddress, scn: int) -> None:
+        """Move the thread's mark of commits."""
+        at = self.threads[thread]
+        if at.last_commit is None or place > at.last_commit:
+            at.last_commit, at.last_commit_scn = place, scn
+            if len(self.threads) == 1:
+                # Another commit may have the same SCN.
+                self.complete_scn = max(self.complete_scn, scn - 1)
+
+    def ddl(
+        self, row: LogMinerRow, address: RedoAddress | None, position: Callable[[], LogMinerPosition]
+    ) -> Iterator[Event]:
+        """Follow a DDL of a captured table, unless it was followed before."""
+        if not (row.info or "").lstrip().startswith("USER DDL") or self.is_snapshot(row):
+            return
+        at = self.threads.get(row.thread)
+        if at is not None and address is not None:
+            if at.last_ddl is not None and address.rs_id <= at.last_ddl.rs_id:
+                return
+            at.last_ddl = RedoAddress(address.rs_id)
+        time_us = self._clock.utc_us(row.timestamp)
+        changed = False
+        for change in self._shapes.follow(row, time_us):
+            changed = True
+            yield change
+        if changed:
+            yield Progress(position(), Scn(self.complete_scn), time_us)
+
+    def complete(self, scn: int) -> None:
+        """A pass has delivered every commit at or below `scn`."""
+        self.complete_scn = max(self.complete_scn, scn)
+
+    def _info(self, row: LogMinerRow, transaction: Transaction) -> TransactionInfo:
+        start = transaction.start
+        return TransactionInfo(
+            transaction.key[1].hex(),
+            Scn(start.start_scn or row.start_scn or 0),
+            Scn(row.scn),
+            self._clock.utc_us(start.time),
+            self._clock.utc_us(row.timestamp),
+            row.thread or transaction.thread,
+            start.user or row.user,
+            start.client_id or row.client_id,
+        )

@@ -1,0 +1,63 @@
+"""One pass over the logs, as the two ways of assembling transactions see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
+from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.events import Event, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What was known when a pass began.
+
+    :param files: the logs it reads, to their end.
+    :param complete: per thread, sequence number of the last of them that was finished.
+    :param complete_scn: every commit up to it was in redo.
+    :param oldest_scn: transactions that were open had begun at or after it; 0 when nobody asked.
+    """
+
+    files: tuple[LogFile, ...]
+    complete: Mapping[int, int]
+    complete_scn: int = 0
+    oldest_scn: int = 0
+
+
+class Assembly(Protocol):
+    """Rows of V$LOGMNR_CONTENTS to events; lives as long as the capture, over many passes."""
+
+    @property
+    def committed(self) -> bool:
+        """Whether it reads what LogMiner shows with COMMITTED_DATA_ONLY."""
+
+    def marks(self) -> dict[int, RedoAddress]:
+        """Per thread, where the next pass has to begin."""
+
+    def reached(self) -> object:
+        """Differs from before when something new was read."""
+
+    def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
+        """SQL and binds of the next pass."""
+
+    def begin_pass(self, begun: Pass) -> None:
+        """Rows are about to come."""
+
+    def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
+        """Take note of whole rows, and yield what became ready."""
+
+    def end_pass(self, begun: Pass) -> None:
+        """All rows have come."""
+
+    def idle(self, time_us: int) -> Progress:
+        """The tick that says how far everything is read."""
+
+    def position(self) -> LogMinerPosition:
+        """Where to go on from after a restart."""
+
+    def close(self) -> None:
+        """Forget what is not complete; it is mined again."""

@@ -1,0 +1,150 @@
+"""Whole transactions as COMMITTED_DATA_ONLY shows them, pass after pass from the oldest that may still come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from tests.unit.capture.logminer.redo import Life, Redo, changes, positions, xid
+
+from minercdc.capture.logminer.committed import CommittedAssembly, beginning
+from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.passes import Pass
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, log_start
+from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.errors import MiningSessionError
+from minercdc.events import Event
+
+A, B, C = xid(1), xid(2), xid(3)
+LOGS = (
+    LogFile("a1", 1, 1, 50, 150),
+    LogFile("a2", 1, 2, 150, 250),
+    LogFile("r3", 1, 3, 250, 0, current=True, archived=False),
+)
+
+
+def life_of(directory: Path, start: LogMinerPosition | None = None) -> Life:
+    return Life(directory, start or LogMinerPosition(start_scn=100), assembly=CommittedAssembly)
+
+
+def read(life: Life, rows: Iterable[LogMinerRow], oldest_scn: int = 100) -> list[Event]:
+    """One pass, all of which LogMiner shows, as it does when it begins where `marks` says."""
+    begun = Pass(LOGS, {1: 2}, oldest_scn=oldest_scn)
+    life.assembly.begin_pass(begun)
+    events = list(life.assembly.take(rows))
+    life.assembly.end_pass(begun)
+    return events
+
+
+def test_what_is_shown_again_comes_once(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.start(A)
+    redo.insert(A, 1)
+    redo.commit(A)
+    life = life_of(tmp_path)
+    assert changes(read(life, redo.rows)) == [("c", "1")]
+    redo.start(B)
+    redo.insert(B, 2)
+    redo.commit(B)
+    assert changes(read(life, redo.rows)) == [("c", "2")]
+    assert changes(read(life, redo.rows)) == []
+
+
+def test_a_restart_at_any_progress_misses_and_repeats_nothing(tmp_path: Path) -> None:
+    redo = Redo()
+    for number, transaction in enumerate((A, B, C), 1):
+        redo.start(transaction)
+        redo.insert(transaction, number)
+        redo.commit(transaction)
+    whole = read(life_of(tmp_path), redo.rows)
+    for done, position in enumerate(positions(whole), 1):
+        again = LogMinerPosition.from_json(position.to_json())
+        assert changes(read(life_of(tmp_path, again), redo.rows)) == changes(whole)[done:]
+
+
+def test_an_older_commit_that_is_shown_behind_a_newer_one_is_not_taken_for_delivered(tmp_path: Path) -> None:
+    redo = Redo()
+    for transaction in (A, B):
+        redo.start(transaction)
+        redo.insert(transaction, 1 if transaction == A else 2)
+        redo.commit(transaction)
+    life = life_of(tmp_path)
+    assert changes(read(life, [*redo.rows[3:], *redo.rows[:3]])) == [("c", "2"), ("c", "1")]
+    assert changes(read(life, redo.rows)) == []
+
+
+def test_a_transaction_that_a_broken_session_cut_comes_whole(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.start(A)
+    redo.insert(A, 1)
+    redo.insert(A, 2)
+    redo.commit(A)
+    life = life_of(tmp_path)
+    life.assembly.begin_pass(Pass(LOGS, {}))
+    assert list(life.assembly.take(redo.rows[:2])) == []
+    assert changes(read(life, redo.rows)) == [("c", "1"), ("c", "2")]
+
+
+def test_the_beginning_moves_one_pass_behind_what_the_database_said(tmp_path: Path) -> None:
+    life = life_of(tmp_path)
+    read(life, (), oldest_scn=240)
+    assert life.assembly.marks() == {1: log_start(1)}
+    read(life, (), oldest_scn=260)
+    assert life.assembly.marks() == {1: log_start(2)}
+    assert life.assembly.position().threads[1].resume_scn == 240
+    read(life, (), oldest_scn=100)
+    assert life.assembly.marks() == {1: log_start(3)}
+    read(life, ())
+    assert life.assembly.marks() == {1: log_start(3)}, "it never goes back"
+
+
+def test_a_mark_of_the_other_mode_is_kept_until_the_next_log(tmp_path: Path) -> None:
+    redo = Redo(sequence=2)
+    redo.start(A)
+    redo.insert(A, 1)
+    buffered = Life(tmp_path)
+    buffered.read(redo.rows)
+    start = buffered.assembly.position()
+    life = life_of(tmp_path, start)
+    redo.commit(A)
+    assert changes(read(life, redo.rows, oldest_scn=160)) == [("c", "1")]
+    read(life, redo.rows, oldest_scn=160)
+    assert not life.assembly.position().precedes(start)
+    assert life.assembly.marks() == {1: RedoAddress(start.threads[1].resume.rs_id)}
+
+
+def test_the_other_mode_goes_on_where_this_one_ended(tmp_path: Path) -> None:
+    redo = Redo()
+    for number, transaction in enumerate((A, B), 1):
+        redo.start(transaction)
+        redo.insert(transaction, number)
+        redo.commit(transaction)
+    life = life_of(tmp_path)
+    read(life, redo.rows[:3])
+    buffered = Life(tmp_path, life.assembly.position())
+    assert changes(buffered.read(redo.rows)) == [("c", "2")]
+
+
+def test_undone_changes_stop_the_reading(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.undo_insert(A, 1)
+    with pytest.raises(MiningSessionError, match="as committed"):
+        read(life_of(tmp_path), redo.rows)
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.rollback(A)
+    with pytest.raises(MiningSessionError, match="as committed"):
+        read(life_of(tmp_path), redo.rows)
+
+
+@pytest.mark.parametrize(("oldest", "sequence"), [(10, 1), (60, 1), (149, 1), (150, 2), (249, 2), (250, 3), (10_000, 3)])
+def test_the_beginning_is_the_log_that_holds_the_oldest_start(oldest: int, sequence: int) -> None:
+    assert beginning(LOGS, oldest) == {1: log_start(sequence)}
+
+
+def test_a_closed_thread_that_is_read_needs_no_log(tmp_path: Path) -> None:
+    closed = LogFile("b7", 2, 7, 50, 150)
+    assert beginning((*LOGS, closed), 200)[2] == log_start(8)
+    assert beginning((*LOGS, closed), 140)[2] == log_start(7)
