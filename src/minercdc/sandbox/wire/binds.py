@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, OraType
-from minercdc.sandbox.wire.negotiation import Ttc
+from minercdc.sandbox.wire.negotiation import SCALED_TYPES, Negotiated, Ttc
 from minercdc.sandbox.wire.packets import ProtocolError, TtcReader
 from minercdc.sandbox.wire.primitives import SHORT_MAX
+from minercdc.sandbox.wire.row_ids import read_row_id
 
 MAX_BINDS = 65535
 _ARRAY = 0x40
@@ -60,14 +61,18 @@ class Oac(NamedTuple):
         return BindType(self.type, self.size, self.charset_form == _NCHAR and self.type in _TEXTS)
 
 
-def read_oacs(reader: TtcReader, count: int, field_version: int) -> list[Oac]:
-    """Descriptions of `count` binds or defines."""
+def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
+    """Descriptions of `count` binds or defines; ojdbc tells the scale of timestamps and intervals as a describe would."""
     if count > MAX_BINDS:
         raise ProtocolError(f"{count} binds")
     oacs = []
     for _ in range(count):
         kind, flags = reader.u8(), reader.u8()
-        reader.raw(2)
+        reader.u8()  # precision
+        if agreed.wide_scale and kind in SCALED_TYPES:
+            reader.ub()
+        else:
+            reader.u8()
         size = reader.ub()
         reader.ub()  # elements of an array
         reader.ub()
@@ -76,7 +81,7 @@ def read_oacs(reader: TtcReader, count: int, field_version: int) -> list[Oac]:
         reader.ub()  # charset
         form = reader.u8()
         max_chars = reader.ub()
-        if field_version >= 8:
+        if agreed.field_version >= 8:
             reader.ub()
         oacs.append(Oac(kind, flags, size, form, max_chars))
     return oacs
@@ -104,6 +109,8 @@ def _read_value(reader: TtcReader, oac: Oac, kind: OraType | None) -> Cell:
         if reader.ub():
             reader.ub()
         return None
+    if oac.kind == OraType.ROWID:
+        return read_row_id(reader)
     if oac.kind == _BOOLEAN:
         return _read_boolean(reader)
     raw = reader.clr()

@@ -3,6 +3,7 @@
     execute (94)        SQL or cursor number, options, binds  -> describe, rows, out binds, RPA, OER
     execute again (4)   DML or block by number; (78) query by number
     fetch (5)           more rows
+    describe (98)       columns of a statement that was not executed
 
 Rows are due when the fetch option is set or the prefetch count is not zero (ojdbc, go-ora), never more than asked: a client
 would write past its arrays. ORA-01403 may ride with the last rows and saves the round trip that would find the end.
@@ -20,11 +21,13 @@ from minercdc.sandbox.wire.conversation import Conversation, Cursor
 from minercdc.sandbox.wire.negotiation import Ttc
 from minercdc.sandbox.wire.packets import ProtocolError, ReplyWriter
 from minercdc.sandbox.wire.primitives import NULL, sb, ub
-from minercdc.sandbox.wire.rows import ROW_HEADER, column_encoder, describe, describe_body, rows_encoder
+from minercdc.sandbox.wire.rows import ROW_HEADER, column_encoder, describe, describe_body, describe_columns, rows_encoder
 from minercdc.sandbox.wire.statements import StatementKind, return_binds, statement_kind
 
 _BIND, _EXECUTE, _FETCH = 0x08, 0x20, 0x40
 _COMMIT = 0x100
+_UNKNOWN_DIRECTIONS = 0x400
+"""The client does not know which binds are OUT and sends values for all: PL/SQL, and ojdbc's and go-ora's RETURNING INTO."""
 _DESCRIBE_ONLY = 0x20000
 _BATCH_ERRORS = 0x80000
 _IN, _OUT, _IN_OUT = 0x20, 0x10, 0x30
@@ -105,16 +108,20 @@ def _read_execute(talk: Conversation) -> _Request:
     cursor, refused = _cursor_for(talk, number, sql)
     query = cursor.kind is StatementKind.QUERY
     if has_defines and define_count:
-        cursor.defines = read_oacs(r, define_count, talk.agreed.field_version)
+        cursor.defines = read_oacs(r, define_count, talk.agreed)
         cursor.encode = None
     elif has_binds and bind_count:
-        cursor.oacs = read_oacs(r, bind_count, talk.agreed.field_version)
+        cursor.oacs = read_oacs(r, bind_count, talk.agreed)
         cursor.out_only = frozenset()
+    iterations = 1 if query else max(1, count)
     rows: Sequence[tuple[Cell, ...]] = ((),)
-    if has_binds and bind_count and options & _BIND:
+    # ojdbc runs a cursor again by its number: no descriptions come, the values do, and those of OUT binds too.
+    bound = bool(has_binds and options & _BIND) or bool(sql is None and options & _EXECUTE)
+    if bound and cursor.oacs and not has_defines:
         if refused is None:
-            rows = _read_binds(talk, cursor, 1 if query else max(1, count), _sent(cursor))
-    elif not query and count > 1:
+            sent = range(len(cursor.oacs)) if options & _UNKNOWN_DIRECTIONS else _sent(cursor)
+            rows = _read_binds(talk, cursor, iterations, sent)
+    elif iterations > 1:
         rows = BindReader([], plsql=True).read(r, count)
     wanted = (count or prefetch) if query else prefetch
     return _Request(cursor, options, sql is not None, wanted, rows, bool(want_row_counts), refused)
@@ -220,6 +227,21 @@ def _describe_only(talk: Conversation, cursor: Cursor) -> None:
     if columns is not None:
         reply.add(_described(talk, columns))
     talk.finish(reply, _parameters(cursor), replies.error(talk.call_end()))
+
+
+def describe_text(talk: Conversation) -> None:
+    """Function 98: ojdbc's PreparedStatement.getMetaData before the first execute. Reply: 08, column count, columns."""
+    r = talk.reader
+    r.u8()
+    number, has_sql, sql_size = r.ub(), r.u8(), r.ub()
+    r.ub()
+    r.raw(2)
+    if sql_size > _MAX_SQL:
+        raise ProtocolError(f"a statement of {sql_size} bytes to describe")
+    sql = talk.text(sql_size) if has_sql else talk.cursor_of(number).sql
+    columns = talk.session.describe(sql) or ()
+    body = describe_columns(columns, talk.agreed.field_version, talk.agreed.wide_scale)
+    talk.finish(talk.reply(), bytes((Ttc.PARAMETER,)) + ub(len(columns)), body, replies.error(talk.call_end()))
 
 
 def _parameters(cursor: Cursor, row_counts: Sequence[int] | None = None) -> bytes:

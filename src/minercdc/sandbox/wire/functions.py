@@ -11,7 +11,7 @@ from functools import partial
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.wire import replies
 from minercdc.sandbox.wire.conversation import Conversation
-from minercdc.sandbox.wire.execute import execute, execute_again, fetch
+from minercdc.sandbox.wire.execute import describe_text, execute, execute_again, fetch
 from minercdc.sandbox.wire.negotiation import Ttc
 from minercdc.sandbox.wire.packets import ProtocolError
 from minercdc.sandbox.wire.primitives import clr, ub
@@ -84,10 +84,18 @@ _FUNCTIONS: dict[int, Callable[[Conversation], None]] = {
     59: _version,
     78: partial(execute_again, and_fetch=True),
     94: execute,
+    98: describe_text,
     147: _ping,
     200: _pipeline_end,
 }
-_LOB_OPERATION = 96
+_REFUSED = {
+    51: "advanced queuing (TTC function 51)",
+    96: "LOB operations",
+    103: "XA transactions (TTC function 103)",
+    104: "XA transactions (TTC function 104)",
+    119: "description of an object by name (TTC function 119): ask for generated keys without column names, or use RETURNING INTO",
+}
+"""What clients are known to call and the sandbox does not have."""
 
 
 def run_function(talk: Conversation, number: int) -> None:
@@ -96,8 +104,7 @@ def run_function(talk: Conversation, number: int) -> None:
     function = _FUNCTIONS.get(number)
     if function is None:
         talk.reader.discard()
-        what = "LOB operations" if number == _LOB_OPERATION else f"TTC function {number}"
-        raise OraError(3001, f"unimplemented feature: {what}")
+        raise OraError(3001, f"unimplemented feature: {_REFUSED.get(number, f'TTC function {number}')}")
     if talk.deferred is not None:
         deferred, talk.deferred = talk.deferred, None
         talk.reader.discard()
@@ -136,8 +143,9 @@ def _current_schema(talk: Conversation) -> None:
         talk.deferred = error
 
 
-# In this order; some are followed by pairs of pointer and length that no client uses.
-_METRICS = (("client_id", 0), ("module", 0), ("action", 2), ("client_info", 2), ("", 0))
+_METRICS = ("client_id", "module", "action", "ecid", "", "client_info", "", "", "dbop")
+"""End-to-end attributes in the order of the message; the unnamed ones are not known to be used by a client."""
+_KEPT_METRICS = frozenset(("client_id", "module", "action", "client_info"))
 
 
 def _end_to_end_metrics(talk: Conversation) -> None:
@@ -146,17 +154,16 @@ def _end_to_end_metrics(talk: Conversation) -> None:
     r.raw(2)
     r.ub()
     sent = []
-    for name, pairs_behind in _METRICS:
+    for name in _METRICS:
         pointer, size = r.u8(), r.ub()
         if pointer:
             sent.append((name, size))
-        for _ in range(pairs_behind):
-            r.u8()
-            r.ub()
     for name, size in sent:
-        # An emptied value comes as 00, one set to None not at all; neither a value nor the next message begins with 00.
-        value = (r.clr() or b"").decode("utf-8", "replace") if size or r.peek() == 0 else ""
-        if name:
+        # Of drivers with prefixed texts an emptied value comes as 00, one set to None not at all; neither a value nor the
+        # next message begins with 00.
+        there = size or (talk.agreed.prefixed_text and r.peek() == 0)
+        value = talk.text(size) if there else ""
+        if name in _KEPT_METRICS:
             setattr(talk.session, name, value or None)
 
 

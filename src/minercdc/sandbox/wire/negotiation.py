@@ -12,9 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from minercdc.sandbox.interfaces import OraType
 from minercdc.sandbox.wire.packets import SDU, PacketStream, PacketType, ProtocolError, TtcReader
 from minercdc.sandbox.wire.primitives import clr
 
+SCALED_TYPES = frozenset(
+    (OraType.NUMBER, OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ, OraType.INTERVAL_DS)
+)
+"""Types whose scale is an `sb` in descriptions when `Negotiated.wide_scale` says so."""
 CHARSET_AL32UTF8 = 873
 CHARSET_AL16UTF16 = 2000
 _FAST_AUTH = 0x10000000

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import chain, repeat
 
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
-from minercdc.sandbox.wire.negotiation import CHARSET_AL16UTF16, CHARSET_AL32UTF8, Ttc
+from minercdc.sandbox.wire.negotiation import CHARSET_AL16UTF16, CHARSET_AL32UTF8, SCALED_TYPES, Ttc
 from minercdc.sandbox.wire.primitives import LENGTH, NULL, SHORT_MAX, clr, dalc, sb, ub
+from minercdc.sandbox.wire.row_ids import encoded_row_id
 
 ColumnEncoder = Callable[[Sequence[Cell]], list[bytes]]
 RowsEncoder = Callable[[Sequence[tuple[Cell, ...]]], bytes]
@@ -22,7 +23,6 @@ LONG_LIKE = frozenset((8, 24, 94))
 """Types a client may define LOB columns as: values come whole, each followed by two more integers."""
 _LOBS = frozenset((OraType.CLOB, OraType.BLOB))
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
-_SCALED = frozenset((OraType.NUMBER, OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ, OraType.INTERVAL_DS))
 _ROW = bytes((Ttc.ROW_DATA,))
 _DESCRIBE_DATE = b"\x78\x7e\x0b\x15\x01\x01\x01"
 _DEFAULT_SIZES = {
@@ -53,7 +53,7 @@ _DEFAULT_SIZES = {
 def _describe_column(column: ColumnDescription, position: int, field_version: int, wide_scale: bool) -> bytes:
     text = column.type in _TEXTS
     size = column.size or _DEFAULT_SIZES[column.type]  # 0 would mean "always NULL" to a client
-    wide = wide_scale and column.type in _SCALED
+    wide = wide_scale and column.type in SCALED_TYPES
     scale = sb(column.scale) if wide else bytes((column.scale & 0xFF,))
     charset = b"\0\0"
     if text and column.national:
@@ -75,14 +75,18 @@ def _describe_column(column: ColumnDescription, position: int, field_version: in
     return b"".join(pieces)
 
 
+def describe_columns(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
+    """The columns alone."""
+    return b"".join(_describe_column(c, i, field_version, wide_scale) for i, c in enumerate(columns, 1))
+
+
 def describe_body(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
     """Describe without message byte and opaque prefix: the form inside a REF CURSOR value."""
     sizes = sum(column.size or _DEFAULT_SIZES[column.type] for column in columns)
     pieces = [ub(sizes & 0xFFFFFFFF), ub(len(columns))]
     if columns:
         pieces.append(bytes((len(columns) & 0xFF,)))
-    pieces += [_describe_column(c, i, field_version, wide_scale) for i, c in enumerate(columns, 1)]
-    pieces += [dalc(_DESCRIBE_DATE), b"\0\0\0\0\0"]
+    pieces += [describe_columns(columns, field_version, wide_scale), dalc(_DESCRIBE_DATE), b"\0\0\0\0\0"]
     return b"".join(pieces)
 
 
@@ -120,33 +124,8 @@ def _long(cells: Sequence[Cell]) -> list[bytes]:
     return [clr(cell.encode() if isinstance(cell, str) else cell) + b"\0\0" if cell else b"\0\0\0" for cell in cells]
 
 
-_DIGITS = {c: i for i, c in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}
-
-
-def _base64(text: str) -> int:
-    number = 0
-    for letter in text:
-        number = number * 64 + _DIGITS[letter]
-    return number
-
-
-class _RowIds(dict[str, bytes]):
-    """Wire form by ROWID text: object, file, block and row number; bounded by starting anew."""
-
-    def __missing__(self, text: str) -> bytes:
-        if len(self) >= 1 << 16:
-            self.clear()
-        parts = [ub(_base64(text[a:b])) for a, b in ((0, 6), (6, 9), (9, 15), (15, 18))]
-        encoded = b"\x0e" + parts[0] + parts[1] + b"\0" + parts[2] + parts[3]
-        self[text] = encoded
-        return encoded
-
-
-_row_ids = _RowIds()
-
-
 def _row_id(cells: Sequence[Cell]) -> list[bytes]:
-    return [_row_ids[cell] if cell else NULL for cell in cells]  # type: ignore[index]
+    return [encoded_row_id[cell] if cell else NULL for cell in cells]  # type: ignore[index]
 
 
 _ENCODERS: dict[OraType, ColumnEncoder] = {

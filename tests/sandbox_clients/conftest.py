@@ -1,0 +1,19 @@
+"""A sandbox of each profile with a schema APP, for one module's clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+PROFILES = ("19c", "23ai")
+
+
+@pytest.fixture(scope="module", params=PROFILES)
+def server(request: pytest.FixtureRequest) -> Iterator[SandboxProcess]:
+    running = SandboxProcess([], "--profile", request.param)
+    running.create_user("app")
+    yield running
+    code, errors = running.stop()
+    assert (code, errors) == (0, ""), f"the sandbox ended with {code}: {errors}"
