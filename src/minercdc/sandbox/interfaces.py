@@ -251,6 +251,16 @@ class RedoOp(StrEnum):
     ROLLBACK = "ROLLBACK"
     DDL = "DDL"
     INTERNAL = "INTERNAL"
+    LOB_LOCATOR = "SELECT_LOB_LOCATOR"
+    LOB_WRITE = "LOB_WRITE"
+    LOB_TRIM = "LOB_TRIM"
+    LOB_ERASE = "LOB_ERASE"
+    XML_BEGIN = "XML DOC BEGIN"
+    XML_WRITE = "XML DOC WRITE"
+    XML_END = "XML DOC END"
+    LONG_BEGIN = "32K_BEGIN"
+    LONG_WRITE = "32K_WRITE"
+    LONG_END = "32K_END"
 
 
 @dataclass(slots=True)
@@ -269,6 +279,10 @@ class RedoRecord:
     :param logged: positions whose before values supplemental logging put into this record (UPDATE); None means all.
     :param undo: a record that undoes an earlier one of its transaction (ROLLBACK=1).
     :param statement: DDL text as the user typed it.
+    :param lob: of a LOB, XML or 32K piece: 0-based offset and amount, in units, of the value of column `changed[0]` in
+        `after`; (offset, length erased); (0, new length) of a trim.
+    :param placeholder: LogMiner does not show the ROWID, as in all the pieces of a LOB statement.
+    :param continued: belongs to the same row change as the record before it: undone together.
     :param time: database host time of the change, seconds since the epoch (LogMiner has whole seconds).
     :param sequence: log sequence number; block and byte: the RBA; RS_ID is made of them.
     :param ssn: 0, 1, .. of rows that share one record (array inserts).
@@ -300,6 +314,9 @@ class RedoRecord:
     block: int = 0
     byte: int = 0
     ssn: int = 0
+    lob: tuple[int, int] | None = None
+    placeholder: bool = False
+    continued: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +324,8 @@ class StoredColumn:
     """A column of a table version as LogMiner's dictionary knows it.
 
     :param declared: the type as declared, e.g. `NUMBER(10,2)`, `TIMESTAMP(6)`, `CHAR(10)`.
-    :param national: NCHAR, NVARCHAR2.
+    :param national: NCHAR, NVARCHAR2, NCLOB.
+    :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`.
     """
 
     name: str
@@ -317,6 +335,7 @@ class StoredColumn:
     scale: int = 0
     size: int = 0
     national: bool = False
+    storage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

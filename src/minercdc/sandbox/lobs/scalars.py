@@ -1,0 +1,111 @@
+"""SQLite functions over locators, `o_lob_..`: they look contents up in the store, and what they make is a temporary LOB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+
+from minercdc.sandbox.interfaces import LobKind
+from minercdc.sandbox.lobs.locator import LobValue, as_cell, at_row, unpack
+from minercdc.sandbox.lobs.temporary import keep_for_session
+from minercdc.sandbox.lobs.values import CHUNK_BYTES, LobStore
+from minercdc.sandbox.sql import number
+from minercdc.sandbox.sql.convert import short_raw, short_text
+from minercdc.sandbox.sql.store import boolean, check_xml
+from minercdc.sandbox.sql.types import NUMBER, varchar
+from minercdc.sandbox.storage.store import VERSION_BITS
+
+_SUBSTR_LIMIT = 32767
+
+
+class LobScalars:
+    """The functions over one store."""
+
+    def __init__(self, lobs: LobStore) -> None:
+        self._lobs = lobs
+
+    def temporary(self, data: str | bytes, kind: str) -> bytes:
+        """TO_CLOB, TO_BLOB and the results of text functions."""
+        return keep_for_session(self._lobs.create_temporary(self._lobs.create(LobKind(kind), data)))
+
+    def text(self, cell: bytes) -> str:
+        return self._lobs.text(self._lobs.value(cell))
+
+    def length(self, cell: bytes) -> bytes:
+        return number.integer(self._lobs.value(cell).length)
+
+    def substr(self, cell: bytes, amount: bytes, offset: bytes) -> str | bytes | None:
+        """DBMS_LOB.SUBSTR: NULL for arguments out of range."""
+        count, start = number.to_int(amount), number.to_int(offset)
+        if not 1 <= count <= _SUBSTR_LIMIT or start < 1:
+            return None
+        return self._lobs.read(self._lobs.value(cell), start - 1, count) or None
+
+    def instr(self, cell: bytes, pattern: str | bytes, offset: bytes, nth: bytes) -> bytes | None:
+        """DBMS_LOB.INSTR: 1-based unit of the nth occurrence from the offset on, 0 for none, NULL out of range."""
+        start, turn = number.to_int(offset), number.to_int(nth)
+        if start < 1 or turn < 1:
+            return None
+        value = self._lobs.value(cell)
+        raw, wanted = self._lobs.raw(value), pattern if isinstance(pattern, bytes) else pattern.encode("utf-16-be")
+        at = (start - 1) * value.unit
+        while True:
+            at = raw.find(wanted, at)
+            if at < 0:
+                return number.integer(0)
+            if at % value.unit == 0:
+                turn -= 1
+                if turn == 0:
+                    return number.integer(at // value.unit + 1)
+            at += 1
+
+    def compare(self, a: bytes, b: bytes, amount: bytes, offset_a: bytes, offset_b: bytes) -> bytes:
+        """DBMS_LOB.COMPARE: 0 when equal, else -1 or 1."""
+        count = number.to_int(amount)
+        sides = [
+            self._lobs.raw(self._lobs.value(cell), number.to_int(offset) - 1, count)
+            for cell, offset in ((a, offset_a), (b, offset_b))
+        ]
+        return number.integer((sides[0] > sides[1]) - (sides[0] < sides[1]))
+
+    def xml(self, cell: bytes) -> bytes:
+        check_xml(self.text(cell))
+        return cell
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """By name; NULL in, NULL out."""
+        lobs = self._lobs
+        return {
+            "lob_at": lambda cell, data_object, vid, slot: at_row(cell, data_object, vid >> VERSION_BITS, slot),
+            "lob_text": self.text,
+            "lob_short_text": lambda cell: short_text(lobs, cell),
+            "lob_short_raw": lambda cell: short_raw(lobs, cell),
+            "to_lob": self.temporary,
+            "empty_lob": lambda kind: as_cell(LobValue(LobKind(kind))),
+            "lob_length": self.length,
+            "lob_substr": self.substr,
+            "lob_instr": self.instr,
+            "lob_compare": self.compare,
+            "lob_chunk_size": chunk_size,
+            "xml": self.xml,
+            "text_boolean": lambda text: boolean(text, varchar()),
+            "number_boolean": lambda cell: boolean(cell, NUMBER),
+        }
+
+
+def chunk_size(cell: bytes) -> bytes:
+    """DBMS_LOB.GETCHUNKSIZE."""
+    unpack(cell)
+    return number.integer(CHUNK_BYTES)
+
+
+def register_lob_scalars(connection: apsw.Connection, lobs: LobStore) -> None:
+    """Make them known to a connection."""
+
+    def strict(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: None if None in args else function(*args)
+
+    for name, function in LobScalars(lobs).functions().items():
+        connection.create_scalar_function(f"o_{name}", strict(function), -1)

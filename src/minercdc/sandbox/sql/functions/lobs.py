@@ -1,0 +1,150 @@
+"""Functions on LOBs, XML documents and BOOLEAN values in SQL; DBMS_LOB's functions are among them."""
+
+from __future__ import annotations
+
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import ast, number
+from minercdc.sandbox.sql.functions.arguments import count_arguments
+from minercdc.sandbox.sql.functions.rules import Rule
+from minercdc.sandbox.sql.scope import Typed
+from minercdc.sandbox.sql.translate.conditions import Conditions
+from minercdc.sandbox.sql.translate.environment import blob
+from minercdc.sandbox.sql.types import BLOB, CLOB, NCLOB, NUMBER, TEXT, Family, SqlType, inconsistent, varchar
+
+
+def as_clob(text: str, national: bool) -> Typed:
+    """A CLOB of a text: what text functions make of one."""
+    return Typed(f"o_to_lob({text},'{'NCLOB' if national else 'CLOB'}')", NCLOB if national else CLOB)
+
+
+def empty(kind: str, result: SqlType) -> Rule:
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        count_arguments(expr, args, 0, 0)
+        return Typed(f"o_empty_lob('{kind}')", result, False)
+
+    return rule
+
+
+def to_clob(kind: str, result: SqlType) -> Rule:
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        count_arguments(expr, args, 1, 1)
+        if args[0].type.family is Family.CLOB:
+            return Typed(args[0].sql, result, args[0].nullable)
+        if args[0].type.family in (Family.BLOB, Family.RAW):
+            raise OraError(3001, f"unimplemented feature: {expr.name} of a {args[0].type.family}", expr.at)
+        return Typed(f"o_to_lob({x.to(args[0], Family.VARCHAR, expr.at)},'{kind}')", result)
+
+    return rule
+
+
+def to_blob(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    count_arguments(expr, args, 1, 1)
+    return Typed(x.to(args[0], Family.BLOB, expr.at), BLOB)
+
+
+def to_lob(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """Of a LONG column only, as the select list of INSERT .. SELECT has it."""
+    count_arguments(expr, args, 1, 1)
+    if args[0].type.family is Family.LONG:
+        return Typed(f"o_to_lob({args[0].sql},'CLOB')", CLOB)
+    if args[0].type.family is Family.LONG_RAW:
+        return Typed(f"o_to_lob({args[0].sql},'BLOB')", BLOB)
+    raise inconsistent("LONG", args[0].type.family, expr.at)
+
+
+def _lob(x: Conditions, typed: Typed, at: int) -> str:
+    """A LOB argument of DBMS_LOB; text and RAW are converted."""
+    if typed.type.family in (Family.CLOB, Family.BLOB):
+        return typed.sql
+    return x.to(typed, Family.BLOB if typed.type.family is Family.RAW else Family.CLOB, at)
+
+
+_ONE, _AMOUNT = blob(number.integer(1)), blob(number.integer(32767))
+
+
+def get_length(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    count_arguments(expr, args, 1, 1)
+    return Typed(f"o_lob_length({_lob(x, args[0], expr.at)})", NUMBER)
+
+
+def substr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DBMS_LOB.SUBSTR(lob, amount, offset)."""
+    count_arguments(expr, args, 1, 3)
+    numbers = [x.to(arg, Family.NUMBER, expr.at) for arg in args[1:]]
+    amount, offset = (*numbers, *(_AMOUNT, _ONE)[len(numbers) :])
+    text = args[0].type.family not in (Family.BLOB, Family.RAW)
+    result = varchar(32767) if text else SqlType(Family.RAW, size=32767)
+    return Typed(f"o_lob_substr({_lob(x, args[0], expr.at)},{amount},{offset})", result)
+
+
+def instr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DBMS_LOB.INSTR(lob, pattern, offset, nth)."""
+    count_arguments(expr, args, 2, 4)
+    text = args[0].type.family not in (Family.BLOB, Family.RAW)
+    pattern = x.to(args[1], Family.VARCHAR if text else Family.RAW, expr.at)
+    numbers = [x.to(arg, Family.NUMBER, expr.at) for arg in args[2:]]
+    offset, nth = (*numbers, *(_ONE, _ONE)[len(numbers) :])
+    return Typed(f"o_lob_instr({_lob(x, args[0], expr.at)},{pattern},{offset},{nth})", NUMBER)
+
+
+def compare(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DBMS_LOB.COMPARE(lob, lob, amount, offset, offset)."""
+    count_arguments(expr, args, 2, 5)
+    numbers = [x.to(arg, Family.NUMBER, expr.at) for arg in args[2:]]
+    defaults = (blob(number.integer((1 << 32) - 1)), _ONE, _ONE)
+    tail = ",".join((*numbers, *defaults[len(numbers) :]))
+    return Typed(f"o_lob_compare({_lob(x, args[0], expr.at)},{_lob(x, args[1], expr.at)},{tail})", NUMBER)
+
+
+def chunk_size(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    count_arguments(expr, args, 1, 1)
+    return Typed(f"o_lob_chunk_size({_lob(x, args[0], expr.at)})", NUMBER)
+
+
+def xmltype(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    count_arguments(expr, args, 1, 1)
+    return Typed(x.to(args[0], Family.XML, expr.at), SqlType(Family.XML))
+
+
+def clob_of_xml(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """getClobVal of an XMLTYPE."""
+    count_arguments(expr, args, 1, 1)
+    if args[0].type.family is not Family.XML:
+        raise inconsistent(Family.XML, args[0].type.family, expr.at)
+    return Typed(args[0].sql, CLOB)
+
+
+def string_of_xml(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """getStringVal of an XMLTYPE: at most 4000 bytes."""
+    return Typed(x.to(clob_of_xml(x, expr, args), Family.VARCHAR, expr.at), varchar())
+
+
+def to_boolean(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    count_arguments(expr, args, 1, 1)
+    if x.env.release < 23:
+        raise OraError(904, '"TO_BOOLEAN": invalid identifier', expr.at)
+    family = args[0].type.family
+    if family in TEXT:
+        return Typed(f"o_text_boolean({args[0].sql})", SqlType(Family.BOOLEAN))
+    if family is Family.NUMBER:
+        return Typed(f"o_number_boolean({args[0].sql})", SqlType(Family.BOOLEAN))
+    return Typed(x.to(args[0], Family.BOOLEAN, expr.at), SqlType(Family.BOOLEAN))
+
+
+RULES: dict[str, Rule] = {
+    "EMPTY_CLOB": empty("CLOB", CLOB),
+    "EMPTY_BLOB": empty("BLOB", BLOB),
+    "TO_CLOB": to_clob("CLOB", CLOB),
+    "TO_NCLOB": to_clob("NCLOB", NCLOB),
+    "TO_BLOB": to_blob,
+    "TO_LOB": to_lob,
+    "DBMS_LOB.GETLENGTH": get_length,
+    "DBMS_LOB.SUBSTR": substr,
+    "DBMS_LOB.INSTR": instr,
+    "DBMS_LOB.COMPARE": compare,
+    "DBMS_LOB.GETCHUNKSIZE": chunk_size,
+    "XMLTYPE": xmltype,
+    "XMLTYPE.GETCLOBVAL": clob_of_xml,
+    "XMLTYPE.GETSTRINGVAL": string_of_xml,
+    "TO_BOOLEAN": to_boolean,
+}
