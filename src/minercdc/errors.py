@@ -99,6 +99,12 @@ class LogGapError(SourceError):
     code = "MC-3301"
 
 
+class LostTransactionError(SourceError):
+    """A transaction is open here that the database does not know any more; its end is not in the redo that was read."""
+
+    code = "MC-3302"
+
+
 class SnapshotTooOldError(SourceError):
     """Undo for the snapshot SCN is gone (ORA-01555) or the table changed its shape (ORA-01466)."""
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import javaproperties
 import yaml
@@ -139,9 +140,19 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
             problems.extend(_problem_lines(error))
         except OSError as error:
             problems.append(f"a file named by the environment cannot be read: {error}")
+    if not problems:
+        problems.extend(_contradictions(sections))
     if problems:
         raise ConfigError(sorted(problems), where=where)
     return ConnectorConfig(**sections, kafka_client=client, ignored=ignored)  # type: ignore[arg-type]
+
+
+def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
+    """What no section can see alone."""
+    archived_only = sections["log_mining"].log_mining_archive_log_only_mode
+    if archived_only and sections["database"].database_connection_adapter == "logminer_unbuffered":
+        # Where a pass has to begin is told by what is open now, not by what was when the last archived log ended.
+        yield "log.mining.archive.log.only.mode: works with database.connection.adapter=logminer only"
 
 
 def _without_engine_prefix(properties: Mapping[str, str]) -> dict[str, str]:

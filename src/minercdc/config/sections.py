@@ -117,7 +117,16 @@ class TableFilterConfig(Section):
 class LogMiningConfig(Section):
     """How redo is read."""
 
-    log_mining_strategy: Literal["online_catalog"] = Field("online_catalog", description="Which dictionary LogMiner uses.")
+    log_mining_strategy: Literal["online_catalog", "hybrid"] = Field(
+        "online_catalog",
+        description="Which dictionary LogMiner uses. Rows that it no longer fits are decoded with our own schema history either way.",
+    )
+    log_mining_archive_log_only_mode: bool = Field(
+        False, description="Read archived logs only: changes come when their log has been archived."
+    )
+    log_mining_archive_log_only_scn_poll_interval_ms: int = Field(
+        10_000, ge=1, description="Wait for the next archived log in that mode."
+    )
     query_fetch_size: int = Field(10_000, ge=1, le=100_000, description="Rows per fetch from V$LOGMNR_CONTENTS.")
     log_mining_session_max_ms: int = Field(
         900_000, ge=0, description="Age at which the LogMiner session is renewed (its PGA grows); 0: at log switches only."
@@ -129,6 +138,18 @@ class LogMiningConfig(Section):
     log_mining_include_redo_sql: bool = Field(False, description="Copy SQL_REDO into `source.redo_sql`.")
     log_mining_username_include_list: CommaList = Field((), description="Capture only transactions of these users.")
     log_mining_username_exclude_list: CommaList = Field((), description="Leave out transactions of these users.")
+    log_mining_clientid_include_list: CommaList = Field((), description="Capture only transactions of these CLIENT_IDs.")
+    log_mining_clientid_exclude_list: CommaList = Field((), description="Leave out transactions of these CLIENT_IDs.")
+    log_mining_transaction_retention_ms: int = Field(
+        0,
+        ge=0,
+        description="Give up open transactions older than this, with a warning: their changes are lost, and the offset moves on. 0: never.",
+    )
+    log_mining_buffer_transaction_events_threshold: int = Field(
+        0,
+        ge=0,
+        description="Give up open transactions with more changes than this, with a warning: they are lost. 0: never.",
+    )
     log_mining_log_query_max_retries: int = Field(
         5, ge=0, description="Tries while the list of logs looks incomplete (a switch is being archived)."
     )
@@ -136,6 +157,10 @@ class LogMiningConfig(Section):
     log_mining_log_backoff_max_delay_ms: int = Field(60_000, ge=1, description="Longest wait between such tries.")
     poll_interval_ms: int = Field(
         500, ge=1, description="Wait between two reads that found nothing; idle ticks come at least this often."
+    )
+    minercdc_log_mining_unknown_transaction_mode: Literal["fail", "warn", "skip"] = Field(
+        "warn",
+        description="What to do with an open transaction that the database does not know any more and whose end is not in the redo: `fail` stops, `warn` keeps waiting, `skip` gives it up.",
     )
     minercdc_log_mining_buffer_memory_max_bytes: int = Field(
         256 * 1024 * 1024,
@@ -148,9 +173,11 @@ class LogMiningConfig(Section):
     )
 
     @model_validator(mode="after")
-    def _users(self) -> Self:
+    def _one_list_each(self) -> Self:
         if self.log_mining_username_include_list and self.log_mining_username_exclude_list:
             raise ValueError("log.mining.username.include.list: give it or log.mining.username.exclude.list, not both")
+        if self.log_mining_clientid_include_list and self.log_mining_clientid_exclude_list:
+            raise ValueError("log.mining.clientid.include.list: give it or log.mining.clientid.exclude.list, not both")
         return self
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import oracledb
@@ -35,17 +35,29 @@ def resetlogs_scn(connection: oracledb.Connection) -> int:
     return int(one_row(connection, "SELECT RESETLOGS_CHANGE# FROM V$DATABASE", "reading the incarnation")[0])
 
 
+def _transactions_view(connection: oracledb.Connection) -> str:
+    """V$TRANSACTION tells of the own instance only; GV$TRANSACTION needs a grant of its own, so it is asked where there are
+    several instances."""
+    sql = "SELECT COUNT(*) FROM V$THREAD WHERE STATUS = 'OPEN'"
+    instances = one_row(connection, sql, "counting the instances")[0]
+    return "GV$TRANSACTION" if instances > 1 else "V$TRANSACTION"
+
+
 def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
     """START_SCN of the oldest transaction that is open in any container and instance; None when there is none.
 
-    START_SCN is 0 for a moment when a transaction begins; such a one has no change yet. V$TRANSACTION tells of the own
-    instance only, and GV$TRANSACTION needs a grant of its own, so it is asked where there are several.
+    START_SCN is 0 for a moment when a transaction begins; such a one has no change yet.
     """
-    doing = "reading the open transactions"
-    open_threads = one_row(connection, "SELECT COUNT(*) FROM V$THREAD WHERE STATUS = 'OPEN'", doing)[0]
-    view = "GV$TRANSACTION" if open_threads > 1 else "V$TRANSACTION"
-    oldest = one_row(connection, f"SELECT MIN(START_SCN) FROM {view} WHERE START_SCN > 0", doing)[0]
+    sql = f"SELECT MIN(START_SCN) FROM {_transactions_view(connection)} WHERE START_SCN > 0"
+    oldest = one_row(connection, sql, "reading the open transactions")[0]
     return None if oldest is None else Scn(int(oldest))
+
+
+def open_transactions(connection: oracledb.Connection) -> set[bytes]:
+    """XIDs of the transactions that are open in any container and instance."""
+    with oracle_errors("reading the open transactions"), connection.cursor() as cursor:
+        cursor.execute(f"SELECT XID FROM {_transactions_view(connection)}")
+        return {bytes(xid) for (xid,) in cursor}
 
 
 def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
@@ -55,14 +67,15 @@ def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
     return now if oldest is None else min(now, oldest)
 
 
-def host_offset(connection: oracledb.Connection) -> timedelta:
-    """Offset of the database host's time zone from UTC, at this moment."""
-    text = one_row(connection, "SELECT TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL", "reading the host's time zone")[0]
-    match = _OFFSET.fullmatch(str(text))
+def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:
+    """The database host's time at this moment, without zone and in whole seconds, and its zone's offset from UTC."""
+    sql = "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS'), TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL"
+    time, zone = one_row(connection, sql, "reading the host's clock")
+    match = _OFFSET.fullmatch(str(zone))
     if not match:
-        raise SourceError(f"SYSTIMESTAMP has the time zone {text!r}")
+        raise SourceError(f"SYSTIMESTAMP has the time zone {zone!r}")
     offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
-    return -offset if match[1] == "-" else offset
+    return datetime.fromisoformat(str(time)), -offset if match[1] == "-" else offset
 
 
 def character_set(connection: oracledb.Connection) -> str:

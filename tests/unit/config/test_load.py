@@ -83,6 +83,10 @@ def test_every_problem_is_told_at_once() -> None:
     ("change", "expected"),
     [
         ({"database.hostname": ""}, "database.hostname: needed"),
+        (
+            {"log.mining.archive.log.only.mode": "true", "database.connection.adapter": "logminer_unbuffered"},
+            "log.mining.archive.log.only.mode: works with database.connection.adapter=logminer only",
+        ),
         ({"table.exclude.list": "A.B"}, "table.include.list: give it or table.exclude.list, not both"),
         ({"minercdc.kafka.bootstrap.servers": "other:1"}, "must equal"),
         ({"message.key.columns": "A.B"}, "SCHEMA.TABLE:COL1,COL2"),

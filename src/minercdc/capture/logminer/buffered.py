@@ -3,7 +3,7 @@
     START         remembered
     DML           captured table? kept until the COMMIT        ROLLBACK=1: takes out the row it undoes
     ROLLBACK      the transaction is forgotten
-    COMMIT, DDL   delivered, if they are new (delivery.py)
+    COMMIT, DDL   delivered, if they are new (delivery.py); held while another thread is not read that far
 
 Per thread, `_Reading` says how far rows have been read, as redo record and rows done within it: a START and the first
 change can share one record, and SSN, so neither "later than the record" nor (RS_ID, SSN) is a safe place to go on from.
@@ -11,11 +11,14 @@ change can share one record, and SSN, so neither "later than the record" nor (RS
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from minercdc.capture.logminer.delivery import Delivered, Delivery
+from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.query import build_query
@@ -54,7 +57,11 @@ class BufferedAssembly:
     def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery) -> None:
         self._start = start
         self._buffer = buffer
+        buffer.given_up |= {bytes.fromhex(xid) for xid in start.given_up}
         self._delivery = delivery
+        self._bound = NO_BOUND
+        self._held: list[tuple[int, int, LogMinerRow, RedoAddress | None]] = []
+        self._holding = itertools.count()
         # Row 0 of the record: after a restart, what is dropped is told by commits, not by counted rows.
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
 
@@ -72,12 +79,14 @@ class BufferedAssembly:
 
     def begin_pass(self, begun: Pass) -> None:
         """Rows from `marks` on are about to come, those of the marked records once more."""
+        self._bound = begun.bound
         for at in self._threads.values():
             at.skip = at.rows
 
-    def end_pass(self, begun: Pass) -> None:
+    def end_pass(self, begun: Pass) -> Iterator[Event]:
         """A pass came to its end. All of a finished log is read, so the next pass need not begin in it, even when no row
         of it was shown."""
+        yield from self._release(begun.bound)
         for thread, sequence in begun.complete.items():
             at = self._thread(thread)
             start = log_start(sequence + 1)
@@ -110,7 +119,11 @@ class BufferedAssembly:
                 if transaction := self._buffer.end(row):
                     transaction.close()
             elif code == OpCode.DDL:
-                yield from delivery.ddl(row, address, self.position)
+                if self._waits(row):
+                    self._hold(row, address)
+                else:
+                    yield from self._release(row.scn)
+                    yield from delivery.ddl(row, address, self.position)
             elif code == OpCode.MISSING_SCN:
                 _log.warning("LogMiner reports a gap of SCNs at %s: %s", row.scn, row.info)
 
@@ -130,7 +143,16 @@ class BufferedAssembly:
                 resume, scn = RedoAddress(oldest.address.rs_id), oldest.scn
             done = self._delivery.threads[thread]
             threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
-        return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs)
+        given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
+        return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs, given_up)
+
+    def open(self) -> list[Transaction]:
+        """Transactions that wait for their end."""
+        return self._buffer.open()
+
+    def give_up(self, transaction: Transaction) -> None:
+        """Do not wait for the end of an open transaction any more: its changes are lost."""
+        self._buffer.give_up(transaction)
 
     def close(self) -> None:
         """Forget the open transactions; they are mined again."""
@@ -157,23 +179,47 @@ class BufferedAssembly:
         self._delivery.threads.setdefault(number, Delivered())
         return at
 
+    def _waits(self, row: LogMinerRow) -> bool:
+        return row.scn >= self._bound
+
+    def _hold(self, row: LogMinerRow, place: RedoAddress | None) -> None:
+        heapq.heappush(self._held, (row.scn, next(self._holding), row, place))
+
+    def _release(self, before_scn: int) -> Iterator[Event]:
+        """Deliver what had to wait for the other threads, as far as they are read now."""
+        while self._held and self._held[0][0] < min(before_scn, self._bound):
+            _, _, row, place = heapq.heappop(self._held)
+            if row.code == OpCode.DDL:
+                yield from self._delivery.ddl(row, place, self.position)
+            else:
+                yield from self._end(row, place)
+
     def _commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        """A COMMIT was read. Its place is counted now, in the order of redo."""
+        at = self._threads.get(row.thread)
+        place = None
+        if at is not None and address is not None:
+            at.commits += 1
+            place = RedoAddress(address.rs_id, at.commits)
+        if not self._waits(row):
+            yield from self._release(row.scn)
+            yield from self._end(row, place)
+        elif self._buffer.find(row) is not None:
+            self._hold(row, place)
+
+    def _end(self, row: LogMinerRow, place: RedoAddress | None) -> Iterator[Event]:
         transaction = self._buffer.end(row)
-        delivered = self._note_commit(row, address, transaction) or self._delivery.is_snapshot(row)
+        delivered = self._note_commit(row, place, transaction) or self._delivery.is_snapshot(row)
         yield from self._delivery.commit(row, transaction, delivered, self.position)
 
-    def _note_commit(self, row: LogMinerRow, address: RedoAddress | None, transaction: Transaction | None) -> bool:
+    def _note_commit(self, row: LogMinerRow, place: RedoAddress | None, transaction: Transaction | None) -> bool:
         """Move the thread's mark of commits; whether it had passed this one before."""
-        thread = row.thread or (transaction.thread if transaction else 0)
-        at = self._threads.get(thread)
-        if at is None:
+        done = self._delivery.threads.get(row.thread or (transaction.thread if transaction else 0))
+        if done is None:
             return False
-        done = self._delivery.threads[thread]
-        if address is None:
+        if place is None:
             return row.scn < done.last_commit_scn
-        at.commits += 1
-        place = RedoAddress(address.rs_id, at.commits)
         if done.last_commit is not None and place <= done.last_commit:
             return True
-        self._delivery.note_commit(thread, place, row.scn)
+        self._delivery.note_commit(row.thread, place, row.scn)
         return False

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import oracledb
 
+from minercdc.capture.logminer.abandonment import Limits, UnknownTransactions
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.logs import LogSelection, RedoThread, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.logs import NO_BOUND, LogSelection, RedoThread, read_logs, read_threads, select_logs
 from minercdc.capture.logminer.pacing import pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -34,7 +36,7 @@ from minercdc.errors import ConfigError, LogGapError, MiningSessionError
 from minercdc.events import Event
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.prefetch import prefetch
-from minercdc.oracle.scn import character_set, host_offset, oldest_undecided_scn, resetlogs_scn
+from minercdc.oracle.scn import character_set, host_clock, oldest_undecided_scn, open_transactions, resetlogs_scn
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.tables import Tables
 
@@ -77,6 +79,11 @@ class LogMinerCapture:
         self._decoder = TransactionDecoder(
             self._shapes, self._clock, on_failure=on_failure, include_redo_sql=config.log_mining_include_redo_sql
         )
+        retention = config.log_mining_transaction_retention_ms
+        self._limits = Limits(
+            timedelta(milliseconds=retention) if retention else None, config.log_mining_buffer_transaction_events_threshold
+        )
+        self._unknown = UnknownTransactions(config.minercdc_log_mining_unknown_transaction_mode)
         self._session: MiningSession | None = None
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
         self._assembly: Assembly | None = None
@@ -109,7 +116,7 @@ class LogMinerCapture:
         spill = self._config.minercdc_state_dir / "spill"
         check_directory(spill)
         buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, spill)
-        delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants_user)
+        delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants)
         self._assembly = self._assembly_of(start, buffer, delivery)
         _log.info("streaming from %s", start.to_json())
         try:
@@ -129,13 +136,14 @@ class LogMinerCapture:
             self._assembly.close()
             self._assembly = None
 
-    def _wants_user(self, user: str | None) -> bool:
+    def _wants(self, user: str | None, client_id: str | None) -> bool:
         """Users that LogMiner does not tell (`UNKNOWN`) pass, or their transactions would be lost."""
-        if user is None or user == "UNKNOWN":
-            return True
-        included = {name.upper() for name in self._config.log_mining_username_include_list}
-        excluded = {name.upper() for name in self._config.log_mining_username_exclude_list}
-        return user.upper() not in excluded and (not included or user.upper() in included)
+        config = self._config
+        return _listed(
+            None if user == "UNKNOWN" else user,
+            config.log_mining_username_include_list,
+            config.log_mining_username_exclude_list,
+        ) and _listed(client_id, config.log_mining_clientid_include_list, config.log_mining_clientid_exclude_list)
 
     def _sessions(self, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         """One LogMiner session after another; a broken one is replaced and nothing is read twice."""
@@ -176,14 +184,17 @@ class LogMinerCapture:
         selected = yield from self._select(session, assembly, start, stop)
         if selected is None:
             return
-        selection, threads = selected
-        self._clock.offset = host_offset(session.connection)
+        selection, complete_scn = selected
+        host_time, self._clock.offset = host_clock(session.connection)
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
         oldest_scn = oldest_undecided_scn(session.connection) if assembly.committed else 0
         session.start(selection.start_scn, committed=assembly.committed)
-        behind = not any(log.current for log in selection.files)
-        begun = Pass(selection.files, selection.complete, 0 if behind else _complete_scn(threads), oldest_scn)
+        archived_only = self._config.log_mining_archive_log_only_mode
+        behind = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
+        begun = Pass(selection.files, selection.complete, selection.bound, 0 if behind else complete_scn, oldest_scn)
+        doubted = self._unknown.due(assembly, host_time)
+        known = open_transactions(session.connection) if doubted else set()
         sql, binds = assembly.query(self._container, self._excluded_owners())
         assembly.begin_pass(begun)
         yield from self._assembled(session.rows(sql, binds), session, assembly, stop)
@@ -191,7 +202,10 @@ class LogMinerCapture:
             return
         # Rows of the marked records always come once more, so rows alone say nothing.
         found = assembly.reached() != reached
-        assembly.end_pass(begun)
+        yield from assembly.end_pass(begun)
+        self._limits.enforce(assembly, host_time)
+        if doubted and not behind:
+            self._unknown.judge(assembly, known)
         yield assembly.idle(self._now_us())
         stop.wait(pause(found, behind, time.monotonic() - began, self._config.poll_interval_ms / 1000))
 
@@ -216,8 +230,9 @@ class LogMinerCapture:
 
     def _select(
         self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag
-    ) -> Generator[Event, None, tuple[LogSelection, list[RedoThread]] | None]:
-        """The logs of the next pass. A list that looks incomplete, as while a switch is archived, is read again."""
+    ) -> Generator[Event, None, tuple[LogSelection, int] | None]:
+        """The logs of the next pass, and the SCN up to which every commit is in redo. A list that looks incomplete, as while
+        a switch is archived, is read again."""
         tries = 0
         while not stop.is_set():
             position = assembly.position()
@@ -226,8 +241,11 @@ class LogMinerCapture:
             logs = read_logs(session.connection, scn, self._config.archive_destination_name)
             # What a bound cuts off, LogMiner does not show at all when it shows whole transactions only.
             at_most = len(logs) if assembly.committed else self._config.log_mining_log_count_min
+            archived_only = self._config.log_mining_archive_log_only_mode
             try:
-                return select_logs(logs, threads, assembly.marks(), start.start_scn, at_most), threads
+                selection = select_logs(
+                    logs, threads, assembly.marks(), start.start_scn, at_most, archived_only=archived_only
+                )
             except LogGapError as gap:
                 tries += 1
                 if tries > self._config.log_mining_log_query_max_retries:
@@ -235,6 +253,11 @@ class LogMinerCapture:
                 _log.warning("the list of logs is incomplete, reading it again: %s", gap.message)
                 yield assembly.idle(self._now_us())
                 stop.wait(self._backoff(tries))
+                continue
+            if selection.files:
+                return selection, selection.bound - 1 if archived_only else _complete_scn(threads)
+            yield assembly.idle(self._now_us())
+            stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
         return None
 
     def _backoff(self, failures: int) -> float:
@@ -251,3 +274,11 @@ class LogMinerCapture:
 def _complete_scn(threads: list[RedoThread]) -> int:
     """Every commit at or below it was in the log files when the pass began."""
     return min((thread.last_scn for thread in threads if thread.is_open), default=1) - 1
+
+
+def _listed(name: str | None, included: Sequence[str], excluded: Sequence[str]) -> bool:
+    """Whether a name passes the lists, whatever its case; one that is not known passes."""
+    if name is None:
+        return True
+    folded = name.upper()
+    return folded not in map(str.upper, excluded) and (not included or folded in map(str.upper, included))

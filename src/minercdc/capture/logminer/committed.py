@@ -19,7 +19,7 @@ from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.query import committed_query
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.errors import MiningSessionError
 from minercdc.events import Event, Progress, Scn
 
@@ -79,7 +79,7 @@ class CommittedAssembly:
         # Within a pass nothing is told twice, and commits of one thread need not come by address.
         self._before = {thread: done.last_commit for thread, done in self._delivery.threads.items()}
 
-    def end_pass(self, begun: Pass) -> None:
+    def end_pass(self, begun: Pass) -> Iterator[Event]:
         """A pass came to its end."""
         for thread, (mark, scn) in self._next_resume.items():
             if self._resume[thread][0] < mark:
@@ -88,6 +88,7 @@ class CommittedAssembly:
             thread: (mark, begun.oldest_scn) for thread, mark in beginning(begun.files, begun.oldest_scn).items()
         }
         self._delivery.complete(begun.complete_scn)
+        yield from ()
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows in LogMiner's order, and yield what became ready."""
@@ -127,6 +128,13 @@ class CommittedAssembly:
             resume, scn = self._resume[thread]
             threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
         return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs)
+
+    def open(self) -> list[Transaction]:
+        """None: LogMiner holds back what is not committed."""
+        return []
+
+    def give_up(self, transaction: Transaction) -> None:
+        """Nothing is waited for here."""
 
     def close(self) -> None:
         """Forget what was not handed out whole."""

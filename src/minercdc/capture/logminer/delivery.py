@@ -30,7 +30,7 @@ class Delivery:
     """Yields what is new, in the order it is given.
 
     :param position: where to go on from at this moment; asked for each Progress.
-    :param wants_user: whether transactions of this user (None: not known) are captured.
+    :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured.
     :ivar threads: by thread number; a thread is here from its first row on.
     :ivar captured: whether rows of (owner, table, object id) are captured, as far as `learn` was asked.
     :ivar complete_scn: every commit at or below it has been delivered.
@@ -42,13 +42,13 @@ class Delivery:
         shapes: ShapeTracker,
         decoder: TransactionDecoder,
         clock: HostClock,
-        wants_user: Callable[[str | None], bool] = lambda _: True,
+        wants: Callable[[str | None, str | None], bool] = lambda *_: True,
     ) -> None:
         self._start = start
         self._shapes = shapes
         self._decoder = decoder
         self._clock = clock
-        self._wants_user = wants_user
+        self._wants = wants
         self._generation = -1
         self.captured: dict[tuple[str | None, str | None, int], bool] = {}
         self.complete_scn = start.snapshot_scn
@@ -80,7 +80,7 @@ class Delivery:
         if transaction is None:
             return
         info = self._info(row, transaction)
-        if not delivered and self._wants_user(info.user):
+        if not delivered and self._wants(info.user, info.client_id):
             count = 0
             for event in self._decoder.events(transaction, info):
                 count = event.seq

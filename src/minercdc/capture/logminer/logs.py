@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import oracledb
 
@@ -29,6 +30,7 @@ _ARCHIVED = (
     " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID'"
     " AND A.NEXT_CHANGE# > :scn"
 )
+NO_BOUND: Final = 1 << 64
 _THREADS = "SELECT THREAD#, STATUS, ENABLED, LAST_REDO_CHANGE#, ENABLE_CHANGE# FROM V$THREAD"
 
 
@@ -68,11 +70,14 @@ class LogSelection:
 
     :param start_scn: STARTSCN for LogMiner: FIRST_CHANGE# of the earliest log, at or below every row still to come.
     :param complete: per thread, sequence number of the last selected log that is finished; missing when none is.
+    :param bound: from this SCN on, the logs of some thread are not among them: what the others committed there has to wait,
+        or changes of one row would come in the wrong order.
     """
 
     files: tuple[LogFile, ...]
     start_scn: int
     complete: Mapping[int, int]
+    bound: int = NO_BOUND
 
 
 def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
@@ -128,30 +133,43 @@ def select_logs(
     marks: Mapping[int, RedoAddress],
     start_scn: int,
     at_most: int,
+    *,
+    archived_only: bool = False,
 ) -> LogSelection:
     """The logs of the next pass. Raises LogGapError naming thread, sequence and SCN range when one is missing.
 
     :param marks: per thread, the redo address to go on from.
     :param start_scn: where threads without a mark begin.
-    :param at_most: logs per thread. Not applied with several threads: the one that got further would deliver commits
-        ahead of their order.
+    :param at_most: logs per thread.
+    :param archived_only: a log that is not archived yet is waited for; the selection may be empty then.
     """
+    if archived_only:
+        logs = [log for log in logs if log.archived]
     files: list[LogFile] = []
     complete: dict[int, int] = {}
+    bound = NO_BOUND
     for thread in threads:
-        chain = _chain(thread, [log for log in logs if log.thread == thread.number], marks.get(thread.number), start_scn)
-        if len(threads) == 1:
-            chain = chain[:at_most]
-        files += chain
-        finished = [log.sequence for log in chain if not log.current]
+        own = [log for log in logs if log.thread == thread.number]
+        chain = _chain(thread, own, marks.get(thread.number), start_scn, archived_only)
+        chosen = chain[:at_most]
+        files += chosen
+        finished = [log.sequence for log in chosen if not log.current]
         if finished:
             complete[thread.number] = finished[-1]
-    if not files:
+        if len(chosen) < len(chain) and len(threads) > 1:
+            bound = min(bound, chosen[-1].next_scn)
+        elif archived_only and thread.is_open:
+            bound = min(bound, max([log.next_scn for log in own], default=0))
+    if not files and not archived_only:
         raise LogGapError("no redo log was found", hint="Is the database in ARCHIVELOG mode, and V$LOG readable?")
-    return LogSelection(tuple(files), min(log.first_scn for log in files), complete)
+    return LogSelection(tuple(files), min([log.first_scn for log in files], default=0), complete, bound)
 
 
-def _chain(thread: RedoThread, logs: Sequence[LogFile], mark: RedoAddress | None, start_scn: int) -> list[LogFile]:
+def _chain(
+    thread: RedoThread, logs: Sequence[LogFile], mark: RedoAddress | None, start_scn: int, archived_only: bool
+) -> list[LogFile]:
+    if archived_only and (not logs or (mark is not None and mark.sequence > max(log.sequence for log in logs))):
+        return []
     by_sequence = {log.sequence: log for log in logs}
     sequence = mark.sequence if mark else _first_sequence(thread, logs, start_scn)
     if sequence is None:
@@ -166,7 +184,7 @@ def _chain(thread: RedoThread, logs: Sequence[LogFile], mark: RedoAddress | None
             after = min((log.first_scn for log in logs if log.sequence > number), default=0)
             raise _gap(thread.number, number, before, after)
         chain.append(by_sequence[number])
-    if thread.is_open and not (chain and chain[-1].current):
+    if thread.is_open and not archived_only and not (chain and chain[-1].current):
         raise _gap(thread.number, max(newest + 1, sequence), chain[-1].next_scn if chain else start_scn, 0)
     return chain
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
-from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.logs import NO_BOUND, LogFile
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import Event, Progress
 
 
@@ -18,14 +20,18 @@ class Pass:
 
     :param files: the logs it reads, to their end.
     :param complete: per thread, sequence number of the last of them that was finished.
+    :param bound: what was committed at or after this SCN is not complete yet; see `LogSelection`.
     :param complete_scn: every commit up to it was in redo.
     :param oldest_scn: transactions that were open had begun at or after it; 0 when nobody asked.
+    :param host_time: of the database's host, without zone; None when it does not matter.
     """
 
     files: tuple[LogFile, ...]
     complete: Mapping[int, int]
+    bound: int = NO_BOUND
     complete_scn: int = 0
     oldest_scn: int = 0
+    host_time: datetime | None = None
 
 
 class Assembly(Protocol):
@@ -50,8 +56,14 @@ class Assembly(Protocol):
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows, and yield what became ready."""
 
-    def end_pass(self, begun: Pass) -> None:
-        """All rows have come."""
+    def end_pass(self, begun: Pass) -> Iterator[Event]:
+        """All rows have come; yields what became ready by that."""
+
+    def open(self) -> list[Transaction]:
+        """Transactions that wait for their end."""
+
+    def give_up(self, transaction: Transaction) -> None:
+        """Do not wait for the end of an open transaction any more: its changes are lost."""
 
     def idle(self, time_us: int) -> Progress:
         """The tick that says how far everything is read."""

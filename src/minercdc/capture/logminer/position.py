@@ -64,12 +64,14 @@ class LogMinerPosition:
     :param start_scn: where threads without a mark begin.
     :param snapshot_scn: commits and DDL at or below it are part of the snapshot.
     :param resetlogs: RESETLOGS_CHANGE# of the incarnation the addresses belong to.
+    :param given_up: XIDs, as hex, of open transactions that are not wanted any more: what of them comes is dropped.
     """
 
     threads: Mapping[int, ThreadMark] = field(default_factory=dict)
     start_scn: int = 0
     snapshot_scn: int = 0
     resetlogs: int = 0
+    given_up: frozenset[str] = frozenset()
 
     def precedes(self, other: Self) -> bool:
         """True when going from `other` to this position would go backwards."""
@@ -99,6 +101,7 @@ class LogMinerPosition:
             "start_scn": str(self.start_scn),
             "snapshot_scn": str(self.snapshot_scn),
             "resetlogs": str(self.resetlogs),
+            **({"given_up": list[JsonValue](sorted(self.given_up))} if self.given_up else {}),
         }
 
     @classmethod
@@ -114,7 +117,13 @@ class LogMinerPosition:
             )
             for thread, mark in saved["threads"].items()
         }
-        return cls(threads, int(saved["start_scn"]), int(saved["snapshot_scn"]), int(saved["resetlogs"]))
+        return cls(
+            threads,
+            int(saved["start_scn"]),
+            int(saved["snapshot_scn"]),
+            int(saved["resetlogs"]),
+            frozenset(map(str, saved.get("given_up", ()))),
+        )
 
 
 def _place(address: RedoAddress | None) -> RedoAddress:

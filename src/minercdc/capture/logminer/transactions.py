@@ -43,7 +43,10 @@ class Start(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """One open transaction's rows, oldest first; the older ones may be on disk."""
+    """One open transaction's rows, oldest first; the older ones may be on disk.
+
+    :ivar changes: captured rows it has had, undone ones too.
+    """
 
     key: TransactionKey
     thread: int
@@ -51,6 +54,7 @@ class Transaction:
     rows: list[LogMinerRow] = field(default_factory=list)
     spill: SpillFile | None = None
     bytes: int = 0
+    changes: int = 0
     without_address: set[tuple[object, ...]] = field(default_factory=set)
 
     def undo(self, row: LogMinerRow) -> bool:
@@ -101,10 +105,12 @@ class TransactionBuffer:
 
     :param memory_max: bytes of rows in memory beyond which the largest transaction goes to disk.
     :param directory: for spill files.
+    :ivar given_up: XIDs of open transactions whose rows are dropped.
     """
 
     def __init__(self, memory_max: int, directory: Path) -> None:
         self._memory_max = memory_max
+        self.given_up: set[bytes] = set()
         self._directory = directory
         self._open: dict[TransactionKey, Transaction] = {}
         self._starts: dict[TransactionKey, Start] = {}
@@ -120,14 +126,19 @@ class TransactionBuffer:
         key = self._resolve(row)
         if row.xid == ZERO_XID or key in self._open:
             return
+        # The XID is used again: whatever was given up under it has ended.
+        self.given_up.discard(key[1])
         self._starts[key] = self._start_of(row, address, row.scn)
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """A captured row."""
+        if self.given_up and self._resolve(row)[1] in self.given_up:
+            return
         transaction = self._transaction(row, address)
         if address is None and transaction.is_repeated(row):
             return
         transaction.rows.append(row)
+        transaction.changes += 1
         cost = _cost(row)
         transaction.bytes += cost
         self._bytes += cost
@@ -144,14 +155,30 @@ class TransactionBuffer:
         self._bytes += transaction.bytes - before
         return undone
 
+    def find(self, row: LogMinerRow) -> Transaction | None:
+        """The open transaction of the row. None when it has no captured row."""
+        return self._open.get(self._resolve(row))
+
     def end(self, row: LogMinerRow) -> Transaction | None:
         """COMMIT or ROLLBACK: the transaction leaves the buffer. None when it has no captured row."""
         key = self._resolve(row)
         self._starts.pop(key, None)
+        self.given_up.discard(key[1])
         transaction = self._open.pop(key, None)
         if transaction is not None:
             self._bytes -= transaction.bytes
         return transaction
+
+    def give_up(self, transaction: Transaction) -> None:
+        """Forget an open transaction and all that may still come of it, up to its end."""
+        self._open.pop(transaction.key)
+        self._bytes -= transaction.bytes
+        self.given_up.add(transaction.key[1])
+        transaction.close()
+
+    def open(self) -> list[Transaction]:
+        """The open transactions that have captured rows."""
+        return list(self._open.values())
 
     def oldest(self, thread: int) -> Start | None:
         """Start of the oldest open transaction of a thread that has an address."""

@@ -132,17 +132,17 @@ class Life:
         self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get)
         clock = HostClock()
         self.buffer = TransactionBuffer(memory_max, directory)
-        wants_user = decoder.pop("wants_user", lambda _: True)
+        wants = decoder.pop("wants", lambda *_: True)
         self.decoder = TransactionDecoder(self.shapes, clock, **decoder)
         begin = start or LogMinerPosition()
-        delivery = Delivery(begin, self.shapes, self.decoder, clock, wants_user)
+        delivery = Delivery(begin, self.shapes, self.decoder, clock, wants)
         self.assembly: Assembly = assembly(begin, self.buffer, delivery)
 
-    def read(self, rows: Iterable[LogMinerRow]) -> list[Event]:
+    def read(self, rows: Iterable[LogMinerRow], begun: Pass = ANY_PASS) -> list[Event]:
         """One pass over redo, asked for as the capture does: per thread from the marked record on."""
         marks = self.assembly.marks()
-        self.assembly.begin_pass(ANY_PASS)
-        return list(self.assembly.take(asked_for(rows, marks)))
+        self.assembly.begin_pass(begun)
+        return [*self.assembly.take(asked_for(rows, marks)), *self.assembly.end_pass(begun)]
 
 
 def asked_for(rows: Iterable[LogMinerRow], marks: Any) -> Iterator[LogMinerRow]:

@@ -433,7 +433,7 @@ def test_finished_logs_need_not_be_read_again(life: Life) -> None:
     redo.insert(A, 1)
     redo.commit(A)
     life.read(redo.rows)
-    life.assembly.end_pass(Pass((), {1: 6}, complete_scn=500))
+    list(life.assembly.end_pass(Pass((), {1: 6}, complete_scn=500)))
     assert life.assembly.marks()[1] == log_start(7)
     tick = life.assembly.idle(0)
     assert tick.complete_scn == 500
@@ -445,7 +445,7 @@ def test_open_transaction_holds_its_log_back_though_later_logs_are_finished(life
     redo = Redo(sequence=5)
     redo.insert(A, 1)
     life.read(redo.rows)
-    life.assembly.end_pass(Pass((), {1: 6}))
+    list(life.assembly.end_pass(Pass((), {1: 6})))
     assert life.assembly.position().threads[1].resume.sequence == 5
 
 
@@ -651,7 +651,7 @@ def test_dml_without_text_is_refused(life: Life) -> None:
 
 
 def test_d26_user_filter_drops_whole_transactions(tmp_path: Path) -> None:
-    life = Life(tmp_path, wants_user=lambda user: user != "APP")
+    life = Life(tmp_path, wants=lambda user, _: user != "APP")
     redo = Redo()
     redo.start(A)
     redo.insert(A, 1)
@@ -705,3 +705,42 @@ def test_rows_are_named_tuples_in_column_order() -> None:
     from minercdc.capture.logminer.row import COLUMNS
 
     assert len(COLUMNS) == len(LogMinerRow._fields)
+
+
+def test_commits_wait_until_the_other_threads_are_read_that_far(tmp_path: Path) -> None:
+    """Changes of one row in two threads: a log of thread 1 is missing still, thread 2 is read further."""
+    one, two = Redo(thread=1), Redo(thread=2, scn=200)
+    one.insert(A, 1, 5)
+    one.commit(A)
+    two.update(B, 1, 6, 7)
+    two.commit(B)
+    life = Life(tmp_path)
+    assert changes(life.read([*one.rows, *two.rows], Pass((), {}, bound=150))) == [("c", "1")]
+    position = life.assembly.position()
+    one.update(C, 1, 5, 6)
+    one.commit(C)
+    two.scn = 300
+    two.delete(A, 1, 7)
+    two.commit(A)
+    merged = sorted([*one.rows, *two.rows], key=lambda row: row.scn)
+    for again in (life, Life(tmp_path, position)):
+        events = again.read(merged)
+        assert changes(events) == [("u", "1"), ("u", "1"), ("d", "1")]
+        assert [e.after and e.after[1] for e in events if isinstance(e, ChangeEvent)] == ["6", "7", None]
+
+
+def test_ddl_waits_like_commits(tmp_path: Path) -> None:
+    one, two = Redo(thread=1), Redo(thread=2, scn=200)
+    one.insert(A, 1)
+    one.commit(A)
+    two.ddl(B, 'alter table "LAB"."ITEM" add (extra number)')
+    two.insert(C, 3)
+    two.commit(C)
+    life = Life(tmp_path)
+    assert schema_changes(life.read([*one.rows, *two.rows], Pass((), {}, bound=150))) == []
+    one.insert(B, 2)
+    one.commit(B)
+    events = life.read(sorted([*one.rows, *two.rows], key=lambda row: row.scn))
+    assert [type(event).__name__ for event in events] == [
+        *("ChangeEvent", "Progress", "SchemaChange", "Progress", "ChangeEvent", "Progress")
+    ]

@@ -42,8 +42,13 @@ def test_d36_timestamps_of_rows_are_host_time() -> None:
     ],
 )
 def test_d26_users_that_are_not_known_pass(settings: dict[str, str], wanted: list[bool]) -> None:
-    asked = capture(**settings)._wants_user
-    assert [asked(user) for user in ("APP", "OTHER", "UNKNOWN", None)] == wanted
+    asked = capture(**settings)._wants
+    assert [asked(user, None) for user in ("APP", "OTHER", "UNKNOWN", None)] == wanted
+
+
+def test_client_ids_are_filtered_likewise() -> None:
+    asked = capture(**{"log.mining.clientid.exclude.list": "batch"})._wants
+    assert [asked("APP", client) for client in ("Batch", "web", None)] == [False, True, True]
 
 
 def test_position_of_another_adapter_is_refused() -> None:

@@ -32,9 +32,7 @@ def read(life: Life, rows: Iterable[LogMinerRow], oldest_scn: int = 100) -> list
     """One pass, all of which LogMiner shows, as it does when it begins where `marks` says."""
     begun = Pass(LOGS, {1: 2}, oldest_scn=oldest_scn)
     life.assembly.begin_pass(begun)
-    events = list(life.assembly.take(rows))
-    life.assembly.end_pass(begun)
-    return events
+    return [*life.assembly.take(rows), *life.assembly.end_pass(begun)]
 
 
 def test_what_is_shown_again_comes_once(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minercdc.capture.logminer.logs import LogFile, LogSelection, RedoThread, select_logs, unique_logs
+from minercdc.capture.logminer.logs import NO_BOUND, LogFile, LogSelection, RedoThread, select_logs, unique_logs
 from minercdc.capture.logminer.pacing import pause
 from minercdc.capture.logminer.position import RedoAddress, log_start
 from minercdc.capture.logminer.query import build_query
@@ -93,16 +93,31 @@ def test_closed_thread_needs_no_current_log() -> None:
     assert sequences(done) == [(1, 4)]
 
 
-def test_number_of_logs_is_capped_with_one_thread_only() -> None:
-    marks = {1: log_start(3)}
-    selection = selected(log(3), log(4), log(5), current(6), marks=marks, at_most=2)
+def test_number_of_logs_is_capped() -> None:
+    selection = selected(log(3), log(4), log(5), current(6), marks={1: log_start(3)}, at_most=2)
     assert sequences(selection) == [(1, 3), (1, 4)]
     assert selection.complete == {1: 4}
+    assert selection.bound == NO_BOUND
+
+
+def test_a_thread_whose_logs_are_capped_bounds_the_others() -> None:
     two = RedoThread(2, True, 10**6, 0)
-    both = selected(
-        log(3), log(4), current(5), current(9, 2), threads=(OPEN, two), marks={**marks, 2: log_start(9)}, at_most=2
-    )
-    assert len(both.files) == 4
+    marks = {1: log_start(3), 2: log_start(9)}
+    both = selected(log(3), log(4), current(5), current(9, 2), threads=(OPEN, two), marks=marks, at_most=2)
+    assert sequences(both) == [(1, 3), (1, 4), (2, 9)]
+    assert both.bound == 500
+
+
+def test_archived_logs_only() -> None:
+    two = RedoThread(2, True, 10**6, 0)
+    logs = (log(3), log(4), current(5), log(3, 2), current(4, 2))
+    both = select_logs(logs, (OPEN, two), {}, 300, 99, archived_only=True)
+    assert sequences(both) == [(1, 3), (1, 4), (2, 3)]
+    assert both.bound == 400
+    waiting = select_logs(logs, (OPEN,), {1: log_start(5)}, 300, 99, archived_only=True)
+    assert waiting.files == ()
+    with pytest.raises(LogGapError, match="log sequence 4"):
+        select_logs((log(3), log(5)), (OPEN,), {}, 300, 99, archived_only=True)
 
 
 def test_no_log_at_all_is_a_gap() -> None:

@@ -1,0 +1,102 @@
+"""Open transactions that may never end: those that got too old or too large, and those the database does not know any more.
+
+A transaction that is given up is lost, which is why nothing is given up unless the configuration says so, and each is
+told by a warning with its XID and the number of its changes.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from minercdc.capture.logminer.passes import Assembly
+from minercdc.capture.logminer.row import PARTIAL_XID
+from minercdc.capture.logminer.transactions import Transaction
+from minercdc.errors import LostTransactionError
+
+_log = logging.getLogger(__name__)
+
+UnknownMode = Literal["fail", "warn", "skip"]
+
+# How often, and from which age on, the database is asked about open transactions.
+_DOUBT = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an open transaction may grow to. `changes` 0 and `age` None: no limit."""
+
+    age: timedelta | None = None
+    changes: int = 0
+
+    def enforce(self, assembly: Assembly, host_time: datetime) -> None:
+        """Give up what is beyond them."""
+        if self.age is None and not self.changes:
+            return
+        for transaction in assembly.open():
+            age = host_time - transaction.start.time
+            if self.age is not None and age > self.age:
+                reason = f"it is open for {age}, beyond log.mining.transaction.retention.ms"
+            elif self.changes and transaction.changes > self.changes:
+                reason = "it is larger than log.mining.buffer.transaction.events.threshold"
+            else:
+                continue
+            _log.warning("%s is given up: %s. Its changes are lost.", _told(transaction), reason)
+            assembly.give_up(transaction)
+
+
+class UnknownTransactions:
+    """Looks for open transactions that the database does not know any more: their COMMIT or ROLLBACK was not seen.
+
+    :param mode: `fail` stops, `warn` tells once for each and keeps waiting, `skip` gives them up.
+    """
+
+    def __init__(self, mode: UnknownMode) -> None:
+        self._mode = mode
+        self._asked: datetime | None = None
+        self._suspects: list[Transaction] = []
+        self._told: set[bytes] = set()
+
+    def due(self, assembly: Assembly, host_time: datetime) -> bool:
+        """Before a pass: is it time to ask? Remembers which transactions are meant."""
+        if self._asked is not None and abs(host_time - self._asked) < _DOUBT:
+            return False
+        self._suspects = [t for t in assembly.open() if host_time - t.start.time > _DOUBT]
+        if self._suspects:
+            self._asked = host_time
+        return bool(self._suspects)
+
+    def judge(self, assembly: Assembly, known: set[bytes]) -> None:
+        """After the pass: what is still open then, and was not in `known` before, will not end.
+
+        :raises LostTransactionError: in mode `fail`.
+        """
+        still_open = {transaction.key for transaction in assembly.open()}
+        prefixes = {xid[:4] for xid in known}
+        for transaction in self._suspects:
+            xid = transaction.key[1]
+            if transaction.key not in still_open or xid in known or xid in self._told:
+                continue
+            if xid[4:] == PARTIAL_XID and xid[:4] in prefixes:
+                continue
+            self._told.add(xid)
+            message = f"{_told(transaction)} is not known to the database any more, and no end of it is in the redo"
+            if self._mode == "fail":
+                raise LostTransactionError(
+                    message,
+                    hint="Find out what became of it; minercdc.log.mining.unknown.transaction.mode=skip gives it up.",
+                )
+            _log.warning("%s. %s", message, "It is given up." if self._mode == "skip" else "It stays open here.")
+            if self._mode == "skip":
+                assembly.give_up(transaction)
+        self._suspects = []
+
+
+def _told(transaction: Transaction) -> str:
+    start = transaction.start
+    return (
+        f"transaction {transaction.key[1].hex()} of thread {transaction.thread}, user {start.user or 'unknown'}, "
+        f"begun {start.time} at SCN {start.scn}, {transaction.changes} changes,"
+    )
