@@ -127,6 +127,7 @@ class Result:
     :param out_only: bind positions that are pure OUT.
     :param return_binds: bind positions of RETURNING .. INTO, whose values the client does not send.
     :param returned: RETURNING's values: for each row of binds the rows it affected, by `return_binds`.
+    :param implicit: open queries a block returned by DBMS_SQL.RETURN_RESULT.
     """
 
     columns: tuple[ColumnDescription, ...] | None = None
@@ -138,6 +139,7 @@ class Result:
     out_only: frozenset[int] = frozenset()
     return_binds: tuple[int, ...] = ()
     returned: list[list[tuple[Cell, ...]]] = field(default_factory=list)
+    implicit: list[Result] = field(default_factory=list)
 
 
 class Session(Protocol):

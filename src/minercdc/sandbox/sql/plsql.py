@@ -1,5 +1,5 @@
-"""PL/SQL blocks that clients send: procedure calls, assignments to binds, NULL, transaction control and plain SQL between BEGIN
-and END."""
+"""PL/SQL blocks that clients send: variables, procedure calls, assignments, SELECT INTO, OPEN FOR, transaction control and
+plain SQL between BEGIN and END."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from minercdc.sandbox.interfaces import Argument, BindType, Cell, OraError, OraType, Result
 from minercdc.sandbox.sql import ast, number
+from minercdc.sandbox.sql.block_locals import without_locals
 from minercdc.sandbox.sql.convert import Conversion, convert
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
@@ -42,7 +43,6 @@ _CONTROL = frozenset(
         "CASE",
         "DECLARE",
         "EXECUTE",
-        "OPEN",
         "FETCH",
         "CLOSE",
         "RAISE",
@@ -50,7 +50,6 @@ _CONTROL = frozenset(
         "GOTO",
         "EXIT",
         "FORALL",
-        "SELECT",
     ]
 )
 
@@ -68,8 +67,14 @@ def _located(sql: str, at: int, text: str) -> OraError:
 
 def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Cell, ...]) -> Result:
     """Run a block or CALL; the result has its OUT binds. Raises ORA-06550 with PLS- text for what it does not know; an error undoes the block."""
-    parser = Parser(sql, by_name=True)
-    block = _Block(session, parser, bind_types, binds)
+    plain = without_locals(sql)
+    clients = len(plain.binds) - len(plain.variables)
+    if clients > len(binds):
+        raise OraError(1008, "not all variables bound")
+    parser = Parser(plain.sql, by_name=True)
+    parser.binds = list(plain.binds)
+    kinds = [*bind_types[:clients], *plain.variables]
+    block = _Block(session, parser, kinds, binds[:clients] + (None,) * len(plain.variables), clients)
     with session.storage.lock:
         mark = session.mark()
         transaction = session.client.transaction
@@ -90,10 +95,18 @@ def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tu
 class _Block:
     """One run of one block."""
 
-    def __init__(self, session: SqlSession, parser: Parser, bind_types: Sequence[BindType], binds: tuple[Cell, ...]) -> None:
+    def __init__(
+        self, session: SqlSession, parser: Parser, bind_types: Sequence[BindType], binds: tuple[Cell, ...], clients: int
+    ) -> None:
         self._session, self._parser, self._bind_types = session, parser, bind_types
         self._binds = list(binds)
+        self._clients = clients
+        """Binds behind these are the block's variables."""
         self._out: set[int] = set()
+        self._cursors: dict[int, Result] = {}
+        self._implicit: list[Result] = []
+        self._written: set[int] = set()
+        """Places of binds that INTO and OPEN write."""
 
     def result(self) -> Result:
         """Values of the binds that were assigned; those never read are pure OUT."""
@@ -101,10 +114,12 @@ class _Block:
         read = {
             token.text
             for n, token in enumerate(tokens)
-            if token.kind == "B" and tokens[n + 1].text != ":="  # the last token is the end
+            if token.kind == "B" and n not in self._written and tokens[n + 1].text != ":="  # the last token is the end
         }
-        out_only = frozenset(index for index in self._out if self._parser.binds[index] not in read)
-        return Result(out={index: self._binds[index] for index in self._out}, out_only=out_only)
+        out = [index for index in self._out if index < self._clients]
+        out_only = frozenset(index for index in out if self._parser.binds[index] not in read)
+        values = {index: self._cursors.get(index, self._binds[index]) for index in out}
+        return Result(out=values, out_only=out_only, implicit=self._implicit)
 
     def _assignment(self) -> None:
         """`:bind := expression;`"""
@@ -113,9 +128,64 @@ class _Block:
         if not parser.op(":="):
             raise _located(parser.sql, parser.token.start, f'PLS-00103: Encountered the symbol "{parser.token.text}"')
         self._check_bind(target.index)
-        argument = self._value(parser.expr())
+        value = parser.expr()
         self._semicolon()
-        self._assign(target.index, argument)
+        if isinstance(value, ast.Bind) and value.index in self._cursors:
+            self._set_cursor(target.index, self._cursors[value.index], target.at)
+        else:
+            self._assign(target.index, self._value(value))
+
+    def _set_cursor(self, index: int, cursor: Result, at: int) -> None:
+        if self._bind_types[index].type is not OraType.CURSOR:
+            raise _located(self._parser.sql, at, "PLS-00382: expression is of wrong type")
+        self._cursors[index] = cursor
+        self._out.add(index)
+
+    def _open(self) -> None:
+        """`OPEN :cursor FOR SELECT ..;` or FOR an expression that is the query's text."""
+        parser = self._parser
+        parser.take()
+        if parser.token.kind != "B":
+            raise self._unknown(parser.token, "OPEN of a declared cursor")
+        self._written.add(parser.at)
+        target = parser.bind(parser.take())
+        self._check_bind(target.index)
+        parser.expect_word("FOR")
+        if parser.is_word("SELECT") or parser.is_word("WITH") or parser.token.text == "(":
+            result = self._plain(*self._text())
+        else:
+            text = self._value(parser.expr())
+            if parser.token.text != ";":
+                raise self._unknown(parser.token, f"{parser.token.text} in OPEN")
+            self._semicolon()
+            result = self._session.execute(str(text.value or ""))
+        self._set_cursor(target.index, result, target.at)
+
+    def _select_into(self) -> None:
+        """`SELECT .. INTO :a, :b FROM ..;`: exactly one row."""
+        text, used, into = self._text(into=True)
+        if not into:
+            raise _located(
+                self._parser.sql, self._parser.token.start, "PLS-00428: an INTO clause is expected in this SELECT statement"
+            )
+        result = self._plain(text, used)
+        if result.rows is None or result.columns is None:
+            raise OraError(600, "internal error code: a query without rows")
+        rows = result.rows.fetch(2)
+        result.rows.close()
+        if len(into) != len(result.columns):
+            raise OraError(
+                947 if len(into) > len(result.columns) else 913,
+                "not enough values" if len(into) > len(result.columns) else "too many values",
+            )
+        if len(rows) != 1:
+            missing = not rows
+            raise OraError(
+                1403 if missing else 1422,
+                "no data found" if missing else "exact fetch returns more than requested number of rows",
+            )
+        for index, cell, column in zip(into, rows[0], result.columns, strict=True):
+            self._assign(index, Argument(cell, column.type))
 
     def _assign(self, index: int, argument: Argument) -> None:
         bind = self._bind_types[index]
@@ -161,6 +231,10 @@ class _Block:
             self.body()
         elif token.kind == "W" and token.text in _SQL:
             self._sql()
+        elif token.kind == "W" and token.text in ("SELECT", "WITH"):
+            self._select_into()
+        elif token.kind == "W" and token.text == "OPEN":
+            self._open()
         elif token.kind == "B":
             self._assignment()
         elif (token.kind == "W" and token.text in _CONTROL) or token.kind not in "WQ":
@@ -177,23 +251,50 @@ class _Block:
 
     def _sql(self) -> None:
         """A plain SQL statement up to its semicolon, with the binds it names."""
+        text, used, _ = self._text()
+        result = self._plain(text, used)
+        if result.return_binds:
+            self._returned(result, [used[at] for at in result.return_binds])
+
+    def _text(self, *, into: bool = False) -> tuple[str, list[int], list[int]]:
+        """Text up to the semicolon and the binds it names; with `into`, INTO and its targets are taken out of it."""
         parser = self._parser
         start = parser.token.start
+        pieces: list[str] = []
         used: list[int] = []
+        targets: list[int] = []
+        depth = 0
         while parser.token.text != ";" or parser.token.kind != "O":
             token = parser.take()
             if token.kind == "E":
                 raise _located(parser.sql, token.start, 'PLS-00103: Encountered the symbol "end-of-file"')
-            if token.kind == "B":
+            depth += (token.text == "(") - (token.text == ")") if token.kind == "O" else 0
+            if into and not targets and depth == 0 and token.kind == "W" and token.text == "INTO":
+                pieces.append(parser.sql[start : token.start])
+                targets = self._targets()
+                start = parser.token.start
+            elif token.kind == "B":
                 used.append(parser.bind(token).index)
-        text = parser.sql[start : parser.token.start]
+        text = "".join(pieces) + parser.sql[start : parser.token.start]
         self._semicolon()
-        for index in used:
+        for index in used + targets:
             self._check_bind(index)
+        return text, used, targets
+
+    def _targets(self) -> list[int]:
+        """Binds behind INTO."""
+        parser = self._parser
+        found: list[int] = []
+        while not found or parser.op(","):
+            if parser.token.kind != "B":
+                raise self._unknown(parser.token, f"INTO {parser.token.text}")
+            self._written.add(parser.at)
+            found.append(parser.bind(parser.take()).index)
+        return found
+
+    def _plain(self, text: str, used: Sequence[int], _: Sequence[int] = ()) -> Result:
         kinds = [self._bind_types[index] for index in used]
-        result = self._session.execute(text, kinds, [tuple(self._binds[index] for index in used)])
-        if result.return_binds:
-            self._returned(result, [used[at] for at in result.return_binds])
+        return self._session.execute(text, kinds, [tuple(self._binds[index] for index in used)])
 
     def _returned(self, result: Result, targets: Sequence[int]) -> None:
         """RETURNING INTO in a block: exactly one row, or NULLs when none was affected."""
@@ -215,6 +316,10 @@ class _Block:
         parts = [parser.name()]
         while parser.op("."):
             parts.append(parser.name())
+        name = ".".join(parts[1:] if parts[0] == "SYS" else parts)
+        if name == "DBMS_SQL.RETURN_RESULT":
+            self._return_result()
+            return
         positional: list[Argument] = []
         named: dict[str, Argument] = {}
         if parser.op("("):
@@ -226,11 +331,22 @@ class _Block:
             raise self._unknown(parser.token, "an assignment")
         if parser.token.kind != "E":
             self._semicolon()
-        name = ".".join(parts[1:] if parts[0] == "SYS" else parts)
         procedure = self._session.database.procedures.get(name)
         if procedure is None:
             raise _located(parser.sql, start.start, f"PLS-00201: identifier '{'.'.join(parts)}' must be declared")
         procedure(self._session, positional, named)
+
+    def _return_result(self) -> None:
+        """DBMS_SQL.RETURN_RESULT(cursor): an implicit result for the client (PL/SQL Packages and Types Reference)."""
+        parser = self._parser
+        parser.expect_op("(")
+        cursor = parser.expr()
+        if not isinstance(cursor, ast.Bind) or cursor.index not in self._cursors:
+            raise _located(parser.sql, cursor.at, "PLS-00306: wrong number or types of arguments in call to 'RETURN_RESULT'")
+        if not parser.op(")"):
+            raise self._unknown(parser.token, "RETURN_RESULT to another client")
+        self._semicolon()
+        self._implicit.append(self._cursors[cursor.index])
 
     def _argument(self, positional: list[Argument], named: dict[str, Argument]) -> None:
         parser = self._parser
