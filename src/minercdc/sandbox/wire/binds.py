@@ -26,7 +26,13 @@ _TYPES = {int(t): t for t in OraType} | {
     6: OraType.NUMBER,  # VARNUM
     5: OraType.VARCHAR2,
     9: OraType.VARCHAR2,
+    15: OraType.RAW,  # VARRAW
     24: OraType.RAW,
+    187: OraType.TIMESTAMP,  # go-ora speaks of times and intervals by their external types
+    188: OraType.TIMESTAMP_TZ,
+    189: OraType.INTERVAL_YM,
+    190: OraType.INTERVAL_DS,
+    232: OraType.TIMESTAMP_LTZ,
     _BOOLEAN: OraType.NUMBER,
 }
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))

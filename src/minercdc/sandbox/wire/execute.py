@@ -21,7 +21,7 @@ from minercdc.sandbox.wire.conversation import Conversation, Cursor
 from minercdc.sandbox.wire.negotiation import Ttc
 from minercdc.sandbox.wire.packets import ProtocolError, ReplyWriter
 from minercdc.sandbox.wire.primitives import NULL, sb, ub
-from minercdc.sandbox.wire.rows import ROW_HEADER, column_encoder, describe, describe_body, describe_columns, rows_encoder
+from minercdc.sandbox.wire.rows import column_encoder, describe, describe_body, describe_columns, row_header, rows_encoder
 from minercdc.sandbox.wire.statements import StatementKind, return_binds, statement_kind
 
 _BIND, _EXECUTE, _FETCH = 0x08, 0x20, 0x40
@@ -277,7 +277,7 @@ def _send_rows(talk: Conversation, cursor: Cursor, count: int, reply: ReplyWrite
         raise OraError(1002, "fetch out of sequence")
     if cursor.encode is None:
         cursor.encode = rows_encoder(cursor.columns, [d.kind for d in cursor.defines] if cursor.defines else None)
-    reply.add(ROW_HEADER)
+    reply.add(row_header(len(cursor.columns)))
     left = count
     while left > 0 and cursor.rows is not None:
         step = min(left, _FETCH_STEP)
@@ -333,6 +333,7 @@ def _run_block(talk: Conversation, request: _Request) -> None:
                 reply.add(
                     bytes((Ttc.ROW_DATA,)), *(_out_value(talk, cursor.oacs[i], result.out[i]) for i in sorted(out.out))
                 )
+    reply.add(_implicit_results(talk, results[-1].implicit))
     # A block has no row count of its own; clients show what they find here.
     talk.finish(reply, _parameters(cursor), replies.error(talk.call_end(rows=results[-1].row_count)))
 
@@ -344,7 +345,7 @@ def _io_vector(count: int, result: Result) -> bytes:
 
 def _out_value(talk: Conversation, oac: Oac, value: Cell | Result) -> bytes:
     if isinstance(value, Result):
-        return _ref_cursor(talk, value) + sb(0)
+        return b"\1" + _open_result(talk, value) + sb(0)
     if value is None:
         return NULL + sb(0)
     try:
@@ -353,10 +354,18 @@ def _out_value(talk: Conversation, oac: Oac, value: Cell | Result) -> bytes:
         raise OraError(6502, "PL/SQL: numeric or value error: OUT bind of another type") from None
 
 
-def _ref_cursor(talk: Conversation, result: Result) -> bytes:
+def _open_result(talk: Conversation, result: Result) -> bytes:
+    """Description and cursor number of an open query the client is given."""
     if result.columns is None:
         raise OraError(6504, "PL/SQL: Return types of Result Set variables or query do not match")
     cursor = talk.open_cursor("", StatementKind.QUERY)
     cursor.columns, cursor.rows = result.columns, result.rows
-    body = describe_body(result.columns, talk.agreed.field_version, talk.agreed.wide_scale)
-    return b"\1" + body + ub(cursor.number)
+    return describe_body(result.columns, talk.agreed.field_version, talk.agreed.wide_scale) + ub(cursor.number)
+
+
+def _implicit_results(talk: Conversation, results: Sequence[Result]) -> bytes:
+    """1B, count, each behind a byte that no client looks at."""
+    if not results:
+        return b""
+    opened = b"".join(b"\0" + _open_result(talk, result) for result in results)
+    return bytes((Ttc.IMPLICIT_RESULTS,)) + ub(len(results)) + opened

@@ -49,6 +49,7 @@ class Ttc(IntEnum):
     PIGGYBACK = 17
     BIT_VECTOR = 21
     ONE_WAY = 26
+    IMPLICIT_RESULTS = 27
     END_OF_RESPONSE = 29
     TOKEN = 33
     FAST_AUTH = 34

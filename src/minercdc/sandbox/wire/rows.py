@@ -18,7 +18,6 @@ from minercdc.sandbox.wire.row_ids import encoded_row_id
 ColumnEncoder = Callable[[Sequence[Cell]], list[bytes]]
 RowsEncoder = Callable[[Sequence[tuple[Cell, ...]]], bytes]
 
-ROW_HEADER = bytes((Ttc.ROW_HEADER, 0)) + ub(1) + b"\0\0\0\0\0"
 LONG_LIKE = frozenset((8, 24, 94))
 """Types a client may define LOB columns as: values come whole, each followed by two more integers."""
 _LOBS = frozenset((OraType.CLOB, OraType.BLOB))
@@ -94,6 +93,11 @@ def describe(columns: Sequence[ColumnDescription], field_version: int, wide_scal
     """The describe message."""
     body = describe_body(columns, field_version, wide_scale)
     return bytes((Ttc.DESCRIBE,)) + clr(secrets.token_bytes(16)) + body
+
+
+def row_header(columns: int) -> bytes:
+    """What comes before rows; go-ora makes the rows of a REF CURSOR as wide as it says."""
+    return bytes((Ttc.ROW_HEADER, 0)) + ub(columns & 0xFF) + ub(columns >> 8) + b"\0\0\0\0"
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------------

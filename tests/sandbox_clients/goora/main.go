@@ -1,0 +1,381 @@
+// Checks of a sandbox through go-ora: each prints one line of JSON with what it found; the test compares.
+//
+//	goora HOST PORT SERVICE
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	ora "github.com/sijms/go-ora/v2"
+	"github.com/sijms/go-ora/v2/network"
+)
+
+type finding struct {
+	Check string `json:"check"`
+	Value any    `json:"value"`
+	Error string `json:"error,omitempty"`
+	Code  int    `json:"code,omitempty"`
+}
+
+type check struct {
+	name string
+	run  func(ctx context.Context, db *sql.DB) (any, error)
+}
+
+const longQuery = "select count(*) from all_tab_cols a, all_tab_cols b, all_tab_cols c, v$parameter d, v$parameter e, v$parameter f"
+
+var checks = []check{
+	{"version", version},
+	{"types", types},
+	{"nulls", nulls},
+	{"fetch in pieces", fetchInPieces},
+	{"result metadata", resultMetadata},
+	{"named binds", namedBinds},
+	{"prepared again", preparedAgain},
+	{"bulk insert", bulkInsert},
+	{"returning", returning},
+	{"out parameters", outParameters},
+	{"cursor", cursor},
+	{"long text", longText},
+	{"rollback", rollback},
+	{"missing table", missingTable},
+	{"duplicate key", duplicateKey},
+	{"timeout", timeout},
+	{"after timeout", afterTimeout},
+	{"many sessions", manySessions},
+}
+
+func main() {
+	host, service := os.Args[1], os.Args[3]
+	port, err := strconv.Atoi(os.Args[2])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	out := json.NewEncoder(os.Stdout)
+	for _, refused := range []struct{ name, user, password, service string }{
+		{"wrong password", "app", "wrong", service},
+		{"unknown user", "nobody", "app", service},
+		{"unknown service", "app", "app", "nowhere"},
+	} {
+		db, _ := sql.Open("oracle", ora.BuildUrl(host, port, refused.service, refused.user, refused.password, nil))
+		report(out, refused.name, nil, db.Ping())
+		db.Close()
+	}
+	db, err := sql.Open("oracle", ora.BuildUrl(host, port, service, "app", "app", nil))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	defer db.Close()
+	for _, c := range checks {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		value, err := c.run(ctx, db)
+		cancel()
+		report(out, c.name, value, err)
+	}
+}
+
+func report(out *json.Encoder, name string, value any, err error) {
+	f := finding{Check: name, Value: value}
+	if err != nil {
+		f.Error = err.Error()
+		var oracle *network.OracleError
+		if errors.As(err, &oracle) {
+			f.Code = oracle.ErrCode
+		}
+	}
+	_ = out.Encode(f)
+}
+
+func table(rows *sql.Rows, err error) ([][]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	found := [][]string{}
+	for rows.Next() {
+		cells, places := make([]any, len(names)), make([]any, len(names))
+		for i := range cells {
+			places[i] = &cells[i]
+		}
+		if err := rows.Scan(places...); err != nil {
+			return found, err
+		}
+		texts := make([]string, len(names))
+		for i, cell := range cells {
+			texts[i] = text(cell)
+		}
+		found = append(found, texts)
+	}
+	return found, rows.Err()
+}
+
+func text(cell any) string {
+	switch value := cell.(type) {
+	case nil:
+		return "NULL"
+	case time.Time:
+		return value.Format("2006-01-02T15:04:05.999999999Z07:00")
+	case []byte:
+		return fmt.Sprintf("%x", value)
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+func run(ctx context.Context, db *sql.DB, statement string, args ...any) error {
+	_, err := db.ExecContext(ctx, statement, args...)
+	return err
+}
+
+func version(ctx context.Context, db *sql.DB) (any, error) {
+	return table(db.QueryContext(ctx, "select user, sys_context('userenv', 'con_name') from dual"))
+}
+
+func types(ctx context.Context, db *sql.DB) (any, error) {
+	err := run(ctx, db, `create table kinds (id number(10) primary key, i number(10), n number, bf binary_float, bd binary_double,
+		v varchar2(100), c char(5), nv nvarchar2(50), d date, ts timestamp(9), tz timestamp(6) with time zone, r raw(50))`)
+	if err != nil {
+		return nil, err
+	}
+	at := time.Date(2024, 2, 29, 1, 2, 3, 123456000, time.FixedZone("", 19800))
+	err = run(ctx, db, "insert into kinds values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12)",
+		1, -5, "123456789012345.678", float32(1.5), 2.25, "h\u00e9", "ab", ora.NVarChar("\u4e2d\U0001f600"),
+		ora.TimeStamp(time.Date(2024, 2, 29, 1, 2, 3, 0, time.UTC)),
+		ora.TimeStamp(time.Date(2024, 2, 29, 1, 2, 3, 123456789, time.UTC)), ora.TimeStampTZ(at), []byte{0xca, 0xfe})
+	if err != nil {
+		return nil, err
+	}
+	return table(db.QueryContext(ctx, "select * from kinds where id = 1"))
+}
+
+func nulls(ctx context.Context, db *sql.DB) (any, error) {
+	err := run(ctx, db, "insert into kinds (id, i, v, d, r) values (:1, :2, :3, :4, :5)",
+		2, sql.NullInt64{}, sql.NullString{}, sql.NullTime{}, []byte{})
+	if err != nil {
+		return nil, err
+	}
+	return table(db.QueryContext(ctx, "select * from kinds where id = 2"))
+}
+
+func fetchInPieces(ctx context.Context, db *sql.DB) (any, error) {
+	if err := run(ctx, db, "create table t (id number(10) primary key, v varchar2(4000))"); err != nil {
+		return nil, err
+	}
+	ids, values := make([]int, 1000), make([]string, 1000)
+	for i := range ids {
+		ids[i], values[i] = i+1, fmt.Sprintf("v%d", i+1)
+	}
+	if err := run(ctx, db, "insert into t values (:1, :2)", ids, values); err != nil {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, "select id, v from t order by id")
+	found, err := table(rows, err)
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range found {
+		if row[0] != strconv.Itoa(i+1) || row[1] != "v"+row[0] {
+			return row, errors.New("a row out of order")
+		}
+	}
+	return len(found), nil
+}
+
+func resultMetadata(ctx context.Context, db *sql.DB) (any, error) {
+	rows, err := db.QueryContext(ctx, "select id, n, v, tz from kinds")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.ColumnTypes()
+	described := [][]string{}
+	for _, column := range columns {
+		nullable, _ := column.Nullable()
+		described = append(described, []string{column.Name(), column.DatabaseTypeName(), strconv.FormatBool(nullable)})
+	}
+	return described, err
+}
+
+func namedBinds(ctx context.Context, db *sql.DB) (any, error) {
+	return table(db.QueryContext(ctx, "select id, v from t where id between :low and :high order by id",
+		sql.Named("low", 5), sql.Named("high", 6)))
+}
+
+func preparedAgain(ctx context.Context, db *sql.DB) (any, error) {
+	statement, err := db.PrepareContext(ctx, "select v from t where id = :1")
+	if err != nil {
+		return nil, err
+	}
+	defer statement.Close()
+	all := [][]string{}
+	for _, id := range []int{1, 500, 5000, 7} {
+		found, err := table(statement.QueryContext(ctx, id))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func bulkInsert(ctx context.Context, db *sql.DB) (any, error) {
+	ids, values := make([]int, 500), make([]string, 500)
+	for i := range ids {
+		ids[i], values[i] = 2000+i, fmt.Sprintf("bulk %d", i)
+	}
+	result, err := db.ExecContext(ctx, "insert into t values (:1, :2)", ids, values)
+	if err != nil {
+		return nil, err
+	}
+	return result.RowsAffected()
+}
+
+func returning(ctx context.Context, db *sql.DB) (any, error) {
+	statement, err := db.PrepareContext(ctx, "insert into t values (:1, :2) returning id, v into :3, :4")
+	if err != nil {
+		return nil, err
+	}
+	defer statement.Close()
+	found := [][]string{}
+	for _, id := range []int{3000, 3001} {
+		var gotID int64
+		var gotText string
+		_, err := statement.ExecContext(ctx, id, fmt.Sprintf("made %d", id), sql.Out{Dest: &gotID},
+			ora.Out{Dest: &gotText, Size: 100})
+		if err != nil {
+			return found, err
+		}
+		found = append(found, []string{strconv.FormatInt(gotID, 10), gotText})
+	}
+	return found, nil
+}
+
+func outParameters(ctx context.Context, db *sql.DB) (any, error) {
+	found := []string{}
+	for _, number := range []int64{41, 42} {
+		var sum int64
+		var name string
+		err := run(ctx, db, "begin :1 := :2 + 1; :3 := :4 || '!'; end;", sql.Out{Dest: &sum}, number,
+			ora.Out{Dest: &name, Size: 100}, "x")
+		if err != nil {
+			return found, err
+		}
+		found = append(found, fmt.Sprint(sum, name))
+	}
+	return found, nil
+}
+
+func cursor(ctx context.Context, db *sql.DB) (any, error) {
+	connection, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	var opened ora.RefCursor
+	_, err = connection.ExecContext(ctx, "begin open :1 for select id, v from t where id <= :2 order by id; end;",
+		sql.Out{Dest: &opened}, 3)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	rows, err := opened.Query()
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := [][]string{}
+	row := make([]driver.Value, 2)
+	for rows.Next(row) == nil {
+		found = append(found, []string{text(row[0]), text(row[1])})
+	}
+	return found, nil
+}
+
+func longText(ctx context.Context, db *sql.DB) (any, error) {
+	long := string(bytes.Repeat([]byte("0123456789"), 400))
+	if err := run(ctx, db, "insert into t values (4000, :1)", long); err != nil {
+		return nil, err
+	}
+	var back string
+	err := db.QueryRowContext(ctx, "select v from t where id = 4000").Scan(&back)
+	return back == long, err
+}
+
+func rollback(ctx context.Context, db *sql.DB) (any, error) {
+	transaction, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	result, err := transaction.ExecContext(ctx, "delete from t where id <= 10")
+	if err != nil {
+		return nil, err
+	}
+	deleted, _ := result.RowsAffected()
+	if err := transaction.Rollback(); err != nil {
+		return nil, err
+	}
+	var left int64
+	err = db.QueryRowContext(ctx, "select count(*) from t where id <= 10").Scan(&left)
+	return []int64{deleted, left}, err
+}
+
+func missingTable(ctx context.Context, db *sql.DB) (any, error) {
+	return table(db.QueryContext(ctx, "select * from nowhere"))
+}
+
+func duplicateKey(ctx context.Context, db *sql.DB) (any, error) {
+	return nil, run(ctx, db, "insert into t values (:1, 'again')", 1)
+}
+
+func timeout(ctx context.Context, db *sql.DB) (any, error) {
+	short, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	_, err := table(db.QueryContext(short, longQuery))
+	if err == nil {
+		return nil, errors.New("the query came to an end")
+	}
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return time.Since(begun) < 10*time.Second, nil
+}
+
+func afterTimeout(ctx context.Context, db *sql.DB) (any, error) {
+	return table(db.QueryContext(ctx, "select 9 from dual"))
+}
+
+func manySessions(ctx context.Context, db *sql.DB) (any, error) {
+	answers := make(chan error, 20)
+	for i := range 20 {
+		go func() {
+			var back int
+			err := db.QueryRowContext(ctx, "select :1 from dual", i).Scan(&back)
+			if err == nil && back != i {
+				err = fmt.Errorf("%d came back as %d", i, back)
+			}
+			answers <- err
+		}()
+	}
+	var all error
+	for range 20 {
+		all = errors.Join(all, <-answers)
+	}
+	return true, all
+}
