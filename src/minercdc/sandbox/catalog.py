@@ -193,6 +193,7 @@ class User:
     created: float
     common: bool = False
     locked: bool = False
+    expired: bool = False
     grants: set[Grant] = field(default_factory=set)
     default_tablespace: str = "USERS"
     oracle_maintained: bool = False

@@ -91,7 +91,7 @@ class SandboxDatabase:
         return tuple(_SERVICES)
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
-        """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-01045."""
+        """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045."""
         container = _SERVICES.get(service.upper())
         if container is None:
             raise OraError(12514, f"Cannot connect to database. Service {service} is not registered with the listener.")
@@ -100,6 +100,8 @@ class SandboxDatabase:
             raise OraError(1017, "invalid username/password; logon denied")
         if found.locked:
             raise OraError(28000, "The account is locked.")
+        if found.expired:
+            raise OraError(28001, "The account has expired.")
         if not found.has("CREATE SESSION") and not found.has("CONNECT"):
             raise OraError(1045, f"user {user} lacks CREATE SESSION privilege; logon denied")
         with self.storage.lock:
@@ -109,6 +111,13 @@ class SandboxDatabase:
             session = SandboxSession(self, who, service.upper(), client)
             self.sessions[sid] = session
         return session
+
+    def change_password(self, user: str, password: str) -> None:
+        """See `interfaces.Database`."""
+        for container in (ROOT, PDB):
+            if (found := self.catalog.user(container, user)) is not None:
+                found.password, found.expired = password, False
+                return
 
     def forget(self, session: Session) -> None:
         """A session has closed."""

@@ -234,7 +234,10 @@ class Database(Protocol):
         """Service names, upper case; a connect to another is refused with ORA-12514."""
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> Session:
-        """`client`: program, machine, osuser, pid, terminal, driver. Raises OraError (1045, 28000, ...)."""
+        """`client`: program, machine, osuser, pid, terminal, driver. Raises OraError (1045, 28000, 28001, ...)."""
+
+    def change_password(self, user: str, password: str) -> None:
+        """A user who has proved the old password sets a new one, which ends its expiry."""
 
     def close(self) -> None: ...
 

@@ -34,6 +34,12 @@ _DBA_USERS = (
 )
 
 
+def _account_status(locked: bool, expired: bool) -> str:
+    """DBA_USERS.ACCOUNT_STATUS (Database Reference)."""
+    parts = ["EXPIRED"] * expired + ["LOCKED"] * locked
+    return " & ".join(parts) or "OPEN"
+
+
 def _users(session: Session) -> list[User]:
     return asking(session).database.catalog.users(asking(session).container)
 
@@ -47,7 +53,7 @@ def _dba_users(session: Session) -> Iterator[Row]:
     for user in _users(session):
         yield {
             **{key: value for key, value in _user(user).items() if key not in ("ALL_SHARD", "EXTERNAL_SHARD")},
-            "ACCOUNT_STATUS": "LOCKED" if user.locked else "OPEN",
+            "ACCOUNT_STATUS": _account_status(user.locked, user.expired),
             "DEFAULT_TABLESPACE": user.default_tablespace,
             "TEMPORARY_TABLESPACE": "TEMP",
             "LOCAL_TEMP_TABLESPACE": "TEMP",

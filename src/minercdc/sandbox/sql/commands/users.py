@@ -44,7 +44,9 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
     _rest(parser)
     with session.storage.lock:
         session.commit()
-        user.password = password or user.password
+        if password is not None:
+            user.password, user.expired = password, False
+        user.expired = user.expired or "PASSWORD EXPIRE" in text
         if "ACCOUNT LOCK" in text or "ACCOUNT UNLOCK" in text:
             user.locked = "ACCOUNT LOCK" in text
         session.storage.log_ddl(session.client, _masked(parser.sql), None, None, None)
