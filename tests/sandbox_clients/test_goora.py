@@ -59,7 +59,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("go-ora: there is no Go compiler on PATH")
     target = tmp_path_factory.mktemp("goora") / "goora"
     built = subprocess.run(
-        [go, "build", "-o", str(target), "."], cwd=PROGRAM, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False
+        [go, "build", "-o", str(target), "."],
+        cwd=PROGRAM,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_SECONDS,
+        check=False,
     )
     if "go-ora" in built.stderr and ("dial" in built.stderr or "lookup" in built.stderr):
         pytest.skip(f"go-ora: the module cannot be fetched: {built.stderr.strip()}")

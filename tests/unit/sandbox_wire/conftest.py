@@ -91,11 +91,15 @@ class CannedDatabase:
     answers: dict[str, Answer] = field(default_factory=dict)
     seen: list[tuple[object, ...]] = field(default_factory=list)
     sessions: list[CannedSession] = field(default_factory=list)
+    passwords: dict[str, str] = field(default_factory=lambda: {"SCOTT": "tiger"})
     banner: str = "Canned Database 23ai Free Release 23.0.0.0.0"
     version: tuple[int, int, int, int, int] = (23, 26, 1, 2, 3)
 
     def password_of(self, user: str) -> str | None:
-        return {"SCOTT": "tiger"}.get(user)
+        return self.passwords.get(user)
+
+    def change_password(self, user: str, password: str) -> None:
+        self.passwords[user] = password
 
     def services(self) -> Sequence[str]:
         return ("FREEPDB1",)

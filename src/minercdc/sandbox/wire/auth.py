@@ -78,16 +78,40 @@ class Challenge:
             ("AUTH_GLOBALLY_UNIQUE_DBID\0", "0" * 32, 0),
         ]
 
-    def accept(self, proof: Mapping[str, str]) -> str:
-        """Check phase two; the server's own proof (AUTH_SVR_RESPONSE). Raises WrongPassword."""
+    def accept(self, proof: Mapping[str, str]) -> SessionKey:
+        """Check phase two. Raises WrongPassword."""
         try:
             theirs = _decrypt(self.key, bytes.fromhex(proof["AUTH_SESSKEY"]))[:32]
-            combined = _derive(_hex(theirs + self.part).encode(), self.salt, 32, _SESSION_ITERATIONS)
-            clear = _decrypt(combined, bytes.fromhex(proof["AUTH_PASSWORD"]))
-            given = clear[16 : -clear[-1]].decode()
+        except (KeyError, ValueError):
+            raise WrongPassword from None
+        session = SessionKey(_derive(_hex(theirs + self.part).encode(), self.salt, 32, _SESSION_ITERATIONS))
+        if self.password is None or not session.proves(proof, self.password):
+            raise WrongPassword
+        return session
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """C: the key both sides have when the password was right; passwords travel under it."""
+
+    key: bytes
+
+    def password(self, pairs: Mapping[str, str], name: str) -> str:
+        """AUTH_PASSWORD or AUTH_NEWPASSWORD. Raises WrongPassword for what is not there or was encrypted otherwise."""
+        try:
+            clear = _decrypt(self.key, bytes.fromhex(pairs[name]))
+            return clear[16 : -clear[-1]].decode()
         except (KeyError, ValueError, IndexError):
             raise WrongPassword from None
-        if self.password is None or not secrets.compare_digest(given.encode(), self.password.encode()):
-            raise WrongPassword
-        answer = secrets.token_bytes(16) + b"SERVER_TO_CLIENT" + b"\x10" * 16
-        return _hex(_encrypt(combined, answer))
+
+    def proves(self, pairs: Mapping[str, str], password: str) -> bool:
+        """Whether AUTH_PASSWORD is this password."""
+        try:
+            given = self.password(pairs, "AUTH_PASSWORD")
+        except WrongPassword:
+            return False
+        return secrets.compare_digest(given.encode(), password.encode())
+
+    def answer(self) -> str:
+        """The server's own proof, AUTH_SVR_RESPONSE."""
+        return _hex(_encrypt(self.key, secrets.token_bytes(16) + b"SERVER_TO_CLIENT" + b"\x10" * 16))

@@ -31,6 +31,7 @@ _UNKNOWN_DIRECTIONS = 0x400
 _DESCRIBE_ONLY = 0x20000
 _BATCH_ERRORS = 0x80000
 _IN, _OUT, _IN_OUT = 0x20, 0x10, 0x30
+_FLAGS, _SCROLLABLE = 9, 0x02
 _MAX_OPTIONS = 64
 _MAX_SQL = 16 << 20
 _FETCH_STEP = 1000
@@ -106,6 +107,8 @@ def _read_execute(talk: Conversation) -> _Request:
     extra = [r.ub() for _ in range(option_count)]
     count = extra[1] if len(extra) > 1 else 1
     cursor, refused = _cursor_for(talk, number, sql)
+    if len(extra) > _FLAGS and extra[_FLAGS] & _SCROLLABLE:
+        refused = OraError(3001, "unimplemented feature: scrollable cursors")
     query = cursor.kind is StatementKind.QUERY
     if has_defines and define_count:
         cursor.defines = read_oacs(r, define_count, talk.agreed)

@@ -89,11 +89,15 @@ _FUNCTIONS: dict[int, Callable[[Conversation], None]] = {
     200: _pipeline_end,
 }
 _REFUSED = {
-    51: "advanced queuing (TTC function 51)",
     96: "LOB operations",
-    103: "XA transactions (TTC function 103)",
-    104: "XA transactions (TTC function 104)",
+    103: "distributed and sessionless transactions (TTC function 103)",
+    104: "distributed and sessionless transactions (TTC function 104)",
     119: "description of an object by name (TTC function 119): ask for generated keys without column names, or use RETURNING INTO",
+    121: "Advanced Queuing (TTC function 121)",
+    122: "Advanced Queuing (TTC function 122)",
+    125: "subscriptions (TTC function 125)",
+    128: "direct path load (TTC function 128)",
+    145: "Advanced Queuing (TTC function 145)",
 }
 """What clients are known to call and the sandbox does not have."""
 

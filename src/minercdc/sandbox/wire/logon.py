@@ -2,6 +2,7 @@
 
     118 user, client's description   -> challenge
     115 proof, ALTER SESSION text    -> the server's proof and facts about the database
+    115 old and new password         -> the password is changed (of an open session)
 
 Fast authentication puts protocol, data types and function 118 into one message and gets one response.
 """
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.wire import replies
-from minercdc.sandbox.wire.auth import Challenge, Pairs, WrongPassword
+from minercdc.sandbox.wire.auth import Challenge, Pairs, SessionKey, WrongPassword
 from minercdc.sandbox.wire.conversation import MAX_OPEN_CURSORS, Conversation
 from minercdc.sandbox.wire.functions import read_function_header, version_number
 from minercdc.sandbox.wire.negotiation import Ttc, data_types_reply, protocol_reply, settle_field_version
@@ -31,10 +32,17 @@ _CLIENT = {
 }
 
 
-def _read_pairs(talk: Conversation) -> tuple[str, dict[str, str]]:
+_SYSDBA = 0x20
+_OTHER_ROLES = 0x40 | 0x400000 | 0x1000000 | 0x2000000 | 0x4000000 | 0x8000000
+"""SYSOPER, SYSASM, SYSBACKUP, SYSDG, SYSKM, SYSRAC."""
+_DENIED = OraError(1017, "invalid credential or not authorized; logon denied")
+
+
+def _read_pairs(talk: Conversation) -> tuple[str, int, dict[str, str]]:
+    """User, mode and pairs of a logon message."""
     r = talk.reader
     has_user, size = r.u8(), r.ub()
-    r.ub()
+    mode = r.ub()
     r.u8()
     count = r.ub()
     r.raw(2)
@@ -46,7 +54,7 @@ def _read_pairs(talk: Conversation) -> tuple[str, dict[str, str]]:
         key = r.dalc().rstrip(b"\0").decode("ascii", "replace")
         pairs[key] = r.dalc().decode("utf-8", "replace")
         r.ub()
-    return user, pairs
+    return user, mode, pairs
 
 
 def _parameters(pairs: Pairs) -> bytes:
@@ -62,6 +70,7 @@ class Logon:
         self._user = ""
         self._client: Mapping[str, str] = {}
         self._challenge: Challenge | None = None
+        self._key: SessionKey | None = None
 
     def fast(self) -> None:
         """The whole negotiation in one message (behind its first byte)."""
@@ -78,7 +87,7 @@ class Logon:
         data_types = data_types_reply(r, talk.agreed)
         if r.u8() != Ttc.FUNCTION or read_function_header(talk) != PHASE_ONE:
             raise ProtocolError("fast authentication without a logon")
-        user, pairs = _read_pairs(talk)
+        user, _, pairs = _read_pairs(talk)
         talk.agreed.field_version = offered
         settle_field_version(talk.agreed)
         reply = talk.reply()
@@ -87,7 +96,8 @@ class Logon:
 
     def phase_one(self) -> None:
         """Function 118."""
-        body = self._begin(*_read_pairs(self._talk))
+        user, _, pairs = _read_pairs(self._talk)
+        body = self._begin(user, pairs)
         self._talk.finish(self._talk.reply(), body)
 
     def _begin(self, user: str, pairs: Mapping[str, str]) -> bytes:
@@ -97,21 +107,54 @@ class Logon:
         return _parameters(self._challenge.pairs()) + replies.error(self._talk.call_end())
 
     def phase_two(self) -> None:
-        """Function 115: open the session. Raises OraError when the password is wrong or the session is denied."""
+        """Function 115: open the session, or change its password. Raises OraError when the password is wrong or the session
+        is denied."""
         talk = self._talk
-        _, pairs = _read_pairs(talk)
+        _, mode, pairs = _read_pairs(talk)
+        if talk.logged_on:
+            self._change_password(pairs)
+            return
         if self._challenge is None:
             raise ProtocolError("a proof before the challenge")
         challenge, self._challenge = self._challenge, None
         try:
-            proof = challenge.accept(pairs)
+            self._key = challenge.accept(pairs)
+            if "AUTH_NEWPASSWORD" in pairs:
+                talk.database.change_password(self._user, self._key.password(pairs, "AUTH_NEWPASSWORD"))
         except WrongPassword:
-            raise OraError(1017, "invalid credential or not authorized; logon denied") from None
+            raise _DENIED from None
+        self._check_wishes(mode, pairs)
         talk.session = talk.database.open_session(self._user, self._service, self._client)
         alter = pairs.get("AUTH_ALTER_SESSION", "").rstrip("\0").strip()
         if alter:
             talk.session.execute(alter)
-        talk.finish(talk.reply(), _parameters(self._facts(proof)) + replies.error(talk.call_end()))
+        talk.finish(talk.reply(), _parameters(self._facts(self._key.answer())) + replies.error(talk.call_end()))
+
+    def _check_wishes(self, mode: int, pairs: Mapping[str, str]) -> None:
+        """Refuse what the sandbox does not have. Only SYS is in the password file, and the sandbox lets it in without AS SYSDBA too."""
+        if mode & _OTHER_ROLES:
+            raise OraError(3001, "unimplemented feature: administrative privileges other than SYSDBA")
+        if mode & _SYSDBA and self._user != "SYS":
+            raise _DENIED
+        if any(name.startswith("AUTH_APPCTX") for name in pairs):
+            raise OraError(3001, "unimplemented feature: application context at logon")
+        edition = pairs.get("AUTH_ORA_EDITION", "").rstrip("\0")
+        if edition and edition.upper() != "ORA$BASE":
+            raise OraError(38802, f"edition {edition} does not exist")
+        if "PROXY_CLIENT_NAME" in pairs:
+            raise OraError(28150, f"user {self._user} not authorized to connect as user {pairs['PROXY_CLIENT_NAME']}")
+
+    def _change_password(self, pairs: Mapping[str, str]) -> None:
+        talk = self._talk
+        known = talk.database.password_of(self._user)
+        try:
+            if self._key is None or known is None or not self._key.proves(pairs, known):
+                raise WrongPassword
+            new = self._key.password(pairs, "AUTH_NEWPASSWORD")
+        except WrongPassword:
+            raise OraError(28008, "invalid old password") from None
+        talk.database.change_password(self._user, new)
+        talk.finish(talk.reply(), _parameters([]) + replies.error(talk.call_end()))
 
     def _facts(self, proof: str) -> Pairs:
         talk = self._talk

@@ -137,9 +137,12 @@ def accept_connect(stream: PacketStream, profile: Profile, services: Sequence[st
 def _service(stream: PacketStream, text: str, services: Sequence[str]) -> str:
     match = re.search(r"(SERVICE_NAME|SID)\s*=\s*([^)\s]*)", text, re.IGNORECASE)
     name = match[2].upper() if match else ""
-    if name in services:
+    dedicated = re.search(r"\(\s*SERVER\s*=\s*(POOLED|SHARED)", text, re.IGNORECASE) is None
+    if name in services and dedicated:
         return name
-    code = 12505 if match and match[1].upper() == "SID" else 12514
+    code = 12520  # no pooled or shared servers here: DRCP is not started in Oracle either unless asked to
+    if dedicated:
+        code = 12505 if match and match[1].upper() == "SID" else 12514
     refuse(stream, code)
     raise Refused(f"ORA-{code}: {name or 'no service'}")
 
