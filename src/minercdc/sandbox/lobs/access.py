@@ -40,6 +40,16 @@ def length(session: LobSession, locator: bytes) -> int:
     return _store(session).value(locator).length
 
 
+def current_length(session: LobSession, locator: bytes) -> int:
+    """Of the LOB that a write through the locator would change: a row may have changed since the locator was read."""
+    found = unpack(locator)
+    if found.address is None:
+        return length(session, locator)
+    with session.storage.lock:
+        table, at = _column(session, found.address)
+        return _value_at(_locked_version(session, table, found.address.rid), at).length
+
+
 def read(session: LobSession, locator: bytes, offset: int, amount: int) -> str | bytes:
     if offset < 1 or amount < 0 or offset > MAXIMUM:
         raise _out_of_range()
@@ -104,7 +114,7 @@ def free_temporary(session: LobSession, locator: bytes) -> None:
 
 def open_lob(session: LobSession, locator: bytes, *, read_only: bool = False) -> bytes:
     """Raises ORA-22293."""
-    key = _identity(unpack(locator))
+    key = unpack(locator).identity
     if key in session.lobs.opened:
         raise OraError(22293, "LOB already opened in the same transaction")
     session.lobs.opened[key] = read_only
@@ -113,13 +123,13 @@ def open_lob(session: LobSession, locator: bytes, *, read_only: bool = False) ->
 
 def close_lob(session: LobSession, locator: bytes) -> bytes:
     """Raises ORA-22289."""
-    if session.lobs.opened.pop(_identity(unpack(locator)), None) is None:
+    if session.lobs.opened.pop(unpack(locator).identity, None) is None:
         raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
     return locator
 
 
 def is_open(session: LobSession, locator: bytes) -> bool:
-    return _identity(unpack(locator)) in session.lobs.opened
+    return unpack(locator).identity in session.lobs.opened
 
 
 def chunk_size(session: LobSession, locator: bytes) -> int:
@@ -135,10 +145,6 @@ def _units(data: str | bytes) -> int:
     return len(data) // 2 if isinstance(data, bytes) else len(data.encode("utf-16-be", "surrogatepass")) // 2
 
 
-def _identity(locator: Locator) -> object:
-    return locator.temporary or locator.address or locator.value
-
-
 def _change_row(
     session: LobSession,
     locator: Locator,
@@ -149,7 +155,7 @@ def _change_row(
 ) -> bytes:
     """A new version of the locator's row. Raises ORA-22920 unless the session has locked or changed the row, ORA-22292
     when the LOB was opened for reading only."""
-    if session.lobs.opened.get(_identity(locator)):
+    if session.lobs.opened.get(locator.identity):
         raise OraError(22294, "cannot update a LOB opened in read-only mode")
     storage = session.storage
     with storage.lock:

@@ -72,6 +72,11 @@ class Locator:
     address: RowAddress | None
     temporary: int
 
+    @property
+    def identity(self) -> object:
+        """The same for all locators of one LOB."""
+        return self.temporary or self.address or self.value
+
     def shows(self, value: LobValue) -> bytes:
         """The bytes of this locator when it shows another value."""
         return pack(value, self.address, temporary=self.temporary)

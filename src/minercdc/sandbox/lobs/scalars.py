@@ -9,7 +9,7 @@ import apsw
 
 from minercdc.sandbox.interfaces import LobKind
 from minercdc.sandbox.lobs.locator import LobValue, as_cell, at_row, unpack
-from minercdc.sandbox.lobs.temporary import keep_for_session
+from minercdc.sandbox.lobs.temporary import is_open_here, keep_for_session
 from minercdc.sandbox.lobs.values import CHUNK_BYTES, LobStore
 from minercdc.sandbox.sql import number
 from minercdc.sandbox.sql.convert import short_raw, short_text
@@ -89,6 +89,8 @@ class LobScalars:
             "lob_instr": self.instr,
             "lob_compare": self.compare,
             "lob_chunk_size": chunk_size,
+            "lob_is_temporary": lambda cell: number.integer(int(unpack(cell).temporary > 0)),
+            "lob_is_open": lambda cell: number.integer(int(is_open_here(cell))),
             "xml": self.xml,
             "text_boolean": lambda text: boolean(text, varchar()),
             "number_boolean": lambda cell: boolean(cell, NUMBER),

@@ -47,6 +47,12 @@ def lobs_of(owner: SessionLobs) -> Iterator[None]:
         _running.owner = before
 
 
+def is_open_here(cell: bytes) -> bool:
+    """Whether the session whose statement runs in this thread has opened the LOB."""
+    owner: SessionLobs | None = getattr(_running, "owner", None)
+    return owner is not None and unpack(cell).identity in owner.opened
+
+
 def keep_for_session(locator: bytes) -> bytes:
     """Give a temporary LOB to the session whose statement runs in this thread."""
     owner: SessionLobs | None = getattr(_running, "owner", None)

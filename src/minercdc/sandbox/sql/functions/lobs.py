@@ -62,11 +62,6 @@ def _lob(x: Conditions, typed: Typed, at: int) -> str:
 _ONE, _AMOUNT = blob(number.integer(1)), blob(number.integer(32767))
 
 
-def get_length(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    count_arguments(expr, args, 1, 1)
-    return Typed(f"o_lob_length({_lob(x, args[0], expr.at)})", NUMBER)
-
-
 def substr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     """DBMS_LOB.SUBSTR(lob, amount, offset)."""
     count_arguments(expr, args, 1, 3)
@@ -96,9 +91,12 @@ def compare(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     return Typed(f"o_lob_compare({_lob(x, args[0], expr.at)},{_lob(x, args[1], expr.at)},{tail})", NUMBER)
 
 
-def chunk_size(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    count_arguments(expr, args, 1, 1)
-    return Typed(f"o_lob_chunk_size({_lob(x, args[0], expr.at)})", NUMBER)
+def one_lob(function: str) -> Rule:
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        count_arguments(expr, args, 1, 1)
+        return Typed(f"o_lob_{function}({_lob(x, args[0], expr.at)})", NUMBER)
+
+    return rule
 
 
 def xmltype(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
@@ -138,11 +136,13 @@ RULES: dict[str, Rule] = {
     "TO_NCLOB": to_clob("NCLOB", NCLOB),
     "TO_BLOB": to_blob,
     "TO_LOB": to_lob,
-    "DBMS_LOB.GETLENGTH": get_length,
+    "DBMS_LOB.GETLENGTH": one_lob("length"),
     "DBMS_LOB.SUBSTR": substr,
     "DBMS_LOB.INSTR": instr,
     "DBMS_LOB.COMPARE": compare,
-    "DBMS_LOB.GETCHUNKSIZE": chunk_size,
+    "DBMS_LOB.GETCHUNKSIZE": one_lob("chunk_size"),
+    "DBMS_LOB.ISOPEN": one_lob("is_open"),
+    "DBMS_LOB.ISTEMPORARY": one_lob("is_temporary"),
     "XMLTYPE": xmltype,
     "XMLTYPE.GETCLOBVAL": clob_of_xml,
     "XMLTYPE.GETSTRINGVAL": string_of_xml,
