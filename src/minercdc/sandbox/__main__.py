@@ -17,9 +17,15 @@ def main() -> None:
     parser.add_argument("--seed", type=Path, action="append", default=[], metavar="FILE", help="SQL script to run first")
     parser.add_argument("--data-dir", type=Path, default=None, help="keep the data there")
     parser.add_argument("--profile", default="23ai", help="release to imitate: 19c or 23ai (default: %(default)s)")
+    parser.add_argument(
+        "--max-string-size",
+        choices=("standard", "extended"),
+        default="standard",
+        help="of a new database; extended: VARCHAR2 and RAW up to 32767 bytes (default: %(default)s)",
+    )
     given = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    serve(given.host, given.port, given.seed, given.data_dir, given.profile)
+    serve(given.host, given.port, given.seed, given.data_dir, given.profile, max_string_size=given.max_string_size)
 
 
 main()

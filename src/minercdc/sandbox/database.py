@@ -10,17 +10,23 @@ from typing import Any, cast
 
 import apsw
 
-from minercdc.sandbox.catalog import PDB, ROOT, Catalog
+from minercdc.sandbox.catalog import PDB, ROOT, STANDARD, Catalog
+from minercdc.sandbox.faults import Faults
 from minercdc.sandbox.interfaces import OraError, Procedure, Session, View
+from minercdc.sandbox.lobs.scalars import register_lob_scalars
+from minercdc.sandbox.redo.journal import Journal
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.session import SandboxSession
 from minercdc.sandbox.sql import number, runtime, temporal
 from minercdc.sandbox.sql.scalars.registry import register_scalars
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.engine import Storage
+from minercdc.sandbox.storage.home import DataDirectory
 from minercdc.sandbox.storage.locks import Client
 
 _SERVICES = {"ORCLPDB1": PDB, "ORCLCDB": ROOT}
+"""A service runs on the first instance, one with `_n` behind its name on instance n, if redo thread n is open (a singleton
+service, as clusters have them)."""
 
 
 class SandboxDatabase:
@@ -41,22 +47,41 @@ class SandboxDatabase:
         log_bytes: int,
         first_sequence: int,
         undo_retention: int | None,
+        home: DataDirectory | None = None,
     ) -> None:
-        self.clock = ScnClock(start_scn, now)
-        self.catalog = Catalog(now())
-        self.redo = RedoLog(self.clock.advance, now, groups=log_groups, group_bytes=log_bytes, first_sequence=first_sequence)
-        self.storage = Storage(self.clock, self.redo, self.catalog, undo_retention)
+        self._home = home
+        kept = None if home is None else home.first_scn()
+        self.clock = ScnClock(kept or start_scn, now, None if home is None else home.reserve_scns)
+        self.catalog = (home and home.load("catalog")) or Catalog(now())
+        self.redo = RedoLog(
+            self.clock.advance,
+            self.clock.now,
+            groups=log_groups,
+            group_bytes=log_bytes,
+            first_sequence=first_sequence,
+            journal=Journal(home.redo) if home is not None else None,
+        )
+        self.storage = Storage(self.clock, self.redo, self.catalog, undo_retention, home)
         self.transactions = self.storage.transactions
         self.views = {view.name: view for view in views}
         self.procedures = dict(procedures)
         self.constants = dict(constants)
+        self.faults = Faults()
         self.sessions: dict[int, SandboxSession] = {}
         self.startup_time = now()
         self._sids, self._serials = count(20), count(1001, 7)
         self._prepare(self.storage.db)
+        if home is not None:
+            self.storage.durability.create() if home.is_new else self.storage.restore()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it was empty when it was opened."""
+        return self._home is None or self._home.is_new
 
     def _prepare(self, connection: apsw.Connection) -> None:
         register_scalars(connection)
+        register_lob_scalars(connection, self.storage.lobs)
         runtime.register_views(connection, self.views)
         runtime.watch_cancel(connection)
 
@@ -88,12 +113,15 @@ class SandboxDatabase:
         return None
 
     def services(self) -> Sequence[str]:
-        return tuple(_SERVICES)
+        instances = [number for number, thread in self.redo.threads.items() if thread.is_open]
+        return tuple(name if n == 1 else f"{name}_{n}" for n in instances for name in _SERVICES)
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
         """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045."""
-        container = _SERVICES.get(service.upper())
-        if container is None:
+        self.faults.meet("connect", user)
+        name, _, instance = service.upper().partition("_")
+        container = _SERVICES.get(name)
+        if container is None or service.upper() not in self.services():
             raise OraError(12514, f"Cannot connect to database. Service {service} is not registered with the listener.")
         found = self.catalog.user(container, user)
         if found is None:
@@ -107,7 +135,7 @@ class SandboxDatabase:
         with self.storage.lock:
             sid, serial = next(self._sids), next(self._serials)
             details = {**client, "sid": str(sid), "serial": str(serial)}
-            who = Client(sid, serial, user, container, details)
+            who = Client(sid, serial, user, container, details, thread=int(instance or 1))
             session = SandboxSession(self, who, service.upper(), client)
             self.sessions[sid] = session
         return session
@@ -129,6 +157,8 @@ class SandboxDatabase:
             session.close()
         with self.storage.lock:
             self.storage.close()
+        if self._home is not None:
+            self._home.close()
 
 
 def open_database(
@@ -143,17 +173,19 @@ def open_database(
     log_bytes: int = 16 << 20,
     first_sequence: int = 1,
     undo_retention: int | None = None,
+    max_string_size: str = STANDARD,
 ) -> SandboxDatabase:
-    """A new, empty database.
+    """A database, new and empty unless a directory has one.
+
+    Raises ORA-01102 when another server uses the directory, ORA-00201 when another version of the sandbox wrote it.
 
     :param procedures: packaged procedures by `PACKAGE.NAME`; `constants` packaged NUMBERs by the same.
-    :param data_dir: keep the data there. Not implemented: the database lives as long as the process.
+    :param data_dir: keep the data there, and go on with what is there; None: the database lives as long as the process.
     :param now: host time, seconds since the epoch.
+    :param max_string_size: of a new database: STANDARD, or EXTENDED for VARCHAR2 and RAW up to 32767 bytes.
     :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: as far as the tables go.
     """
-    if data_dir is not None:
-        raise NotImplementedError("a sandbox database on disk: leave data_dir out")
-    return SandboxDatabase(
+    database = SandboxDatabase(
         views,
         procedures,
         constants,
@@ -163,4 +195,8 @@ def open_database(
         log_bytes=log_bytes,
         first_sequence=first_sequence,
         undo_retention=undo_retention,
+        home=DataDirectory(data_dir) if data_dir is not None else None,
     )
+    if database.is_new:
+        database.catalog.max_string_size = max_string_size
+    return database

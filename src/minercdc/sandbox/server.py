@@ -14,7 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from minercdc.sandbox import faults_package
 from minercdc.sandbox.database import SandboxDatabase, open_database
+from minercdc.sandbox.faults import Faults
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.lobs import dbms_lob
 from minercdc.sandbox.logminer.packages import CONSTANTS, PROCEDURES
 from minercdc.sandbox.seed import SeedError, run_script
 from minercdc.sandbox.views.families import ALL_VIEWS
@@ -30,11 +34,20 @@ _RELEASES = {
 }
 
 
-def sandbox_database(profile: str = "23ai", data_dir: Path | None = None) -> SandboxDatabase:
+def sandbox_database(
+    profile: str = "23ai", data_dir: Path | None = None, max_string_size: str = "standard"
+) -> SandboxDatabase:
     """An empty database with all views and packages. Raises ValueError for an unknown profile."""
     if profile not in _RELEASES:
         raise ValueError(f"profile {profile!r}: known are {', '.join(_RELEASES)}")
-    database = open_database(views=ALL_VIEWS, procedures=PROCEDURES, constants=CONSTANTS, data_dir=data_dir)
+    procedures = {**PROCEDURES, **faults_package.PROCEDURES, **dbms_lob.PROCEDURES}
+    database = open_database(
+        views=ALL_VIEWS,
+        procedures=procedures,
+        constants={**CONSTANTS, **dbms_lob.CONSTANTS},
+        data_dir=data_dir,
+        max_string_size=max_string_size.upper(),
+    )
     database.banner, database.version = _RELEASES[profile]
     return database
 
@@ -43,8 +56,10 @@ class SandboxServer:
     """An Oracle-compatible server on a loopback port, from `start` (or `with`) to `stop`.
 
     :param port: 0 for a free one.
-    :param seeds: SQL scripts to run before clients may connect.
+    :param seeds: SQL scripts to run before clients may connect, in a database that is new.
+    :param data_dir: keep the database there, and go on with the one that is there.
     :param profile: release to imitate: `19c` or `23ai`.
+    :param max_string_size: of a new database, `standard` or `extended`.
     :raises OSError: the port is in use; :raises SeedError: a seed statement failed.
     """
 
@@ -56,8 +71,9 @@ class SandboxServer:
         *,
         data_dir: Path | None = None,
         profile: str = "23ai",
+        max_string_size: str = "standard",
     ) -> None:
-        self.database = sandbox_database(profile, data_dir)
+        self.database = sandbox_database(profile, data_dir, max_string_size)
         try:
             self._listener = Listener(self.database, host, port, profile)
         except OSError:
@@ -67,13 +83,18 @@ class SandboxServer:
         self._seeds = tuple(seeds)
 
     @property
+    def faults(self) -> Faults:
+        """What is to go wrong: for tests that have the server in their own process. Others call DBMS_SANDBOX."""
+        return self.database.faults
+
+    @property
     def dsn(self) -> str:
         """Easy Connect string of the pluggable database."""
         return f"{self.host}:{self.port}/{SERVICE}"
 
     def start(self) -> None:
-        """Run the seeds, then let clients connect."""
-        for seed in self._seeds:
+        """Run the seeds if the database is new, then let clients connect."""
+        for seed in self._seeds if self.database.is_new else ():
             run_script(self.database, seed, SERVICE)
         self._listener.start()
 
@@ -94,7 +115,14 @@ class SandboxServer:
         self.stop()
 
 
-def serve(host: str, port: int, seeds: Sequence[Path], data_dir: Path | None = None, profile: str = "23ai") -> None:
+def serve(
+    host: str,
+    port: int,
+    seeds: Sequence[Path],
+    data_dir: Path | None = None,
+    profile: str = "23ai",
+    max_string_size: str = "standard",
+) -> None:
     """Serve until SIGINT or SIGTERM; print `ready HOST:PORT` once clients may connect. Main thread only.
 
     :raises SystemExit: with one line of text when the port is in use or a seed fails.
@@ -107,10 +135,10 @@ def serve(host: str, port: int, seeds: Sequence[Path], data_dir: Path | None = N
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         try:
-            server = SandboxServer(host, port, seeds, data_dir=data_dir, profile=profile)
+            server = SandboxServer(host, port, seeds, data_dir=data_dir, profile=profile, max_string_size=max_string_size)
         except OSError as error:
             raise SystemExit(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
-        except (ValueError, NotImplementedError) as error:
+        except (ValueError, OraError) as error:
             raise SystemExit(str(error)) from None
         try:
             with server:

@@ -10,14 +10,20 @@ from weakref import WeakSet
 
 import apsw
 
-from minercdc.sandbox.catalog import Table
-from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, OraError, OraType, Result
+from minercdc.sandbox.catalog import EXTENDED, Table
+from minercdc.sandbox.faults import WatchedRows
+from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, LobKind, OraError, OraType, Result
+from minercdc.sandbox.lobs import access
+from minercdc.sandbox.lobs.temporary import SessionLobs, lobs_of
 from minercdc.sandbox.sql import ast, plsql, statements
 from minercdc.sandbox.sql.commands.registry import run_command
 from minercdc.sandbox.sql.dml.change import ScanPlan, plan_scan, run_change
+from minercdc.sandbox.sql.dml.constraints import verify_deferred
 from minercdc.sandbox.sql.dml.insert import plan_insert, run_insert
 from minercdc.sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows
-from minercdc.sandbox.sql.execution import Instance
+from minercdc.sandbox.sql.dml.many import plan_many, run_many
+from minercdc.sandbox.sql.dml.merge import plan_merge, run_merge
+from minercdc.sandbox.sql.execution import Deferred, Instance
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.query.plan import Plan
 from minercdc.sandbox.sql.query.select import Queries
@@ -29,6 +35,9 @@ from minercdc.sandbox.sql.userenv import userenv
 from minercdc.sandbox.storage.locks import Client
 
 _CACHE = 400
+
+
+_CHANGES = frozenset({"insert", "insert many", "merge", "update", "delete"})
 
 
 class SandboxSession:
@@ -60,6 +69,10 @@ class SandboxSession:
         self._texts: dict[str, Parsed] = {}
         self._open: WeakSet[QueryRows] = WeakSet()
         self.row_values: tuple[Any, ...] = ()
+        self.deferred: set[Deferred] = set()
+        self.constraint_modes: dict[str, bool] = {}
+        self._drawn: dict[int, int] = {}
+        self.lobs = SessionLobs()
 
     # ---- what views and functions ask ----
 
@@ -87,7 +100,10 @@ class SandboxSession:
 
     @property
     def environment(self) -> Environment:
-        return Environment(self.catalog, self.database.views, self.container, self.schema, self.user, self.nls)
+        return Environment(
+            *(self.catalog, self.database.views, self.container, self.schema, self.user, self.nls, self.storage.lobs),
+            *(self.database.version[0], self.catalog.max_string_size == EXTENDED),
+        )
 
     # ---- running ----
 
@@ -134,19 +150,29 @@ class SandboxSession:
         commit: bool = False,
     ) -> Result:
         """See `interfaces.Session`."""
+        self.database.faults.meet("execute", self.user, sql)
         with self._statement():
             parsed = self._parsed(sql)
             if parsed.kind == "query":
                 result = self._query(sql, parsed, tuple(bind_types), bind_rows[0] if bind_rows else ())
-            elif parsed.kind in ("insert", "update", "delete"):
+            elif parsed.kind in _CHANGES:
                 result = self._change(sql, parsed, tuple(bind_types), bind_rows, batch_errors, row_counts)
             elif parsed.kind == "block":
                 result = self._blocks(sql, tuple(bind_types), bind_rows)
             else:
                 result = Result(row_count=run_command(self, sql))
+        if parsed.kind in ("block", "command"):
+            with self.storage.lock:
+                self.storage.durability.settle()
         if commit:
             self.commit()
+        if result.rows is not None:
+            result.rows = WatchedRows(result.rows, lambda: self._meet_fetch(sql))
         return result
+
+    def _meet_fetch(self, sql: str) -> None:
+        self.check_alive()
+        self.database.faults.meet("fetch", self.user, sql)
 
     @contextmanager
     def _statement(self) -> Iterator[None]:
@@ -154,10 +180,31 @@ class SandboxSession:
             raise OraError(1012, "not logged on")
         # A cancel that came while nothing ran is void.
         self.client.cancelled = False
+        self.check_alive()
+        self.client.running = True
         try:
-            yield
+            with lobs_of(self.lobs):
+                yield
         except apsw.Error as error:
             raise translated(error, self.run()) from error
+        finally:
+            self.client.running = False
+            if self.client.killed:
+                self._roll_back()
+                self.check_alive()
+
+    def check_alive(self) -> None:
+        """Raises ORA-00028 once another session has killed this one."""
+        if self.client.killed:
+            raise OraError(28, "your session has been killed")
+
+    def kill(self) -> None:
+        """ALTER SYSTEM KILL SESSION, by another session: what runs is interrupted, the transaction rolled back."""
+        with self.storage.lock:
+            self.client.killed = self.client.cancelled = True
+            self.storage.lock.notify_all()
+            if not self.client.running:
+                self._roll_back()
 
     def _parsed(self, sql: str) -> Parsed:
         parsed = self._texts.get(sql)
@@ -291,11 +338,19 @@ class SandboxSession:
             if parsed.kind == "insert":
                 plan = self._planned(sql, bind_types, lambda: plan_insert(self.environment, tree, bind_types))
                 return run_insert(self, plan, bind_rows, batch_errors=batch_errors, row_counts=row_counts)
+            if parsed.kind == "insert many":
+                many = self._planned(sql, bind_types, lambda: plan_many(self.environment, tree, bind_types))
+                return run_many(self, many, bind_rows)
+            if parsed.kind == "merge":
+                merge = self._planned(sql, bind_types, lambda: plan_merge(self.environment, tree, bind_types))
+                return run_merge(self, merge, bind_rows)
             assignments = tree.assignments if parsed.kind == "update" else ()
             scan = self._planned(
                 sql,
                 bind_types,
-                lambda: plan_scan(self.environment, tree.target, assignments, tree.where, bind_types, tree.returning),
+                lambda: plan_scan(
+                    self.environment, tree.target, assignments, tree.where, bind_types, tree.returning, parsed.kind.upper()
+                ),
             )
             delete = parsed.kind == "delete"
             return run_change(self, scan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
@@ -310,15 +365,53 @@ class SandboxSession:
 
     def commit(self) -> None:
         """See `interfaces.Session`."""
+        self.database.faults.meet("commit", self.user)
+        self.check_alive()
         with self.storage.lock:
             self._settle_cursors()
+            self._verify_deferred()
             self.storage.commit(self.client)
 
     def rollback(self) -> None:
         """See `interfaces.Session`."""
+        self.database.faults.meet("rollback", self.user)
+        self.check_alive()
+        self._roll_back()
+
+    def _roll_back(self) -> None:
         with self.storage.lock:
             self._settle_cursors()
+            self.deferred, self.constraint_modes = set(), {}
             self.storage.rollback(self.client)
+
+    def _verify_deferred(self) -> None:
+        """Raises ORA-02091 with the violation after rolling the transaction back."""
+        if self.deferred:
+            try:
+                verify_deferred(self)
+            except OraError as error:
+                self.storage.rollback(self.client)
+                raise OraError(2091, f"transaction rolled back\n{error}") from None
+            finally:
+                self.deferred, self.constraint_modes = set(), {}
+        self.constraint_modes = {}
+
+    def sequence_value(self, object_id: int, *, first: bool, following: bool) -> int:
+        """See `runtime.RunningSession`."""
+        if first:
+            sequence = self.catalog.sequence_of(object_id)
+            if sequence is None:
+                raise OraError(2289, "sequence does not exist")
+            value = sequence.draw()
+            if value is None:
+                edge = "exceeds MAXVALUE" if sequence.increment > 0 else "goes below MINVALUE"
+                raise OraError(8004, f"sequence {sequence.name}.NEXTVAL {edge} and cannot be instantiated")
+            self._drawn[object_id] = value
+        elif object_id not in self._drawn:
+            found = self.catalog.sequence_of(object_id)
+            name = found.name if found is not None else ""
+            raise OraError(8002, f"sequence {name}.CURRVAL is not yet defined in this session")
+        return self._drawn[object_id]
 
     def savepoint(self, name: str) -> None:
         with self.storage.lock:
@@ -336,6 +429,45 @@ class SandboxSession:
             self._settle_cursors()
             self.storage.undo_to(self.client, found[0][1])
 
+    # ---- LOBs: see `interfaces.Session` ----
+
+    def before_change(self) -> None:
+        """A LOB is about to be written through its locator."""
+        self.client.check()
+        self._settle_cursors()
+
+    def lob_length(self, locator: bytes) -> int:
+        return access.length(self, locator)
+
+    def lob_read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
+        return access.read(self, locator, offset, amount)
+
+    def lob_write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
+        with self._statement():
+            return access.write(self, locator, offset, data)
+
+    def lob_trim(self, locator: bytes, length: int) -> bytes:
+        with self._statement():
+            return access.trim(self, locator, length)
+
+    def lob_create_temporary(self, kind: LobKind) -> bytes:
+        return access.create_temporary(self, kind)
+
+    def lob_free_temporary(self, locator: bytes) -> None:
+        access.free_temporary(self, locator)
+
+    def lob_open(self, locator: bytes, *, read_only: bool = False) -> bytes:
+        return access.open_lob(self, locator, read_only=read_only)
+
+    def lob_close(self, locator: bytes) -> bytes:
+        return access.close_lob(self, locator)
+
+    def lob_is_open(self, locator: bytes) -> bool:
+        return access.is_open(self, locator)
+
+    def lob_chunk_size(self, locator: bytes) -> int:
+        return access.chunk_size(self, locator)
+
     def in_transaction(self) -> bool:
         return self.client.transaction is not None
 
@@ -350,8 +482,9 @@ class SandboxSession:
         if self.closed:
             return
         self.client.cancelled = False
-        self.rollback()
+        self._roll_back()
         self.closed = True
+        self.lobs.free_all(self.storage.lobs)
         self.database.forget(self)
         if self._own is not None:
             with self._own_lock:

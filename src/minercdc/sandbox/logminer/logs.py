@@ -78,6 +78,8 @@ def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> No
     oldest = min(thread.enabled_change for thread in redo.threads.values())
     for number, thread in redo.threads.items():
         listed = sorted(file.sequence for file in files if file.thread == number)
+        if thread.disabled_change and wanted.start is not None and thread.disabled_change <= wanted.start:
+            continue
         if not listed:
             if wanted.end is None or thread.enabled_change <= wanted.end:
                 raise _missing()
@@ -92,7 +94,8 @@ def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> No
         enabled = thread.enabled_change if thread.enabled_change > oldest else 0
         if wanted.start is not None and first.first > max(wanted.start, enabled):
             raise _missing()
-        if wanted.end is not None and last.next is not None and last.next <= wanted.end:
+        ends = thread.disabled_change and last.next is not None and thread.disabled_change <= last.next + 1
+        if wanted.end is not None and last.next is not None and last.next <= wanted.end and not ends:
             raise _missing()
 
 

@@ -10,7 +10,7 @@ from minercdc.sandbox.logminer import contents
 from minercdc.sandbox.logminer.contents import date_cell
 from minercdc.sandbox.logminer.logs import log_ranges
 from minercdc.sandbox.logminer.packages import active_mining, state_of
-from minercdc.sandbox.redo.log import BLOCK_SIZE
+from minercdc.sandbox.redo.threads import BLOCK_SIZE
 from minercdc.sandbox.sql.number import integer
 
 _LAST_SCN = 18446744073709551615

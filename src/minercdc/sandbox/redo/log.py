@@ -1,28 +1,25 @@
 """The redo of the database: log groups that are written in turn, switched and archived; records read back in redo order.
 
 A log is addressed by name or by (thread, sequence); nothing lies on the host under that name. Records are kept as packed
-chunks in one anonymous spool file, so memory stays small however many logs there are.
+chunks in one file, the journal, so memory stays small however many logs there are.
+Records that were written are `pending` until `publish`: readers see them only when a killed server would still have them.
 An address is counted in blocks of 512 bytes of which 16 are header, as in Oracle's logs.
 """
 
 from __future__ import annotations
 
-import marshal
-import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError, RedoOp, RedoRecord
+from minercdc.sandbox.redo.journal import PART, WHOLE, Journal
+from minercdc.sandbox.redo.threads import ARCHIVE_DEST, ONLINE_DEST, ArchivedLog, LogGroup, RedoThread
 
-BLOCK_SIZE = 512
 _BLOCK_BODY = 496
 _RECORD_HEADER = 68
 _CHUNK_ROWS = 256
-ARCHIVE_DEST = "/opt/oracle/archive"
-ONLINE_DEST = "/opt/oracle/oradata/ORCLCDB"
 
 ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, ...] | None]"
 """(ROWID, before, after)."""
@@ -55,12 +52,19 @@ class RedoBatch:
     info: str | None = None
     user: str | None = None
     session: Mapping[str, str] | None = None
+    lob: tuple[int, int] | None = None
+    placeholder: bool = False
+    continued: bool = False
 
     def records(self) -> int:
         return 1 if self.shared else len(self.rows)
 
     def bytes(self) -> int:
-        return sum(_row_bytes(row) for row in self.rows) + _RECORD_HEADER * self.records() + len(self.statement or "")
+        size = sum(_row_bytes(row) for row in self.rows) + _RECORD_HEADER * self.records() + len(self.statement or "")
+        return size + self.lob[1] if self.lob is not None and self.op in _WRITES else size
+
+
+_WRITES = frozenset((RedoOp.LOB_WRITE, RedoOp.XML_WRITE, RedoOp.LONG_WRITE))
 
 
 def _row_bytes(row: ChangedRow) -> int:
@@ -69,49 +73,6 @@ def _row_bytes(row: ChangedRow) -> int:
         if image is not None:
             size += len(image) + sum([len(cell) for cell in image if cell])
     return size
-
-
-@dataclass(slots=True)
-class LogGroup:
-    """A row of V$LOG with its members of V$LOGFILE. SCNs and host seconds; `next_change` None while current."""
-
-    group: int
-    thread: int
-    members: tuple[str, ...]
-    bytes: int
-    sequence: int = 0
-    status: str = "UNUSED"
-    archived: bool = False
-    first_change: int = 0
-    first_time: float = 0.0
-    next_change: int | None = None
-    next_time: float | None = None
-
-
-@dataclass(slots=True)
-class ArchivedLog:
-    """A row of V$ARCHIVED_LOG. `status`: A available, D deleted; `name` None once deleted."""
-
-    name: str | None
-    thread: int
-    sequence: int
-    first_change: int
-    first_time: float
-    next_change: int
-    next_time: float
-    blocks: int
-    resetlogs_change: int
-    resetlogs_time: float
-    completion_time: float
-    dest_id: int = 1
-    status: str = "A"
-    block_size: int = BLOCK_SIZE
-    dictionary_begin: bool = False
-    dictionary_end: bool = False
-
-    @property
-    def deleted(self) -> bool:
-        return self.status == "D"
 
 
 _Packed: TypeAlias = "tuple[Any, ...]"
@@ -170,31 +131,16 @@ def rs_id(sequence: int, block: int, byte: int) -> str:
 
 @dataclass(slots=True)
 class _LogBody:
-    """Records of one log: packed chunks in the spool, the newest still in memory."""
+    """Records of one log: packed chunks in the journal, the newest still in memory, the very newest seen by nobody."""
 
     chunks: list[tuple[int, int]] = field(default_factory=list)
     tail: list[_Packed] = field(default_factory=list)
     tail_rows: int = 0
+    pending: list[_Packed] = field(default_factory=list)
     position: int = _BLOCK_BODY
 
     def address(self) -> tuple[int, int]:
         return 1 + self.position // _BLOCK_BODY, 16 + self.position % _BLOCK_BODY
-
-
-@dataclass(slots=True)
-class RedoThread:
-    """One redo thread: its groups and what has been archived of it."""
-
-    number: int
-    groups: list[LogGroup]
-    current: LogGroup
-    archived: list[ArchivedLog] = field(default_factory=list)
-    instance: str = "ORCLCDB"
-    last_change: int = 0
-    last_time: float = 0.0
-    last_block: int = 1
-    enabled_change: int = 0
-    enabled_time: float = 0.0
 
 
 class RedoLog:
@@ -202,6 +148,9 @@ class RedoLog:
 
     :param next_scn: takes an SCN from the clock, for a log switch.
     :param now: host time, seconds since the epoch.
+    :param journal: where the records lie; one with a directory's file is given to `recover` next.
+    :ivar harden: called after each write; it must end in `publish`.
+    :ivar changes: raised when threads, groups or the list of archived logs change.
     """
 
     def __init__(
@@ -213,15 +162,20 @@ class RedoLog:
         group_bytes: int = 16 << 20,
         first_sequence: int = 1,
         resetlogs_id: int = 1_100_000_000,
+        journal: Journal | None = None,
     ) -> None:
         self._next_scn, self._now = next_scn, now
         self._lock = threading.Lock()
-        self._spool = tempfile.TemporaryFile(prefix="redo")  # noqa: SIM115 - lives as long as the log
-        self._spool_end = 0
+        self._journal = journal or Journal()
         self._bodies: dict[tuple[int, int], _LogBody] = {}
+        self._unpublished: set[tuple[int, int]] = set()
+        self.harden: Callable[[], None] = self.publish
+        self.changes = 0
         self.group_bytes, self.group_count = group_bytes, groups
         self.resetlogs_id, self.resetlogs_change, self.resetlogs_time = resetlogs_id, 1, now()
         self.threads: dict[int, RedoThread] = {}
+        self.destinations = {1: ARCHIVE_DEST}
+        self.corrupt: set[tuple[int, int]] = set()
         self.flush_strands: Callable[[], None] = lambda: None
         self.add_thread(1, first_sequence)
 
@@ -242,7 +196,7 @@ class RedoLog:
                 if name in group.members and group.sequence:
                     return thread.number, group.sequence
             for log in thread.archived:
-                if log.name == name:
+                if log.name == name and not log.missing:
                     return thread.number, log.sequence
         return None
 
@@ -262,8 +216,13 @@ class RedoLog:
             if body is None:
                 raise OraError(308, f"cannot open archived log of thread {thread} sequence {sequence}")
             chunks, tail = tuple(body.chunks[first:]), tuple(body.tail)
+            corrupt_from = len(body.chunks) // 2 if (thread, sequence) in self.corrupt else None
         for number, (offset, length) in enumerate(chunks, first):
-            yield number, list(map(PackedBatch, marshal.loads(os.pread(self._spool.fileno(), length, offset))))
+            if corrupt_from is not None and number >= corrupt_from:
+                raise _corruption(body)
+            yield number, list(map(PackedBatch, self._journal.read(offset, length)))
+        if tail and corrupt_from is not None:
+            raise _corruption(body)
         if tail:
             yield first + len(chunks), list(map(PackedBatch, tail))
 
@@ -275,6 +234,7 @@ class RedoLog:
         with self._lock:
             self._append(thread, batches)
             full = self._bodies[thread_number, thread.current.sequence].position >= self.group_bytes
+        self.harden()
         if full and may_switch:
             self.switch(thread_number)
 
@@ -286,14 +246,54 @@ class RedoLog:
             thread = self.threads[thread_number]
             old = thread.current
             body = self._bodies[thread_number, old.sequence]
-            self._spill(body)
+            self._publish(thread_number, old.sequence)
+            self._spill(thread_number, old.sequence, body)
             old.status, old.next_change, old.next_time, old.archived = "ACTIVE", scn, now, True
-            thread.archived.append(self._archive(old, body, now))
+            thread.archived += [self._archive(old, body, now, number) for number in sorted(self.destinations)]
             turn = thread.groups.index(old)
             for group in thread.groups:
                 if group is not old and group.status == "ACTIVE":
                     group.status = "INACTIVE"
             self._open(thread, thread.groups[(turn + 1) % len(thread.groups)], old.sequence + 1, scn, now)
+        self.harden()
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether something was written that nobody sees yet."""
+        return bool(self._unpublished)
+
+    def publish(self) -> None:
+        """Let readers see what has been written."""
+        with self._lock:
+            for thread, sequence in self._unpublished:
+                self._publish(thread, sequence)
+            self._unpublished.clear()
+
+    def write_journal(self) -> int:
+        """Put what is pending in the journal; returns where that ends."""
+        with self._lock:
+            for thread, sequence in self._unpublished:
+                body = self._bodies[thread, sequence]
+                if body.pending:
+                    self._frame(PART, thread, sequence, body.pending, sum(len(batch[6]) for batch in body.pending))
+        return self._journal.end
+
+    def recover(self, threads: dict[int, RedoThread], end: int) -> None:
+        """Go on with the threads and the journal of an earlier server."""
+        self.threads = threads
+        self._bodies = {(t.number, g.sequence): _LogBody() for t in threads.values() for g in t.groups if g.sequence}
+        for frame in self._journal.recover(end):
+            body = self._bodies.setdefault((frame.thread, frame.sequence), _LogBody())
+            if frame.kind == WHOLE:
+                body.chunks.append((frame.offset, frame.length))
+                body.tail, body.tail_rows = [], 0
+            else:
+                body.tail += self._journal.read(frame.offset, frame.length)
+                body.tail_rows += frame.rows
+            body.position = frame.position
+            threads[frame.thread].last_change = max(frame.last_scn, threads[frame.thread].last_change)
+        for thread in threads.values():
+            thread.last_block = self._bodies[thread.number, thread.current.sequence].address()[0]
 
     def checkpoint(self) -> None:
         """ALTER SYSTEM CHECKPOINT: active groups are no longer needed for crash recovery."""
@@ -302,14 +302,35 @@ class RedoLog:
                 if group.status == "ACTIVE":
                     group.status = "INACTIVE"
 
+    def archived_copies(self, thread: int, sequence: int) -> list[ArchivedLog]:
+        """All copies of one log. Raises ORA-00308 when there is none."""
+        found = [log for log in self._thread(thread).archived if log.sequence == sequence]
+        if not found:
+            raise OraError(308, f"cannot open archived log of thread {thread} sequence {sequence}")
+        return found
+
     def delete_archived(self, thread: int, sequence: int) -> None:
         """As RMAN deletes: the catalog keeps the row with status D and no name."""
-        for log in self.threads[thread].archived:
-            if log.sequence == sequence:
-                log.status, log.name = "D", None
+        for log in self.archived_copies(thread, sequence):
+            log.status, log.name = "D", None
+        self.changes += 1
 
-    def add_thread(self, number: int, first_sequence: int = 1) -> None:
-        """Open a redo thread with its own groups."""
+    def remove_archived(self, thread: int, sequence: int) -> None:
+        """As `rm` deletes: the catalog does not know."""
+        for log in self.archived_copies(thread, sequence):
+            log.missing = True
+        self.changes += 1
+
+    # ---- threads ----
+
+    def _thread(self, number: int) -> RedoThread:
+        thread = self.threads.get(number)
+        if thread is None:
+            raise OraError(1618, f"redo thread {number} is not enabled - cannot mount")
+        return thread
+
+    def add_thread(self, number: int, first_sequence: int = 1, enabled: str = "PUBLIC") -> None:
+        """Enable and open a redo thread with its own groups."""
         first = sum(len(t.groups) for t in self.threads.values()) + 1
         groups = [
             LogGroup(n, number, (f"{ONLINE_DEST}/redo{n:02d}.log",), self.group_bytes)
@@ -317,23 +338,84 @@ class RedoLog:
         ]
         scn, now = self._next_scn(), self._now()
         thread = RedoThread(number, groups, groups[0], last_change=scn, last_time=now, enabled_change=scn, enabled_time=now)
+        thread.instance = "ORCLCDB" if number == 1 else f"ORCLCDB{number}"
+        thread.enabled, thread.open_time = enabled, now
         self.threads[number] = thread
         self._open(thread, groups[0], first_sequence, scn, now)
 
+    def close_thread(self, number: int) -> None:
+        """Its instance has shut down: all its redo is below the checkpoint. Raises ORA-01618."""
+        thread = self._thread(number)
+        thread.is_open, thread.checkpoint_change = False, self._next_scn()
+        self.changes += 1
+        self.harden()
+
+    def open_thread(self, number: int) -> None:
+        """Its instance has started again. Raises ORA-01618, and ORA-01620 when the thread is disabled."""
+        thread = self._thread(number)
+        if thread.enabled == "DISABLED":
+            raise OraError(1620, "no public threads are available for mounting")
+        thread.is_open, thread.open_time = True, self._now()
+        self.switch(number)
+
+    def disable_thread(self, number: int) -> None:
+        """ALTER DATABASE DISABLE THREAD: archives its last log. Raises ORA-01618, and ORA-01615 while it is open."""
+        thread = self._thread(number)
+        if thread.is_open:
+            raise OraError(1615, f"instance {thread.instance} (thread {number}) is mounted - cannot disable")
+        self.switch(number)
+        thread.enabled, thread.disabled_change, thread.disabled_time = "DISABLED", self._next_scn(), self._now()
+        self.changes += 1
+        self.harden()
+
+    def enable_thread(self, number: int, enabled: str) -> None:
+        """ALTER DATABASE ENABLE [PUBLIC] THREAD, which opens it too: no instance has to be started here."""
+        thread = self.threads.get(number)
+        if thread is None:
+            self.add_thread(number, enabled=enabled)
+        elif thread.enabled != "DISABLED":
+            raise OraError(1612, f"instance {thread.instance} (thread {number}) is already enabled")
+        else:
+            thread.enabled, thread.enabled_change, thread.enabled_time = enabled, self._next_scn(), self._now()
+            thread.disabled_change, thread.disabled_time = 0, None
+            self.open_thread(number)
+        self.harden()
+
+    def set_destination(self, number: int, location: str | None) -> None:
+        """LOG_ARCHIVE_DEST_n: logs archived from now on go there too; None ends it. Raises ORA-16019 for the last one."""
+        if location is not None:
+            self.destinations[number] = location
+        elif set(self.destinations) <= {number}:
+            raise OraError(16019, f"cannot use LOG_ARCHIVE_DEST_{number}: an archive destination must be left")
+        else:
+            self.destinations.pop(number, None)
+
+    def add_member(self, group_number: int, member: str) -> None:
+        """ALTER DATABASE ADD LOGFILE MEMBER. Raises ORA-01611, and ORA-01577 when the file is in use."""
+        group = next((g for g in self.groups() if g.group == group_number), None)
+        if group is None:
+            raise OraError(1611, f"thread number 1 is invalid - group {group_number} does not exist")
+        if any(member in g.members for g in self.groups()):
+            raise OraError(1577, f"cannot add log file '{member}' - file already part of database")
+        group.members += (member,)
+        self.changes += 1
+        self.harden()
+
     def close(self) -> None:
-        self._spool.close()
+        self._journal.close()
 
     def _open(self, thread: RedoThread, group: LogGroup, sequence: int, scn: int, now: float) -> None:
         group.sequence, group.status, group.archived = sequence, "CURRENT", False
         group.first_change, group.first_time, group.next_change, group.next_time = scn, now, None, None
         thread.current = group
         self._bodies[thread.number, sequence] = _LogBody()
+        self.changes += 1
 
-    def _archive(self, group: LogGroup, body: _LogBody, now: float) -> ArchivedLog:
+    def _archive(self, group: LogGroup, body: _LogBody, now: float, destination: int) -> ArchivedLog:
         assert group.next_change is not None
         assert group.next_time is not None
         return ArchivedLog(
-            f"{ARCHIVE_DEST}/{group.thread}_{group.sequence}_{self.resetlogs_id}.arc",
+            f"{self.destinations[destination]}/{group.thread}_{group.sequence}_{self.resetlogs_id}.arc",
             group.thread,
             group.sequence,
             group.first_change,
@@ -344,26 +426,43 @@ class RedoLog:
             self.resetlogs_change,
             self.resetlogs_time,
             now,
+            destination,
         )
 
     def _append(self, thread: RedoThread, batches: list[RedoBatch]) -> None:
         body = self._bodies[thread.number, thread.current.sequence]
         for batch in batches:
-            body.tail.append(_pack(batch, body.position))
-            body.tail_rows += len(batch.rows)
+            body.pending.append(_pack(batch, body.position))
             body.position += batch.bytes()
             thread.last_change = max(thread.last_change, batch.scn + batch.records() - 1)
-            if body.tail_rows >= _CHUNK_ROWS:
-                self._spill(body)
+        self._unpublished.add((thread.number, thread.current.sequence))
         thread.last_time, thread.last_block = self._now(), body.address()[0]
 
-    def _spill(self, body: _LogBody) -> None:
+    def _publish(self, thread: int, sequence: int) -> None:
+        # A whole frame replaces all part frames before it, so in a kept journal it must hold all there is.
+        body = self._bodies[thread, sequence]
+        for packed in body.pending:
+            body.tail.append(packed)
+            body.tail_rows += len(packed[6])
+            if body.tail_rows >= _CHUNK_ROWS and not self._journal.is_kept:
+                self._spill(thread, sequence, body)
+        body.pending = []
+        if body.tail_rows >= _CHUNK_ROWS:
+            self._spill(thread, sequence, body)
+
+    def _spill(self, thread: int, sequence: int, body: _LogBody) -> None:
         if body.tail:
-            data = marshal.dumps(body.tail)
-            os.pwrite(self._spool.fileno(), data, self._spool_end)
-            body.chunks.append((self._spool_end, len(data)))
-            self._spool_end += len(data)
+            body.chunks.append(self._frame(WHOLE, thread, sequence, body.tail, body.tail_rows))
             body.tail, body.tail_rows = [], 0
+
+    def _frame(self, kind: int, thread: int, sequence: int, batches: list[_Packed], rows: int) -> tuple[int, int]:
+        position, last = self._bodies[thread, sequence].position, self.threads[thread].last_change
+        return self._journal.append(kind, thread, sequence, batches, rows, position, last)
+
+
+def _corruption(body: _LogBody) -> OraError:
+    block, _ = body.address()
+    return OraError(353, f"log corruption near block {block // 2} change 0 time 01/01/1988 00:00:00")
 
 
 def _pack(batch: RedoBatch, position: int) -> _Packed:
@@ -371,14 +470,15 @@ def _pack(batch: RedoBatch, position: int) -> _Packed:
     return (
         *(str(batch.op), batch.scn, batch.xid, batch.time, batch.container, batch.start_scn, batch.rows, batch.shared),
         *(batch.owner, batch.table, batch.data_obj, batch.data_obj_d, batch.data_obj_v, batch.changed, batch.logged),
-        *(batch.undo, batch.statement, batch.info, batch.user, session, position),
+        *(batch.undo, batch.statement, batch.info, batch.user, session),
+        *(batch.lob, batch.placeholder, batch.continued, position),
     )
 
 
 def _expand(packed: _Packed, thread: int, sequence: int) -> Iterator[RedoRecord]:
     """One record for each row; by position, because there is one call per row of all redo."""
     (name, scn, xid, time, container, start_scn, rows, shared, owner, table, data_obj, data_obj_d, data_obj_v) = packed[:13]
-    (changed, logged, undo, statement, info, user, facts, position) = packed[13:]
+    (changed, logged, undo, statement, info, user, facts, lob, placeholder, continued, position) = packed[13:]
     op = RedoOp(name)
     session = None if facts is None else dict(facts)
     for n, row in enumerate(rows):
@@ -387,7 +487,7 @@ def _expand(packed: _Packed, thread: int, sequence: int) -> Iterator[RedoRecord]
         yield RedoRecord(
             *(op, scn if shared else scn + n, xid, time, thread, container, owner, table, data_obj, data_obj_d, data_obj_v),
             *(row_id, before, after, changed, logged, undo, statement, info, user, session, start_scn),
-            *(sequence, 1 + block, 16 + byte, n if shared else 0),
+            *(sequence, 1 + block, 16 + byte, n if shared else 0, lob, placeholder, continued),
         )
         if not shared:
             position += _RECORD_HEADER + _row_bytes(row)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import apsw
 
 from minercdc.sandbox.catalog import Catalog
+from minercdc.sandbox.faults import Faults
 from minercdc.sandbox.interfaces import Cell, Procedure, Session, View
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql import ast
@@ -16,6 +18,15 @@ from minercdc.sandbox.sql.runtime import Parameter, Run, RunningSession
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.engine import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A key to look at again when the transaction commits."""
+
+    table_id: int
+    constraint: str
+    key: tuple[Cell, ...]
 
 
 class Instance(Protocol):
@@ -43,7 +54,13 @@ class Instance(Protocol):
     def constants(self) -> Mapping[str, int]: ...
 
     @property
-    def sessions(self) -> Mapping[int, Session]: ...
+    def version(self) -> tuple[int, int, int, int, int]: ...
+
+    @property
+    def faults(self) -> Faults: ...
+
+    @property
+    def sessions(self) -> Mapping[int, SqlSession]: ...
 
     def new_connection(self) -> apsw.Connection:
         """A private SQLite connection that knows the functions and views but no stored rows."""
@@ -56,14 +73,21 @@ class SqlSession(RunningSession, Protocol):
     """A session while it runs statements.
 
     :ivar schema: current schema, `user` unless ALTER SESSION changed it.
+    :ivar deferred: keys to look at when the transaction commits.
+    :ivar constraint_modes: what SET CONSTRAINTS said, by constraint or `ALL`: whether it is deferred.
     :ivar parameters: settings of ALTER SESSION that only views show.
     """
 
     schema: str
     parameters: dict[str, str]
+    deferred: set[Deferred]
+    constraint_modes: dict[str, bool]
 
     @property
     def database(self) -> Instance: ...
+
+    def kill(self) -> None:
+        """Another session ends this one: what runs is interrupted, the transaction rolled back, all later calls are ORA-00028."""
 
     @property
     def service(self) -> str: ...

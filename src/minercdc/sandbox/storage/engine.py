@@ -11,15 +11,27 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import apsw
 
 from minercdc.sandbox.catalog import Catalog, Constraint, Index, Table
 from minercdc.sandbox.interfaces import Cell, OraError, RedoOp
+from minercdc.sandbox.lobs.values import LobStore
+from minercdc.sandbox.redo.large_values import (
+    LargeColumns,
+    Step,
+    insert_steps,
+    large_columns,
+    undo_step,
+    update_steps,
+)
 from minercdc.sandbox.redo.log import ChangedRow, RedoBatch, RedoLog
 from minercdc.sandbox.redo.supplemental import logged_positions
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.clock import ScnClock
+from minercdc.sandbox.storage.durability import Durability
+from minercdc.sandbox.storage.home import DataDirectory
 from minercdc.sandbox.storage.locks import ROW_EXCLUSIVE, Client, Locks
 from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments, open_store, segment
 from minercdc.sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo
@@ -48,19 +60,32 @@ class Storage:
     """The transactional store. Every method is called with `lock` held.
 
     :param undo_retention: how many SCNs back a snapshot surely reaches; None keeps every version.
+    :param home: where the rows live; None for a database that ends with the process.
     """
 
-    def __init__(self, clock: ScnClock, redo: RedoLog, catalog: Catalog, undo_retention: int | None = None) -> None:
+    def __init__(
+        self,
+        clock: ScnClock,
+        redo: RedoLog,
+        catalog: Catalog,
+        undo_retention: int | None = None,
+        home: DataDirectory | None = None,
+    ) -> None:
         self.lock = threading.Condition(threading.RLock())
         self.clock, self.redo, self.catalog = clock, redo, catalog
         self.transactions = Transactions()
         self.locks = Locks(self.lock)
-        self.db: apsw.Connection = open_store()
+        self.db: apsw.Connection = open_store() if home is None else home.db
         self.segments = Segments(self.db)
+        self.lobs = LobStore(self.db, self.lock)
         self.horizon = 0
+        self.holding: set[str] = set()
+        """Users whose redo stays in its private strand until their transaction ends: see package DBMS_SANDBOX."""
         self._retention = undo_retention
         self._purged_at = clock.current
         redo.flush_strands = self.flush_strands
+        self.durability = Durability(home, clock, redo, catalog, self.transactions)
+        redo.harden = self.durability.harden
 
     # ---- transactions ----
 
@@ -87,6 +112,7 @@ class Storage:
         if transaction.active:
             scn = self.clock.advance()
             self._stamp(transaction, scn)
+            transaction.ended = True
             self._log(client, transaction, self._mark(RedoOp.COMMIT, client, transaction, scn))
             self._bind_strand(transaction)
         self._end(client, transaction)
@@ -112,6 +138,7 @@ class Storage:
         if transaction is None:
             return
         self.undo_to(client, 0)
+        transaction.ended = True
         if transaction.active:
             self._log(client, transaction, self._mark(RedoOp.ROLLBACK, client, transaction, self.clock.advance()))
             self._bind_strand(transaction)
@@ -199,6 +226,8 @@ class Storage:
         transaction.strand.append(batch)
         transaction.strand_records += batch.records()
         transaction.strand_bytes += batch.bytes()
+        if client.user in self.holding and not transaction.ended:
+            return
         if transaction.strand_records >= STRAND_RECORDS or transaction.strand_bytes >= STRAND_BYTES:
             self._bind_strand(transaction)
 
@@ -223,12 +252,45 @@ class Storage:
     ) -> None:
         if not rows:
             return
+        large = large_columns(table.columns)
+        if large:
+            for row in rows:
+                self._log_large(client, transaction, table, row[0], _steps(large, op, row, changed, undo), undo)
+            return
         self._start(client, transaction)
         batch = self._mark(op, client, transaction, self.clock.advance(1 if shared else len(rows)))
-        batch.rows, batch.shared, batch.changed, batch.undo = rows, shared, changed, undo
+        batch.rows, batch.shared = rows, shared
+        self._log_change(client, transaction, table, batch, changed, undo)
+
+    def _log_large(
+        self, client: Client, transaction: Transaction, table: Table, row_id: str | None, steps: Sequence[Step], undo: bool
+    ) -> None:
+        """One row's change with large values: a record for each step."""
+        self._start(client, transaction)
+        for n, step in enumerate(steps):
+            batch = self._mark(step.op, client, transaction, self.clock.advance())
+            batch.rows = [(row_id, step.before, step.after)]
+            batch.lob, batch.placeholder, batch.continued = step.lob, step.placeholder, n > 0
+            # What follows an insert is found by the row's own values, whatever is logged supplementally.
+            whole = steps[0].op is RedoOp.INSERT
+            self._log_change(client, transaction, table, batch, step.changed, undo, whole_row=whole)
+
+    def _log_change(
+        self,
+        client: Client,
+        transaction: Transaction,
+        table: Table,
+        batch: RedoBatch,
+        changed: tuple[int, ...],
+        undo: bool,
+        *,
+        whole_row: bool = False,
+    ) -> None:
+        batch.changed, batch.undo = changed, undo
         batch.owner, batch.table = table.owner, table.name
         batch.data_obj, batch.data_obj_d, batch.data_obj_v = table.object_id, table.data_object_id, table.version
-        if op is RedoOp.UPDATE:
+        transaction.segments.add(table.data_object_id)
+        if batch.op not in (RedoOp.INSERT, RedoOp.DELETE) and not whole_row:
             # Undo is logged without supplemental data (MOS 462948.1).
             batch.logged = changed if undo else logged_positions(table, self.catalog.logging, changed)
         self._log(client, transaction, batch)
@@ -237,12 +299,20 @@ class Storage:
         strand, transaction.strand = transaction.strand, []
         transaction.strand_records = transaction.strand_bytes = 0
         if strand:
+            if transaction.logged_from is None:
+                transaction.logged_from = self.redo.threads[transaction.thread].current.sequence
             self.redo.write(transaction.thread, strand, may_switch=may_switch)
 
     def flush_strands(self) -> None:
         """All open transactions' redo reaches the log: before a switch."""
         for transaction in self.transactions.all_open():
-            self._bind_strand(transaction, may_switch=False)
+            if transaction.user not in self.holding:
+                self._bind_strand(transaction, may_switch=False)
+
+    def release_strands(self, user: str) -> None:
+        """Let a user's strands reach the log again, as they do unless a test holds them back."""
+        self.holding.discard(user)
+        self.flush_strands()
 
     def log_ddl(self, client: Client, text: str, table: Table | None, owner: str | None, name: str | None) -> int:
         """A DDL as its own transaction: START, DDL, COMMIT; returns the commit SCN."""
@@ -254,7 +324,8 @@ class Storage:
         if table is not None:
             batch.data_obj, batch.data_obj_v = table.object_id, table.version
         self._log(client, transaction, batch)
-        scn = self.commit(client)
+        with self.durability.held():
+            scn = self.commit(client)
         assert scn is not None
         return scn
 
@@ -399,6 +470,22 @@ class Storage:
         """New versions for claimed rows, then the unique keys they changed are checked."""
         transaction = client.transaction
         assert transaction is not None
+        logged = self._new_versions(transaction, table, targets, changed)
+        for at in range(0, len(logged), STRAND_RECORDS):
+            some = logged[at : at + STRAND_RECORDS]
+            self._log_rows(client, transaction, table, RedoOp.UPDATE, some, changed=changed)
+        self._check_updated_keys(client, transaction, table, targets, changed)
+
+    def rewrite(self, client: Client, table: Table, target: Target, changed: tuple[int, ...], steps: Sequence[Step]) -> None:
+        """A new version of one claimed row whose redo is `steps`: a LOB written through its locator."""
+        transaction = client.transaction
+        assert transaction is not None
+        [(row_id, _, _)] = self._new_versions(transaction, table, [target], changed)
+        self._log_large(client, transaction, table, row_id, steps, undo=False)
+
+    def _new_versions(
+        self, transaction: Transaction, table: Table, targets: Sequence[Target], changed: tuple[int, ...]
+    ) -> list[ChangedRow]:
         prefix = rowid.object_prefix(table.data_object_id)
         logged: list[ChangedRow] = []
         for target in targets:
@@ -412,10 +499,7 @@ class Storage:
                 self.segments.insert_version(table, target.vid + 1, target.after, transaction.stamp)
             transaction.undo.append(Undo("U", table, target.vid, 1, target.before, target.after, changed, in_place=own))
             logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, target.after))
-        for at in range(0, len(logged), STRAND_RECORDS):
-            some = logged[at : at + STRAND_RECORDS]
-            self._log_rows(client, transaction, table, RedoOp.UPDATE, some, changed=changed)
-        self._check_updated_keys(client, transaction, table, targets, changed)
+        return logged
 
     def _check_updated_keys(
         self, client: Client, transaction: Transaction, table: Table, targets: Sequence[Target], changed: tuple[int, ...]
@@ -452,9 +536,32 @@ class Storage:
         for at in range(0, len(logged), STRAND_RECORDS):
             self._log_rows(client, transaction, table, RedoOp.DELETE, logged[at : at + STRAND_RECORDS])
 
+    def restore(self) -> None:
+        """Go on with what the data directory has. Row numbers go on above the highest that is there."""
+        self.durability.restore()
+        for table in self.catalog.tables():
+            ((last,),) = self.db.execute(f"select ifnull(max(vid), -1) from {segment(table)}").fetchall()
+            table.next_rid = max(table.next_rid, (cast(int, last) >> VERSION_BITS) + 1)
+
     def close(self) -> None:
+        self.durability.harden()
         self.db.close()
         self.redo.close()
+
+
+def _steps(large: LargeColumns, op: RedoOp, row: ChangedRow, changed: tuple[int, ...], undo: bool) -> Sequence[Step]:
+    """The records of one row's change, in a table with large values."""
+    _, before, after = row
+    if undo:
+        return [undo_step(large, op, before, after, changed)]
+    if op is RedoOp.INSERT:
+        assert after is not None
+        return insert_steps(large, after)
+    if op is RedoOp.UPDATE:
+        assert before is not None
+        assert after is not None
+        return update_steps(large, before, after, changed)
+    return [Step(op, before, after)]
 
 
 def duplicate(table: Table, index: Index) -> OraError:

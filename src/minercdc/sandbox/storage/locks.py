@@ -44,6 +44,8 @@ class Client:
     thread: int = 1
     transaction: Transaction | None = None
     cancelled: bool = False
+    killed: bool = False
+    running: bool = False
 
     def check(self) -> None:
         """Raises ORA-01013 once after a cancel."""

@@ -127,6 +127,14 @@ class Segments:
         sql = f"select vid{slots} from {segment(table)} where vid between ? and ? and s=?"
         return cast(list[tuple[Cell, ...]], self.db.execute(sql, (first, last, stamp)).fetchall())
 
+    def versions(self, table: Table, rid: int) -> list[tuple[int, int, int, int, tuple[Cell, ...]]]:
+        """(vid, s, e, x, row) of all versions of one row, the newest last."""
+        slots = "".join(f",c{c.slot}" for c in table.columns)
+        first = rid << VERSION_BITS
+        sql = f"select vid,s,e,x{slots} from {segment(table)} where vid between ? and ? order by vid"
+        found = self.db.execute(sql, (first, first | VERSION_MASK)).fetchall()
+        return [(*cast("tuple[int, int, int, int]", row[:4]), cast("tuple[Cell, ...]", tuple(row[4:]))) for row in found]
+
     def stamp_new(self, name: str, ranges: Iterable[tuple[int, int]], stamp: int, scn: int) -> None:
         self.db.executemany(f"update {name} set s={scn} where vid between ? and ? and s={stamp}", list(ranges))
 

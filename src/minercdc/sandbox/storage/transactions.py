@@ -46,6 +46,7 @@ class Transaction:
     :param strand: redo not yet in the log.
     :param active: it has an undo segment and its START is in the strand: it changed or locked a row.
         LOCK TABLE alone does not make it so.
+    :param ended: its COMMIT or ROLLBACK is written, or about to be.
     :param logged_from: sequence of the log where its redo begins; None while all of it is in the strand.
     :param segments: data object ids of the tables it changed.
     """

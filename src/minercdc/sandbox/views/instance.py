@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from minercdc.sandbox.asking import AskingSession, asking
 from minercdc.sandbox.catalog import ROOT
 from minercdc.sandbox.interfaces import Session, View
-from minercdc.sandbox.redo.log import ARCHIVE_DEST
+from minercdc.sandbox.redo.threads import ARCHIVE_DEST
 from minercdc.sandbox.views.shape import Row, date, view, yes_no
 
 _DATABASE = (
@@ -178,7 +178,7 @@ def _parameters(session: Session) -> Iterator[Row]:
         ("instance_name", "string", catalog.instance_name),
         ("log_archive_dest_1", "string", f"LOCATION={ARCHIVE_DEST}"),
         ("log_archive_format", "string", "%t_%s_%r.arc"),
-        ("max_string_size", "string", "STANDARD"),
+        ("max_string_size", "string", catalog.max_string_size),
         ("nls_language", "string", "AMERICAN"),
         ("nls_territory", "string", "AMERICA"),
         ("open_cursors", "integer", "1000"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from minercdc.sandbox.asking import asking
 from minercdc.sandbox.interfaces import Session
-from minercdc.sandbox.redo.log import ARCHIVE_DEST, BLOCK_SIZE
+from minercdc.sandbox.redo.threads import BLOCK_SIZE
 from minercdc.sandbox.views.shape import Row, date, view, yes_no
 
 OPEN_ENDED = 18446744073709551615
@@ -123,24 +123,25 @@ def _destinations(session: Session) -> Iterator[Row]:
     redo = asking(session).database.redo
     newest = redo.archived()[-1:]
     for number in range(1, _DESTINATIONS + 1):
-        first = number == 1
+        place = redo.destinations.get(number)
+        latest = newest[0] if place and newest else None
         yield {
             "DEST_ID": number,
             "DEST_NAME": f"LOG_ARCHIVE_DEST_{number}",
-            "STATUS": "VALID" if first else "INACTIVE",
+            "STATUS": "VALID" if place else "INACTIVE",
             "TYPE": "LOCAL",
-            "DATABASE_MODE": "OPEN" if first else "UNKNOWN",
+            "DATABASE_MODE": "OPEN" if place else "UNKNOWN",
             "RECOVERY_MODE": "IDLE",
             "PROTECTION_MODE": "MAXIMUM PERFORMANCE",
-            "DESTINATION": ARCHIVE_DEST if first else None,
+            "DESTINATION": place,
             "STANDBY_LOGFILE_COUNT": 0,
             "STANDBY_LOGFILE_ACTIVE": 0,
-            "ARCHIVED_THREAD#": newest[0].thread if first and newest else 0,
-            "ARCHIVED_SEQ#": newest[0].sequence if first and newest else 0,
+            "ARCHIVED_THREAD#": latest.thread if latest else 0,
+            "ARCHIVED_SEQ#": latest.sequence if latest else 0,
             "APPLIED_THREAD#": 0,
             "APPLIED_SEQ#": 0,
             "SRL": "NO",
-            "DB_UNIQUE_NAME": asking(session).database.catalog.database_name if first else "NONE",
+            "DB_UNIQUE_NAME": asking(session).database.catalog.database_name if place else "NONE",
             "SYNCHRONIZATION_STATUS": "CHECK CONFIGURATION",
             "SYNCHRONIZED": "NO",
             "CON_ID": 0,
@@ -149,7 +150,8 @@ def _destinations(session: Session) -> Iterator[Row]:
 
 def _history(session: Session) -> Iterator[Row]:
     redo = asking(session).database.redo
-    for recid, log in enumerate(redo.archived(), 1):
+    copies = [log for log in redo.archived() if log.dest_id == min(redo.destinations)]
+    for recid, log in enumerate(copies, 1):
         yield {
             "RECID": recid,
             "STAMP": recid,
@@ -169,18 +171,19 @@ def _threads(session: Session) -> Iterator[Row]:
     for number, thread in sorted(redo.threads.items()):
         yield {
             "THREAD#": number,
-            "STATUS": "OPEN",
-            "ENABLED": "PUBLIC",
+            "STATUS": "OPEN" if thread.is_open else "CLOSED",
+            "ENABLED": thread.enabled,
             "GROUPS": len(thread.groups),
             "INSTANCE": thread.instance,
-            "OPEN_TIME": date(thread.enabled_time),
+            "OPEN_TIME": date(thread.open_time),
             "CURRENT_GROUP#": thread.current.group,
             "SEQUENCE#": thread.current.sequence,
-            "CHECKPOINT_CHANGE#": thread.current.first_change,
+            "CHECKPOINT_CHANGE#": thread.current.first_change if thread.is_open else thread.checkpoint_change,
             "CHECKPOINT_TIME": date(thread.current.first_time),
             "ENABLE_CHANGE#": thread.enabled_change,
             "ENABLE_TIME": date(thread.enabled_time),
-            "DISABLE_CHANGE#": 0,
+            "DISABLE_CHANGE#": thread.disabled_change,
+            "DISABLE_TIME": date(thread.disabled_time),
             "LAST_REDO_SEQUENCE#": thread.current.sequence,
             "LAST_REDO_BLOCK": thread.last_block,
             "LAST_REDO_CHANGE#": thread.last_change,

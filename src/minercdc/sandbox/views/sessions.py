@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from minercdc.sandbox.asking import asking
 from minercdc.sandbox.catalog import ROOT
 from minercdc.sandbox.interfaces import Session, View
+from minercdc.sandbox.session import SandboxSession
 from minercdc.sandbox.sql import date_formats, temporal
 from minercdc.sandbox.views.shape import Row, date, view
 
@@ -60,6 +61,12 @@ def _transactions(session: Session) -> Iterator[Row]:
         }
 
 
+def _status(session: SandboxSession) -> str:
+    if session.client.killed:
+        return "KILLED"
+    return "ACTIVE" if session.client.running else "INACTIVE"
+
+
 def _sessions(session: Session) -> Iterator[Row]:
     asker = asking(session)
     open_by_sid = {transaction.sid: transaction for transaction in asker.database.transactions.open()}
@@ -74,7 +81,7 @@ def _sessions(session: Session) -> Iterator[Row]:
             "AUDSID": 100_000 + other.sid,
             "USERNAME": other.user,
             "TADDR": f"{transaction.stamp:016X}" if transaction is not None else None,
-            "STATUS": "ACTIVE" if other.sid == session.sid else "INACTIVE",
+            "STATUS": _status(other),
             "SERVER": "DEDICATED",
             "SCHEMANAME": other.schema,
             "OSUSER": other.details.get("osuser"),

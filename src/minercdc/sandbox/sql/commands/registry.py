@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql.commands.settings import alter_database, alter_session, alter_system
+from minercdc.sandbox.sql.commands.database import alter_database, alter_system
+from minercdc.sandbox.sql.commands.settings import alter_session
 from minercdc.sandbox.sql.commands.transactions import commit, lock_table, rollback, savepoint, set_role, set_transaction
 from minercdc.sandbox.sql.commands.users import alter_user, create_user, drop_user, grant, revoke
 from minercdc.sandbox.sql.ddl.alter_table import alter_table

@@ -1,4 +1,4 @@
-"""ALTER SESSION, ALTER SYSTEM and ALTER DATABASE."""
+"""ALTER SESSION."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import zones
 from minercdc.sandbox.sql.date_formats import elements
 from minercdc.sandbox.sql.execution import SqlSession
-from minercdc.sandbox.sql.parse.definitions import supplemental_kinds
 from minercdc.sandbox.sql.parse.statements import Parser
 
 _NLS = {
@@ -116,38 +115,3 @@ def _set_container(session: SqlSession, name: str) -> None:
         raise OraError(65023, f"active transaction exists in container {session.userenv('CON_NAME')}")
     session.client.container = container.con_id
     session.schema = session.user
-
-
-def alter_system(session: SqlSession, parser: Parser) -> None:
-    if (
-        parser.word("SWITCH", "LOGFILE")
-        or parser.word("ARCHIVE", "LOG", "CURRENT")
-        or parser.word("SWITCH", "ALL", "LOGFILE")
-    ):
-        parser.end()
-        with session.storage.lock:
-            for thread in list(session.database.redo.threads):
-                session.database.redo.switch(thread)
-    elif parser.word("ARCHIVE", "LOG", "ALL"):
-        parser.end()
-    elif parser.word("CHECKPOINT"):
-        parser.end()
-        session.database.redo.checkpoint()
-    else:
-        raise OraError(3001, "unimplemented feature: this ALTER SYSTEM", parser.token.start)
-
-
-def alter_database(session: SqlSession, parser: Parser) -> None:
-    adding = parser.word("ADD")
-    if not adding and not parser.word("DROP"):
-        raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
-    if not parser.word("SUPPLEMENTAL", "LOG", "DATA"):
-        raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
-    flags = supplemental_kinds(parser) if parser.token.text == "(" else ["MIN"]
-    parser.end()
-    fields = {"MIN": "minimal", "ALL": "all", "PRIMARY KEY": "primary_key", "UNIQUE": "unique", "FOREIGN KEY": "foreign_key"}
-    with session.storage.lock:
-        session.commit()
-        for flag in flags:
-            setattr(session.catalog.logging, fields[flag], adding)
-        session.storage.log_ddl(session.client, parser.sql, None, None, None)

@@ -78,7 +78,7 @@ def lock_table(session: SqlSession, parser: Parser) -> None:
     parser.end()
     with session.storage.lock:
         for (owner, name), at in zip(names, places, strict=True):
-            table = target_table(session.environment, owner, name, at)
+            table = target_table(session.environment, owner, name, at, "LOCK")
             transaction = session.storage.begin(session.client)
             before = session.storage.locks.lock_table(session.client, table, mode, wait.seconds)
             transaction.undo.append(Undo("L", table, before))

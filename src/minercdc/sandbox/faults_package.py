@@ -1,0 +1,161 @@
+"""Package DBMS_SANDBOX: faults by SQL, so that tests in any language can ask for them. Oracle has nothing of the kind.
+
+    call dbms_sandbox.fail_call(1555, at => 'fetch', matching => 'V$LOGMNR_CONTENTS', nth => 3)
+    call dbms_sandbox.drop_connection(at => 'commit', username => 'APP')
+    call dbms_sandbox.delay_call(0.5, at => 'execute', times => 0)
+    call dbms_sandbox.clear_faults()
+    call dbms_sandbox.corrupt_log(1, 17)         records from the middle of the log on cannot be read: ORA-00353
+    call dbms_sandbox.purge_log(1, 17)           deleted by RMAN: status D, no file
+    call dbms_sandbox.remove_log(1, 17)          deleted by hand: the catalog still lists it, ORA-01284 when it is added
+    call dbms_sandbox.hold_strand('APP')         APP's redo stays in its private strand until its transaction ends, or ..
+    call dbms_sandbox.release_strand('APP')
+    call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
+    call dbms_sandbox.open_thread(2)
+    call dbms_sandbox.jump_clock(3600)           host time moves by as many seconds
+    call dbms_sandbox.crash()                    the server process ends at once, as by kill -9
+
+Only SYS and users with DBA may call it (ORA-01031).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+
+from minercdc.sandbox.arguments import Arguments
+from minercdc.sandbox.asking import asking
+from minercdc.sandbox.faults import Fault
+from minercdc.sandbox.interfaces import Argument, OraError, Procedure, Session
+
+_CALL = ("AT", "MATCHING", "USERNAME", "NTH", "TIMES")
+
+
+def _fault(arguments: Arguments, at: str, *, code: int = 0, drop: bool = False, seconds: float = 0.0) -> Fault:
+    def text(name: str) -> str:
+        return arguments.text(name) if arguments.has(name) else ""
+
+    nth, times = arguments.integer("NTH"), arguments.integer("TIMES")
+    try:
+        return Fault(
+            text("AT").lower() or at,
+            code,
+            drop,
+            seconds,
+            text("MATCHING"),
+            text("USERNAME").upper(),
+            1 if nth is None else nth,
+            1 if times is None else times,
+        )
+    except ValueError as error:
+        raise OraError(20000, str(error)) from None
+
+
+def _allowed(session: Session) -> None:
+    client = asking(session)
+    user = client.database.catalog.user(client.container, client.user)
+    if user is None or not (client.user == "SYS" or user.has("DBA")):
+        raise OraError(1031, "insufficient privileges")
+
+
+def _fail_call(session: Session, arguments: Arguments) -> None:
+    code = arguments.integer("CODE")
+    if code is None:
+        raise OraError(20000, "FAIL_CALL needs the number of an ORA- error")
+    asking(session).database.faults.add(_fault(arguments, "execute", code=abs(code)))
+
+
+def _drop_connection(session: Session, arguments: Arguments) -> None:
+    asking(session).database.faults.add(_fault(arguments, "execute", drop=True))
+
+
+def _delay_call(session: Session, arguments: Arguments) -> None:
+    asking(session).database.faults.add(_fault(arguments, "execute", seconds=arguments.number("SECONDS") or 0.0))
+
+
+def _clear_faults(session: Session, arguments: Arguments) -> None:
+    asking(session).database.faults.clear()
+
+
+def _log(arguments: Arguments) -> tuple[int, int]:
+    thread, sequence = arguments.integer("THREAD"), arguments.integer("SEQUENCE")
+    if thread is None or sequence is None:
+        raise OraError(20000, "a log is named by thread and sequence")
+    return thread, sequence
+
+
+def _corrupt_log(session: Session, arguments: Arguments) -> None:
+    asking(session).database.redo.corrupt.add(_log(arguments))
+
+
+def _purge_log(session: Session, arguments: Arguments) -> None:
+    asking(session).database.redo.delete_archived(*_log(arguments))
+
+
+def _remove_log(session: Session, arguments: Arguments) -> None:
+    asking(session).database.redo.remove_archived(*_log(arguments))
+
+
+def _hold_strand(session: Session, arguments: Arguments) -> None:
+    asking(session).database.storage.holding.add(arguments.text("USERNAME").upper())
+
+
+def _release_strand(session: Session, arguments: Arguments) -> None:
+    storage = asking(session).database.storage
+    with storage.lock:
+        storage.release_strands(arguments.text("USERNAME").upper())
+
+
+def _jump_clock(session: Session, arguments: Arguments) -> None:
+    asking(session).database.clock.jump(arguments.number("SECONDS") or 0.0)
+
+
+def _close_thread(session: Session, arguments: Arguments) -> None:
+    database = asking(session).database
+    thread = arguments.integer("THREAD") or 0
+    for other in list(database.sessions.values()):
+        if other.client.thread == thread:
+            other.kill()
+    with database.storage.lock:
+        database.redo.close_thread(thread)
+
+
+def _open_thread(session: Session, arguments: Arguments) -> None:
+    database = asking(session).database
+    with database.storage.lock:
+        database.redo.open_thread(arguments.integer("THREAD") or 0)
+
+
+def _crash(session: Session, arguments: Arguments) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+_PROCEDURES: dict[str, tuple[tuple[str, ...], Callable[[Session, Arguments], None]]] = {
+    "FAIL_CALL": (("CODE", *_CALL), _fail_call),
+    "DROP_CONNECTION": (_CALL, _drop_connection),
+    "DELAY_CALL": (("SECONDS", *_CALL), _delay_call),
+    "CLEAR_FAULTS": ((), _clear_faults),
+    "CORRUPT_LOG": (("THREAD", "SEQUENCE"), _corrupt_log),
+    "PURGE_LOG": (("THREAD", "SEQUENCE"), _purge_log),
+    "REMOVE_LOG": (("THREAD", "SEQUENCE"), _remove_log),
+    "HOLD_STRAND": (("USERNAME",), _hold_strand),
+    "RELEASE_STRAND": (("USERNAME",), _release_strand),
+    "CLOSE_THREAD": (("THREAD",), _close_thread),
+    "OPEN_THREAD": (("THREAD",), _open_thread),
+    "JUMP_CLOCK": (("SECONDS",), _jump_clock),
+    "CRASH": ((), _crash),
+}
+
+
+def _procedure(name: str) -> Procedure:
+    names, run = _PROCEDURES[name]
+
+    def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+        _allowed(session)
+        run(session, Arguments(name, names, given, named))
+
+    return call
+
+
+PROCEDURES: dict[str, Procedure] = {f"DBMS_SANDBOX.{name}": _procedure(name) for name in _PROCEDURES}
+"""The package's procedures by qualified name."""

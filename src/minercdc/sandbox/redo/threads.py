@@ -1,0 +1,82 @@
+"""Redo threads with their log groups and archived logs: what V$THREAD, V$LOG, V$LOGFILE and V$ARCHIVED_LOG show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+BLOCK_SIZE = 512
+ARCHIVE_DEST = "/opt/oracle/archive"
+ONLINE_DEST = "/opt/oracle/oradata/ORCLCDB"
+
+
+@dataclass(slots=True)
+class LogGroup:
+    """A row of V$LOG with its members of V$LOGFILE. SCNs and host seconds; `next_change` None while current."""
+
+    group: int
+    thread: int
+    members: tuple[str, ...]
+    bytes: int
+    sequence: int = 0
+    status: str = "UNUSED"
+    archived: bool = False
+    first_change: int = 0
+    first_time: float = 0.0
+    next_change: int | None = None
+    next_time: float | None = None
+
+
+@dataclass(slots=True)
+class ArchivedLog:
+    """A row of V$ARCHIVED_LOG. `status`: A available, D deleted; `name` None once deleted.
+
+    :param missing: somebody removed the file behind the catalog's back.
+    """
+
+    name: str | None
+    thread: int
+    sequence: int
+    first_change: int
+    first_time: float
+    next_change: int
+    next_time: float
+    blocks: int
+    resetlogs_change: int
+    resetlogs_time: float
+    completion_time: float
+    dest_id: int = 1
+    status: str = "A"
+    block_size: int = BLOCK_SIZE
+    dictionary_begin: bool = False
+    dictionary_end: bool = False
+    missing: bool = False
+
+    @property
+    def deleted(self) -> bool:
+        return self.status == "D"
+
+
+@dataclass(slots=True)
+class RedoThread:
+    """One redo thread: its groups and what has been archived of it.
+
+    :param instance: which has it open, `enabled`: PUBLIC, PRIVATE or DISABLED, as V$THREAD shows them.
+    :param checkpoint_change: of a closed thread the SCN its redo ends at.
+    """
+
+    number: int
+    groups: list[LogGroup]
+    current: LogGroup
+    archived: list[ArchivedLog] = field(default_factory=list)
+    instance: str = "ORCLCDB"
+    last_change: int = 0
+    last_time: float = 0.0
+    last_block: int = 1
+    enabled_change: int = 0
+    enabled_time: float = 0.0
+    enabled: str = "PUBLIC"
+    is_open: bool = True
+    open_time: float = 0.0
+    checkpoint_change: int = 0
+    disabled_change: int = 0
+    disabled_time: float | None = None
