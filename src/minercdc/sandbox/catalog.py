@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from minercdc.sandbox.interfaces import OraError, OraType, StoredColumn, TableVersion
+from minercdc.sandbox.objects import Role, SchemaObject, Sequence, StoredView, Synonym
 
 ROOT, SEED, PDB = 1, 2, 3
 
@@ -17,6 +18,9 @@ KEY_LOGGING = "PRIMARY KEY LOGGING"
 UNIQUE_LOGGING = "UNIQUE KEY LOGGING"
 FOREIGN_LOGGING = "FOREIGN KEY LOGGING"
 USER_GROUP = "USER LOG GROUP"
+
+STANDARD, EXTENDED = "STANDARD", "EXTENDED"
+"""MAX_STRING_SIZE: VARCHAR2 up to 4000 bytes and RAW up to 2000, or both up to 32767."""
 
 
 @dataclass(slots=True)
@@ -29,6 +33,10 @@ class Column:
     :param semantics: `B` or `C`, of character types.
     :param national: NCHAR or NVARCHAR2: lengths count UTF-16 units.
     :param default: text of the default expression.
+    :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`.
+    :param virtual: expression of a virtual column, which has no place in the segment.
+    :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
+    :param identity: of identity columns ALWAYS or BY DEFAULT; the default draws from its sequence.
     :param slot: physical column of the segment; survives renames and dropped neighbours.
     """
 
@@ -45,6 +53,11 @@ class Column:
     slot: int = 0
     comment: str | None = None
     national: bool = False
+    storage: str = ""
+    virtual: str | None = None
+    invisible: bool = False
+    on_null: bool = False
+    identity: str | None = None
 
     @property
     def data_type(self) -> str:
@@ -58,6 +71,8 @@ class Column:
             return f"INTERVAL YEAR({self.precision}) TO MONTH"
         if self.type is OraType.INTERVAL_DS:
             return f"INTERVAL DAY({self.precision}) TO SECOND({self.scale})"
+        if self.type is OraType.LONG_RAW:
+            return "LONG RAW"
         return "N" + self.type.name if self.national else self.type.name
 
     @property
@@ -70,8 +85,10 @@ class Column:
                 return "NUMBER"
             digits = str(self.precision) if self.precision else "*"
             return f"NUMBER({digits})" if self.scale == 0 and self.precision else f"NUMBER({digits},{self.scale})"
-        if self.national:
+        if self.national and self.type is not OraType.CLOB:
             return f"{self.data_type}({self.char_length})"
+        if self.type is OraType.UROWID:
+            return f"UROWID({self.size})"
         if self.type in (OraType.VARCHAR2, OraType.CHAR):
             return (
                 f"{self.type.name}({self.char_length} CHAR)" if self.semantics == "C" else f"{self.type.name}({self.size})"
@@ -79,12 +96,19 @@ class Column:
         return f"RAW({self.size})" if self.type is OraType.RAW else self.data_type
 
     def stored(self) -> StoredColumn:
-        return StoredColumn(self.name, self.type, self.declared, self.precision, self.scale, self.size, self.national)
+        return StoredColumn(
+            *(self.name, self.type, self.declared, self.precision, self.scale, self.size, self.national, self.storage)
+        )
 
 
 @dataclass(slots=True)
 class Constraint:
-    """A constraint; `kind` as in ALL_CONSTRAINTS: P, U, or C for NOT NULL."""
+    """A constraint.
+
+    :param kind: as in ALL_CONSTRAINTS: P, U, R, or C for NOT NULL and CHECK.
+    :param reference: of foreign keys owner and table, and the columns there.
+    :param delete_rule: NO ACTION, CASCADE or SET NULL.
+    """
 
     name: str
     kind: str
@@ -92,6 +116,13 @@ class Constraint:
     index: str | None = None
     generated: bool = False
     condition: str | None = None
+    reference: tuple[str, str, tuple[str, ...]] | None = None
+    delete_rule: str = "NO ACTION"
+    enabled: bool = True
+    validated: bool = True
+    deferrable: bool = False
+    deferred: bool = False
+    rely: bool = False
 
 
 @dataclass(slots=True)
@@ -115,6 +146,29 @@ class SupplementalLogGroup:
     generated: bool = True
 
 
+@dataclass(slots=True)
+class TablePartition:
+    """One partition: its segment's DATA_OBJECT_ID, and its bound as text (HIGH_VALUE)."""
+
+    name: str
+    object_id: int
+    data_object_id: int
+    bound: str | None
+    created: float
+    interval: bool = False
+
+
+@dataclass(slots=True)
+class Partitioning:
+    """PARTITION BY: `method` RANGE, LIST or HASH."""
+
+    method: str
+    columns: tuple[str, ...]
+    partitions: list[TablePartition]
+    interval: str | None = None
+    automatic: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class Table:
     """A table as it is now.
@@ -124,6 +178,8 @@ class Table:
     :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
     :param next_rid: number of the next row inserted; ROWIDs are made of it.
     :param next_slot: physical column the next ADD COLUMN gets.
+    :param virtual: virtual columns, each with its place among all columns.
+    :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live.
     """
 
     container: int
@@ -145,6 +201,22 @@ class Table:
     next_slot: int = 0
     tablespace: str = "USERS"
     dropped_as: str | None = None
+    virtual: list[tuple[int, Column]] = field(default_factory=list)
+    temporary: str | None = None
+    partitioning: Partitioning | None = None
+    read_only: bool = False
+
+    def all_columns(self) -> list[Column]:
+        """Stored and virtual columns in the order of their definition."""
+        found = list(self.columns)
+        for place, column in self.virtual:
+            found.insert(place, column)
+        return found
+
+    @property
+    def foreign_keys(self) -> list[Constraint]:
+        """Enabled references to other tables."""
+        return [c for c in self.constraints if c.kind == "R" and c.enabled]
 
     @property
     def key(self) -> Constraint | None:
@@ -214,6 +286,10 @@ class Container:
     users: dict[str, User] = field(default_factory=dict)
     tables: dict[tuple[str, str], Table] = field(default_factory=dict)
     dropped: dict[str, Table] = field(default_factory=dict)
+    views: dict[tuple[str, str], StoredView] = field(default_factory=dict)
+    synonyms: dict[tuple[str, str], Synonym] = field(default_factory=dict)
+    sequences: dict[tuple[str, str], Sequence] = field(default_factory=dict)
+    roles: dict[str, Role] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -249,6 +325,7 @@ class Catalog:
     instance_name = "ORCLCDB"
     dbid = 2_859_123_456
     log_mode = "ARCHIVELOG"
+    max_string_size = STANDARD
 
     def __init__(self, now: float) -> None:
         self._last_ids = {"object": 73_200, "user": 103, "constraint": 8_300}
@@ -293,6 +370,39 @@ class Catalog:
 
     def table(self, container: int, owner: str, name: str) -> Table | None:
         return self.containers[container].tables.get((owner, name))
+
+    def view(self, container: int, owner: str, name: str) -> StoredView | None:
+        return self.containers[container].views.get((owner, name))
+
+    def sequence(self, container: int, owner: str, name: str) -> Sequence | None:
+        return self.containers[container].sequences.get((owner, name))
+
+    def sequence_of(self, object_id: int) -> Sequence | None:
+        """By OBJECT_ID, in whichever container."""
+        for place in self.containers.values():
+            for sequence in place.sequences.values():
+                if sequence.object_id == object_id:
+                    return sequence
+        return None
+
+    def synonym(self, container: int, owner: str | None, schema: str, name: str) -> Synonym | None:
+        """A private synonym of `owner` (or of the current schema), else a public one when no owner was said."""
+        found = self.containers[container].synonyms
+        return found.get((owner or schema, name)) or (found.get(("PUBLIC", name)) if owner is None else None)
+
+    def object_named(self, container: int, owner: str, name: str) -> Table | SchemaObject | None:
+        """Tables, views, synonyms and sequences share one namespace (ORA-00955)."""
+        place, key = self.containers[container], (owner, name)
+        return place.tables.get(key) or place.views.get(key) or place.synonyms.get(key) or place.sequences.get(key)
+
+    def children_of(self, table: Table) -> list[tuple[Table, Constraint]]:
+        """Enabled foreign keys that refer to a table."""
+        return [
+            (child, constraint)
+            for child in self.containers[table.container].tables.values()
+            for constraint in child.foreign_keys
+            if constraint.reference is not None and constraint.reference[:2] == (table.owner, table.name)
+        ]
 
     def tables(self, container: int | None = None) -> Iterator[Table]:
         """Tables of one container, or of all."""

@@ -85,6 +85,8 @@ def connect(db: SandboxDatabase, user: str = "SHOP", service: str = "ORCLPDB1") 
     if user == "SHOP" and db.catalog.user(3, user) is None:
         admin = connect(db, "SYSTEM")
         admin.run('create user shop identified by "Shop1" quota unlimited on users')
-        admin.run("grant create session, create table to shop")
+        admin.run(
+            "grant create session, create table, create view, create sequence, create synonym, select any dictionary to shop"
+        )
         admin.session.close()
     return SqlClient(db.open_session(user, service, {"program": "test", "machine": "host"}))

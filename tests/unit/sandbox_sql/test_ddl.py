@@ -43,7 +43,7 @@ def test_declared_types(shop: SqlClient, db: SandboxDatabase) -> None:
         ("create table x (a number(39))", 1727),
         ("create table x (a varchar2)", 906),
         ("create table x (a varchar2(4001))", 910),
-        ("create table x (a clob)", 3001),
+        ("create table x (a bfile)", 3001),
         ("create table x (a number references item)", 3001),
         ("create table x (a number, constraint k primary key (b))", 904),
         ("create table x (a number primary key, b number primary key)", 2260),

@@ -36,11 +36,43 @@ class Bind:
 
 @dataclass(slots=True)
 class Name:
-    """A column, pseudo-column or function without arguments."""
+    """A column, pseudo-column or function without arguments; `outer` when `(+)` follows it."""
 
     parts: tuple[str, ...]
     at: int
     quoted: bool = False
+    outer: bool = False
+
+
+FrameBound: TypeAlias = "tuple[str, Expr | None]"
+"""`CURRENT ROW`, `UNBOUNDED PRECEDING`, `UNBOUNDED FOLLOWING`, or PRECEDING and FOLLOWING with how many."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """`mode`: ROWS, RANGE or GROUPS."""
+
+    mode: str
+    first: FrameBound
+    last: FrameBound
+    at: int
+
+
+@dataclass(slots=True)
+class Window:
+    """OVER (..)."""
+
+    partition: list[Expr] = field(default_factory=list)
+    order: list[OrderItem] = field(default_factory=list)
+    frame: Frame | None = None
+
+
+@dataclass(slots=True)
+class Keep:
+    """KEEP (DENSE_RANK FIRST | LAST ORDER BY ..)."""
+
+    first: bool
+    order: list[OrderItem]
 
 
 @dataclass(slots=True)
@@ -50,6 +82,38 @@ class Call:
     at: int
     distinct: bool = False
     star: bool = False
+    within: list[OrderItem] = field(default_factory=list)
+    keep: Keep | None = None
+    ignore_nulls: bool = False
+    over: Window | None = None
+
+
+@dataclass(slots=True)
+class Parent:
+    """`PRIOR operand`, and `CONNECT_BY_ROOT operand` when `root`."""
+
+    operand: Expr
+    root: bool
+    at: int
+
+
+@dataclass(slots=True)
+class Missing:
+    """A NULL of the operand's type: a column that a grouping set leaves out."""
+
+    operand: Expr
+    at: int
+
+
+@dataclass(slots=True)
+class Quantified:
+    """`left op ANY | ALL (query or list)`; SOME is ANY."""
+
+    op: str
+    left: Expr
+    all: bool
+    items: list[Expr] | Query
+    at: int
 
 
 @dataclass(slots=True)
@@ -135,8 +199,12 @@ class Exists:
 
 @dataclass(slots=True)
 class Scalar:
+    """`(query)`; in SET (a, b) = (query) the value is one `column` of as many as are assigned, `width`."""
+
     query: Query
     at: int
+    column: int = 0
+    width: int = 1
 
 
 @dataclass(slots=True)
@@ -194,7 +262,17 @@ class Row:
 Expr: TypeAlias = (
     "Literal | IntervalLiteral | AtZone | IsBinary | Bind | Name | Call | Unary | Binary | Compare | Logic | Between | InList | InQuery"
     " | Like | IsNull | Exists | Scalar | Case | Cast | Row"
+    " | Parent | Missing | Quantified"
 )
+
+
+@dataclass(slots=True)
+class Partition:
+    """`PARTITION (name)` or `PARTITION FOR (values)`."""
+
+    name: str | None
+    values: list[Expr]
+    at: int
 
 
 @dataclass(slots=True)
@@ -206,14 +284,18 @@ class TableRef:
     alias: str | None
     at: int
     as_of: tuple[str, Expr] | None = None
+    partition: Partition | None = None
 
 
 @dataclass(slots=True)
 class Derived:
+    """A subquery in FROM; `lateral` when it may name columns of the relations before it."""
+
     query: Query
     alias: str | None
     at: int
     as_of: tuple[str, Expr] | None = None
+    lateral: bool = False
 
 
 @dataclass(slots=True)
@@ -226,9 +308,35 @@ class Join:
     on: Expr | None
     using: list[str]
     at: int
+    natural: bool = False
 
 
-Relation: TypeAlias = "TableRef | Derived | Join"
+@dataclass(slots=True)
+class Pivot:
+    """`source PIVOT (aggregate [AS alias], .. FOR columns IN ((values) [AS alias], ..))`."""
+
+    source: Relation
+    aggregates: list[tuple[Call, str | None]]
+    columns: list[Name]
+    values: list[tuple[list[Expr], str]]
+    alias: str | None
+    at: int
+
+
+@dataclass(slots=True)
+class Unpivot:
+    """`source UNPIVOT [INCLUDE NULLS] (values FOR name IN ((columns) [AS literal], ..))`."""
+
+    source: Relation
+    values: list[str]
+    name: str
+    columns: list[tuple[list[Name], Expr | None]]
+    include_nulls: bool
+    alias: str | None
+    at: int
+
+
+Relation: TypeAlias = "TableRef | Derived | Join | Pivot | Unpivot"
 
 
 @dataclass(slots=True)
@@ -243,7 +351,20 @@ class Item:
 
 
 @dataclass(slots=True)
+class Hierarchy:
+    """START WITH .. CONNECT BY [NOCYCLE] .. ; `siblings` of ORDER SIBLINGS BY."""
+
+    start: Expr | None
+    connect: Expr
+    nocycle: bool
+    at: int
+    siblings: list[OrderItem] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Select:
+    """`grouping`: the grouping sets of ROLLUP, CUBE and GROUPING SETS; then `group_by` has all their expressions."""
+
     items: list[Item]
     relations: list[Relation]
     where: Expr | None = None
@@ -251,6 +372,8 @@ class Select:
     having: Expr | None = None
     distinct: bool = False
     at: int = 0
+    hierarchy: Hierarchy | None = None
+    grouping: list[list[Expr]] | None = None
 
 
 @dataclass(slots=True)
@@ -280,6 +403,8 @@ class LockWait:
 
 @dataclass(slots=True)
 class Query:
+    """`fetch` counts rows, or `percent` of them; `ties` also takes those equal to the last."""
+
     body: Select | SetOperation | Query
     with_: list[tuple[str, list[str], Query]] = field(default_factory=list)
     order_by: list[OrderItem] = field(default_factory=list)
@@ -287,6 +412,8 @@ class Query:
     fetch: Expr | None = None
     for_update: LockWait | None = None
     at: int = 0
+    percent: bool = False
+    ties: bool = False
 
 
 @dataclass(slots=True)
@@ -300,13 +427,47 @@ class Returning:
 
 @dataclass(slots=True)
 class Insert:
-    owner: str | None
-    table: str
+    target: TableRef
     columns: list[tuple[str, int]]
     values: list[Expr] | None
     query: Query | None
     at: int
     returning: Returning | None = None
+
+
+@dataclass(slots=True)
+class InsertInto:
+    """`INTO table [(columns)] [VALUES (..)]` of a multitable insert."""
+
+    target: TableRef
+    columns: list[tuple[str, int]]
+    values: list[Expr] | None
+
+
+@dataclass(slots=True)
+class InsertMany:
+    """INSERT ALL | FIRST; branches have a condition or, without WHEN and of ELSE, none."""
+
+    first: bool
+    branches: list[tuple[Expr | None, list[InsertInto]]]
+    otherwise: list[InsertInto]
+    query: Query
+    at: int
+
+
+Assignment: TypeAlias = "tuple[str, Expr, int]"
+
+
+@dataclass(slots=True)
+class Merge:
+    """`update`: SET, WHERE, DELETE WHERE; `insert`: columns, values, WHERE."""
+
+    target: TableRef
+    source: Relation
+    on: Expr
+    at: int
+    update: tuple[list[Assignment], Expr | None, Expr | None] | None = None
+    insert: tuple[list[tuple[str, int]], list[Expr], Expr | None] | None = None
 
 
 @dataclass(slots=True)

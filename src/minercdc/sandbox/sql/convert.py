@@ -8,10 +8,11 @@ from datetime import date
 from typing import TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError
+from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.sql import binary, intervals, number, temporal, zones
 from minercdc.sandbox.sql.date_formats import compiled, to_char, to_moment
 from minercdc.sandbox.sql.nls import Nls
-from minercdc.sandbox.sql.types import BINARY_SIZES, KIND, NUMERIC, TEMPORAL, TEXT, Family, SqlType, inconsistent
+from minercdc.sandbox.sql.types import BINARY_SIZES, KIND, LARGE, NUMERIC, TEMPORAL, TEXT, Family, SqlType, inconsistent
 from minercdc.sandbox.sql.zones import Zone
 
 Convert: TypeAlias = Callable[[Cell], Cell]
@@ -19,10 +20,11 @@ Convert: TypeAlias = Callable[[Cell], Cell]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What implicit conversions depend on."""
+    """What implicit conversions depend on. `lobs`: where the contents of LOBs are."""
 
     nls: Nls
     today: date
+    lobs: LobStore
 
 
 def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
@@ -31,6 +33,8 @@ def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
     if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
         return None
     nls = how.nls
+    if have in LARGE or family in LARGE:
+        return _large(have, family, how)
     if have in NUMERIC and family in NUMERIC:
         return _between_numbers(have, family)
     if have in TEXT:
@@ -55,6 +59,45 @@ def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
         kinds, zone = (KIND[have], KIND[family]), nls.zone
         return lambda cell: temporal.retime(cell, *kinds, zone) if isinstance(cell, bytes) else None
     raise inconsistent(family, have)
+
+
+def _large(have: Family, family: Family, how: Conversion) -> Convert | None:
+    """Between LOBs and what fits into a VARCHAR2 or RAW; text and bytes for a LOB stay as they are until it is stored."""
+    lobs = how.lobs
+    if have in (Family.CLOB, Family.XML) and family in TEXT:
+        return lambda cell: None if cell is None else short_text(lobs, cell)
+    if have is Family.BLOB and family is Family.RAW:
+        return lambda cell: None if cell is None else short_raw(lobs, cell)
+    if have in TEXT and family in (Family.CLOB, Family.XML):
+        return None
+    if have is Family.RAW and family is Family.BLOB:
+        return None
+    if have in TEXT and family is Family.BLOB:
+        return lambda cell: None if cell is None else hex_to_raw(str(cell))
+    raise inconsistent(family, have)
+
+
+SHORT_BYTES = 4000
+"""What SQL converts of a LOB: the size of a VARCHAR2; RAW has half."""
+
+
+def short_text(lobs: LobStore, cell: Cell) -> str | None:
+    """A CLOB as VARCHAR2. Raises ORA-22835."""
+    value = lobs.value(cell)
+    text = lobs.text(value) if value.length <= SHORT_BYTES else ""
+    if value.length > SHORT_BYTES or len(text.encode("utf-8", "surrogatepass")) > SHORT_BYTES:
+        size = f"(actual: {value.length}, maximum: {SHORT_BYTES})"
+        raise OraError(22835, f"Buffer too small for CLOB to CHAR or BLOB to RAW conversion {size}")
+    return text or None
+
+
+def short_raw(lobs: LobStore, cell: Cell) -> bytes | None:
+    """A BLOB as RAW. Raises ORA-22835."""
+    value = lobs.value(cell)
+    if value.length > SHORT_BYTES // 2:
+        size = f"(actual: {value.length}, maximum: {SHORT_BYTES // 2})"
+        raise OraError(22835, f"Buffer too small for CLOB to CHAR or BLOB to RAW conversion {size}")
+    return lobs.raw(value) or None
 
 
 def _between_numbers(have: Family, family: Family) -> Convert:

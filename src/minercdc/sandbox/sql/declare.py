@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import OraError, OraType
+from minercdc.sandbox.redo.large_values import SECUREFILE, XML_BINARY
 from minercdc.sandbox.sql import ast
 
 
@@ -42,13 +45,53 @@ def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Colu
     if word == "RAW":
         if one is None:
             raise OraError(906, "missing left parenthesis", target.at)
-        if not 1 <= one <= 2000:
+        if not 1 <= one <= LONGEST:
             raise OraError(910, "specified length too long for its datatype", target.at)
         return Column(name, OraType.RAW, size=one)
-    known = "CLOB BLOB NCLOB BFILE LONG XMLTYPE JSON BOOLEAN ROWID UROWID VECTOR"
-    if word in (*known.split(), "LONG RAW"):
+    if word in _SIMPLE:
+        code, size, national, storage = _SIMPLE[word]
+        return Column(name, code, size=size, national=national, storage=storage)
+    if word == "UROWID":
+        if one is not None and not 1 <= one <= 4000:
+            raise OraError(910, "specified length too long for its datatype", target.at)
+        return Column(name, OraType.UROWID, size=one or 4000)
+    if word in _UNKNOWN:
         raise OraError(3001, f"unimplemented feature: datatype {word}", target.at)
     raise OraError(902, "invalid datatype", target.at)
+
+
+LONGEST = 32767
+"""Bytes of VARCHAR2 and RAW when MAX_STRING_SIZE is EXTENDED."""
+NO_KEY = frozenset(
+    (OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW, OraType.JSON, OraType.VECTOR)
+)
+"""Types that no key or index can have."""
+_STANDARD_LIMITS = {OraType.VARCHAR2: 4000, OraType.RAW: 2000}
+_SIMPLE = {
+    "CLOB": (OraType.CLOB, 4000, False, SECUREFILE),
+    "NCLOB": (OraType.CLOB, 4000, True, SECUREFILE),
+    "BLOB": (OraType.BLOB, 4000, False, SECUREFILE),
+    "XMLTYPE": (OraType.XMLTYPE, 2000, False, XML_BINARY),
+    "LONG": (OraType.LONG, 0, False, ""),
+    "LONG RAW": (OraType.LONG_RAW, 0, False, ""),
+    "ROWID": (OraType.ROWID, 10, False, ""),
+    "BOOLEAN": (OraType.BOOLEAN, 1, False, ""),
+    "BOOL": (OraType.BOOLEAN, 1, False, ""),
+}
+"""Types without a length: type, DATA_LENGTH, national, storage."""
+_SINCE_23 = frozenset((OraType.BOOLEAN, OraType.JSON, OraType.VECTOR))
+_UNKNOWN = frozenset(("BFILE", "JSON", "VECTOR"))
+
+
+def check_declared(columns: Sequence[Column], release: int, *, extended: bool) -> None:
+    """Whether the database has the types of a table's columns. Raises ORA-00902, ORA-00910, ORA-01754."""
+    for column in columns:
+        if column.type in _SINCE_23 and release < 23:
+            raise OraError(902, "invalid datatype")
+        if not extended and column.size > _STANDARD_LIMITS.get(column.type, column.size):
+            raise OraError(910, "specified length too long for its datatype")
+    if sum(column.type in (OraType.LONG, OraType.LONG_RAW) for column in columns) > 1:
+        raise OraError(1754, "a table may contain only one column of type LONG")
 
 
 _TIMESTAMPS = {
@@ -73,7 +116,7 @@ def _declare_national(name: str, target: ast.TypeName) -> Column:
     one = (target.numbers[0] if target.numbers else 1) or 0
     if one < 1:
         raise OraError(1723, "zero-length columns are not allowed", target.at)
-    if one > (2000 if varying else 1000):
+    if one > (LONGEST // 2 if varying else 1000):
         raise OraError(910, "specified length too long for its datatype", target.at)
     code = OraType.VARCHAR2 if varying else OraType.CHAR
     return Column(name, code, size=2 * one, char_length=one, semantics="C", national=True)
@@ -88,11 +131,11 @@ def _declare_text(name: str, target: ast.TypeName, default_char: str) -> Column:
         one = 1
     if one < 1:
         raise OraError(1723, "zero-length columns are not allowed", target.at)
-    limit = 4000 if varying else 2000
+    limit = LONGEST if varying else 2000
     if one > limit:
         raise OraError(910, "specified length too long for its datatype", target.at)
     semantics = {"CHAR": "C", "BYTE": "B"}.get(target.unit or "", default_char)
-    size = min(one * 4, limit) if semantics == "C" else one
+    size = min(one * 4, max(one, 4000 if varying else 2000)) if semantics == "C" else one
     code = OraType.VARCHAR2 if varying else OraType.CHAR
     return Column(name, code, size=size, char_length=one, semantics=semantics)
 

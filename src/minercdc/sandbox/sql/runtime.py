@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, cast
 import apsw
 
 from minercdc.sandbox.interfaces import Cell, OraError, Restriction, Session, View
-from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql import ast, number
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.redo_bounds import first_record
 from minercdc.sandbox.storage.engine import Storage
@@ -21,6 +22,8 @@ from minercdc.sandbox.storage.locks import Client
 
 _CACHED_ROWS = 20_000
 NO_TRANSACTION = -1
+_WIDEST = 1001
+"""Columns of a packed row: of the widest table, and its version id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,12 @@ class RunningSession(Session, Protocol):
         """An SCN a flashback query may name. Raises ORA-08181."""
 
     def scn_at(self, seconds: float) -> int: ...
+
+    def sequence_value(self, object_id: int, *, first: bool, following: bool) -> int:
+        """Draw from a sequence when it is the first mention of NEXTVAL in a row, else what was drawn last.
+
+        Raises ORA-08002, ORA-08004.
+        """
 
     def evaluate(self, sql: str, parameters: Sequence[Parameter], run: Run) -> Cell:
         """One constant expression."""
@@ -176,8 +185,87 @@ class _ViewCursor:
 
 def register_views(connection: apsw.Connection, views: Mapping[str, View]) -> None:
     """Each view is an eponymous virtual table of its name."""
+    register_row_sets(connection)
     for name, view in views.items():
         connection.create_module(name, cast(Any, _ViewTable(view)), eponymous=True, eponymous_only=True)
+
+
+class _RowSet:
+    """The table-valued function o_unpack(packed): rows that o_pack made one value of."""
+
+    def __init__(self) -> None:
+        columns = ",".join(f"c{n}" for n in range(_WIDEST))
+        self._declaration = f"create table v({columns},packed hidden)"
+
+    def Connect(self, *_: Any) -> tuple[str, _RowSet]:
+        return self._declaration, self
+
+    Create = Connect
+
+    def BestIndex(self, constraints: Any, _: Any) -> Any:
+        used = [0 if column == _WIDEST and op == apsw.SQLITE_INDEX_CONSTRAINT_EQ else None for column, op in constraints]
+        if 0 not in used:
+            return None
+        first = used.index(0)
+        return [(0, True) if n == first else None for n in range(len(used))], 1, None, False, 1.0
+
+    def Open(self) -> _RowSetCursor:
+        return _RowSetCursor()
+
+    def Disconnect(self) -> None: ...
+
+    Destroy = Disconnect
+
+
+class _RowSetCursor:
+    def __init__(self) -> None:
+        self._rows: list[tuple[Cell, ...]] = []
+        self._at = 0
+
+    def Filter(self, _number: int, _name: str | None, arguments: tuple[Any, ...] | None) -> None:
+        packed = arguments[0] if arguments else None
+        self._rows = marshal.loads(packed) if packed is not None else []
+        self._at = 0
+
+    def Next(self) -> None:
+        self._at += 1
+
+    def Eof(self) -> bool:
+        return self._at >= len(self._rows)
+
+    def Column(self, at: int) -> Cell | int:
+        return self._at if at < 0 else None if at == _WIDEST else self._rows[self._at][at]
+
+    def Rowid(self) -> int:
+        return self._at
+
+    def Close(self) -> None: ...
+
+
+class _Packed:
+    """The aggregate o_pack(c0, c1, ..)."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Cell, ...]] = []
+
+    def step(self, *row: Cell) -> None:
+        self._rows.append(row)
+
+    def final(self) -> bytes:
+        return marshal.dumps(self._rows)
+
+
+def _draw(object_id: int, first: int, following: int) -> bytes:
+    """o_sequence: NEXTVAL and CURRVAL. The first mention in a row draws, the others repeat it."""
+    run: Run = _active.run
+    return number.integer(run.session.sequence_value(object_id, first=bool(first), following=bool(following)))
+
+
+def register_row_sets(connection: apsw.Connection) -> None:
+    """What lateral subqueries, RETURNING of aggregates and sequences need."""
+    connection.create_module("o_unpack", cast(Any, _RowSet()), eponymous=True, eponymous_only=True)
+    connection.create_aggregate_function("o_pack", cast(Any, _Packed), -1)
+    connection.create_scalar_function("o_sequence", cast(Any, _draw), 3)
 
 
 def watch_cancel(connection: apsw.Connection) -> None:

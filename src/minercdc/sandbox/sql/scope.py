@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from minercdc.sandbox.catalog import Table
-from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.catalog import Column, Table
+from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.sql import ast
-from minercdc.sandbox.sql.types import ROWID, SqlType
+from minercdc.sandbox.sql.types import ROWID, SqlType, column_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,21 @@ class Source:
 
 @dataclass(slots=True)
 class Scope:
-    """The relations of one SELECT; `parent` is the query around it."""
+    """The relations of one SELECT.
+
+    :param parent: the query around it.
+    :param pseudo: pseudo-columns it has: ROWNUM, LEVEL, CONNECT_BY_ISLEAF, CONNECT_BY_ISCYCLE.
+    :param prior: what names after PRIOR mean, in a hierarchical query.
+    :param root: translates the operand of CONNECT_BY_ROOT.
+    :param calls: functions only this SELECT knows: SYS_CONNECT_BY_PATH, GROUPING.
+    """
 
     sources: list[Source] = field(default_factory=list)
     parent: Scope | None = None
-    rownum: str | None = None
+    pseudo: dict[str, Typed] = field(default_factory=dict)
+    prior: Scope | None = None
+    root: Callable[[ast.Expr], Typed] | None = None
+    calls: dict[str, Callable[[ast.Call], Typed]] = field(default_factory=dict)
 
     def resolve(self, name: ast.Name) -> tuple[Typed, Scope] | None:
         """The column and the level it is of; None when no level knows it. Raises ORA-00918."""
@@ -79,6 +90,17 @@ class Scope:
 
     def named(self, qualifier: tuple[str, ...]) -> list[Source]:
         return [source for source in self.sources if qualifier in source.names]
+
+
+def column_value(table: Table, column: Column, sql: str, vid: str) -> Typed:
+    """A stored column of a table; a LOB knows the row it is of, so that it can be written through its locator.
+
+    :param sql: of the stored cell; `vid` of the row's version id.
+    """
+    kind = column_type(column)
+    if column.type in (OraType.CLOB, OraType.BLOB):
+        sql = f"o_lob_at({sql},{table.data_object_id},{vid},{column.slot})"
+    return Typed(sql, kind, column.nullable)
 
 
 def rowid_of(source: Source) -> Typed:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.parse.statements import Parser
 
 
 @dataclass(slots=True)
 class Parsed:
-    """A statement by kind: `query`, `insert`, `update`, `delete`, `block` or `command`."""
+    """A statement by kind: `query`, `insert`, `insert many`, `merge`, `update`, `delete`, `block` or `command`."""
 
     kind: str
     tree: Any
@@ -28,7 +29,10 @@ def parse(sql: str) -> Parsed:
     if word in ("SELECT", "WITH", "("):
         kind, tree = "query", parser.query()
     elif word == "INSERT":
-        kind, tree = "insert", parser.insert()
+        tree = parser.insert()
+        kind = "insert many" if isinstance(tree, ast.InsertMany) else "insert"
+    elif word == "MERGE":
+        kind, tree = "merge", parser.merge()
     elif word == "UPDATE":
         kind, tree = "update", parser.update()
     elif word == "DELETE":

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from xml.etree import ElementTree
 
 from minercdc.sandbox.catalog import Column
-from minercdc.sandbox.interfaces import Cell, OraError, OraType
+from minercdc.sandbox.interfaces import Cell, LobKind, OraError, OraType
+from minercdc.sandbox.lobs.locator import as_cell, is_locator
+from minercdc.sandbox.redo.large_values import lob_kind
 from minercdc.sandbox.sql import binary, intervals, number, temporal
 from minercdc.sandbox.sql.convert import Conversion, Convert, convert, utf16_units
-from minercdc.sandbox.sql.types import SqlType, column_type
+from minercdc.sandbox.sql.types import LARGE, TEXT, Family, SqlType, column_type, inconsistent
+from minercdc.sandbox.storage import rowid
 
 
 def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Convert:
@@ -16,6 +20,8 @@ def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Conv
 
     :param where: `"OWNER"."TABLE"."COLUMN"`, for messages. Raises ORA-01438, ORA-12899, ORA-00932 and conversion errors.
     """
+    if column.type in _LARGE_COLUMNS:
+        return _large_storer(source, column, how)
     target = column_type(column)
     first = convert(source, target.family, how)
     fit = _fit(column, where)
@@ -25,6 +31,74 @@ def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Conv
     return lambda cell: fit(second(cell))
 
 
+_LARGE_COLUMNS = frozenset((OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW, OraType.BOOLEAN))
+
+
+def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
+    """LOBs, XML and LONG, whose values come as text, bytes or a locator; and BOOLEAN."""
+    lobs, have, kind = how.lobs, source.family, lob_kind(column)
+    if column.type is OraType.BOOLEAN:
+        return lambda cell: None if cell is None else boolean(cell, source)
+    if column.type in (OraType.LONG, OraType.LONG_RAW):
+        return _long_storer(source, column, how)
+    to = Family.XML if column.type is OraType.XMLTYPE else Family.BLOB if kind is LobKind.BLOB else Family.CLOB
+    if column.type is OraType.XMLTYPE and have not in (*TEXT, Family.XML, Family.NULL):
+        raise inconsistent(to, have)
+    if have in LARGE and have is not to:
+        raise inconsistent(to, have)
+    first = convert(source, Family.VARCHAR if have not in (*TEXT, *LARGE, Family.RAW) else to, how)
+
+    def store(cell: Cell) -> Cell:
+        if first is not None:
+            cell = first(cell)
+        if not cell:
+            return None
+        if to is Family.XML:
+            check_xml(cell if isinstance(cell, str) else lobs.text(lobs.value(cell)))
+        if (isinstance(cell, bytes) and have is Family.RAW) or (kind is LobKind.BLOB and not is_locator(cell)):
+            return as_cell(lobs.create(kind, cell))
+        return lobs.stored(cell, kind)
+
+    return store
+
+
+def _long_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
+    if source.family in LARGE:
+        raise OraError(997, "illegal use of LONG datatype")
+    family = Family.VARCHAR if column.type is OraType.LONG else Family.RAW
+    first = convert(source, family, how)
+    return first if first is not None else lambda cell: cell or None
+
+
+def check_xml(text: str) -> None:
+    """Raises ORA-31011 for what is no well-formed document."""
+    try:
+        ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise OraError(31011, f"XML parsing failed\nORA-19202: Error occurred in XML processing\n{error}") from None
+
+
+_TRUTHS = {
+    **dict.fromkeys(("TRUE", "YES", "ON", "1", "T", "Y"), b"\x01"),
+    **dict.fromkeys(("FALSE", "NO", "OFF", "0", "F", "N"), b"\x00"),
+}
+
+
+def boolean(cell: Cell, source: SqlType) -> bytes:
+    """BOOLEAN of a number or text. Raises ORA-61800."""
+    if source.family is Family.BOOLEAN:
+        assert isinstance(cell, bytes)
+        return cell
+    if isinstance(cell, str):
+        found = _TRUTHS.get(cell.strip().upper())
+        if found is None:
+            raise OraError(61800, f"invalid boolean literal: {cell}")
+        return found
+    if source.family is not Family.NUMBER or cell is None:
+        raise inconsistent(Family.BOOLEAN, source.family)
+    return bytes((int(cell != number.integer(0)),))
+
+
 def _fit(column: Column, where: str) -> Convert:
     if column.type is OraType.NUMBER:
         return _fit_number(column)
@@ -32,6 +106,8 @@ def _fit(column: Column, where: str) -> Convert:
         return _fit_text(column, where)
     if column.type is OraType.RAW:
         return _fit_raw(column, where)
+    if column.type in (OraType.ROWID, OraType.UROWID):
+        return _fit_row_id(column, where)
     if column.type is OraType.DATE:
         return lambda cell: cell[:7] if isinstance(cell, bytes) else None
     if column.type in (OraType.BINARY_FLOAT, OraType.BINARY_DOUBLE):
@@ -113,6 +189,18 @@ def _fit_text(column: Column, where: str) -> Convert:
         if by_char and length * 4 > size and len(cell.encode()) > size:
             raise _too_large(where, len(cell.encode()), size)
         return cell + " " * (chars - length) if padded else cell
+
+    return fit
+
+
+def _fit_row_id(column: Column, where: str) -> Convert:
+    """Any row's ROWID. Raises ORA-01410 for what none can be."""
+
+    def fit(cell: Cell) -> Cell:
+        if not cell:
+            return None
+        rowid.parse(str(cell))
+        return str(cell)
 
     return fit
 

@@ -26,9 +26,21 @@ class Family(StrEnum):
     RAW = "RAW"
     ROWID = "ROWID"
     NULL = "NULL"
+    CLOB = "CLOB"
+    BLOB = "BLOB"
+    XML = "XMLTYPE"
+    JSON = "JSON"
+    VECTOR = "VECTOR"
+    BOOLEAN = "BOOLEAN"
+    LONG = "LONG"
+    LONG_RAW = "LONG RAW"
 
 
 TEXT = frozenset({Family.CHAR, Family.VARCHAR})
+
+
+LARGE = frozenset({Family.CLOB, Family.BLOB, Family.XML, Family.JSON, Family.VECTOR})
+"""Values are locators. They have no order and no equality: ORA-00932."""
 
 
 TEMPORAL = frozenset({Family.DATE, Family.TIMESTAMP, Family.ZONED, Family.LOCAL})
@@ -69,7 +81,7 @@ class SqlType:
         if self.family in INTERVALS:
             return ColumnDescription(name, code, self.precision, max(self.scale, 0), size, nullable)
         scale = self.scale if self.family in TEMPORAL and self.scale >= 0 else 0
-        national = self.national and self.family in TEXT
+        national = self.national and self.family in (*TEXT, Family.CLOB)
         return ColumnDescription(name, code, 0, scale, size or max(self.size, 1), nullable, national)
 
 
@@ -87,6 +99,14 @@ _CODES: dict[Family, tuple[OraType, int]] = {
     Family.LOCAL: (OraType.TIMESTAMP_LTZ, 11),
     Family.INTERVAL: (OraType.INTERVAL_DS, 11),
     Family.MONTHS: (OraType.INTERVAL_YM, 5),
+    Family.CLOB: (OraType.CLOB, 4000),
+    Family.BLOB: (OraType.BLOB, 4000),
+    Family.XML: (OraType.XMLTYPE, 2000),
+    Family.JSON: (OraType.JSON, 8200),
+    Family.VECTOR: (OraType.VECTOR, 8200),
+    Family.BOOLEAN: (OraType.BOOLEAN, 1),
+    Family.LONG: (OraType.LONG, 0x7FFFFFFF),
+    Family.LONG_RAW: (OraType.LONG_RAW, 0x7FFFFFFF),
 }
 
 
@@ -123,6 +143,21 @@ LOCAL = SqlType(Family.LOCAL, scale=6)
 ROWID = SqlType(Family.ROWID, size=18)
 
 
+CLOB, NCLOB, BLOB = SqlType(Family.CLOB), SqlType(Family.CLOB, national=True), SqlType(Family.BLOB)
+
+
+BOOLEAN = SqlType(Family.BOOLEAN)
+
+
+_LARGE = {
+    OraType.BLOB: Family.BLOB,
+    OraType.XMLTYPE: Family.XML,
+    OraType.JSON: Family.JSON,
+    OraType.VECTOR: Family.VECTOR,
+    OraType.BOOLEAN: Family.BOOLEAN,
+}
+
+
 def varchar(size: int = 4000) -> SqlType:
     return SqlType(Family.VARCHAR, size=max(1, min(size, 32767)))
 
@@ -131,7 +166,7 @@ def type_of_wire(code: OraType, precision: int = 0, scale: int = -127, size: int
     """Type of a described column or bind. Raises ORA-00932 for what SQL cannot compute with here."""
     if code is OraType.NUMBER:
         return SqlType(Family.NUMBER, precision, scale)
-    if code in (OraType.VARCHAR2, OraType.LONG, OraType.CLOB):
+    if code in (OraType.VARCHAR2, OraType.LONG):
         return replace(varchar(size or 4000), national=national)
     if code is OraType.CHAR:
         return SqlType(Family.CHAR, size=size or 1, national=national)
@@ -155,6 +190,12 @@ def type_of_wire(code: OraType, precision: int = 0, scale: int = -127, size: int
         return SqlType(Family.RAW, size=size or 2000)
     if code in (OraType.ROWID, OraType.UROWID):
         return ROWID
+    if code is OraType.CLOB:
+        return NCLOB if national else CLOB
+    if code in _LARGE:
+        return SqlType(_LARGE[code])
+    if code is OraType.LONG_RAW:
+        return SqlType(Family.RAW, size=size or 2000)
     raise OraError(932, f"inconsistent datatypes: {code.name} is not supported here")
 
 
@@ -165,7 +206,13 @@ def bind_type(bind: BindType) -> SqlType:
     return type_of_wire(bind.type, 9, 9, bind.size, bind.national)
 
 
+_LONG = {OraType.LONG: SqlType(Family.LONG), OraType.LONG_RAW: SqlType(Family.LONG_RAW)}
+
+
 def column_type(column: Column) -> SqlType:
+    """LONG values of tables can be selected and stored, and nothing else."""
+    if column.type in _LONG:
+        return _LONG[column.type]
     return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
 
 

@@ -13,12 +13,12 @@ from minercdc.sandbox.sql.ddl.constraints import (
     check_rows,
     drop_constraint,
 )
-from minercdc.sandbox.sql.ddl.create_table import check_defaults
+from minercdc.sandbox.sql.ddl.create_table import check_columns, check_defaults
 from minercdc.sandbox.sql.ddl.exclusive import take_alone, whole_or_not
 from minercdc.sandbox.sql.dml.checks import rename_in_check
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
-from minercdc.sandbox.sql.parse.definitions import Definition, column_list, definition_item, supplemental
+from minercdc.sandbox.sql.parse.definitions import Definition, column_list, definition_item, large_storage, supplemental
 from minercdc.sandbox.sql.parse.statements import Parser
 
 
@@ -84,7 +84,10 @@ def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
         while parser.op(","):
             parser.word("ADD")
             definition_item(parser, definition)
+    while large_storage(parser, definition.columns):
+        pass
     parser.end()
+    check_columns(session, [*table.columns, *definition.columns])
     check_defaults(session, definition.columns)
     for column in definition.columns:
         add_column(session, table, column)

@@ -6,7 +6,7 @@ from minercdc.sandbox import catalog as dictionary
 from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.sql.ddl.constraints import add_check, add_constraint, check_rows, row_count
-from minercdc.sandbox.sql.declare import declare
+from minercdc.sandbox.sql.declare import check_declared, declare
 from minercdc.sandbox.sql.dml.target import conversion
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.definitions import Definition, column_options
@@ -18,6 +18,8 @@ _FRACTIONS = (
     *(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),
     *(OraType.INTERVAL_DS, OraType.INTERVAL_YM),
 )
+
+_LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 
 def add_column(session: SqlSession, table: Table, column: Column) -> None:
@@ -65,6 +67,8 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     column = table.columns[position]
     if parser.token.text not in ("NOT", "NULL", "DEFAULT", "CONSTRAINT", ")", ","):
         wanted = declare(column.name, parser.type_name())
+        env = session.environment
+        check_declared([wanted], env.release, extended=env.extended_strings)
         _check_modify(session, table, column, wanted)
         column.type, column.precision, column.scale = wanted.type, wanted.precision, wanted.scale
         column.size, column.char_length, column.semantics, column.float_ = (
@@ -91,6 +95,8 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
 
 
 def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -> None:
+    if old.type is not new.type and {old.type, new.type} & _LARGE:
+        raise OraError(22859, "invalid modification of columns")
     slot = f"c{old.slot}"
     filled = row_count(session, table, f"{slot} is not null")
     if not filled:

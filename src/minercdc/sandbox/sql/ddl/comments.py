@@ -24,7 +24,7 @@ def comment_on(session: SqlSession, parser: Parser) -> None:
     column = parts.pop() if column_wanted else None
     with session.storage.lock:
         session.commit()
-        table = target_table(session.environment, parts[0] if len(parts) > 1 else None, parts[-1], at)
+        table = target_table(session.environment, parts[0] if len(parts) > 1 else None, parts[-1], at, "COMMENT")
         if column is not None:
             table.columns[table.position(column)].comment = text.text or None
         else:

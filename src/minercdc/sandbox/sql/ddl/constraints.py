@@ -7,6 +7,7 @@ from typing import cast
 from minercdc.sandbox import catalog as dictionary
 from minercdc.sandbox.catalog import Constraint, Index, SupplementalLogGroup, Table
 from minercdc.sandbox.interfaces import Cell, OraError, OraType
+from minercdc.sandbox.sql.declare import NO_KEY
 from minercdc.sandbox.sql.dml.checks import columns_of_check, plan_checks
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.definitions import column_list
@@ -24,6 +25,8 @@ def add_constraint(
     if kind in "PU" and any(table.columns[position].type is OraType.TIMESTAMP_TZ for position in positions):
         text = "TIMESTAMP WITH TIME ZONE cannot be unique or a primary key"
         raise OraError(2329, f"column of datatype {text}", at)
+    if kind in "PU" and any(table.columns[position].type in NO_KEY for position in positions):
+        raise OraError(2327 if kind == "P" else 2329, "column of this datatype cannot be unique or a primary key", at)
     _check_name(session, table, name, at)
     generated = name is None
     full = name or session.catalog.generated_name()

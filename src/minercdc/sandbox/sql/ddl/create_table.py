@@ -8,8 +8,9 @@ from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import ColumnDescription, OraError, OraType
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.ddl.constraints import add_check, add_constraint, add_group
+from minercdc.sandbox.sql.declare import check_declared
 from minercdc.sandbox.sql.execution import SqlSession
-from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, physical_options
+from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.translate.expressions import Expressions
 
@@ -24,6 +25,8 @@ def create_table(session: SqlSession, parser: Parser) -> None:
             definition_item(parser, definition)
         parser.expect_op(")")
     physical_options(parser)
+    while large_storage(parser, definition.columns):
+        physical_options(parser)
     if parser.word("AS"):
         if definition.columns:
             raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
@@ -69,6 +72,7 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
         raise OraError(1918, f"user '{owner}' does not exist")
     if not definition.columns:
         raise OraError(904, "invalid identifier")
+    check_columns(session, definition.columns)
     if len(definition.columns) > 1000:
         raise OraError(1792, "maximum number of columns in a table or view is 1000")
     if catalog.table(session.container, owner, name) is not None:
@@ -89,6 +93,12 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
         add_group(session, table, group)
     check_defaults(session, definition.columns)
     return table
+
+
+def check_columns(session: SqlSession, columns: Sequence[Column]) -> None:
+    """Raises ORA-00902 and the like for types this database does not have."""
+    env = session.environment
+    check_declared(columns, env.release, extended=env.extended_strings)
 
 
 def check_defaults(session: SqlSession, columns: Sequence[Column]) -> None:

@@ -21,7 +21,7 @@ def drop_table(session: SqlSession, parser: Parser) -> None:
     parser.end()
     with session.storage.lock:
         session.commit()
-        table = target_table(session.environment, owner, name, at)
+        table = target_table(session.environment, owner, name, at, "DROP")
         take_alone(session, table)
         session.storage.segments.drop(segment(table))
         text = parser.sql.rstrip().rstrip(";")
@@ -49,7 +49,7 @@ def truncate_table(session: SqlSession, parser: Parser) -> None:
     parser.end()
     with session.storage.lock:
         session.commit()
-        table = target_table(session.environment, owner, name, at)
+        table = target_table(session.environment, owner, name, at, "DROP")
         take_alone(session, table)
         session.storage.segments.drop(segment(table))
         table.data_object_id, table.next_rid = session.catalog.new_object_id(), 0

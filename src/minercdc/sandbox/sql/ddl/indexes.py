@@ -6,6 +6,7 @@ from minercdc.sandbox.catalog import Index
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.ddl.constraints import check_existing
 from minercdc.sandbox.sql.ddl.exclusive import take_alone
+from minercdc.sandbox.sql.declare import NO_KEY
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.definitions import physical_options
@@ -39,14 +40,16 @@ def _create_index(session: SqlSession, parser: Parser, unique: bool) -> None:
     parser.end()
     with session.storage.lock:
         session.commit()
-        table = target_table(session.environment, table_owner, table_name, at)
+        table = target_table(session.environment, table_owner, table_name, at, "INDEX")
         take_alone(session, table)
         place = owner or session.schema
         if any(i.name == name and i.owner == place for t in session.catalog.tables(table.container) for i in t.indexes):
             raise OraError(955, "name is already used by an existing object")
         if any(i.columns == tuple(columns) for i in table.indexes):
             raise OraError(1408, "such column list already indexed")
-        table.positions(tuple(columns))
+        places = table.positions(tuple(columns))
+        if any(table.columns[position].type in NO_KEY for position in places):
+            raise OraError(2327, "cannot create index on expression with datatype LOB")
         if unique:
             try:
                 check_existing(session, table, "U", tuple(columns), name)

@@ -10,16 +10,17 @@ from minercdc.sandbox.interfaces import BatchError, BindType, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Convert
 from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
+from minercdc.sandbox.sql.dml.constraints import after_update, delete_rows
 from minercdc.sandbox.sql.dml.returning import ReturningPlan, note, plan_returning
-from minercdc.sandbox.sql.dml.target import BindRow, column_path, conversion, default_of, target_table
+from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion, default_of
 from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.query.rownum import split_rownum
 from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.runtime import Parameter, execute
-from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
+from minercdc.sandbox.sql.scope import Scope
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
-from minercdc.sandbox.sql.types import column_type
 from minercdc.sandbox.storage.engine import StatementRestart, Target
 from minercdc.sandbox.storage.store import segment, visible
 
@@ -39,48 +40,72 @@ class ScanPlan:
 
 def plan_scan(
     env: Environment,
-    target: ast.TableRef,
-    assignments: Sequence[tuple[str, ast.Expr, int]],
+    ref: ast.TableRef,
+    assignments: Sequence[ast.Assignment],
     where: ast.Expr | None,
     bind_types: Sequence[BindType],
     returning: ast.Returning | None = None,
+    privilege: str = "SELECT",
 ) -> ScanPlan:
     """The scan that finds the rows to change, with the new values computed in it."""
-    table = target_table(env, target.owner, target.name, target.at)
+    target = change_target(env, ref, privilege)
     x = Expressions(env, bind_types)
-    queries = Queries(env, x)
-    names = ((target.alias,),) if target.alias else ((target.name,), (table.owner, target.name))
-    columns = [Visible(c.name, Typed(f"t0.c{c.slot}", column_type(c), c.nullable)) for c in table.columns]
-    scope = Scope([Source(names, columns, (table.data_object_id, "t0.vid"), table)])
-    how = conversion(env)
-    found: dict[int, tuple[str, Convert]] = {}
-    for name, expr, at in assignments:
-        try:
-            position = table.position(name)
-        except OraError as error:
-            raise OraError(error.number, error.text, at) from None
-        if position in found:
-            raise OraError(957, "duplicate column name", at)
-        column = table.columns[position]
-        if isinstance(expr, ast.Literal) and expr.kind == "P":
-            expr = default_of(column)
-        typed = x.value(expr, scope)
-        found[position] = (typed.sql, storer(typed.type, column, column_path(table, column), how))
-    inner, limit = queries.split_rownum(where)
-    condition = f" where {x.condition(inner, scope)}" if inner is not None else ""
-    slots = "".join(f",c{c.slot}" for c in table.columns)
-    seen = visible(x.snapshot, x.own)
-    items = ["t0.vid", "t0.s", "t0.e", "t0.x", *[f"t0.c{c.slot}" for c in table.columns]]
-    items += [found[at][0] for at in sorted(found)]
+    Queries(env, x)
+    scope = target.scope(x, "t0")
+    x.note_drawn(assignments)
+    found = assigned_values(x, target, scope, assignments)
+    with x.nested(analytic=False):
+        inner, limit = split_rownum(x, where)
+        tests = target.condition(x, "t0") + ([x.condition(inner, scope)] if inner is not None else [])
+    if ref.partition is not None:
+        raise OraError(3001, "unimplemented feature: DML on one PARTITION", ref.partition.at)
+    condition = f" where {' and '.join(tests)}" if tests else ""
+    items = version_items(target.table, "t0") + [found[at][0] for at in sorted(found)]
     tail = f" limit {limit}" if limit is not None else ""
-    source = f"(select vid,s,e,x{slots} from {segment(table)} where {seen}) t0"
-    sql = f"select {','.join(items)} from {source}{condition}{tail}"
+    sql = f"select {','.join(items)} from {version_rows(x, target.table)} t0{condition}{tail}"
+    table = target.table
     assigned = [(at, found[at][1]) for at in sorted(found)]
     required = [(at, column_path(table, table.columns[at])) for at in sorted(found) if not table.columns[at].nullable]
     returned = None
     if returning is not None:
-        returned = plan_returning(env, table, names, returning, bind_types, how)
-    return ScanPlan(table, sql, x.parameters, assigned, required, returned, plan_checks(env, table) if assigned else None)
+        returned = plan_returning(env, target, returning, bind_types, conversion(env))
+    checks = plan_checks(env, table, view=target) if assigned else None
+    return ScanPlan(table, sql, x.parameters, assigned, required, returned, checks)
+
+
+def assigned_values(
+    x: Expressions, target: ChangeTarget, scope: Scope, assignments: Sequence[ast.Assignment]
+) -> dict[int, tuple[str, Convert]]:
+    """By position: the SQL of a new value and how it is stored. Raises ORA-00957, ORA-32796, ORA-00904."""
+    how = conversion(x.env)
+    found: dict[int, tuple[str, Convert]] = {}
+    for name, expr, at in assignments:
+        position = target.position(name, at)
+        if position in found:
+            raise OraError(957, "duplicate column name", at)
+        column = target.table.columns[position]
+        if column.identity == "ALWAYS":
+            raise OraError(32796, "cannot update a generated always identity column", at)
+        if isinstance(expr, ast.Literal) and expr.kind == "P":
+            expr = default_of(column)
+        with x.nested(analytic=False):
+            typed = x.value(expr, scope)
+        sql = typed.sql
+        if column.on_null and column.default is not None:
+            sql = f"coalesce({sql},{x.to_type(x.value(default_of(column), None), typed.type, at)})"
+        found[position] = (sql, storer(typed.type, column, column_path(target.table, column), how))
+    return found
+
+
+def version_items(table: Table, alias: str) -> list[str]:
+    """What a `Target` is made of, of a row of `version_rows`."""
+    return [f"{alias}.{name}" for name in ("vid", "s", "e", "x", *(f"c{c.slot}" for c in table.columns))]
+
+
+def version_rows(x: Expressions, table: Table) -> str:
+    """The rows a statement sees, with their version's stamps."""
+    slots = "".join(f",c{c.slot}" for c in table.columns)
+    return f"(select vid,s,e,x{slots} from {segment(table)} where {visible(x.snapshot, x.own)})"
 
 
 def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[Target]:
@@ -124,7 +149,7 @@ def run_change(
             count = len(targets)
             if plan.returning is not None:
                 rows = [(t.before if delete else t.after, t.vid) for t in targets]
-                returned = [plan.returning.row(session, binds, row, vid) for row, vid in rows]
+                returned = plan.returning.rows(session, binds, rows)
         except OraError as error:
             session.storage.undo_to(session.client, mark)
             count = 0
@@ -150,9 +175,10 @@ def _change_once(session: SqlSession, plan: ScanPlan, binds: BindRow, delete: bo
             if targets:
                 storage.claim(client, plan.table, targets)
                 if delete:
-                    storage.delete(client, plan.table, targets)
+                    delete_rows(session, plan.table, targets)
                 else:
                     storage.update(client, plan.table, targets, changed)
+                    after_update(session, plan.table, targets, changed)
             return targets
         except StatementRestart:
             storage.undo_to(client, mark)

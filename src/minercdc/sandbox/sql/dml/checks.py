@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from minercdc.sandbox.catalog import Constraint, Table
 from minercdc.sandbox.interfaces import Cell, OraError
+from minercdc.sandbox.sql.dml.target import ChangeTarget
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.runtime import Parameter, Run
-from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
+from minercdc.sandbox.sql.scope import Scope, Source
 from minercdc.sandbox.sql.tokens import tokenize
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
-from minercdc.sandbox.sql.types import column_type
+from minercdc.sandbox.sql.translate.tables import stored_columns
 
 _CHANGING = frozenset(
     ["SYSDATE", "SYSTIMESTAMP", "CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "USER", "UID", "ROWNUM", "ROWID"]
@@ -34,6 +35,8 @@ class CheckPlan:
         """Raises ORA-02290."""
         session.row_values = tuple(row)
         [found] = session.evaluate_row(self.sql, self.parameters, session.run())
+        if isinstance(found, int) and found == len(self.names):
+            raise OraError(1402, "view WITH CHECK OPTION where-clause violation")
         if isinstance(found, int):
             raise OraError(2290, f"check constraint ({self.table.owner}.{self.names[found]}) violated")
 
@@ -42,20 +45,25 @@ def _field(at: int) -> Callable[[Run], object]:
     return lambda run: run.session.row_values[at]
 
 
-def plan_checks(env: Environment, table: Table) -> CheckPlan | None:
-    """None for a table without checks. Raises what is wrong with a condition."""
-    if not table.checks:
+def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None) -> CheckPlan | None:
+    """None for a table without enabled checks. Raises what is wrong with a condition.
+
+    :param view: what the statement changes; a view WITH CHECK OPTION keeps its rows visible (ORA-01402).
+    """
+    enabled = [check for check in table.checks if check.enabled]
+    kept = view.where if view is not None and view.view is not None and view.view.check else []
+    if not enabled and not kept:
         return None
     x = Expressions(env)
-    columns = [Visible(c.name, Typed(f"r.c{at}", column_type(c), c.nullable)) for at, c in enumerate(table.columns)]
-    scope = Scope([Source(((table.name,), (table.owner, table.name)), columns, None, table)])
+    names = ((table.name,), (table.owner, table.name))
+    scope = Scope([Source(names, stored_columns(x, table, names, "r", by_position=True), None, table)])
     tests = [
-        f"when not ({x.condition(Parser(check.condition or '').expr(), scope)}) then {n}"
-        for n, check in enumerate(table.checks)
+        f"when not ({x.condition(Parser(check.condition or '').expr(), scope)}) then {n}" for n, check in enumerate(enabled)
     ]
-    fields = ",".join(f"{x.parameter(('row', at), _field(at))} as c{at}" for at in range(len(columns)))
+    tests += [f"when ({x.condition(term, scope)}) is not true then {len(enabled)}" for term in kept]
+    fields = ",".join(f"{x.parameter(('row', at), _field(at))} as c{at}" for at in range(len(table.columns)))
     sql = f"select case {' '.join(tests)} end from (select {fields}) r"
-    return CheckPlan(table, [check.name for check in table.checks], sql, x.parameters)
+    return CheckPlan(table, [check.name for check in enabled], sql, x.parameters)
 
 
 def columns_of_check(table: Table, condition: str) -> tuple[str, ...]:

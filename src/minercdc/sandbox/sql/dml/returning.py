@@ -5,20 +5,21 @@ They are computed from parameters: the row of binds, then the row (after the cha
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Conversion, Convert, convert
+from minercdc.sandbox.sql.dml.target import ChangeTarget
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.query.select import Queries
+from minercdc.sandbox.sql.query.trees import has_aggregate
 from minercdc.sandbox.sql.runtime import Parameter, Run
-from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
-from minercdc.sandbox.sql.types import bind_type, column_type
+from minercdc.sandbox.sql.types import bind_type
 
 
 @dataclass(slots=True)
@@ -29,12 +30,24 @@ class ReturningPlan:
     parameters: list[Parameter]
     binds: tuple[int, ...]
     fits: list[Convert | None]
+    aggregated: bool = False
 
-    def row(self, session: SqlSession, binds: Sequence[Cell], row: Sequence[Cell], vid: int) -> tuple[Cell, ...]:
-        """Values of one affected row."""
-        session.row_values = (*row, vid)
-        found = session.evaluate_row(self.sql, self.parameters, session.run(tuple(binds)))
-        return tuple([cell if fit is None else fit(cell) for fit, cell in zip(self.fits, found, strict=True)])
+    def rows(
+        self, session: SqlSession, binds: Sequence[Cell], affected: Sequence[tuple[Sequence[Cell], int]]
+    ) -> list[tuple[Cell, ...]]:
+        """Values of the affected rows, each with its version id; of aggregates one row of all of them."""
+        if self.aggregated:
+            packed = marshal.dumps([(*row, vid) for row, vid in affected])
+            session.row_values = (packed,)
+            return [self._fitted(session.evaluate_row(self.sql, self.parameters, session.run(tuple(binds))))]
+        found = []
+        for row, vid in affected:
+            session.row_values = (*row, vid)
+            found.append(self._fitted(session.evaluate_row(self.sql, self.parameters, session.run(tuple(binds)))))
+        return found
+
+    def _fitted(self, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+        return tuple([cell if fit is None else fit(cell) for fit, cell in zip(self.fits, cells, strict=True)])
 
 
 def _field(at: int) -> Callable[[Run], object]:
@@ -43,8 +56,7 @@ def _field(at: int) -> Callable[[Run], object]:
 
 def plan_returning(
     env: Environment,
-    table: Table,
-    names: tuple[tuple[str, ...], ...],
+    target: ChangeTarget,
     returning: ast.Returning,
     bind_types: Sequence[BindType],
     how: Conversion,
@@ -52,20 +64,28 @@ def plan_returning(
     """Raises ORA-00904 and the like for expressions, ORA-00932 for binds of another type."""
     x = Expressions(env, bind_types)
     Queries(env, x)
-    columns = [Visible(c.name, Typed(f"r.c{at}", column_type(c), c.nullable)) for at, c in enumerate(table.columns)]
-    scope = Scope([Source(names, columns, (table.data_object_id, "r.vid"), table)])
-    fields = [f"{x.parameter(('row', at), _field(at))} as c{at}" for at in range(len(columns))]
-    fields.append(f"{x.parameter(('row', 'vid'), _field(len(columns)))} as vid")
+    table = target.table
+    grouped = any(has_aggregate(item) for item in returning.items)
+    scope = target.scope(x, "r", by_position=True)
+    if grouped:
+        source = f"o_unpack({x.parameter(('row', 0), _field(0))})"
+        heads = [f"c{at}" for at in range(len(table.columns))] + [f"c{len(table.columns)} as vid"]
+        source = f"(select {','.join(heads)} from {source})"
+    else:
+        fields = [f"{x.parameter(('row', at), _field(at))} as c{at}" for at in range(len(table.columns))]
+        fields.append(f"{x.parameter(('row', 'vid'), _field(len(table.columns)))} as vid")
+        source = f"(select {','.join(fields)})"
     items: list[str] = []
     fits: list[Convert | None] = []
     for item, index in zip(returning.items, returning.binds, strict=True):
         if index >= len(bind_types):
             raise OraError(1008, "not all variables bound", returning.at)
-        typed = x.value(item, scope)
+        with x.nested(analytic=False, aggregates=grouped):
+            typed = x.value(item, scope)
         items.append(typed.sql)
         fits.append(convert(typed.type, bind_type(bind_types[index]).family, how))
-    sql = f"select {','.join(items)} from (select {','.join(fields)}) r"
-    return ReturningPlan(sql, x.parameters, tuple(returning.binds), fits)
+    sql = f"select {','.join(items)} from {source} r"
+    return ReturningPlan(sql, x.parameters, tuple(returning.binds), fits, grouped)
 
 
 def note(result: Result, plan: ReturningPlan, rows: list[tuple[Cell, ...]]) -> None:

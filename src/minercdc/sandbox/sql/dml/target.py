@@ -1,31 +1,128 @@
-"""The table a DML statement changes, and how values are stored into it."""
+"""What a DML statement changes: a table, or through a simple view the table below it, and how values are stored into it.
+
+A view can be changed when it selects from one table without DISTINCT, grouping, set operations or ROWNUM (ORA-01732, join views
+ORA-01779); its columns that are expressions cannot (ORA-01733), nor anything of one WITH READ ONLY (ORA-42399).
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TypeAlias
 
 from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import Cell, OraError
+from minercdc.sandbox.objects import StoredView
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Conversion
 from minercdc.sandbox.sql.parse.statements import Parser
-from minercdc.sandbox.sql.query.relations import find_relation
+from minercdc.sandbox.sql.query.names import find_relation
+from minercdc.sandbox.sql.query.trees import aggregated, uses_rownum
+from minercdc.sandbox.sql.scope import Scope, Source
 from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.sql.translate.tables import stored_columns
 
 BindRow: TypeAlias = "tuple[Cell, ...]"
 
 
+@dataclass(slots=True)
+class ChangeTarget:
+    """The table below; of a view the column each of its columns is (None for an expression), and its WHERE."""
+
+    table: Table
+    columns: dict[str, str | None]
+    names: tuple[tuple[str, ...], ...]
+    where: list[ast.Expr] = field(default_factory=list)
+    view: StoredView | None = None
+    inner: tuple[str, ...] = ()
+
+    def position(self, name: str, at: int) -> int:
+        """0-based position in the table. Raises ORA-00904, ORA-01733, ORA-54017 for virtual columns."""
+        if name not in self.columns:
+            raise OraError(904, f'"{name}": invalid identifier', at)
+        below = self.columns[name]
+        if below is None:
+            raise OraError(1733, "virtual column not allowed here", at)
+        if any(column.name == below for _, column in self.table.virtual):
+            raise OraError(54017, "UPDATE operation disallowed on virtual columns", at)
+        return self.table.position(below)
+
+    def scope(self, x: Expressions, alias: str, *, by_position: bool = False) -> Scope:
+        """The row as the statement names it."""
+        below = stored_columns(x, self.table, self.names, alias, by_position=by_position)
+        columns = below
+        if self.view is not None:
+            named = {column.name: column for column in below}
+            columns = [replace(named[b], name=name) for name, b in self.columns.items() if b is not None]
+        vid = (self.table.data_object_id, f"{alias}.vid")
+        return Scope([Source(self.names, columns, vid, self.table)])
+
+    def condition(self, x: Expressions, alias: str) -> list[str]:
+        """The WHERE of the view, in the names of the table."""
+        below = stored_columns(x, self.table, self.names, alias)
+        scope = Scope([Source(((self.table.name,), self.inner), below, None, self.table)])
+        return [x.condition(term, scope) for term in self.where]
+
+
 def conversion(env: Environment) -> Conversion:
-    return Conversion(env.nls, date.today())
+    return Conversion(env.nls, date.today(), env.lobs)
 
 
-def target_table(env: Environment, owner: str | None, name: str, at: int) -> Table:
-    """Raises ORA-00942, and ORA-02030/01732 for what cannot be changed."""
-    found = find_relation(env, owner, name, at)
+def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> ChangeTarget:
+    """Raises ORA-00942, ORA-01031, ORA-02030 and the errors of views that cannot be changed."""
+    found = find_relation(env, ref.owner, ref.name, ref.at, privilege)
+    if ref.partition is not None and (not isinstance(found, Table) or found.partitioning is None):
+        raise OraError(14501, "object is not partitioned", ref.partition.at)
+    if isinstance(found, Table):
+        if found.read_only:
+            raise OraError(12081, f'update operation not allowed on table "{found.owner}"."{found.name}"', ref.at)
+        names = ((ref.alias,),) if ref.alias else ((ref.name,), (found.owner, ref.name))
+        return ChangeTarget(found, {c.name: c.name for c in found.all_columns()}, names)
+    if isinstance(found, StoredView):
+        return _below(env, found, ref)
+    raise OraError(1732 if found is None else 2030, "data manipulation operation not legal on this view", ref.at)
+
+
+def _below(env: Environment, view: StoredView, ref: ast.TableRef) -> ChangeTarget:
+    """The target of a view, or of a view on a view."""
+    if view.read_only:
+        raise OraError(42399, "cannot perform a DML operation on a read-only view", ref.at)
+    query = Parser(view.text).query()
+    select = query.body
+    illegal = OraError(1732, "data manipulation operation not legal on this view", ref.at)
+    if not isinstance(select, ast.Select) or query.fetch is not None or query.with_:
+        raise illegal
+    if select.distinct or select.group_by or select.having or select.hierarchy or aggregated(select, []):
+        raise illegal
+    if uses_rownum([select.where, *select.items]):
+        raise illegal
+    if len(select.relations) > 1 or isinstance(select.relations[0], ast.Join):
+        raise OraError(1779, "cannot modify a column which maps to a non key-preserved table", ref.at)
+    base = select.relations[0]
+    if not isinstance(base, ast.TableRef):
+        raise illegal
+    owner_env = replace(env, schema=view.owner, user=view.owner)
+    below = change_target(owner_env, replace(base, at=ref.at), "SELECT")
+    columns: dict[str, str | None] = {}
+    names = iter(view.columns)
+    for item in select.items:
+        if item.expr is None:
+            columns.update({next(names): below.columns[name] for name in list(below.columns)})
+        else:
+            plain = isinstance(item.expr, ast.Name) and item.expr.parts[-1] in below.columns
+            columns[next(names)] = below.columns[item.expr.parts[-1]] if plain else None  # type: ignore[union-attr]
+    where = [*below.where, *([select.where] if select.where is not None else [])]
+    shown = ((ref.alias,),) if ref.alias else ((ref.name,), (view.owner, ref.name))
+    return ChangeTarget(below.table, columns, shown, where, view, (base.alias or base.name,))
+
+
+def target_table(env: Environment, owner: str | None, name: str, at: int, privilege: str = "ALTER") -> Table:
+    """The table a DDL or LOCK TABLE is about. Raises ORA-00942, ORA-01031."""
+    found = find_relation(env, owner, name, at, privilege)
     if isinstance(found, Table):
         return found
-    raise OraError(1732 if found is None else 2030, "data manipulation operation not legal on this view", at)
+    raise OraError(942, "table or view does not exist", at)
 
 
 def column_path(table: Table, column: Column) -> str:

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
-from minercdc.sandbox.sql.functions import choices, conversions, environment, numbers, texts, times
-from minercdc.sandbox.sql.functions.aggregates import AGGREGATES
+from minercdc.sandbox.sql.functions import choices, conversions, environment, lobs, numbers, texts, times
+from minercdc.sandbox.sql.functions.absent import UNKNOWN_HERE
+from minercdc.sandbox.sql.functions.aggregates import AGGREGATES, OVER, kept
 from minercdc.sandbox.sql.functions.arguments import count_arguments
+from minercdc.sandbox.sql.functions.lobs import as_clob
 from minercdc.sandbox.sql.functions.rules import Plain, Rule
 from minercdc.sandbox.sql.functions.times import (
     extract,
 )
+from minercdc.sandbox.sql.functions.windows import ANALYTIC, window
 from minercdc.sandbox.sql.scope import Scope, Typed
 from minercdc.sandbox.sql.translate.conditions import Conditions
 from minercdc.sandbox.sql.types import (
@@ -39,26 +42,31 @@ RULES: dict[str, Rule] = {
     **times.RULES,
     **conversions.RULES,
     **environment.RULES,
+    **lobs.RULES,
 }
 
 
 def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
-    """Translate a function call_function. Raises ORA-00904 for an unknown function, ORA-00909/00938 for the number of arguments."""
+    """Translate a call. Raises ORA-00904 for an unknown function, ORA-00909/00938 for the number of arguments."""
     name = expr.name.removeprefix("SYS.").removeprefix("STANDARD.")
+    if expr.over is not None or name in ANALYTIC:
+        return _analytic(x, name, expr, scope)
     if name in AGGREGATES:
         if not x.aggregates_allowed:
             raise OraError(934, "group function is not allowed here", expr.at)
-        x.aggregates_allowed = False
-        try:
-            return AGGREGATES[name](x, expr, [x.value(arg, scope) for arg in expr.args])
-        finally:
-            x.aggregates_allowed = True
+        with x.nested(aggregates=False, analytic=False):
+            return _aggregate(x, name, expr, scope, "")
+    if expr.within or expr.keep is not None:
+        raise OraError(904, f'"{name}": invalid identifier', expr.at)
     if expr.star or expr.distinct:
         raise OraError(
             30482 if expr.distinct else 936,
             "DISTINCT option not allowed for this function" if expr.distinct else "missing expression",
             expr.at,
         )
+    special = scope.calls.get(name) if scope is not None else None
+    if special is not None:
+        return special(expr)
     if name == "EXTRACT":
         part = expr.args[0]
         assert isinstance(part, ast.Literal)
@@ -68,6 +76,8 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
         return _plain(x, name, expr, args)
     if name in RULES:
         return RULES[name](x, expr, args)
+    if name in UNKNOWN_HERE:
+        raise OraError(3001, f"unimplemented feature: function {name}", expr.at)
     shown = ".".join(f'"{part}"' for part in expr.name.split("."))
     raise OraError(904, f"{shown}: invalid identifier", expr.at)
 
@@ -81,5 +91,35 @@ def _plain(x: Conditions, name: str, expr: ast.Call, args: list[Typed]) -> Typed
         return Typed(f"o_float_{function}({operands})", NUMBER if name == "SIGN" else kind)
     if result.family in TEXT and args[0].type.national:
         result = replace(result, national=True)
-    sql = ",".join(x.to(arg, _FAMILY[kind], expr.at) for arg, kind in zip(args, families, strict=False))
+    sql = ",".join(
+        x.whole_text(arg, expr.at) if kind == "T" else x.to(arg, _FAMILY[kind], expr.at)
+        for arg, kind in zip(args, families, strict=False)
+    )
+    if result.family in TEXT and args[0].type.family is Family.CLOB:
+        return as_clob(f"o_{function}({sql})", args[0].type.national)
     return Typed(f"o_{function}({sql})", result)
+
+
+def _aggregate(x: Conditions, name: str, expr: ast.Call, scope: Scope | None, window_text: str) -> Typed:
+    args = [x.value(arg, scope) for arg in expr.args]
+    if expr.keep is not None:
+        found = kept(x, expr, args, [(x.value(item.expr, scope), item) for item in expr.keep.order])
+    else:
+        found = AGGREGATES[name](x, expr, args, [(x.value(item.expr, scope), item) for item in expr.within])
+    return replace(found, sql=found.sql.replace(OVER, window_text))
+
+
+def _analytic(x: Conditions, name: str, expr: ast.Call, scope: Scope | None) -> Typed:
+    """Raises ORA-30483 where analytic functions may not be, ORA-30484 for one without OVER."""
+    if name not in ANALYTIC and name not in AGGREGATES:
+        raise OraError(3001, f"unimplemented feature: {name} OVER", expr.at)
+    if expr.over is None:
+        raise OraError(30484, "missing window specification for this function", expr.at)
+    if not x.analytic_allowed:
+        raise OraError(30483, "window functions are not allowed here", expr.at)
+    with x.nested(analytic=False):
+        listed = [(x.value(item.expr, scope), item) for item in expr.within] if name == "LISTAGG" else []
+        over = window(x, expr.over, scope, listed)
+        if name in ANALYTIC:
+            return ANALYTIC[name](x, expr, [x.value(arg, scope) for arg in expr.args], over)
+        return _aggregate(x, name, expr, scope, over.whole)

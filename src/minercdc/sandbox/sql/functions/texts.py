@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minercdc.sandbox.sql import ast, number
 from minercdc.sandbox.sql.functions.arguments import count_arguments
+from minercdc.sandbox.sql.functions.lobs import as_clob
 from minercdc.sandbox.sql.functions.rules import Plain, Rule
 from minercdc.sandbox.sql.scope import Typed
 from minercdc.sandbox.sql.translate.conditions import Conditions
@@ -16,8 +17,11 @@ from minercdc.sandbox.sql.types import (
 
 def concat(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     count_arguments(expr, args, 2, 2)
-    parts = [f"coalesce({x.to(arg, Family.VARCHAR, expr.at)},'')" for arg in args]
-    return Typed(f"nullif({'||'.join(parts)},'')", varchar())
+    parts = [f"coalesce({x.whole_text(arg, expr.at)},'')" for arg in args]
+    joined = f"nullif({'||'.join(parts)},'')"
+    if any(arg.type.family is Family.CLOB for arg in args):
+        return as_clob(joined, args[0].type.national)
+    return Typed(joined, varchar())
 
 
 def charset_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:

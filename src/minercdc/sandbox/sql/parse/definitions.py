@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from minercdc.sandbox import catalog as dictionary
 from minercdc.sandbox.catalog import Column, SupplementalLogGroup
-from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.interfaces import OraError, OraType
+from minercdc.sandbox.redo.large_values import BASICFILE, SECUREFILE, XML_BINARY, XML_CLOB
 from minercdc.sandbox.sql.declare import declare
 from minercdc.sandbox.sql.parse.statements import Parser
 
@@ -164,6 +165,52 @@ def column_options(parser: Parser, column: Column, into: Definition) -> None:
             raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
         else:
             return
+
+
+def large_storage(parser: Parser, columns: list[Column]) -> bool:
+    """`LOB (c, ..) STORE AS [SECUREFILE | BASICFILE] ..` or `XMLTYPE [COLUMN] c STORE AS [..] BINARY XML | CLOB`, if it comes."""
+    if parser.is_word("LOB") and parser.peek().text == "(":
+        parser.take()
+        names, is_xml = column_list(parser), False
+    elif parser.word("XMLTYPE"):
+        parser.word("COLUMN")
+        names, is_xml = (parser.name(904, "invalid identifier"),), True
+    else:
+        return False
+    parser.expect_word("STORE")
+    parser.expect_word("AS")
+    storage = parser.any_word(SECUREFILE, BASICFILE) or SECUREFILE
+    if is_xml:
+        storage = XML_BINARY
+        if parser.word("CLOB"):
+            storage = XML_CLOB
+        elif not parser.word("BINARY", "XML"):
+            raise OraError(3001, "unimplemented feature: this storage of an XMLTYPE column", parser.token.start)
+    _storage_parameters(parser)
+    for name in names:
+        column = next((c for c in columns if c.name == name), None)
+        if column is None:
+            raise OraError(904, f'"{name}": invalid identifier')
+        if column.type not in ((OraType.XMLTYPE,) if is_xml else (OraType.CLOB, OraType.BLOB)):
+            raise OraError(22859, "invalid modification of columns")
+        column.storage = storage
+    return True
+
+
+_LOB_PARAMETERS = ("CACHE", "NOCACHE", "LOGGING", "NOCOMPRESS", "KEEP_DUPLICATES", "DECRYPT")
+
+
+def _storage_parameters(parser: Parser) -> None:
+    """`[name] [( .. )]`: what has no effect on redo is read; the rest is refused."""
+    if parser.token.kind in "WQ" and parser.peek().text == "(":
+        parser.take()
+    if not parser.op("("):
+        return
+    while not parser.op(")"):
+        if parser.any_word("TABLESPACE", "CHUNK", "PCTVERSION", "RETENTION"):
+            parser.take()
+        elif not (parser.word("ENABLE", "STORAGE", "IN", "ROW") or parser.any_word(*_LOB_PARAMETERS)):
+            raise OraError(3001, f"unimplemented feature: LOB parameter {parser.token.text}", parser.token.start)
 
 
 def physical_options(parser: Parser) -> None:

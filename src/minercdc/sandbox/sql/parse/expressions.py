@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
-from minercdc.sandbox.sql.parse.words import NOT_A_COLUMN, Words
+from minercdc.sandbox.sql.parse.analytic import AnalyticGrammar
+from minercdc.sandbox.sql.parse.reserved import NOT_A_COLUMN
 from minercdc.sandbox.sql.tokens import Token
 
 _UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
-class ExpressionGrammar(Words):
+class ExpressionGrammar(AnalyticGrammar):
     """Reads expressions; subqueries in them are read by the grammar above."""
 
     def query(self) -> ast.Query:
@@ -56,9 +57,10 @@ class ExpressionGrammar(Words):
         op = self.op("=", "<>", "!=", "^=", "<", ">", "<=", ">=")
         if op:
             at = self.tokens[self.at - 1].start
-            if self.is_word("ANY") or self.is_word("ALL") or self.is_word("SOME"):
-                raise OraError(3001, f"unimplemented feature: comparison with {self.token.text}", self.token.start)
-            return ast.Compare("<>" if op in ("!=", "^=") else op, left, self.sum(), at)
+            op = "<>" if op in ("!=", "^=") else op
+            if self.token.text in ("ANY", "ALL", "SOME") and self.peek().text == "(":
+                return self._quantified(op, left, at)
+            return ast.Compare(op, left, self.sum(), at)
         at = self.token.start
         if self.word("IS"):
             negated = self.word("NOT")
@@ -79,6 +81,13 @@ class ExpressionGrammar(Words):
         if self.word("IN"):
             return self._in(left, negated, at)
         return left
+
+    def _quantified(self, op: str, left: ast.Expr, at: int) -> ast.Expr:
+        every = self.take().text == "ALL"
+        self.expect_op("(")
+        items = self.query() if self.is_word("SELECT") or self.is_word("WITH") else self.expressions()
+        self.expect_op(")")
+        return ast.Quantified(op, left, every, items, at)
 
     def _in(self, left: ast.Expr, negated: bool, at: int) -> ast.Expr:
         if not self.op("("):
@@ -115,6 +124,9 @@ class ExpressionGrammar(Words):
 
     def _unary(self) -> ast.Expr:
         at = self.token.start
+        if self.is_word("PRIOR") or self.is_word("CONNECT_BY_ROOT"):
+            root = self.take().text == "CONNECT_BY_ROOT"
+            return ast.Parent(self._unary(), root, at)
         if self.op("-"):
             return ast.Unary("-", self._unary(), at)
         if self.op("+"):
@@ -279,8 +291,8 @@ class ExpressionGrammar(Words):
         while self.token.text == "." and self.token.kind == "O":
             self.at += 1
             parts.append(self.name(1747, "invalid user.table.column, table.column, or column specification"))
-        if self.token.kind == "O" and self.token.text == "(+)":
-            raise OraError(3001, "unimplemented feature: outer join operator (+)", self.token.start)
+        if self.op("(+)"):
+            return ast.Name(tuple(parts), token.start, token.kind == "Q", outer=True)
         if self.op("("):
             return self._call(".".join(parts), token)
         return ast.Name(tuple(parts), token.start, token.kind == "Q")
@@ -291,13 +303,22 @@ class ExpressionGrammar(Words):
             call.star = True
         elif self.token.text != ")" or self.token.kind == "S":
             call.distinct = self.any_word("DISTINCT", "UNIQUE", "ALL") in ("DISTINCT", "UNIQUE")
-            call.args.append(self.expr())
-            while self.op(","):
-                call.args.append(self.expr())
+            call.args = self.expressions()
+            if self.is_word("ON", "OVERFLOW"):
+                self._overflow(name)
+            if self.is_word("IGNORE", "NULLS") or self.is_word("RESPECT", "NULLS"):
+                call.ignore_nulls = self.take().text == "IGNORE"
+                self.take()
         self.expect_op(")")
-        if self.is_word("OVER") or self.is_word("WITHIN", "GROUP") or self.is_word("KEEP"):
-            raise OraError(3001, f"unimplemented feature: {name} {self.token.text}", self.token.start)
+        self.call_tail(call)
         return call
+
+    def _overflow(self, name: str) -> None:
+        """LISTAGG's ON OVERFLOW ERROR, which is what happens anyway."""
+        at = self.token.start
+        self.at += 2
+        if name != "LISTAGG" or not self.word("ERROR"):
+            raise OraError(3001, "unimplemented feature: LISTAGG .. ON OVERFLOW TRUNCATE", at)
 
     def type_name(self) -> ast.TypeName:
         """A declared type. The name joins the words: `TIMESTAMP WITH TIME ZONE`."""

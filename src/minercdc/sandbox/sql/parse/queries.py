@@ -7,80 +7,24 @@ from __future__ import annotations
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
-from minercdc.sandbox.sql.parse.expressions import ExpressionGrammar
-from minercdc.sandbox.sql.tokens import tokenize
-
-_STOP_ALIAS = frozenset(
-    [
-        "FROM",
-        "WHERE",
-        "GROUP",
-        "ORDER",
-        "HAVING",
-        "UNION",
-        "INTERSECT",
-        "MINUS",
-        "ON",
-        "USING",
-        "JOIN",
-        "LEFT",
-        "RIGHT",
-        "INNER",
-        "FULL",
-        "CROSS",
-        "NATURAL",
-        "FETCH",
-        "OFFSET",
-        "FOR",
-        "AS",
-        "SET",
-        "CONNECT",
-        "START",
-        "WITH",
-        "VALUES",
-        "AND",
-        "OR",
-        "NOT",
-        "IN",
-        "IS",
-        "LIKE",
-        "BETWEEN",
-        "THEN",
-        "ELSE",
-        "END",
-        "WHEN",
-        "RETURNING",
-        "LOG",
-        "VERSIONS",
-        "PARTITION",
-        "SUBPARTITION",
-        "SAMPLE",
-        "PIVOT",
-        "UNPIVOT",
-        "MODEL",
-        "SELECT",
-        "INTO",
-    ]
-)
+from minercdc.sandbox.sql.parse.relations import RelationGrammar, together
+from minercdc.sandbox.sql.parse.reserved import STOP_ALIAS
 
 
-class QueryGrammar(ExpressionGrammar):
+class QueryGrammar(RelationGrammar):
     """Reads queries and what only queries have: relations, set operations, ORDER BY, FETCH, FOR UPDATE."""
 
     def query(self) -> ast.Query:
         at = self.token.start
         with_ = self._with() if self.word("WITH") else []
         query = ast.Query(self._set_operation(), with_, at=at)
-        if self.word("ORDER", "BY"):
-            query.order_by.append(self._order_item())
-            while self.op(","):
-                query.order_by.append(self._order_item())
+        self._order(query)
         if self.word("OFFSET"):
             query.offset = self.sum()
             if not self.any_word("ROW", "ROWS"):
                 raise OraError(905, "missing keyword", self.token.start)
         if self.word("FETCH"):
-            query.fetch = self._fetch()
+            self._fetch(query)
         if self.word("FOR", "UPDATE"):
             query.for_update = self._for_update()
         return query
@@ -99,31 +43,30 @@ class QueryGrammar(ExpressionGrammar):
             if not self.op(","):
                 return found
 
-    def _order_item(self) -> ast.OrderItem:
-        expr = self.expr()
-        descending = self.any_word("ASC", "DESC") == "DESC"
-        nulls: bool | None = None
-        if self.word("NULLS", "FIRST"):
-            nulls = True
-        elif self.word("NULLS", "LAST"):
-            nulls = False
-        return ast.OrderItem(expr, descending, nulls)
+    def _order(self, query: ast.Query) -> None:
+        """ORDER BY; ORDER SIBLINGS BY belongs to the hierarchy of the SELECT before it. Raises ORA-30929."""
+        at = self.token.start
+        if self.word("ORDER", "SIBLINGS", "BY"):
+            if not isinstance(query.body, ast.Select) or query.body.hierarchy is None:
+                raise OraError(30929, "ORDER SIBLINGS BY clause not allowed here", at)
+            query.body.hierarchy.siblings = self.order_items()
+        elif self.word("ORDER"):
+            self.expect_word("BY", 924, "missing BY keyword")
+            query.order_by = self.order_items()
 
-    def _fetch(self) -> ast.Expr:
+    def _fetch(self, query: ast.Query) -> None:
+        """`FIRST | NEXT [n [PERCENT]] ROW | ROWS ONLY | WITH TIES`."""
         if not self.any_word("FIRST", "NEXT"):
             raise OraError(905, "missing keyword", self.token.start)
-        count: ast.Expr
-        count = ast.Literal("N", "1", self.token.start) if self.any_word("ROW", "ROWS") else self._fetch_count()
-        self.expect_word("ONLY")
-        return count
-
-    def _fetch_count(self) -> ast.Expr:
-        count = self.sum()
-        if self.is_word("PERCENT"):
-            raise OraError(3001, "unimplemented feature: FETCH .. PERCENT", self.token.start)
+        query.fetch = ast.Literal("N", "1", self.token.start)
+        if self.token.text not in ("ROW", "ROWS"):
+            query.fetch = self.sum()
+            query.percent = self.word("PERCENT")
         if not self.any_word("ROW", "ROWS"):
             raise OraError(905, "missing keyword", self.token.start)
-        return count
+        query.ties = self.word("WITH", "TIES")
+        if not query.ties:
+            self.expect_word("ONLY")
 
     def _for_update(self) -> ast.LockWait:
         if self.word("OF"):
@@ -170,21 +113,76 @@ class QueryGrammar(ExpressionGrammar):
         while self.op(","):
             items.append(self._item())
         self.expect_word("FROM", 923, "FROM keyword not found where expected")
-        relations = [self._joined()]
+        relations = [self.joined()]
         while self.op(","):
-            relations.append(self._joined())
+            relations.append(self.joined())
         select = ast.Select(items, relations, distinct=distinct, at=at)
         if self.word("WHERE"):
             select.where = self.expr()
-        if self.is_word("CONNECT") or self.is_word("START", "WITH"):
-            raise OraError(3001, "unimplemented feature: CONNECT BY", self.token.start)
-        if self.word("GROUP", "BY"):
-            select.group_by.append(self.expr())
-            while self.op(","):
-                select.group_by.append(self.expr())
+        if self.is_word("CONNECT", "BY") or self.is_word("START", "WITH"):
+            select.hierarchy = self._hierarchy()
+        if self.word("GROUP"):
+            self.expect_word("BY", 924, "missing BY keyword")
+            self._group_by(select)
         if self.word("HAVING"):
             select.having = self.expr()
+            if self.is_word("GROUP", "BY") and not select.group_by:
+                self.at += 2
+                self._group_by(select)
         return select
+
+    def _hierarchy(self) -> ast.Hierarchy:
+        """START WITH and CONNECT BY, in either order."""
+        at = self.token.start
+        start = self.expr() if self.word("START", "WITH") else None
+        if not self.word("CONNECT", "BY"):
+            raise OraError(1788, "CONNECT BY clause required in this query block", at)
+        nocycle = self.word("NOCYCLE")
+        connect = self.expr()
+        if start is None and self.word("START", "WITH"):
+            start = self.expr()
+        return ast.Hierarchy(start, connect, nocycle, at)
+
+    def _group_by(self, select: ast.Select) -> None:
+        """Expressions, ROLLUP, CUBE and GROUPING SETS; what stands side by side is multiplied out."""
+        sets: list[list[ast.Expr]] = [[]]
+        plain = True
+        while True:
+            found = self._grouping()
+            plain = plain and len(found) == 1
+            sets = [[*left, *right] for left in sets for right in found]
+            if not self.op(","):
+                break
+        if plain:
+            select.group_by = sets[0]
+            return
+        select.grouping = sets
+        select.group_by = list({self.sql[e.at : e.at + 1] + repr(e): e for one in sets for e in one}.values())
+
+    def _grouping(self) -> list[list[ast.Expr]]:
+        """The grouping sets of one element of GROUP BY."""
+        if self.token.text in ("ROLLUP", "CUBE") and self.peek().text == "(":
+            cube = self.take().text == "CUBE"
+            self.expect_op("(")
+            parts = [together(expr) for expr in self.expressions()]
+            self.expect_op(")")
+            if cube:
+                masks = range((1 << len(parts)) - 1, -1, -1)
+                width = len(parts)
+                return [[e for n, p in enumerate(parts) if mask >> (width - 1 - n) & 1 for e in p] for mask in masks]
+            return [[e for part in parts[:n] for e in part] for n in range(len(parts), -1, -1)]
+        if self.is_word("GROUPING", "SETS"):
+            self.at += 2
+            self.expect_op("(")
+            sets = self._grouping()
+            while self.op(","):
+                sets += self._grouping()
+            self.expect_op(")")
+            return sets
+        if self.token.text == "(" and self.peek().text == ")":
+            self.at += 2
+            return [[]]
+        return [together(self.expr())]
 
     def _item(self) -> ast.Item:
         start = self.token
@@ -194,9 +192,9 @@ class QueryGrammar(ExpressionGrammar):
         if star:
             return ast.Item(None, None, "*", star, start.start)
         expr = self.expr()
-        heading = self._heading(start.start, self.tokens[self.at - 1].end)
+        heading = self.heading(start.start, self.tokens[self.at - 1].end)
         alias = None
-        if self.word("AS") or self.token.kind == "Q" or (self.token.kind == "W" and self.token.text not in _STOP_ALIAS):
+        if self.word("AS") or self.token.kind == "Q" or (self.token.kind == "W" and self.token.text not in STOP_ALIAS):
             alias = self.name(923, "FROM keyword not found where expected")
         return ast.Item(expr, alias, heading, at=start.start)
 
@@ -209,82 +207,3 @@ class QueryGrammar(ExpressionGrammar):
                 self.at += n + 1
                 return tuple(parts)
         return ()
-
-    def _heading(self, start: int, end: int) -> str:
-        """Column heading of an expression: its text in upper case without blanks, strings as they are."""
-        out = []
-        for token in tokenize(self.sql[start:end]):
-            raw = self.sql[start + token.start : start + token.end]
-            out.append(raw if token.kind in "SQ" else raw.upper())
-        return "".join(out)
-
-    def _joined(self) -> ast.Relation:
-        left = self._relation()
-        while True:
-            at = self.token.start
-            kind = self._join_kind()
-            if kind is None:
-                return left
-            right = self._relation()
-            on: ast.Expr | None = None
-            using: list[str] = []
-            if kind == "CROSS":
-                pass
-            elif self.word("ON"):
-                on = self.expr()
-            elif self.word("USING"):
-                self.expect_op("(")
-                using = self.names()
-                self.expect_op(")")
-            else:
-                raise OraError(905, "missing keyword", self.token.start)
-            left = ast.Join(left, right, kind, on, using, at)
-
-    def _join_kind(self) -> str | None:
-        if self.is_word("NATURAL"):
-            raise OraError(3001, "unimplemented feature: NATURAL JOIN", self.token.start)
-        if self.word("JOIN") or self.word("INNER", "JOIN"):
-            return "INNER"
-        if self.word("CROSS", "JOIN"):
-            return "CROSS"
-        for kind in ("LEFT", "RIGHT", "FULL"):
-            if self.word(kind, "OUTER", "JOIN") or self.word(kind, "JOIN"):
-                return kind
-        return None
-
-    def _relation(self) -> ast.Relation:
-        at = self.token.start
-        if self.op("("):
-            if self.is_word("SELECT") or self.is_word("WITH") or self.token.text == "(":
-                query = self.query()
-                self.expect_op(")")
-                as_of = self._as_of()
-                return ast.Derived(query, self._table_alias(), at, as_of)
-            inner = self._joined()
-            self.expect_op(")")
-            return inner
-        if self.is_word("TABLE") or self.is_word("LATERAL"):
-            raise OraError(3001, f"unimplemented feature: {self.token.text} in FROM", at)
-        owner, name = self.qualified()
-        if self.token.text == "@":
-            raise OraError(2019, "connection description for remote database not found", self.token.start)
-        for word in ("VERSIONS", "PARTITION", "SAMPLE"):
-            if self.is_word(word) and self.peek().text in ("BETWEEN", "(", "BLOCK"):
-                raise OraError(3001, f"unimplemented feature: {word}", self.token.start)
-        as_of = self._as_of()
-        return ast.TableRef(owner, name, self._table_alias(), at, as_of)
-
-    def _as_of(self) -> tuple[str, ast.Expr] | None:
-        if self.is_word("AS", "OF"):
-            self.at += 2
-            kind = self.any_word("SCN", "TIMESTAMP")
-            if kind is None:
-                raise OraError(905, "missing keyword", self.token.start)
-            return kind, self.sum()
-        return None
-
-    def _table_alias(self) -> str | None:
-        token = self.token
-        if token.kind == "Q" or (token.kind == "W" and token.text not in _STOP_ALIAS):
-            return self.name()
-        return None

@@ -4,44 +4,8 @@ from __future__ import annotations
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.parse.reserved import NOT_A_COLUMN
 from minercdc.sandbox.sql.tokens import Token, tokenize
-
-NOT_A_COLUMN = frozenset(
-    [
-        "SELECT",
-        "FROM",
-        "WHERE",
-        "GROUP",
-        "ORDER",
-        "BY",
-        "HAVING",
-        "UNION",
-        "INTERSECT",
-        "MINUS",
-        "ON",
-        "AND",
-        "OR",
-        "IN",
-        "IS",
-        "LIKE",
-        "BETWEEN",
-        "THEN",
-        "ELSE",
-        "WHEN",
-        "AS",
-        "SET",
-        "VALUES",
-        "INTO",
-        "TABLE",
-        "INSERT",
-        "UPDATE",
-        "DELETE",
-        "CREATE",
-        "DROP",
-        "ALTER",
-        "DISTINCT",
-    ]
-)
 
 
 class Words:

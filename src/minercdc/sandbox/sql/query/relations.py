@@ -1,4 +1,4 @@
-"""Relations in FROM: tables with their versions filtered by snapshot, views, subqueries, joins."""
+"""Relations in FROM: tables with their versions filtered by snapshot, views, subqueries; joins are the next level's."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from minercdc.sandbox.catalog import Table
-from minercdc.sandbox.interfaces import OraError, View
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.objects import StoredView
 from minercdc.sandbox.sql import ast, number, temporal
+from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.sql.query.names import find_relation
 from minercdc.sandbox.sql.runtime import Parameter, Run
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
-from minercdc.sandbox.sql.types import Family, column_type, type_of_wire, varchar
+from minercdc.sandbox.sql.translate.tables import stored_columns
+from minercdc.sandbox.sql.types import Family, type_of_wire, varchar
 from minercdc.sandbox.storage.store import segment, visible
 
 _NO_OWN = "-1"
@@ -20,7 +24,10 @@ _NO_OWN = "-1"
 
 @dataclass(slots=True)
 class Relations:
-    """Translates what stands in FROM, and notes the tables and views it reads."""
+    """Translates what stands in FROM, and notes the tables and views it reads.
+
+    :param _with: queries named by WITH, innermost last: what stands for each in FROM, and its columns.
+    """
 
     env: Environment
     x: Expressions
@@ -31,35 +38,53 @@ class Relations:
     _aliases: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 30)))
 
     def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
-        """A query in FROM, which the next level translates."""
+        """A query in FROM, which another level translates."""
         raise NotImplementedError
 
-    def _relation(self, relation: ast.Relation, scope: Scope) -> str:
-        if isinstance(relation, ast.Join):
-            return self._join(relation, scope)
-        alias = f"t{next(self._aliases)}"
+    def relation(self, relation: ast.Relation, scope: Scope) -> str:
+        """SQL of a relation, whose columns join the scope."""
         if isinstance(relation, ast.Derived):
-            if relation.as_of is not None:
-                raise OraError(3001, "unimplemented feature: AS OF on a subquery", relation.at)
-            sql, columns = self.query(relation.query, scope.parent)
-            names: tuple[tuple[str, ...], ...] = ((relation.alias,),) if relation.alias else ()
-            scope.sources.append(Source(names, renamed(columns, alias)))
-            return f"({sql}) {alias}"
-        return self._named_relation(relation, scope, alias)
+            return self._derived(relation, scope)
+        if isinstance(relation, ast.TableRef):
+            return self._named(relation, scope, self.alias())
+        raise OraError(3001, "unimplemented feature: this relation", relation.at)
 
-    def _named_relation(self, ref: ast.TableRef, scope: Scope, alias: str) -> str:
+    def alias(self) -> str:
+        """A new name for a relation, unique in the statement."""
+        return f"t{next(self._aliases)}"
+
+    def _derived(self, relation: ast.Derived, scope: Scope) -> str:
+        if relation.as_of is not None:
+            raise OraError(3001, "unimplemented feature: AS OF on a subquery", relation.at)
+        alias = self.alias()
+        names: tuple[tuple[str, ...], ...] = ((relation.alias,),) if relation.alias else ()
+        if relation.lateral and scope.sources:
+            sql, columns = self.query(relation.query, scope)
+            # SQLite has no lateral subqueries, but arguments of a table-valued function may name the relations before it.
+            packed = ",".join(f"c{n}" for n in range(len(columns)))
+            scope.sources.append(Source(names, renamed(columns, alias)))
+            return f"o_unpack((select o_pack({packed}) from ({sql}))) {alias}"
+        sql, columns = self.query(relation.query, scope.parent)
+        scope.sources.append(Source(names, renamed(columns, alias)))
+        return f"({sql}) {alias}"
+
+    def _named(self, ref: ast.TableRef, scope: Scope, alias: str) -> str:
         names: tuple[tuple[str, ...], ...] = ((ref.alias,),) if ref.alias else ((ref.name,),)
         if ref.owner is None:
             for level in reversed(self._with):
                 if ref.name in level:
                     sql, columns = level[ref.name]
                     scope.sources.append(Source(names, renamed(columns, alias)))
-                    return f"({sql}) {alias}"
-        found = find_relation(self.env, ref.owner, ref.name, ref.at)
+                    return f"{sql} {alias}"
+        found = find_relation(self.env, ref.owner, ref.name, ref.at, "FLASHBACK" if ref.as_of else "SELECT")
+        if not ref.alias and isinstance(found, Table | StoredView):
+            names = ((ref.name,), (found.owner, ref.name))
+        if ref.partition is not None:
+            raise OraError(3001, "unimplemented feature: reading one PARTITION", ref.partition.at)
         if isinstance(found, Table):
-            if not ref.alias:
-                names = ((ref.name,), (found.owner, ref.name))
             return self._stored(found, ref, names, scope, alias)
+        if isinstance(found, StoredView):
+            return self._stored_view(found, ref, names, scope, alias)
         if ref.as_of is not None:
             raise OraError(8188, "AS OF of this object is not possible", ref.at)
         if found is None:
@@ -73,8 +98,29 @@ class Relations:
         self._viewed.append((found.name, alias))
         return f'"{found.name}" {alias}'
 
+    def _stored_view(
+        self, view: StoredView, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str
+    ) -> str:
+        """The query of the view, with its owner's names and privileges. Raises ORA-04063 when it is broken."""
+        if ref.as_of is not None:
+            raise OraError(3001, "unimplemented feature: AS OF on a view", ref.at)
+        before, outer = self.env, self._with
+        self.env, self._with = replace(before, schema=view.owner, user=view.owner), []
+        self.x.env = self.env
+        try:
+            sql, columns = self.query(Parser(view.text).query(), None)
+        except OraError as error:
+            raise OraError(4063, f'view "{view.owner}.{view.name}" has errors', ref.at) from error
+        finally:
+            self.env, self._with, self.x.env = before, outer, before
+        if len(columns) != len(view.columns):
+            raise OraError(4063, f'view "{view.owner}.{view.name}" has errors', ref.at)
+        named = [replace(column, name=name) for column, name in zip(columns, view.columns, strict=True)]
+        scope.sources.append(Source(names, renamed(named, alias)))
+        return f"({sql}) {alias}"
+
     def _stored(self, table: Table, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str) -> str:
-        columns = [Visible(c.name, Typed(f"{alias}.c{c.slot}", column_type(c), c.nullable)) for c in table.columns]
+        columns = stored_columns(self.x, table, names, alias)
         scope.sources.append(Source(names, columns, (table.data_object_id, f"{alias}.vid"), table))
         if ref.as_of is None:
             self.tables.append((table, None))
@@ -104,62 +150,7 @@ class Relations:
 
         return scn, (kind, sql, tuple(id(p) for p in parameters))
 
-    def _join(self, join: ast.Join, scope: Scope) -> str:
-        before = len(scope.sources)
-        left = self._relation(join.left, scope)
-        middle = len(scope.sources)
-        right = self._relation(join.right, scope)
-        if isinstance(join.right, ast.Join):
-            right = f"({right})"
-        joined = Scope(scope.sources[before:], scope.parent)
-        if join.kind == "CROSS":
-            return f"{left} cross join {right}"
-        if join.using:
-            condition = self._using(join, scope.sources[before:middle], scope.sources[middle:])
-        else:
-            assert join.on is not None
-            condition = self.x.condition(join.on, joined)
-        if join.kind in ("LEFT", "FULL"):
-            _make_nullable(scope.sources[middle:])
-        if join.kind in ("RIGHT", "FULL"):
-            _make_nullable(scope.sources[before:middle])
-        return f"{left} {join.kind.lower()} join {right} on {condition}"
-
-    def _using(self, join: ast.Join, left: list[Source], right: list[Source]) -> str:
-        if join.kind in ("RIGHT", "FULL"):
-            raise OraError(3001, f"unimplemented feature: {join.kind} JOIN .. USING", join.at)
-        tests = []
-        for name in join.using:
-            sides = [Scope(sources).resolve(ast.Name((name,), join.at)) for sources in (left, right)]
-            if sides[0] is None or sides[1] is None:
-                raise OraError(904, f'"{name}": invalid identifier', join.at)
-            tests.append(self.x.compare("=", sides[0][0], sides[1][0], join.at))
-            for source in right:
-                for column in source.columns:
-                    column.hidden = column.hidden or column.name == name
-        return " and ".join(tests)
-
-
-def _make_nullable(sources: list[Source]) -> None:
-    """The side of an outer join that may be missing: it changes where NULLs sort."""
-    for source in sources:
-        for column in source.columns:
-            column.typed = replace(column.typed, nullable=True)
-
-
-def find_relation(env: Environment, owner: str | None, name: str, at: int) -> Table | View | None:
-    """The table or view a name means; None is DUAL. Raises ORA-00942."""
-    table = env.catalog.table(env.container, owner or env.schema, name)
-    if table is not None:
-        return table
-    if owner in (None, "SYS", "PUBLIC"):
-        if name == "DUAL":
-            return None
-        for spelled in (name, name.replace("V_$", "V$", 1)):
-            if spelled in env.views:
-                return env.views[spelled]
-    raise OraError(942, f'table or view "{owner or env.schema}"."{name}" does not exist', at)
-
 
 def renamed(columns: list[Visible], alias: str) -> list[Visible]:
+    """Result columns as the columns of a relation in FROM."""
     return [Visible(c.name, Typed(f"{alias}.c{n}", c.typed.type, c.typed.nullable)) for n, c in enumerate(columns)]

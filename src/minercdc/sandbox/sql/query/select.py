@@ -7,25 +7,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import ast, number
-from minercdc.sandbox.sql.functions.aggregates import AGGREGATES
+from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.functions.arguments import common_type
+from minercdc.sandbox.sql.query.grouping import check_grouped, same, spread
+from minercdc.sandbox.sql.query.hierarchy import Tree, moved, plant
+from minercdc.sandbox.sql.query.pivots import Pivots
 from minercdc.sandbox.sql.query.plan import Plan
-from minercdc.sandbox.sql.query.relations import Relations
-from minercdc.sandbox.sql.query.trees import aggregated, children, is_rownum, nests_aggregates, unnested, uses_rownum
+from minercdc.sandbox.sql.query.rownum import split_rownum
+from minercdc.sandbox.sql.query.trees import (
+    aggregated,
+    conjunction,
+    conjuncts,
+    descendants,
+    nests_aggregates,
+    unnested,
+    uses_rownum,
+)
 from minercdc.sandbox.sql.runtime import ViewUse
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
-from minercdc.sandbox.sql.types import Family
+from minercdc.sandbox.sql.types import NUMBER, Family, SqlType
 
 # Nothing but columns of the one relation t1 that the statement has.
 _PICKING = re.compile(r"select t1\.c\d+ as c\d+(?:,t1\.c\d+ as c\d+)* from(?= \"V\$LOGMNR_CONTENTS\" t1(?: where |$))")
 
 
 @dataclass(slots=True)
-class Queries(Relations):
+class Queries(Pivots):
     """Translates the queries of one statement."""
 
     def __post_init__(self) -> None:
@@ -71,11 +81,12 @@ class Queries(Relations):
         }
 
     def _subquery(self, query: ast.Query, scope: Scope | None) -> tuple[str, list[Typed]]:
-        allowed, self.x.aggregates_allowed = self.x.aggregates_allowed, False
+        allowed, self.x.sequences_allowed = self.x.sequences_allowed, False
         try:
-            sql, columns = self.query(query, scope)
+            with self.x.nested(analytic=False, aggregates=False):
+                sql, columns = self.query(query, scope)
         finally:
-            self.x.aggregates_allowed = allowed
+            self.x.sequences_allowed = allowed
         return sql, [column.typed for column in columns]
 
     def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
@@ -83,32 +94,90 @@ class Queries(Relations):
         if query.with_:
             self._with.append({})
             for name, names, inner in query.with_:
-                sql, columns = self.query(inner, None)
-                if names and len(names) != len(columns):
-                    raise OraError(32038, "number of WITH clause column names does not match number of elements", inner.at)
-                self._with[-1][name] = (
-                    sql,
-                    [Visible(n, c.typed) for n, c in zip(names, columns, strict=True)] if names else columns,
-                )
+                self._name_query(name, names, inner)
         try:
             body = query.body
+            if isinstance(body, ast.Select) and body.grouping:
+                return self._spread(query, body, parent)
             if isinstance(body, ast.Select):
-                sql, columns = self._select(body, query.order_by, parent)
+                sql, columns = self._select(body, query.order_by, parent, ties=query.ties)
             else:
                 sql, columns = self._compound(body, parent)
                 if query.order_by:
-                    sql = f"select * from ({sql}) order by {self._order_by_columns(query.order_by, columns)}"
+                    order = self._order_by_columns(query.order_by, columns)
+                    rank = f",rank() over (order by {order}) as ties" if query.ties else ""
+                    sql = f"select *{rank} from ({sql}) order by {order}"
         finally:
             if query.with_:
                 self._with.pop()
         return self._limited(sql, query, columns), columns
 
+    def _name_query(self, name: str, names: list[str], inner: ast.Query) -> None:
+        """Note a query of WITH. Raises ORA-32038, ORA-32039 for a recursive one without column names."""
+        body = inner.body
+        if _reads(inner, name):
+            if not names:
+                raise OraError(32039, "recursive WITH clause must have column alias list", inner.at)
+            if not isinstance(body, ast.SetOperation) or body.op != "UNION ALL" or _reads(body.left, name):
+                raise OraError(32040, "recursive WITH clause must use a UNION ALL operation", inner.at)
+            self._recursive(name, names, body)
+            return
+        sql, columns = self.query(inner, None)
+        if names and len(names) != len(columns):
+            raise OraError(32038, "number of WITH clause column names does not match number of elements", inner.at)
+        if names:
+            columns = [Visible(n, c.typed) for n, c in zip(names, columns, strict=True)]
+        self._with[-1][name] = f"({sql})", columns
+
+    def _recursive(self, name: str, names: list[str], body: ast.SetOperation) -> None:
+        """The anchor decides the types; inside, the name means the rows of the step before."""
+        anchor, columns = self._compound(body.left, None)
+        if len(names) != len(columns):
+            raise OraError(32038, "number of WITH clause column names does not match number of elements", body.at)
+        step = body.right.body if isinstance(body.right, ast.Query) else body.right
+        if not isinstance(step, ast.Select) or step.group_by or step.distinct or step.hierarchy:
+            raise OraError(32486, "unsupported operation in recursive branch of recursive WITH clause", body.at)
+        table = f"r{next(self._aliases)}"
+        named = [Visible(n, replace(c.typed, nullable=True)) for n, c in zip(names, columns, strict=True)]
+        self._with[-1][name] = table, named
+        fitted = [column.typed.type for column in columns]
+        again, _ = self._select(step, [], None, fitted=fitted)
+        heads = ",".join(f"c{n}" for n in range(len(columns)))
+        sql = f"(with recursive {table}({heads}) as ({anchor} union all {again}) select * from {table})"
+        self._with[-1][name] = sql, named
+
+    def _spread(self, query: ast.Query, select: ast.Select, parent: Scope | None) -> tuple[str, list[Visible]]:
+        """Grouping sets; ORDER BY may name expressions that are not selected."""
+        if query.ties or select.hierarchy is not None:
+            raise OraError(3001, "unimplemented feature: WITH TIES or CONNECT BY with grouping sets", select.at)
+        shown = len(select.items)
+        items = list(select.items)
+        order = [replace(item, expr=_selected(item.expr, items)) for item in query.order_by]
+        sql, columns = self._compound(spread(replace(select, items=items)), parent)
+        if order:
+            heads = ",".join(f"c{n}" for n in range(shown))
+            sql = f"select {heads} from ({sql}) order by {self._order_by_columns(order, columns)}"
+        return self._limited(sql, query, columns[:shown]), columns[:shown]
+
     def _limited(self, sql: str, query: ast.Query, columns: list[Visible]) -> str:
+        """OFFSET and FETCH; WITH TIES compares the rank that `ties` is, PERCENT the number of rows there are."""
         if query.fetch is None and query.offset is None:
             return sql
-        limit = self._count(query.fetch) if query.fetch is not None else "-1"
+        heads = ",".join(f"c{n}" for n in range(len(columns)))
         offset = self._count(query.offset) if query.offset is not None else "0"
-        return f"select * from ({sql}) limit {limit} offset {offset}"
+        if not query.percent and not query.ties:
+            limit = self._count(query.fetch) if query.fetch is not None else "-1"
+            return f"select {heads} from ({sql}) limit {limit} offset {offset}"
+        assert query.fetch is not None
+        wanted = self._count(query.fetch)
+        if query.percent:
+            share = self.x.to(self.x.value(query.fetch, None), Family.NUMBER, query.fetch.at)
+            wanted = f"o_to_int(o_ceil(o_div(o_mul({share},o_int(total)),x'c202')))"
+        inner = f"select *,row_number() over () as place,count(*) over () as total from ({sql})"
+        if query.ties and query.order_by:
+            # The last row's rank is that of the row at the limit: whoever ranks no later belongs to it.
+            return f"select {heads} from ({inner}) where place>{offset} and ties<={offset}+{wanted}"
+        return f"select {heads} from ({inner}) where place>{offset} and place<={offset}+{wanted}"
 
     def _count(self, expr: ast.Expr) -> str:
         return f"max(0,o_to_int({self.x.to(self.x.value(expr, None), Family.NUMBER, expr.at)}))"
@@ -156,71 +225,136 @@ class Queries(Relations):
         return None
 
     def _ordered(self, typed: Typed, item: ast.OrderItem) -> str:
-        """NULLs come last ascending and first descending. A descending index scan could show a row twice: `+` forbids it."""
-        sql = typed.vid[1] if typed.vid is not None else self.x.comparable(typed)
-        first = item.descending if item.nulls_first is None else item.nulls_first
-        text = f"+{sql} desc" if item.descending else sql
-        return f"{text} nulls {'first' if first else 'last'}" if typed.nullable else text
+        return self.x.ordering(typed, item.descending, item.nulls_first)
 
-    def _select(self, select: ast.Select, order: list[ast.OrderItem], parent: Scope | None) -> tuple[str, list[Visible]]:
+    def _select(
+        self,
+        select: ast.Select,
+        order: list[ast.OrderItem],
+        parent: Scope | None,
+        *,
+        ties: bool = False,
+        fitted: list[SqlType] | None = None,
+    ) -> tuple[str, list[Visible]]:
+        """One SELECT. `ties` adds the rank of each row in ORDER BY; `fitted` are types its columns must have."""
+        if select.grouping:
+            return self._compound(spread(select), parent)
         if nests_aggregates(select.items):
             select, order = unnested(select, order), []
         scope = Scope(parent=parent)
         viewed = len(self._viewed)
-        source_sql = ",".join([self._relation(relation, scope) for relation in select.relations])
-        if select.where is not None and len(select.relations) == 1 and isinstance(select.relations[0], ast.TableRef):
-            self._conditions.update({alias: select.where for _, alias in self._viewed[viewed:]})
-        where, limit = self.split_rownum(select.where)
-        condition = f" where {self.x.condition(where, scope)}" if where is not None else ""
-        grouped = bool(select.group_by) or select.having is not None or aggregated(select, order)
+        source, where = self.from_clause(select, scope)
+        if where is not None and len(select.relations) == 1 and isinstance(select.relations[0], ast.TableRef):
+            self._conditions.update({alias: where for _, alias in self._viewed[viewed:]})
+        tree: Tree | None = None
+        if select.hierarchy is not None:
+            source, where = self._joined_first(select, source, where, scope)
+            tree = plant(self.x, select.hierarchy, source, scope, self.alias())
+            tree.leaf, tree.cycle = (_mentions(select, where, order, name) for name in _FLAGS)
+            if tree.cycle and not select.hierarchy.nocycle:
+                raise OraError(
+                    30930, "NOCYCLE keyword is required with CONNECT_BY_ISCYCLE pseudocolumn", select.hierarchy.at
+                )
+            source, scope = _TREE, tree.outer()
+        block = self._block(select, order, scope, source, where, ties, fitted)
+        if tree is None:
+            return block
+        return block[0].replace(_TREE, tree.sql()), block[1]
+
+    def _joined_first(
+        self, select: ast.Select, source: str, where: ast.Expr | None, scope: Scope
+    ) -> tuple[str, ast.Expr | None]:
+        """A join in WHERE comes before CONNECT BY, the other conditions after it."""
+        if len(select.relations) < 2:
+            return source, where
+        before = [term for term in conjuncts(where) if not _hierarchical(term)]
+        after = [term for term in conjuncts(where) if _hierarchical(term)]
+        joined = conjunction(before)
+        if joined is None:
+            return source, where
+        return f"{source} where {self.x.condition(joined, scope)}", conjunction(after)
+
+    def _block(
+        self,
+        select: ast.Select,
+        order: list[ast.OrderItem],
+        scope: Scope,
+        source: str,
+        where: ast.Expr | None,
+        ties: bool,
+        fitted: list[SqlType] | None,
+    ) -> tuple[str, list[Visible]]:
+        with self.x.nested(analytic=False, aggregates=False):
+            where, limit = split_rownum(self.x, where)
+            condition = f" where {self.x.condition(where, scope)}" if where is not None else ""
+        grouped = bool(select.group_by) or select.grouping == [] or select.having is not None or aggregated(select, order)
         # Without OFFSET SQLite merges the inner query into the outer one and sorts before it limits.
         tail = f" limit {limit} offset 0" if limit is not None else ""
         if limit is not None and (grouped or order or select.distinct):
-            source_sql, scope = self._wrapped(f"{source_sql}{condition}{tail}", scope)
+            source, scope = self._wrapped(f"{source}{condition}{tail}", scope)
             condition = tail = ""
         if grouped:
             if uses_rownum(select.items):
                 raise OraError(979, "not a GROUP BY expression", select.at)
         elif uses_rownum(select.items) or uses_rownum(order):
-            scope.rownum = "o_int(row_number() over ())"
-        return self._projected(select, order, scope, source_sql, condition, tail, grouped)
+            scope.pseudo["ROWNUM"] = Typed("o_int(row_number() over ())", NUMBER, False)
+        return self._projected(select, order, scope, f"{source}{condition}", tail, grouped, ties, fitted)
 
     def _projected(
         self,
         select: ast.Select,
         order: list[ast.OrderItem],
         scope: Scope,
-        source_sql: str,
-        condition: str,
+        source: str,
         tail: str,
         grouped: bool,
+        ties: bool,
+        fitted: list[SqlType] | None,
     ) -> tuple[str, list[Visible]]:
-        groups = [self.x.value(expr, scope) for expr in select.group_by]
-        self.x.aggregates_allowed = grouped
-        try:
-            columns: list[Visible] = []
-            exprs: list[ast.Expr | None] = []
+        with self.x.nested(analytic=False, aggregates=False):
+            groups = [self.x.value(expr, scope) for expr in select.group_by]
+        columns: list[Visible] = []
+        exprs: list[ast.Expr | None] = []
+        self.x.note_drawn(select.items)
+        with self.x.nested(analytic=True, aggregates=grouped):
             for item in select.items:
                 for column, expr in self._item(item, scope):
                     columns.append(column)
                     exprs.append(expr)
-            having = f" having {self.x.condition(select.having, scope)}" if select.having is not None else ""
+        having = ""
+        with self.x.nested(analytic=False, aggregates=grouped):
+            if select.having is not None:
+                having = f" having {self.x.condition(select.having, scope)}"
+        with self.x.nested(analytic=True, aggregates=grouped):
             ordering = self._ordering(select, order, columns, exprs, scope, grouped)
             if grouped:
-                self._check_grouped(
-                    [*[e for e in exprs if e], *([select.having] if select.having else [])], groups, select, scope
-                )
+                having_ = [select.having] if select.having else []
+                check_grouped(self.x, [*[e for e in exprs if e], *having_], groups, select, scope)
                 if any(e is None for e in exprs):
                     raise OraError(979, "not a GROUP BY expression", select.at)
-        finally:
-            self.x.aggregates_allowed = False
+        if fitted is not None:
+            columns = self._fitted(columns, fitted, select.at)
         items = ",".join(f"{column.typed.sql} as c{n}" for n, column in enumerate(columns))
+        if ties and ordering:
+            items += f",rank() over (order by {','.join(ordering)}) as ties"
         group_by = " group by " + ",".join(self.x.comparable(group) for group in groups) if groups else ""
         distinct = "distinct " if select.distinct else ""
         order_by = f" order by {','.join(ordering)}" if ordering else ""
-        sql = f"select {distinct}{items} from {source_sql}{condition}{group_by}{having}{order_by}{tail}"
+        sql = f"select {distinct}{items} from {source}{group_by}{having}{order_by}{tail}"
         result = [Visible(c.name, Typed(f"c{n}", c.typed.type, c.typed.nullable)) for n, c in enumerate(columns)]
         return sql, result
+
+    def _fitted(self, columns: list[Visible], kinds: list[SqlType], at: int) -> list[Visible]:
+        """The recursive branch in the anchor's types. Raises ORA-01789, ORA-01790."""
+        if len(columns) != len(kinds):
+            raise OraError(1789, "query block has incorrect number of result columns", at)
+        found = []
+        for column, kind in zip(columns, kinds, strict=True):
+            try:
+                found.append(replace(column, typed=Typed(self.x.to_type(column.typed, kind, at), kind)))
+            except OraError:
+                raise OraError(1790, "expression must have same datatype as corresponding expression", at) from None
+        return found
 
     def _ordering(
         self,
@@ -238,7 +372,7 @@ class Queries(Relations):
             if order and item.alias is not None and item.expr is not None
         ]
         ordering = Scope([Source((), aliased)], scope) if aliased else scope
-        ordering.rownum = scope.rownum
+        ordering.pseudo, ordering.prior, ordering.root, ordering.calls = scope.pseudo, scope.prior, scope.root, scope.calls
         for item in order:
             at = self._position(item.expr, columns)
             typed = columns[at].typed if at is not None else self.x.value(item.expr, ordering)
@@ -265,87 +399,54 @@ class Queries(Relations):
                 if not column.hidden or item.star_of:
                     yield column, None
 
-    def _check_grouped(self, exprs: list[ast.Expr], groups: list[Typed], select: ast.Select, scope: Scope) -> None:
-        """What is neither grouped by nor aggregated: ORA-00979, or ORA-00937 without GROUP BY."""
-        known = {group.sql for group in groups}
-        for expr in exprs:
-            culprit = self._ungrouped(expr, known, scope)
-            if culprit is not None:
-                if select.group_by:
-                    raise OraError(979, "not a GROUP BY expression", culprit.at)
-                raise OraError(937, "not a single-group group function", culprit.at)
-
-    def _ungrouped(self, expr: ast.Expr, known: set[str], scope: Scope) -> ast.Expr | None:
-        if isinstance(expr, ast.Call) and expr.name in AGGREGATES:
-            return None
-        if isinstance(expr, ast.Name):
-            found = scope.resolve(expr)
-            return expr if found is not None and found[1] is scope and found[0].sql not in known else None
-        if (
-            isinstance(expr, (ast.Call, ast.Binary, ast.Unary, ast.Case, ast.Cast))
-            and self.x.value(expr, scope).sql in known
-        ):
-            return None
-        for child in children(expr):
-            culprit = self._ungrouped(child, known, scope)
-            if culprit is not None:
-                return culprit
-        return None
-
-    def split_rownum(self, where: ast.Expr | None) -> tuple[ast.Expr | None, str | None]:
-        """Take `ROWNUM <= n` out of the conjunction as a limit; ROWNUM elsewhere in WHERE is refused."""
-        if where is None:
-            return None, None
-        terms = where.operands if isinstance(where, ast.Logic) and where.op == "AND" else [where]
-        kept: list[ast.Expr] = []
-        limits: list[str] = []
-        for term in terms:
-            if not uses_rownum(term):
-                kept.append(term)
-                continue
-            limits.append(self._rownum_limit(term))
-        limit = limits[0] if len(limits) == 1 else f"min({','.join(limits)})" if limits else None
-        if not kept:
-            return None, limit
-        return (kept[0] if len(kept) == 1 else ast.Logic("AND", kept, where.at)), limit
-
-    def _rownum_limit(self, term: ast.Expr) -> str:
-        if isinstance(term, ast.Compare):
-            left, right, op = term.left, term.right, term.op
-            if is_rownum(right):
-                left, right = right, left
-                op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
-            if is_rownum(left) and not uses_rownum(right):
-                value = self.x.to(self.x.value(right, None), Family.NUMBER, term.at)
-                one = number.integer(1).hex()
-                if op == "<=":
-                    return f"max(0,o_to_int(o_floor({value})))"
-                if op == "<":
-                    return f"max(0,o_to_int(o_ceil({value}))-1)"
-                if op == "=":
-                    return f"({value}=x'{one}')"
-                if op == ">=":
-                    return f"(case when {value}<=x'{one}' then -1 else 0 end)"
-                if op == ">":
-                    return f"(case when {value}<x'{one}' then -1 else 0 end)"
-        raise OraError(3001, "unimplemented feature: this use of ROWNUM in a condition", term.at)
-
     def _wrapped(self, sql: str, scope: Scope) -> tuple[str, Scope]:
         """The rows under their ROWNUM limit as one relation, because ORDER BY and GROUP BY come after it."""
         alias = f"w{next(self._aliases)}"
-        items, sources, n = [], [], 0
-        for source in scope.sources:
-            columns = []
-            for column in source.columns:
-                items.append(f"{column.typed.sql} as c{n}")
-                columns.append(
-                    Visible(column.name, Typed(f"{alias}.c{n}", column.typed.type, column.typed.nullable), column.hidden)
-                )
-                n += 1
-            vid = None
-            if source.vid is not None:
-                items.append(f"{source.vid[1]} as c{n}")
-                vid = (source.vid[0], f"{alias}.c{n}")
-                n += 1
-            sources.append(Source(source.names, columns, vid, source.table))
-        return f"(select {','.join(items)} from {sql}) {alias}", Scope(sources, scope.parent)
+        items, sources = moved(scope.sources, alias)
+        pseudo = dict(scope.pseudo)
+        for name, typed in pseudo.items():
+            items.append(typed.sql)
+            pseudo[name] = Typed(f"{alias}.c{len(items) - 1}", typed.type, typed.nullable)
+        heads = ",".join(f"{item} as c{n}" for n, item in enumerate(items))
+        return f"(select {heads} from {sql}) {alias}", Scope(sources, scope.parent, pseudo)
+
+
+_TREE = "\x02tree\x02"
+"""Stands for the relation of a hierarchical query until its expressions are known."""
+
+_FLAGS = ("CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE")
+
+
+def _mentions(select: ast.Select, where: ast.Expr | None, order: list[ast.OrderItem], name: str) -> bool:
+    nodes = descendants([*select.items, where, *order, *select.group_by, select.having])
+    return any(isinstance(node, ast.Name) and node.parts == (name,) for node in nodes)
+
+
+def _hierarchical(term: ast.Expr) -> bool:
+    special = {"LEVEL", *_FLAGS}
+    return any(
+        isinstance(node, ast.Parent) or (isinstance(node, ast.Name) and node.parts[-1] in special)
+        for node in descendants(term)
+    ) or not any(isinstance(node, ast.Compare) for node in descendants(term))
+
+
+def _reads(node: object, name: str) -> bool:
+    """Whether a query reads a relation of this name, subqueries included."""
+    if isinstance(node, ast.TableRef):
+        return node.owner is None and node.name == name
+    if isinstance(node, (list, tuple)):
+        return any(_reads(one, name) for one in node)
+    return is_dataclass(node) and any(_reads(getattr(node, part.name), name) for part in fields(node))
+
+
+def _selected(expr: ast.Expr, items: list[ast.Item]) -> ast.Expr:
+    """An ORDER BY expression as the position of a select item, which is added when there is none."""
+    if isinstance(expr, ast.Literal) and expr.kind == "N":
+        return expr
+    if isinstance(expr, ast.Name) and len(expr.parts) == 1 and any(item.alias == expr.parts[0] for item in items):
+        return expr
+    for n, item in enumerate(items):
+        if item.expr is not None and same(item.expr, expr):
+            return ast.Literal("N", str(n + 1), expr.at)
+    items.append(ast.Item(expr, None, f"order {len(items)}", at=expr.at))
+    return ast.Literal("N", str(len(items)), expr.at)

@@ -26,7 +26,7 @@ def nests_aggregates(node: object, inside: bool = False) -> bool:
     """MAX(COUNT(*)): an aggregate over the groups' aggregates."""
     if isinstance(node, list):
         return any(nests_aggregates(item, inside) for item in node)
-    if isinstance(node, ast.Call) and node.name in AGGREGATES:
+    if isinstance(node, ast.Call) and node.name in AGGREGATES and node.over is None:
         if inside:
             return True
         inside = True
@@ -41,7 +41,7 @@ def unnested(select: ast.Select, order: list[ast.OrderItem]) -> ast.Select:
     outer: list[ast.Item] = []
     for item in select.items:
         call = item.expr
-        if not isinstance(call, ast.Call) or call.name not in AGGREGATES or len(call.args) != 1:
+        if not isinstance(call, ast.Call) or call.name not in AGGREGATES or call.over or len(call.args) != 1:
             raise OraError(937, "not a single-group group function", item.at)
         name = f"G{len(inner)}"
         inner.append(ast.Item(call.args[0], name, name, at=item.at))
@@ -65,6 +65,29 @@ def aggregated(select: ast.Select, order: list[ast.OrderItem]) -> bool:
 
 
 def has_aggregate(node: object) -> bool:
-    if isinstance(node, ast.Call) and node.name in AGGREGATES:
+    if isinstance(node, ast.Call) and node.name in AGGREGATES and node.over is None:
         return True
     return any(has_aggregate(child) for child in children(node))
+
+
+def conjuncts(condition: ast.Expr | None) -> list[ast.Expr]:
+    """The terms of an AND."""
+    if condition is None:
+        return []
+    return condition.operands if isinstance(condition, ast.Logic) and condition.op == "AND" else [condition]
+
+
+def conjunction(terms: list[ast.Expr]) -> ast.Expr | None:
+    """The AND of some terms."""
+    if len(terms) < 2:
+        return terms[0] if terms else None
+    return ast.Logic("AND", terms, terms[0].at)
+
+
+def descendants(node: object) -> Iterator[ast.Expr]:
+    """All expressions below a node and itself, but not those of subqueries."""
+    for item in node if isinstance(node, list) else [node]:
+        if is_dataclass(item) and not isinstance(item, ast.Query):
+            yield item  # type: ignore[misc]
+            for child in children(item):
+                yield from descendants(child)

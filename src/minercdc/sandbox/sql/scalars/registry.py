@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any, cast
 
 import apsw
@@ -17,7 +18,7 @@ from minercdc.sandbox.sql.convert import utf16_units
 from minercdc.sandbox.sql.number import decode, encode
 from minercdc.sandbox.sql.number_formats import char_to_number, number_to_char
 from minercdc.sandbox.sql.scalars import times
-from minercdc.sandbox.sql.scalars.aggregates import FloatSum, Listed, Single, Sum
+from minercdc.sandbox.sql.scalars.aggregates import STATISTICS, CountDistinct, Keep, Listed, Listing, Single, Sum
 from minercdc.sandbox.sql.scalars.numbers import (
     add,
     ceiling,
@@ -34,10 +35,12 @@ from minercdc.sandbox.sql.scalars.numbers import (
 from minercdc.sandbox.sql.scalars.patterns import like, regexp_like, regexp_replace, regexp_substr
 from minercdc.sandbox.sql.scalars.texts import (
     asciistr,
+    grown_path,
     hex_to_raw,
     initcap,
     instr,
     pad,
+    path_step,
     replace,
     row_bound,
     row_text,
@@ -122,6 +125,9 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "utf16_units": utf16_units,
     "asciistr": asciistr,
     **times.FUNCTIONS,
+    "ratio": lambda a, b: divide(a, b) if decode(b) else None,
+    "path": grown_path,
+    "path_step": path_step,
     "row_text": row_text,
     "row_bound": row_bound,
 }
@@ -152,9 +158,15 @@ def register_scalars(connection: apsw.Connection) -> None:
     for name, function in _TEXTUAL.items():
         connection.create_scalar_function(f"o_{name}", _textual(function), -1, deterministic=True)
     connection.create_scalar_function("o_replace", cast(Any, replace), -1, deterministic=True)
-    connection.create_aggregate_function("o_sum", cast(Any, lambda: Sum(False)), 1)
-    connection.create_aggregate_function("o_avg", cast(Any, lambda: Sum(True)), 1)
-    connection.create_aggregate_function("o_float_sum", cast(Any, lambda: FloatSum(False)), 1)
-    connection.create_aggregate_function("o_float_avg", cast(Any, lambda: FloatSum(True)), 1)
     connection.create_aggregate_function("o_single", cast(Any, Single), 1)
-    connection.create_aggregate_function("o_listagg", cast(Any, Listed), 2)
+    windows: dict[str, tuple[Callable[[], object], int]] = {
+        "sum": (lambda: Sum(False), 1),
+        "avg": (lambda: Sum(True), 1),
+        "count_distinct": (CountDistinct, 1),
+        "listagg": (lambda: Listed(False), 2),
+        "listagg_distinct": (lambda: Listed(True), 2),
+        "keep": (Keep, -1),
+        **{name: (partial(Listing, result), -1) for name, result in STATISTICS.items()},
+    }
+    for name, (factory, arguments) in windows.items():
+        connection.create_window_function(f"o_{name}", cast(Any, factory), arguments)

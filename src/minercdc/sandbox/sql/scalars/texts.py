@@ -101,3 +101,20 @@ def row_bound(text: str, data_object_id: int, after: int) -> int:
     if there != data_object_id:
         return -1 if there < data_object_id else (1 << 62)
     return (rid + after) << 26
+
+
+# ---- hierarchies ----
+
+
+def grown_path(path: str, row: int) -> str:
+    """The rows above and this one. Raises ORA-01436 when it is above itself."""
+    if f",{row}," in path:
+        raise OraError(1436, "CONNECT BY loop in user data")
+    return f"{path}{row},"
+
+
+def path_step(value: str, mark: str) -> str:
+    """One step of SYS_CONNECT_BY_PATH. Raises ORA-30004."""
+    if mark in value:
+        raise OraError(30004, "when using SYS_CONNECT_BY_PATH function, cannot have separator as part of column value")
+    return mark + value

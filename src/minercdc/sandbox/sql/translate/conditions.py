@@ -44,7 +44,7 @@ class Conditions(Conversions):
             name = "is_nan" if expr.what == "NAN" else "is_infinite"
             return f"{'not ' if expr.negated else ''}o_{name}({operand.sql})"
         if isinstance(expr, ast.Like):
-            parts = [self.to(self.value(side, scope), Family.VARCHAR, expr.at) for side in (expr.operand, expr.pattern)]
+            parts = [self.whole_text(self.value(side, scope), expr.at) for side in (expr.operand, expr.pattern)]
             if expr.escape is not None:
                 parts.append(self.to(self.value(expr.escape, scope), Family.VARCHAR, expr.at))
             return f"{'not ' if expr.negated else ''}o_like({','.join(parts)})"
@@ -52,11 +52,20 @@ class Conditions(Conversions):
             return self._in_list(expr, scope)
         if isinstance(expr, ast.InQuery):
             return self._in_query(expr, scope)
+        if isinstance(expr, ast.Quantified):
+            return self._quantified(expr, scope)
         if isinstance(expr, ast.Exists):
             assert self.subquery is not None
             return f"exists ({self.subquery(expr.query, scope)[0]})"
         if isinstance(expr, ast.Call) and expr.name == "REGEXP_LIKE":
             return self._regexp_like(expr, scope)
+        if isinstance(expr, ast.Call) and expr.name == "LNNVL":
+            count_arguments(expr, [], 0)
+            return f"(({self.condition(expr.args[0], scope)}) is not true)"
+        if isinstance(expr, ast.Name | ast.Call | ast.Bind) and self.env.release >= 23:
+            flag = self.value(expr, scope)
+            if flag.type.family is Family.BOOLEAN:
+                return f"({flag.sql}=x'01')"
         raise OraError(920, "invalid relational operator", expr.at)
 
     def _compare_rows(self, expr: ast.Compare, scope: Scope | None) -> str:
@@ -101,6 +110,8 @@ class Conditions(Conversions):
     def aligned(self, left: Typed, right: Typed, at: int) -> tuple[str, str]:
         """Both sides as SQL that compares rightly byte by byte."""
         a, b = left.type.family, right.type.family
+        for side in (left, right):
+            self.comparable(side)  # LOBs and LONGs are not
         if a in TEXT and b in TEXT:
             return self._aligned_text(left, right)
         if a in TEMPORAL or b in TEMPORAL:
@@ -172,3 +183,21 @@ class Conditions(Conversions):
         args = [self.value(arg, scope) for arg in expr.args]
         count_arguments(expr, args, 2, 3)
         return f"o_regexp_like({','.join(self.to(arg, Family.VARCHAR, expr.at) for arg in args)})"
+
+    def _quantified(self, expr: ast.Quantified, scope: Scope | None) -> str:
+        """`op ANY`, `op ALL`: over a list, or over the one column of a query."""
+        left = self.value(expr.left, scope)
+        if isinstance(expr.items, list):
+            word = " and " if expr.all else " or "
+            return "(" + word.join(self.compare(expr.op, left, self.value(i, scope), expr.at) for i in expr.items) + ")"
+        assert self.subquery is not None
+        sql, columns = self.subquery(expr.items, scope)
+        if len(columns) != 1:
+            raise OraError(913, "too many values", expr.at)
+        plain = Typed(left.sql, left.type, left.nullable)
+        test = self.compare(expr.op, plain, Typed("c0", columns[0].type), expr.at)
+        # Three truth values: ANY is the maximum of the comparisons, ALL the minimum, unknown when only NULLs decide.
+        worst, best = (f"min({test})", f"max(({test}) is null)")
+        if expr.all:
+            return f"(select case when {worst}=0 then 0 when {best} then null else 1 end from ({sql}))"
+        return f"(select case when max({test})=1 then 1 when {best} then null else 0 end from ({sql}))"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 
-from minercdc.sandbox.interfaces import BindType
+from minercdc.sandbox.interfaces import BindType, OraError
 from minercdc.sandbox.sql import ast, temporal
 from minercdc.sandbox.sql.convert import model_of
 from minercdc.sandbox.sql.runtime import Parameter
@@ -18,6 +19,7 @@ from minercdc.sandbox.sql.types import (
     FLOAT,
     INTERVALS,
     KIND,
+    LARGE,
     NUMBER,
     NUMERIC,
     TEMPORAL,
@@ -27,10 +29,16 @@ from minercdc.sandbox.sql.types import (
     inconsistent,
 )
 
+_NOT_PLAIN = LARGE | {Family.BOOLEAN, Family.LONG, Family.LONG_RAW}
+
 
 @dataclass(slots=True)
 class Conversions:
-    """Collects the parameters of one statement and converts translated values."""
+    """Collects the parameters of one statement and converts translated values.
+
+    :param sequences: how often the statement names each sequence, by OBJECT_ID.
+    :param drawn: sequences that it takes NEXTVAL of: the first mention in a row draws, whichever it is.
+    """
 
     env: Environment
     bind_types: Sequence[BindType] = ()
@@ -38,6 +46,22 @@ class Conversions:
     _keys: dict[object, str] = field(default_factory=dict)
     subquery: Callable[[ast.Query, Scope | None], tuple[str, list[Typed]]] | None = None
     aggregates_allowed: bool = False
+    analytic_allowed: bool = False
+    sequences_allowed: bool = True
+    sequences: dict[int, int] = field(default_factory=dict)
+    drawn: set[int] = field(default_factory=set)
+
+    @contextmanager
+    def nested(self, *, analytic: bool, aggregates: bool | None = None) -> Iterator[None]:
+        """While arguments are translated: which functions may stand among them."""
+        before = self.aggregates_allowed, self.analytic_allowed
+        self.analytic_allowed = analytic
+        if aggregates is not None:
+            self.aggregates_allowed = aggregates
+        try:
+            yield
+        finally:
+            self.aggregates_allowed, self.analytic_allowed = before
 
     # ---- parameters ----
 
@@ -65,6 +89,8 @@ class Conversions:
         have = typed.type.family
         if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
             return typed.sql
+        if have in _NOT_PLAIN or family in _NOT_PLAIN:
+            return self._large(typed, family, at)
         point = quote(self.env.nls.numeric_characters[0])
         if have in NUMERIC and family in NUMERIC:
             if family is Family.NUMBER:
@@ -103,6 +129,37 @@ class Conversions:
             return f"o_retime({typed.sql},'{KIND[have]}','{KIND[family]}',{self.zone})"
         raise inconsistent(family, have, at)
 
+    def _large(self, typed: Typed, family: Family, at: int) -> str:
+        """Between LOBs, XML, BOOLEAN and the other types; LONG is nothing else."""
+        have = typed.type.family
+        if have in (Family.LONG, Family.LONG_RAW):
+            raise OraError(997, "illegal use of LONG datatype", at)
+        if have in (Family.CLOB, Family.XML) and family in TEXT:
+            return f"o_lob_short_text({typed.sql})"
+        if have is Family.BLOB and family is Family.RAW:
+            return f"o_lob_short_raw({typed.sql})"
+        if family is Family.CLOB and have is Family.XML:
+            return typed.sql
+        if family in (Family.CLOB, Family.XML) and have not in LARGE:
+            kind = "NCLOB" if typed.type.national else "CLOB"
+            text = f"o_to_lob({self.to(typed, Family.VARCHAR, at)},'{kind}')"
+            return f"o_xml({text})" if family is Family.XML else text
+        if family is Family.XML and have is Family.CLOB:
+            return f"o_xml({typed.sql})"
+        if family is Family.BLOB and have in (Family.RAW, *TEXT):
+            return f"o_to_lob({self.to(typed, Family.RAW, at)},'BLOB')"
+        if have is Family.BOOLEAN and family in TEXT:
+            return f"case {typed.sql} when x'01' then 'TRUE' when x'00' then 'FALSE' end"
+        if have is Family.BOOLEAN and family is Family.NUMBER:
+            return f"o_int({typed.sql}=x'01')"
+        raise inconsistent(family, have, at)
+
+    def whole_text(self, typed: Typed, at: int) -> str:
+        """SQL of a text of any length: of a CLOB all of it."""
+        if typed.type.family is Family.CLOB:
+            return f"o_lob_text({typed.sql})"
+        return self.to(typed, Family.VARCHAR, at)
+
     def to_type(self, typed: Typed, target: SqlType, at: int) -> str:
         if typed.type.family is target.family:
             return typed.sql
@@ -131,9 +188,23 @@ class Conversions:
 
     def comparable(self, typed: Typed) -> str:
         """What a value sorts and groups by: zoned timestamps by instant, the rest by its bytes."""
+        if typed.type.family in LARGE:
+            raise inconsistent("-", typed.type.family)
+        if typed.type.family in (Family.LONG, Family.LONG_RAW):
+            raise OraError(997, "illegal use of LONG datatype")
         return self.instant(typed) if typed.type.family is Family.ZONED else typed.sql
 
     def numeric(self, *operands: Typed) -> SqlType:
         """What numbers calculate and compare in: BINARY_DOUBLE before BINARY_FLOAT before NUMBER."""
         families = {operand.type.family for operand in operands}
         return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
+
+    def ordering(self, typed: Typed, descending: bool, nulls_first: bool | None) -> str:
+        """A term of ORDER BY: NULLs come last ascending and first descending unless said otherwise.
+
+        A descending index scan could show a row twice: `+` forbids it.
+        """
+        sql = typed.vid[1] if typed.vid is not None else self.comparable(typed)
+        first = descending if nulls_first is None else nulls_first
+        text = f"+{sql} desc" if descending else sql
+        return f"{text} nulls {'first' if first else 'last'}" if typed.nullable else text

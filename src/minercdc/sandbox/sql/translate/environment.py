@@ -7,12 +7,18 @@ from dataclasses import dataclass
 
 from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import View
+from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.sql.nls import Nls
+from minercdc.sandbox.sql.privileges import check_object, check_view
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a translation depends on, besides the text."""
+    """What a translation depends on, besides the text.
+
+    :param release: 19 or 23: which types and functions there are.
+    :param extended_strings: MAX_STRING_SIZE is EXTENDED: VARCHAR2 and RAW up to 32767 bytes.
+    """
 
     catalog: Catalog
     views: Mapping[str, View]
@@ -20,6 +26,17 @@ class Environment:
     schema: str
     user: str
     nls: Nls
+    lobs: LobStore
+    release: int = 23
+    extended_strings: bool = False
+
+    def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
+        """Raises ORA-00942 for an object the user may not see, ORA-01031 for what he may not do with it."""
+        check_object(self.catalog, self.container, self.user, privilege, owner, name, at)
+
+    def may_see(self, view: str, at: int) -> None:
+        """Raises ORA-00942 for a view of the database that the user may not see."""
+        check_view(self.catalog, self.container, self.user, view, at)
 
 
 def quote(text: str) -> str:

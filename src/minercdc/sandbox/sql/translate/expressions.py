@@ -5,23 +5,27 @@ An operator or function without a rule for its operands' types raises an ORA- er
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date
 
 from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import Cell, OraError
+from minercdc.sandbox.objects import Sequence
 from minercdc.sandbox.sql import ast, binary, intervals, number, temporal
 from minercdc.sandbox.sql.convert import utf16_units
 from minercdc.sandbox.sql.date_formats import to_moment
 from minercdc.sandbox.sql.declare import declare
 from minercdc.sandbox.sql.functions.arguments import common_type
 from minercdc.sandbox.sql.functions.environment import niladic
+from minercdc.sandbox.sql.functions.lobs import as_clob
 from minercdc.sandbox.sql.functions.registry import call_function
 from minercdc.sandbox.sql.scope import Scope, Typed
 from minercdc.sandbox.sql.translate.conditions import Conditions
-from minercdc.sandbox.sql.translate.environment import blob, quote
+from minercdc.sandbox.sql.translate.environment import Environment, blob, quote
 from minercdc.sandbox.sql.types import (
     BINARY_SIZES,
+    BOOLEAN,
     DATE,
     DOUBLE,
     FLOAT,
@@ -40,6 +44,8 @@ from minercdc.sandbox.sql.types import (
     column_type,
     varchar,
 )
+
+_HIERARCHICAL = frozenset(["LEVEL", "CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE"])
 
 
 @dataclass(slots=True)
@@ -73,7 +79,20 @@ class Expressions(Conditions):
             return Typed(blob(cell), SqlType(family, lead, expr.digits if len(cell) == 11 else 0), False)
         if isinstance(expr, ast.AtZone):
             return self._at_zone(expr, scope)
+        if isinstance(expr, ast.Parent):
+            return self._parent(expr, scope)
+        if isinstance(expr, ast.Missing):
+            return Typed("null", self.value(expr.operand, scope).type)
         raise OraError(936, "missing expression: a condition is not a value", expr.at)
+
+    def _parent(self, expr: ast.Parent, scope: Scope | None) -> Typed:
+        """PRIOR and CONNECT_BY_ROOT."""
+        if scope is None or (scope.root is None if expr.root else scope.prior is None):
+            raise OraError(1788, "CONNECT BY clause required in this query block", expr.at)
+        if expr.root:
+            assert scope.root is not None
+            return scope.root(expr.operand)
+        return self.value(expr.operand, scope.prior)
 
     def _literal(self, expr: ast.Literal) -> Typed:
         if expr.kind == "0":
@@ -155,15 +174,43 @@ class Expressions(Conditions):
         if found is not None:
             return found[0]
         if len(expr.parts) == 1 and not expr.quoted:
-            if expr.parts[0] == "ROWNUM" and scope is not None and scope.rownum is not None:
-                return Typed(scope.rownum, NUMBER, False)
+            pseudo = scope.pseudo.get(expr.parts[0]) if scope is not None else None
+            if pseudo is not None:
+                return pseudo
+            if expr.parts[0] in _HIERARCHICAL:
+                raise OraError(1788, "CONNECT BY clause required in this query block", expr.at)
+            if expr.parts[0] in ("TRUE", "FALSE") and self.env.release >= 23:
+                return Typed(blob(bytes((int(expr.parts[0] == "TRUE"),))), BOOLEAN, False)
             special = niladic(self, expr.parts[0])
             if special is not None:
                 return special
         if expr.parts[-1] in ("NEXTVAL", "CURRVAL") and len(expr.parts) > 1:
-            raise OraError(2289, "sequence does not exist", expr.at)
+            return self._sequence(expr)
         text = ".".join(f'"{part}"' for part in expr.parts)
         raise OraError(904, f"{text}: invalid identifier", expr.at)
+
+    def note_drawn(self, nodes: object) -> None:
+        """Which sequences a row draws from, before any expression is translated."""
+        for node in _every(nodes):
+            if isinstance(node, ast.Name) and len(node.parts) > 1 and node.parts[-1] == "NEXTVAL":
+                *path, _ = node.parts
+                found = find_sequence(self.env, path[0] if len(path) > 1 else None, path[-1])
+                if found is not None:
+                    self.drawn.add(found.object_id)
+
+    def _sequence(self, expr: ast.Name) -> Typed:
+        """NEXTVAL and CURRVAL. Raises ORA-02289, ORA-02287 where they may not be."""
+        *path, column = expr.parts
+        found = find_sequence(self.env, path[0] if len(path) > 1 else None, path[-1])
+        if found is None:
+            raise OraError(2289, "sequence does not exist", expr.at)
+        self.env.allowed("SELECT", found.owner, found.name, expr.at)
+        if not self.sequences_allowed:
+            raise OraError(2287, "sequence number not allowed here", expr.at)
+        self.sequences.setdefault(found.object_id, 0)
+        self.sequences[found.object_id] += 1
+        first = self.sequences[found.object_id] == 1 and (column == "NEXTVAL" or found.object_id in self.drawn)
+        return Typed(f"o_sequence({found.object_id},{int(first)},{int(column == 'NEXTVAL')})", NUMBER, False)
 
     def _case(self, expr: ast.Case, scope: Scope | None) -> Typed:
         results = [self.value(result, scope) for _, result in expr.branches]
@@ -212,9 +259,10 @@ class Expressions(Conditions):
     def _scalar(self, expr: ast.Scalar, scope: Scope | None) -> Typed:
         assert self.subquery is not None
         sql, columns = self.subquery(expr.query, scope)
-        if len(columns) != 1:
-            raise OraError(913, "too many values", expr.at)
-        return Typed(f"(select o_single(c0) from ({sql}))", columns[0].type)
+        if len(columns) != expr.width:
+            few = len(columns) < expr.width
+            raise OraError(947 if few else 913, "not enough values" if few else "too many values", expr.at)
+        return Typed(f"(select o_single(c{expr.column}) from ({sql}))", columns[expr.column].type)
 
     def _binary(self, expr: ast.Binary, scope: Scope | None) -> Typed:
         left, right = self.value(expr.left, scope), self.value(expr.right, scope)
@@ -222,7 +270,9 @@ class Expressions(Conditions):
             national = left.type.national or right.type.national
             sizes = [side.type.size * (1 + (national and not side.type.national)) for side in (left, right)]
             size = sizes[0] + sizes[1] if all(sizes) else 4000
-            parts = [f"coalesce({self.to(side, Family.VARCHAR, expr.at)},'')" for side in (left, right)]
+            parts = [f"coalesce({self.whole_text(side, expr.at)},'')" for side in (left, right)]
+            if Family.CLOB in (left.type.family, right.type.family):
+                return as_clob(f"nullif({parts[0]}||{parts[1]},'')", national)
             kind = replace(varchar(size), national=national)
             return Typed(f"nullif({parts[0]}||{parts[1]},'')", kind, left.nullable and right.nullable)
         families = {left.type.family, right.type.family}
@@ -293,3 +343,24 @@ def _canonical_float(cell: Cell) -> Cell:
 
 def _canonical(cell: Cell) -> Cell:
     return temporal.canonical(cell) if isinstance(cell, bytes) else cell
+
+
+def _every(nodes: object) -> Iterator[object]:
+    """All expressions in lists and tuples and below them; subqueries are a world of their own."""
+    if isinstance(nodes, (list, tuple)):
+        for node in nodes:
+            yield from _every(node)
+    elif is_dataclass(nodes) and not isinstance(nodes, ast.Query):
+        yield nodes
+        for part in fields(nodes):
+            yield from _every(getattr(nodes, part.name))
+
+
+def find_sequence(env: Environment, owner: str | None, name: str) -> Sequence | None:
+    """By name or synonym."""
+    found = env.catalog.sequence(env.container, owner or env.schema, name)
+    if found is None:
+        synonym = env.catalog.synonym(env.container, owner, env.schema, name)
+        if synonym is not None:
+            found = env.catalog.sequence(env.container, synonym.table_owner, synonym.table_name)
+    return found

@@ -1,0 +1,204 @@
+"""MERGE: one query joins the source to the target; matched rows are updated or deleted, the others inserted.
+
+DELETE WHERE looks at the row after the update, and only at rows the update changed (SQL Language Reference, MERGE).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minercdc.sandbox.catalog import Table
+from minercdc.sandbox.interfaces import BindType, Cell, OraError, Result
+from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.convert import Convert
+from minercdc.sandbox.sql.dml.change import assigned_values, version_items, version_rows
+from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
+from minercdc.sandbox.sql.dml.constraints import after_update, delete_rows
+from minercdc.sandbox.sql.dml.insert import insert_rows
+from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
+from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.query.select import Queries
+from minercdc.sandbox.sql.query.trees import descendants
+from minercdc.sandbox.sql.runtime import Parameter, execute
+from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
+from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.storage.engine import StatementRestart, Target
+
+
+@dataclass(slots=True)
+class MergePlan:
+    """Rows of the query: the target's version or NULLs, new values, whether to update, whether to insert, insert's values.
+
+    :param deleting: whether an updated row is to go, as a column after the new values computed from them.
+    """
+
+    table: Table
+    sql: str
+    parameters: list[Parameter]
+    assigned: list[tuple[int, Convert]]
+    required: list[tuple[int, str]]
+    checks: CheckPlan | None
+    insert: RowPlan | None
+    update: bool
+    deletes: bool
+
+
+def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType]) -> MergePlan:
+    """Raises ORA-38104 for an updated column that ON names, and what the parts raise."""
+    x = Expressions(env, bind_types)
+    queries = Queries(env, x)
+    target = change_target(env, merge.target, "UPDATE" if merge.update is not None else "INSERT")
+    source = Scope()
+    source_sql = queries.relation(merge.source, source)
+    mine = target.scope(x, "t0")
+    both = Scope([*mine.sources, *source.sources])
+    on = " and ".join([x.condition(merge.on, both), *target.condition(x, "t0")])
+    items = version_items(target.table, "t0")
+    found: dict[int, tuple[str, Convert]] = {}
+    deletes = False
+    if merge.update is not None:
+        assignments, where, delete = merge.update
+        _not_in_on(target, merge, assignments, mine)
+        x.note_drawn(assignments)
+        found = assigned_values(x, target, both, assignments)
+        items += [found[at][0] for at in sorted(found)]
+        items.append(x.condition(where, both) if where is not None else "1")
+        deletes = delete is not None
+        items.append(_after(x, target, found, source, delete) if delete is not None else "0")
+    rows = _insert_rows(x, target, merge, source, items, len(bind_types))
+    sql = f"select {','.join(items)} from {source_sql} left join {version_rows(x, target.table)} t0 on {on}"
+    table = target.table
+    assigned = [(at, found[at][1]) for at in sorted(found)]
+    required = [(at, column_path(table, table.columns[at])) for at in sorted(found) if not table.columns[at].nullable]
+    checks = plan_checks(env, table, view=target)
+    return MergePlan(table, sql, x.parameters, assigned, required, checks, rows, merge.update is not None, deletes)
+
+
+def _not_in_on(target: ChangeTarget, merge: ast.Merge, assignments: Sequence[ast.Assignment], mine: Scope) -> None:
+    named = {n.parts[-1] for n in descendants(merge.on) if isinstance(n, ast.Name) and mine.resolve(n) is not None}
+    for name, _, at in assignments:
+        if name in named:
+            raise OraError(38104, f'Columns referenced in the ON Clause cannot be updated: "{name}"', at)
+
+
+def _after(
+    x: Expressions, target: ChangeTarget, found: dict[int, tuple[str, Convert]], source: Scope, delete: ast.Expr
+) -> str:
+    """DELETE WHERE with the assigned columns standing for their new values."""
+    columns = []
+    for visible in target.scope(x, "t0").sources[0].columns:
+        below = target.columns.get(visible.name)
+        at = target.table.position(below) if below in {c.name for c in target.table.columns} and below else -1
+        typed = Typed(f"({found[at][0]})", visible.typed.type) if at in found else visible.typed
+        columns.append(Visible(visible.name, typed))
+    scope = Scope([Source(target.names, columns, None, target.table), *source.sources])
+    return x.condition(delete, scope)
+
+
+def _insert_rows(
+    x: Expressions, target: ChangeTarget, merge: ast.Merge, source: Scope, items: list[str], binds: int
+) -> RowPlan | None:
+    """The insert's values are computed by the same query, so its row is what makers read."""
+    if merge.insert is None:
+        return None
+    columns, values, where = merge.insert
+    x.note_drawn(values)
+    planner = RowPlanner(x, target, conversion(x.env), len(items) + len(values) + 1, [])
+    positions = planner.positions(columns)
+    check_count(len(positions), len(values), merge.at)
+    makers = {}
+    for at, expr in zip(positions, values, strict=True):
+        if isinstance(expr, ast.Literal) and expr.kind == "P":
+            makers[at] = planner.default(target.table.columns[at])
+            items.append("null")
+            continue
+        typed = x.value(expr, source)
+        makers[at] = planner.given(at, len(items), typed.type)
+        items.append(f"case when t0.vid is null then {typed.sql} end")
+    items.append(x.condition(where, source) if where is not None else "1")
+    planner.width = len(items)
+    return planner.plan(makers)
+
+
+def run_merge(session: SqlSession, plan: MergePlan, bind_rows: Sequence[BindRow]) -> Result:
+    """Each row of binds is a statement of its own."""
+    result = Result()
+    for binds in bind_rows:
+        result.row_count += _once(session, plan, binds)
+    return result
+
+
+def _once(session: SqlSession, plan: MergePlan, binds: BindRow) -> int:
+    storage, client = session.storage, session.client
+    storage.lock_for_dml(client, plan.table)
+    mark = session.mark()
+    while True:
+        try:
+            targets, removed, inserts = _matched(session, plan, binds)
+            if targets:
+                storage.claim(client, plan.table, targets)
+                changed = tuple(at for at, _ in plan.assigned)
+                storage.update(client, plan.table, targets, changed)
+                after_update(session, plan.table, targets, changed)
+            if removed:
+                delete_rows(session, plan.table, [_updated(session, target) for target in removed])
+            if plan.insert is not None:
+                insert_rows(session, plan.insert, inserts)
+            return len(targets) + len(inserts)
+        except StatementRestart:
+            storage.undo_to(client, mark)
+        except OraError:
+            storage.undo_to(client, mark)
+            raise
+
+
+def _updated(session: SqlSession, target: Target) -> Target:
+    """The version the update made."""
+    transaction = session.client.transaction
+    assert transaction is not None
+    own = target.s == transaction.stamp
+    vid = target.vid if own else target.vid + 1
+    return Target(vid, transaction.stamp, target.e, 0, target.after)
+
+
+def _matched(
+    session: SqlSession, plan: MergePlan, binds: BindRow
+) -> tuple[list[Target], list[Target], list[tuple[Cell, ...]]]:
+    """Rows to update, those of them to delete, and new rows. Raises ORA-30926 when a row is matched twice."""
+    width = 4 + len(plan.table.columns)
+    targets: list[Target] = []
+    removed: list[Target] = []
+    inserts: list[tuple[Cell, ...]] = []
+    seen: set[int] = set()
+    for row in list(execute(session.storage.db, plan.sql, plan.parameters, session.run(binds))):
+        if row[0] is None:
+            if plan.insert is not None and row[-1]:
+                inserts.append(plan.insert.row(session, row))
+            continue
+        flags = width + len(plan.assigned)
+        if not plan.update or not row[flags]:
+            continue
+        if row[0] in seen:
+            raise OraError(30926, "unable to get a stable set of rows in the source tables")
+        seen.add(row[0])
+        target = Target(row[0], row[1], row[2], row[3], tuple(row[4:width]))
+        target.after = _changed(session, plan, target.before, row[width:flags])
+        targets.append(target)
+        if row[flags + 1]:
+            removed.append(target)
+    return targets, removed, inserts
+
+
+def _changed(session: SqlSession, plan: MergePlan, before: Sequence[Cell], values: Sequence[Cell]) -> tuple[Cell, ...]:
+    after = list(before)
+    for (at, fit), value in zip(plan.assigned, values, strict=True):
+        after[at] = fit(value)
+    for at, name in plan.required:
+        if after[at] is None:
+            raise OraError(1407, f"cannot update ({name}) to NULL")
+    if plan.checks is not None:
+        plan.checks.enforce(session, after)
+    return tuple(after)

@@ -1,0 +1,32 @@
+"""Columns of a stored table as a query sees them: stored ones by slot, virtual ones by their expression."""
+
+from __future__ import annotations
+
+from minercdc.sandbox.catalog import Table
+from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible, column_value
+from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.sql.types import column_type
+
+
+def stored_columns(
+    x: Expressions, table: Table, names: tuple[tuple[str, ...], ...], alias: str, *, by_position: bool = False
+) -> list[Visible]:
+    """Columns named `alias.c<slot>`, or `alias.c<position>` of a row that is at hand."""
+    stored = {
+        c.name: Visible(c.name, column_value(table, c, f"{alias}.c{at if by_position else c.slot}", f"{alias}.vid"))
+        for at, c in enumerate(table.columns)
+    }
+    if not table.virtual:
+        return list(stored.values())
+    scope = Scope([Source(names, list(stored.values()))])
+    found: list[Visible] = []
+    for column in table.all_columns():
+        if column.virtual is None:
+            found.append(stored[column.name])
+            continue
+        value = x.value(Parser(column.virtual).expr(), scope)
+        kind = column_type(column)
+        sql = x.fitted(value, column, 0).sql if kind.family is not value.type.family else value.sql
+        found.append(Visible(column.name, Typed(f"({sql})", kind, column.nullable), hidden=column.invisible))
+    return found
