@@ -47,7 +47,7 @@ def test_numbers(lab: Lab) -> None:
     for text in texts:
         lab.cursor.execute(f"insert into n values ({text})")
     lab.connection.commit()
-    assert [text.split("'")[1] for text in lab.redo()] == texts
+    assert [str(text).split("'")[1] for text in lab.redo()] == texts
 
 
 def test_rollback_runs_backwards(lab: Lab) -> None:

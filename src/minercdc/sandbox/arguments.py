@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from minercdc.sandbox.interfaces import Argument, OraError, OraType
+from minercdc.sandbox.interfaces import Argument, Cell, OraError, OraType
 from minercdc.sandbox.sql import number, temporal
 
 
@@ -22,6 +22,16 @@ class Arguments:
     def has(self, name: str) -> bool:
         argument = self._values.get(name)
         return argument is not None and argument.value is not None
+
+    def value(self, name: str) -> Cell:
+        """None for an argument that is NULL or not given."""
+        return self._values[name].value if name in self._values else None
+
+    def type(self, name: str) -> OraType:
+        """Of the variable or expression given. Raises PLS-00306 when it is not there."""
+        if name not in self._values:
+            raise OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{self._procedure}'")
+        return self._values[name].type
 
     def text(self, name: str) -> str:
         value = self._values[name].value if name in self._values else None

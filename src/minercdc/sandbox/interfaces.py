@@ -410,6 +410,9 @@ class Argument:
     type: OraType
 
 
-Procedure: TypeAlias = Callable[["Session", Sequence[Argument], Mapping[str, Argument]], None]
-"""A packaged procedure, called with positional and named (upper case) arguments. Registered as `DBMS_LOGMNR.ADD_LOGFILE`;
+Procedure: TypeAlias = Callable[
+    ["Session", Sequence[Argument], Mapping[str, Argument]], "Mapping[int | str, Argument] | None"
+]
+"""A packaged procedure, called with positional and named (upper case) arguments; it returns the values of OUT and IN OUT
+parameters by position or name. Registered as `DBMS_LOGMNR.ADD_LOGFILE`;
 package constants such as `DBMS_LOGMNR.ADDFILE` are registered beside it as NUMBERs."""

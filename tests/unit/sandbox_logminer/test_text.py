@@ -49,8 +49,8 @@ def test_literals(kind: OraType, scale: int, stored: str, text: str) -> None:
 
 
 def test_types_without_text_say_so() -> None:
-    with pytest.raises(OraError, match="ORA-03001.*CLOB"):
-        literal(StoredColumn("C", OraType.CLOB, "CLOB"), ISO)
+    with pytest.raises(OraError, match="ORA-03001.*CURSOR"):
+        literal(StoredColumn("C", OraType.CURSOR, "CURSOR"), ISO)
 
 
 VERSION = TableVersion(

@@ -12,6 +12,7 @@ from itertools import zip_longest
 
 from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, RedoOp, RedoRecord
+from minercdc.sandbox.logminer.large_text import LARGE_OPS
 from minercdc.sandbox.logminer.sql_text import Shape, TextOptions
 from minercdc.sandbox.redo.log import rs_id
 from minercdc.sandbox.sql import number, temporal
@@ -60,8 +61,21 @@ _CODES = {
     RedoOp.DDL: 5,
     RedoOp.START: 6,
     RedoOp.COMMIT: 7,
+    RedoOp.LOB_LOCATOR: 9,
+    RedoOp.LOB_WRITE: 10,
+    RedoOp.LOB_TRIM: 11,
+    RedoOp.LOB_ERASE: 29,
     RedoOp.ROLLBACK: 36,
+    RedoOp.XML_BEGIN: 68,
+    RedoOp.XML_WRITE: 70,
+    RedoOp.XML_END: 71,
+    RedoOp.LONG_BEGIN: 91,
+    RedoOp.LONG_WRITE: 92,
+    RedoOp.LONG_END: 93,
 }
+_ROW_OPS = frozenset((RedoOp.INSERT, RedoOp.UPDATE, RedoOp.DELETE)) | LARGE_OPS
+_LOCATOR_LABELS = {False: "SEL_LOB_LOCATOR", True: "INTERNAL"}
+"""Of code 9, by whether the release prints LOB rows as blocks; the manual calls it SELECT_LOB_LOCATOR."""
 _UNSUPPORTED = 255
 _CONTROL_TEXT = {
     RedoOp.START: "set transaction read write",
@@ -198,7 +212,7 @@ class RowWriter:
         self._objects: dict[tuple[int, int, int], tuple[Cell, ...]] = {}
         self._containers: dict[int, tuple[Cell, ...]] = {}
         self._seconds: dict[int, bytes] = {}
-        self._blocks: dict[str, tuple[Cell, ...]] = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
+        self._since_23: dict[str, tuple[Cell, ...]] = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
 
     def rows(self, record: RedoRecord, transaction: MinedTransaction) -> Iterator[tuple[Cell, ...]]:
         """The rows of one record."""
@@ -209,11 +223,17 @@ class RowWriter:
         redo: str | None
         undo: str | None = None
         info, status = record.info, _ZERO
-        if row_id is not None and record.op in (RedoOp.INSERT, RedoOp.UPDATE, RedoOp.DELETE):
+        if row_id is not None and record.op in _ROW_OPS:
             text = self._text_of(record)
             owner, table = text.owner, text.table
             if text.shape is None:
                 operation, redo, status = ("UNSUPPORTED", _int(_UNSUPPORTED), operation[2]), "Unsupported", _TWO
+            elif record.op in LARGE_OPS:
+                # Nothing is known of another version's LOBs: their rows are there, without text.
+                redo, state, info = text.shape.large.render(record) if text.shape.large else (None, 2, _MISMATCH)
+                status = _int(state)
+                if record.op is RedoOp.LOB_LOCATOR:
+                    operation = (_LOCATOR_LABELS[self._options.since_23], *operation[1:])
             else:
                 if self._with_undo:
                     redo, undo = text.shape.render[record.op](record)
@@ -221,6 +241,8 @@ class RowWriter:
                     redo = text.shape.render_redo[record.op](record)
                 if text.mismatch:
                     info, status = _MISMATCH, _TWO
+                elif record.op is RedoOp.UPDATE and text.shape.has_long:
+                    status = _TWO  # and no INFO (DBZ-4853)
         elif record.op is RedoOp.DDL:
             redo = (record.statement or "") + self._options.end
         else:
@@ -229,8 +251,9 @@ class RowWriter:
         parts = transaction.parts(record, operation, owner, table, self._container(record.container))
         count = _int(transaction.rows) if self._with_count else None
         address = (_int(record.sequence), _int(record.block), _int(record.byte)) if self._with_address else _NO_ADDRESS
-        body = (row_id or PLACEHOLDER_ROW_ID, *transaction.session, _int(record.thread), count, *address)
-        block = self._place(row_id) if self._with_block else self._blocks[""]
+        shown_id = PLACEHOLDER_ROW_ID if row_id is None or record.placeholder else row_id
+        body = (shown_id, *transaction.session, _int(record.thread), count, *address)
+        block = self._place(row_id) if self._with_block else self._since_23[""]
         head = self._when(record, transaction) + parts.front + body + block + self._object(record)
         place = rs_id(record.sequence, record.block, record.byte)
         tail = (info, status, *parts.back)
@@ -278,12 +301,12 @@ class RowWriter:
     def _place(self, row_id: str | None) -> tuple[Cell, ...]:
         """Undo address; absolute file, relative file and block of a ROWID."""
         key = row_id[6:15] if row_id else ""
-        cells = self._blocks.get(key)
+        cells = self._since_23.get(key)
         if cells is None:
-            if len(self._blocks) > 1 << 16:
-                self._blocks = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
+            if len(self._since_23) > 1 << 16:
+                self._since_23 = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
             file = _int(_base64(key[:3]))
-            cells = self._blocks[key] = (*_NO_UNDO_ADDRESS, file, file, _int(_base64(key[3:])))
+            cells = self._since_23[key] = (*_NO_UNDO_ADDRESS, file, file, _int(_base64(key[3:])))
         return cells
 
 

@@ -81,7 +81,7 @@ def _quoted(cell: Cell) -> str:
 
 def _bare(cell: Cell) -> str:
     """Of extended VARCHAR2 columns LogMiner leaves quotes as they are (DBZ-8034, DBZ-9366)."""
-    return f"'{cell}'"
+    return f"'{cell!s}'" if isinstance(cell, str) else raw_literal(cell)
 
 
 def _number(nls: Nls) -> Literal:

@@ -17,7 +17,9 @@ from typing import TypeAlias
 
 from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, Restriction, TableVersion
+from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.contents import MinedTransaction, RowWriter, TableText
+from minercdc.sandbox.logminer.large_text import LARGE_OPS
 from minercdc.sandbox.logminer.logs import LogFile, logs_to_read
 from minercdc.sandbox.logminer.reading import (
     MiningRange,
@@ -28,6 +30,7 @@ from minercdc.sandbox.logminer.reading import (
     wanted_from,
 )
 from minercdc.sandbox.logminer.sql_text import TextOptions, known_shape, raw_shape
+from minercdc.sandbox.redo.large_values import Large, large_of
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql.nls import Nls
 
@@ -57,6 +60,7 @@ class Mining:
     """What START_LOGMNR began; every SELECT reads the files anew.
 
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
+    :param since_23: texts are those of 23ai, see `TextOptions`.
     """
 
     def __init__(
@@ -68,7 +72,11 @@ class Mining:
         catalog: Catalog,
         container: int | None,
         memory: ReadingMemory,
+        lobs: LobStore | None = None,
+        *,
+        since_23: bool = True,
     ) -> None:
+        self._lobs, self._since_23 = lobs, since_23
         self.files = tuple(files)
         self.wanted = wanted
         self.options = options
@@ -82,7 +90,10 @@ class Mining:
         :param restriction: what the query reads of them; None for everything.
         """
         options = self.options
-        text = TextOptions(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options)
+        text = TextOptions(
+            *(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options),
+            *(self._lobs, self._since_23),
+        )
         columns = None if restriction is None else restriction.columns
         writer = RowWriter(text, self._catalog, partial(self._table_text, text), columns)
         if Option.COMMITTED_DATA_ONLY in self.options:
@@ -124,7 +135,7 @@ class Mining:
         if version.data_obj_v != record.data_obj_v:
             shape = raw_shape(version.owner, version.table, _width(record), text, national)
             return TableText(version.owner, version.table, shape, mismatch=True)
-        if _has_long_name(version):
+        if _has_long_name(version) or any(large_of(column) is Large.UNSUPPORTED for column in version.columns):
             return TableText(version.owner, version.table, None)
         return TableText(version.owner, version.table, known_shape(version, text))
 
@@ -137,7 +148,8 @@ class Mining:
             transaction = transactions.get(key)
             if transaction is None:
                 transaction = transactions[key] = MinedTransaction(record, record.op is RedoOp.START)
-            if is_wanted:
+            # LOB rows come only when the range holds the transaction from its START on (B.7.3).
+            if is_wanted and (transaction.started or record.op not in LARGE_OPS):
                 yield from writer.rows(record, transaction)
             else:
                 transaction.rows += 1
@@ -177,14 +189,16 @@ def _whole(writer: RowWriter, records: list[RedoRecord]) -> Iterator[tuple[Cell,
 def without_undone(records: Sequence[RedoRecord]) -> list[RedoRecord]:
     """A transaction's records without undo records and what they undo: the latest earlier change of the same row."""
     kept: list[RedoRecord | None] = []
-    by_row: dict[tuple[int, str | None], list[int]] = {}
+    by_row: dict[tuple[int, str | None], list[list[int]]] = {}
     for record in records:
-        key = (record.data_obj_d, record.row_id)
+        changes = by_row.setdefault((record.data_obj_d, record.row_id), [])
         if record.undo:
-            if places := by_row.get(key):
-                kept[places.pop()] = None
+            for place in changes.pop() if changes else ():
+                kept[place] = None
         else:
-            by_row.setdefault(key, []).append(len(kept))
+            if not record.continued or not changes:
+                changes.append([])
+            changes[-1].append(len(kept))
             kept.append(record)
     return [record for record in kept if record is not None]
 

@@ -16,6 +16,8 @@ from minercdc.sandbox.logminer.mining import Mining, Option
 from minercdc.sandbox.logminer.reading import MiningRange, ReadingMemory
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
+NEW_TEXTS_SINCE = 23
+"""Release with the newer texts of LOB rows and of undo; which one began is not known (reference: LogMiner facts, F)."""
 
 CONSTANTS: dict[str, int] = {
     "DBMS_LOGMNR.NEW": NEW,
@@ -117,7 +119,11 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
         files = tuple(state.files)
     else:  # since 19.10 a PDB mines its own changes and Oracle finds the logs
         files = logs_covering(database.redo, wanted)
-    state.mining = Mining(files, wanted, options, database.redo, database.catalog, container, state.memory)
+    state.mining = Mining(
+        *(files, wanted, options, database.redo, database.catalog, container, state.memory),
+        database.storage.lobs,
+        since_23=database.version[0] >= NEW_TEXTS_SINCE,
+    )
 
 
 def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:

@@ -24,6 +24,10 @@ _TYPES = {
     "DATE": OraType.DATE,
     "TIMESTAMP": OraType.TIMESTAMP,
     "RAW": OraType.RAW,
+    "CLOB": OraType.CLOB,
+    "NCLOB": OraType.CLOB,
+    "BLOB": OraType.BLOB,
+    "XMLTYPE": OraType.XMLTYPE,
     "SYS_REFCURSOR": OraType.CURSOR,
 }
 _LONGEST = 32767
@@ -90,7 +94,7 @@ def _declaration(
             if tokens[at].kind == "N" and not size:
                 size = int(tokens[at].text)
         at += 1
-    variables[name.text] = BindType(_TYPES[kind.text], min(size or _LONGEST, _LONGEST))
+    variables[name.text] = BindType(_TYPES[kind.text], min(size or _LONGEST, _LONGEST), national=kind.text == "NCLOB")
     if tokens[at].text in (":=", "DEFAULT"):
         start = at + 1
         while tokens[at].text != ";" and tokens[at].kind != "E":

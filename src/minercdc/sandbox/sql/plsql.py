@@ -32,6 +32,10 @@ _WIRE = {
     Family.DOUBLE: OraType.BINARY_DOUBLE,
     Family.RAW: OraType.RAW,
     Family.ROWID: OraType.ROWID,
+    Family.CLOB: OraType.CLOB,
+    Family.BLOB: OraType.BLOB,
+    Family.XML: OraType.XMLTYPE,
+    Family.BOOLEAN: OraType.BOOLEAN,
 }
 _SQL = frozenset(["INSERT", "UPDATE", "DELETE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"])
 _CONTROL = frozenset(
@@ -103,6 +107,7 @@ class _Block:
         self._clients = clients
         """Binds behind these are the block's variables."""
         self._out: set[int] = set()
+        self._given: dict[int | str, int] = {}
         self._cursors: dict[int, Result] = {}
         self._implicit: list[Result] = []
         self._written: set[int] = set()
@@ -190,7 +195,7 @@ class _Block:
     def _assign(self, index: int, argument: Argument) -> None:
         bind = self._bind_types[index]
         env = self._session.environment
-        how = Conversion(env.nls, date.fromtimestamp(self._session.storage.clock.now()))
+        how = Conversion(env.nls, date.fromtimestamp(self._session.storage.clock.now()), env.lobs)
         source = bind_type(BindType(argument.type, 4000))
         fit = convert(source, bind_type(bind).family, how)
         cell = argument.value if fit is None else fit(argument.value)
@@ -322,6 +327,7 @@ class _Block:
             return
         positional: list[Argument] = []
         named: dict[str, Argument] = {}
+        self._given = {}
         if parser.op("("):
             while not parser.op(")"):
                 self._argument(positional, named)
@@ -334,7 +340,13 @@ class _Block:
         procedure = self._session.database.procedures.get(name)
         if procedure is None:
             raise _located(parser.sql, start.start, f"PLS-00201: identifier '{'.'.join(parts)}' must be declared")
-        procedure(self._session, positional, named)
+        for place, argument in (procedure(self._session, positional, named) or {}).items():
+            if place not in self._given:
+                raise _located(
+                    *(parser.sql, start.start),
+                    f"PLS-00363: expression '{place}' cannot be used as an assignment target",
+                )
+            self._assign(self._given[place], argument)
 
     def _return_result(self) -> None:
         """DBMS_SQL.RETURN_RESULT(cursor): an implicit result for the client (PL/SQL Packages and Types Reference)."""
@@ -353,7 +365,9 @@ class _Block:
         if parser.token.kind in "WQ" and parser.peek().text == "=>":
             name = parser.take().text
             parser.take()
-            named[name] = self._value(parser.expr())
+            expr = parser.expr()
+            self._note_bind(name, expr)
+            named[name] = self._value(expr)
         elif named:
             raise _located(
                 parser.sql,
@@ -361,7 +375,14 @@ class _Block:
                 "PLS-00312: a positional parameter association may not follow a named association",
             )
         else:
-            positional.append(self._value(parser.expr()))
+            expr = parser.expr()
+            self._note_bind(len(positional), expr)
+            positional.append(self._value(expr))
+
+    def _note_bind(self, place: int | str, expr: ast.Expr) -> None:
+        """Remember the bind that an OUT parameter would be assigned to."""
+        if isinstance(expr, ast.Bind):
+            self._given[place] = expr.index
 
     def _value(self, expr: ast.Expr) -> Argument:
         """An argument; package constants and sums of them are numbers."""

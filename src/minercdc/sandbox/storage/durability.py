@@ -22,7 +22,13 @@ from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.home import FORMAT, DataDirectory
 from minercdc.sandbox.storage.transactions import Transaction, Transactions
 
-_UNDONE_BY = {RedoOp.INSERT: RedoOp.DELETE, RedoOp.UPDATE: RedoOp.UPDATE, RedoOp.DELETE: RedoOp.INSERT}
+_UNDONE_BY = {
+    RedoOp.INSERT: RedoOp.DELETE,
+    RedoOp.UPDATE: RedoOp.UPDATE,
+    RedoOp.DELETE: RedoOp.INSERT,
+    **dict.fromkeys((RedoOp.LOB_LOCATOR, RedoOp.XML_BEGIN, RedoOp.LONG_BEGIN), RedoOp.UPDATE),
+}
+"""By the first record of a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +150,8 @@ class Durability:
         last = self._redo.threads[transaction.thread].current.sequence
         for sequence in range(transaction.logged_from, last + 1):
             for record in self._redo.records(transaction.thread, sequence):
-                if (record.xid, record.container) == (transaction.xid, transaction.container) and record.op in _UNDONE_BY:
+                own = (record.xid, record.container) == (transaction.xid, transaction.container)
+                if own and record.op in _UNDONE_BY and not record.continued:
                     if record.undo:
                         changes.pop()
                     else:
