@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from minercdc.sandbox.interfaces import Session
 from minercdc.sandbox.sql.nls import Nls
+from minercdc.sandbox.storage.locks import Client
 
 if TYPE_CHECKING:
     from minercdc.sandbox.database import SandboxDatabase
@@ -27,6 +28,7 @@ class AskingSession(Session, Protocol):
     nls: Nls
     state: dict[str, Any]
     details: Mapping[str, str]
+    client: Client
     logon_time: float
 
     @property

@@ -339,6 +339,7 @@ class Catalog:
         self.containers[SEED].open_mode = "READ ONLY"
         self._by_object: dict[int, Table] = {}
         self._national: dict[tuple[int, int], frozenset[int]] = {}
+        self._versions: dict[tuple[int, int], TableVersion] = {}
         dba = frozenset({"DBA", "CREATE SESSION"})
         for name, password, user_id in (("SYS", "oracle", 0), ("SYSTEM", "oracle", 9)):
             self._add_common(
@@ -422,13 +423,22 @@ class Catalog:
         table = self._by_object.get(data_obj)
         return None if table is None else table.stored()
 
+    def version_of(self, data_obj: int, version: int) -> TableVersion | None:
+        """A table as it was in one of its versions, purged ones too: what a dictionary in the redo leads to."""
+        return self._versions.get((data_obj, version))
+
+    def current_versions(self) -> list[tuple[int, int]]:
+        """(OBJECT_ID, version) of all tables there are."""
+        return [(table.object_id, table.version) for table in self._by_object.values()]
+
     def national_columns(self, data_obj: int, version: int) -> frozenset[int]:
         """Positions of NCHAR and NVARCHAR2 columns in any version of a table, purged ones too: redo holds them in UTF-16."""
         return self._national.get((data_obj, version), frozenset())
 
     # ---- changing: under the storage lock ----
 
-    def _note_national(self, table: Table) -> None:
+    def _note_version(self, table: Table) -> None:
+        self._versions[table.object_id, table.version] = table.stored()
         found = frozenset(at for at, column in enumerate(table.columns) if column.national)
         if found:
             self._national[table.object_id, table.version] = found
@@ -478,7 +488,7 @@ class Catalog:
     def add_table(self, table: Table) -> None:
         self.containers[table.container].tables[table.owner, table.name] = table
         self._by_object[table.object_id] = table
-        self._note_national(table)
+        self._note_version(table)
         self.version += 1
 
     def recycle(self, table: Table, name: str) -> None:
@@ -502,7 +512,7 @@ class Catalog:
         if definition:
             table.ddl_scn = scn
             table.version += 1
-            self._note_national(table)
+            self._note_version(table)
         self.version += 1
 
     def rename_column(self, table: Table, at: int, name: str) -> None:

@@ -222,7 +222,7 @@ class RowWriter:
         owner, table = record.owner, record.table
         redo: str | None
         undo: str | None = None
-        info, status = record.info, _ZERO
+        info, status = None if record.op is RedoOp.INTERNAL else record.info, _ZERO
         if row_id is not None and record.op in _ROW_OPS:
             text = self._text_of(record)
             owner, table = text.owner, text.table

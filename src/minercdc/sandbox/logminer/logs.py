@@ -99,17 +99,37 @@ def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> No
             raise _missing()
 
 
+def missing_logs(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> list[tuple[int, int, int]]:
+    """Thread, first and last sequence of the logs that a range needs and the list has not: why START_LOGMNR failed."""
+    listed = {(file.thread, file.sequence) for file in files}
+    needed = {key for key, log in log_ranges(redo).items() if touches(log, wanted)}
+    for thread in redo.threads:
+        sequences = [sequence for number, sequence in listed | needed if number == thread]
+        needed |= {(thread, sequence) for sequence in range(min(sequences, default=1), max(sequences, default=0) + 1)}
+        oldest = min((log for log in log_ranges(redo).values() if log.thread == thread), key=lambda log: log.sequence)
+        if wanted.start is not None and oldest.first > wanted.start and oldest.sequence > 1:
+            needed.add((thread, oldest.sequence - 1))
+    gaps: list[tuple[int, int, int]] = []
+    for number, sequence in sorted(needed - listed):
+        if gaps and gaps[-1][0] == number and gaps[-1][2] == sequence - 1:
+            gaps[-1] = (number, gaps[-1][1], sequence)
+        else:
+            gaps.append((number, sequence, sequence))
+    return gaps
+
+
 def logs_covering(redo: RedoLog, wanted: ScnRange) -> tuple[LogFile, ...]:
     """The logs a PDB's mining reads. Raises ORA-01291 when the oldest there is begins after the start."""
     if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
         raise OraError(1281, "SCN range specified is invalid")
-    chosen = [log for log in sorted(log_ranges(redo).values(), key=lambda log: log.sequence) if _touches(log, wanted)]
+    chosen = [log for log in sorted(log_ranges(redo).values(), key=lambda log: log.sequence) if touches(log, wanted)]
     files = tuple(LogFile(log.name, log.thread, log.sequence) for log in chosen)
     check_range(redo, files, wanted)
     return files
 
 
-def _touches(log: LogRange, wanted: ScnRange) -> bool:
+def touches(log: LogRange, wanted: ScnRange) -> bool:
+    """Whether a log may hold redo of the range."""
     ends_before = wanted.start is not None and log.next is not None and log.next <= wanted.start
     begins_after = wanted.end is not None and log.first > wanted.end
     return not ends_before and not begins_after
@@ -128,6 +148,6 @@ def logs_to_read(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> l
             raise OraError(308, f"cannot open archived log '{file.name}'")
         if found != (file.thread, file.sequence):
             raise OraError(310, f"archived log contains sequence {found[1]}; sequence {file.sequence} required")
-        if _touches(ranges[found], wanted):
+        if touches(ranges[found], wanted):
             chosen.append(file)
     return chosen

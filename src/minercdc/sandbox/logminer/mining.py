@@ -19,6 +19,7 @@ from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, Restriction, TableVersion
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.contents import MinedTransaction, RowWriter, TableText
+from minercdc.sandbox.logminer.dictionary import LookUp, online_catalog
 from minercdc.sandbox.logminer.large_text import LARGE_OPS
 from minercdc.sandbox.logminer.logs import LogFile, logs_to_read
 from minercdc.sandbox.logminer.reading import (
@@ -59,6 +60,7 @@ class Option(IntFlag):
 class Mining:
     """What START_LOGMNR began; every SELECT reads the files anew.
 
+    :param look_up: the dictionary; None for the online catalog.
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
     :param since_23: texts are those of 23ai, see `TextOptions`.
     """
@@ -72,11 +74,13 @@ class Mining:
         catalog: Catalog,
         container: int | None,
         memory: ReadingMemory,
+        look_up: LookUp | None = None,
         lobs: LobStore | None = None,
         *,
         since_23: bool = True,
     ) -> None:
         self._lobs, self._since_23 = lobs, since_23
+        self._look_up = look_up or online_catalog(catalog)
         self.files = tuple(files)
         self.wanted = wanted
         self.options = options
@@ -125,9 +129,8 @@ class Mining:
     # ---- dictionary -------------------------------------------------------------------------------------------------------
 
     def _table_text(self, text: TextOptions, record: RedoRecord) -> TableText:
-        """Names and text of the record's table version, as the online catalog knows it now."""
-        known = Option.DICT_FROM_ONLINE_CATALOG in self.options
-        version = self._catalog.current(record.data_obj) if known else None
+        """Names and text of the record's table version, as the dictionary knows it."""
+        version = self._look_up(record)
         national = self._catalog.national_columns(record.data_obj, record.data_obj_v)
         if version is None:
             owner, table = "UNKNOWN", f"OBJ# {record.data_obj}"

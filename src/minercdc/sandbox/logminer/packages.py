@@ -5,17 +5,26 @@ Option values never persist: each START_LOGMNR replaces range and options of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from minercdc.sandbox.arguments import Arguments
 from minercdc.sandbox.asking import AskingSession, asking
 from minercdc.sandbox.catalog import ROOT
-from minercdc.sandbox.interfaces import Argument, OraError, Procedure, Session
-from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering
+from minercdc.sandbox.interfaces import Argument, Cell, OraError, Procedure, Restriction, Session
+from minercdc.sandbox.logminer.dictionary import (
+    DICTIONARY_INFO,
+    LookUp,
+    dictionary_text,
+    no_dictionary,
+    online_catalog,
+    read_dictionary,
+)
+from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering, missing_logs
 from minercdc.sandbox.logminer.mining import Mining, Option
 from minercdc.sandbox.logminer.reading import MiningRange, ReadingMemory
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
+STORE_IN_REDO_LOGS = 2
 NEW_TEXTS_SINCE = 23
 """Release with the newer texts of LOB rows and of undo; which one began is not known (reference: LogMiner facts, F)."""
 
@@ -25,12 +34,10 @@ CONSTANTS: dict[str, int] = {
     "DBMS_LOGMNR.ADDFILE": ADDFILE,
     **{f"DBMS_LOGMNR.{option.name}": int(option) for option in Option},
     "DBMS_LOGMNR_D.STORE_IN_FLAT_FILE": 1,
-    "DBMS_LOGMNR_D.STORE_IN_REDO_LOGS": 2,
+    "DBMS_LOGMNR_D.STORE_IN_REDO_LOGS": STORE_IN_REDO_LOGS,
 }
 
 _UNSUPPORTED = {
-    Option.SKIP_CORRUPTION: "SKIP_CORRUPTION",
-    Option.DDL_DICT_TRACKING: "DDL_DICT_TRACKING",
     Option.PRINT_PRETTY_SQL: "PRINT_PRETTY_SQL",
     Option.STRING_LITERALS_IN_STMT: "STRING_LITERALS_IN_STMT",
 }
@@ -40,12 +47,16 @@ class LogMinerSession:
     """LogMiner's state in one database session.
 
     :param files: in the order added.
+    :param missing: thread, first and last sequence of what the last START_LOGMNR missed.
+    :param changes: how often the list of files changed.
     :param mining: what START_LOGMNR began; None before it and after END_LOGMNR.
     """
 
     def __init__(self) -> None:
         self.files: list[LogFile] = []
         self.mining: Mining | None = None
+        self.missing: list[tuple[int, int, int]] = []
+        self.changes = 0
         self.memory = ReadingMemory()
 
 
@@ -63,6 +74,16 @@ def active_mining(session: Session) -> Mining:
     return mining
 
 
+def mined_rows(session: Session, restriction: Restriction | None = None) -> Iterator[tuple[Cell, ...]]:
+    """V$LOGMNR_CONTENTS. Raises ORA-01306, and ORA-01315 when the list of files changes meanwhile."""
+    state, mining = state_of(session), active_mining(session)
+    changes = state.changes
+    for row in mining.rows(asking(session).nls, restriction):
+        if state.changes != changes:
+            raise OraError(1315, "Log files have been added or removed during select")
+        yield row
+
+
 def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01284, 01289, 65040."""
     _in_root(asking(session))
@@ -76,6 +97,8 @@ def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str,
         return
     elif option not in (None, ADDFILE):
         raise OraError(1283, "Options parameter specified is invalid")
+    state.missing = []
+    state.changes += 1
     log = find_log(asking(session).database.redo, name)
     if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
         raise OraError(1289, f"cannot add duplicate logfile {name}")
@@ -92,7 +115,8 @@ def _remove(session: Session, name: str) -> None:
     kept = [log for log in state.files if log.name != name]
     if len(kept) == len(state.files):
         raise OraError(1290, f"cannot remove unlisted logfile {name}")
-    state.files = kept
+    state.files, state.missing = kept, []
+    state.changes += 1
 
 
 def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
@@ -104,6 +128,7 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
     options = _checked_options(arguments.integer("OPTIONS") or 0)
     if arguments.has("DICTFILENAME"):
         raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
+    _check_times(arguments)
     wanted = MiningRange(
         arguments.integer("STARTSCN") or None,
         arguments.integer("ENDSCN") or None,
@@ -115,15 +140,28 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
     if container is None:
         if not state.files:
             raise OraError(1292, "no log file has been specified for the current LogMiner session")
-        check_range(database.redo, state.files, wanted)
+        state.missing = []
+        try:
+            check_range(database.redo, state.files, wanted)
+        except OraError as error:
+            if error.number == 1291:
+                state.missing = missing_logs(database.redo, state.files, wanted)
+            raise
         files = tuple(state.files)
     else:  # since 19.10 a PDB mines its own changes and Oracle finds the logs
         files = logs_covering(database.redo, wanted)
     state.mining = Mining(
         *(files, wanted, options, database.redo, database.catalog, container, state.memory),
-        database.storage.lobs,
+        *(_dictionary(client, options, files), database.storage.lobs),
         since_23=database.version[0] >= NEW_TEXTS_SINCE,
     )
+
+
+def _check_times(arguments: Arguments) -> None:
+    """Raises ORA-01282."""
+    first, last = arguments.seconds("STARTTIME"), arguments.seconds("ENDTIME")
+    if first is not None and last is not None and last < first:
+        raise OraError(1282, "date range specified is invalid")
 
 
 def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
@@ -132,11 +170,34 @@ def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argumen
     state = state_of(session)
     if state.mining is None:
         raise OraError(1307, "no LogMiner session is currently active")
-    state.mining, state.files = None, []
+    state.mining, state.files, state.missing = None, [], []
+    state.changes += 1
 
 
-def _build(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-    raise OraError(3001, "unimplemented feature: DBMS_LOGMNR_D.BUILD; mine with DICT_FROM_ONLINE_CATALOG")
+def _dictionary(client: AskingSession, options: Option, files: Sequence[LogFile]) -> LookUp:
+    """Raises ORA-01371, and ORA-01347 when DDL cannot be followed for want of supplemental logging."""
+    catalog = client.database.catalog
+    tracking = Option.DDL_DICT_TRACKING in options
+    if tracking and catalog.logging.minimal_status == "NO":
+        raise OraError(1347, "Supplemental log data no longer found")
+    if Option.DICT_FROM_REDO_LOGS in options:
+        return read_dictionary(client.database.redo, catalog, files, tracking=tracking)
+    return online_catalog(catalog) if Option.DICT_FROM_ONLINE_CATALOG in options else no_dictionary
+
+
+def build(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+    """DBMS_LOGMNR_D.BUILD(options => STORE_IN_REDO_LOGS). Raises ORA-01354, ORA-44613."""
+    names = ("DICTIONARY_FILENAME", "DICTIONARY_LOCATION", "OPTIONS", "DICTIONARY_TABLESPACE")
+    arguments = Arguments("BUILD", names, given, named)
+    option = arguments.integer("OPTIONS")
+    if arguments.has("DICTIONARY_FILENAME") or option != STORE_IN_REDO_LOGS:
+        raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
+    client = asking(session)
+    catalog, storage = client.database.catalog, client.database.storage
+    if catalog.logging.minimal_status == "NO":
+        raise OraError(1354, "Supplemental log data must be added to run this command")
+    with storage.lock:
+        storage.log_dictionary(client.client, dictionary_text(catalog), DICTIONARY_INFO)
 
 
 def _in_root(client: AskingSession) -> None:
@@ -150,10 +211,11 @@ def _checked_options(value: int) -> Option:
     options = Option(value)
     if Option.CONTINUOUS_MINE in options:
         raise OraError(44609, "CONTINOUS_MINE is desupported for use with DBMS_LOGMNR.START_LOGMNR.")
-    if Option.DICT_FROM_REDO_LOGS in options:
-        if Option.DICT_FROM_ONLINE_CATALOG in options:
+    if Option.DICT_FROM_ONLINE_CATALOG in options:
+        if Option.DICT_FROM_REDO_LOGS in options:
             raise OraError(1296, "two dictionaries specified: online catalog and redo logs")
-        raise OraError(1371, "Complete LogMiner dictionary not found")
+        if Option.DDL_DICT_TRACKING in options:
+            raise OraError(1283, "Options parameter specified is invalid: DDL_DICT_TRACKING with DICT_FROM_ONLINE_CATALOG")
     for option, name in _UNSUPPORTED.items():
         if option in options:
             raise OraError(1283, f"Options parameter specified is invalid: {name} is not implemented here")
@@ -165,6 +227,6 @@ PROCEDURES: dict[str, Procedure] = {
     "DBMS_LOGMNR.REMOVE_LOGFILE": remove_logfile,
     "DBMS_LOGMNR.START_LOGMNR": start,
     "DBMS_LOGMNR.END_LOGMNR": end,
-    "DBMS_LOGMNR_D.BUILD": _build,
+    "DBMS_LOGMNR_D.BUILD": build,
 }
 """The package's procedures by qualified name."""

@@ -8,13 +8,16 @@ from minercdc.sandbox.asking import asking
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, Session, View
 from minercdc.sandbox.logminer import contents
 from minercdc.sandbox.logminer.contents import date_cell
-from minercdc.sandbox.logminer.logs import log_ranges
-from minercdc.sandbox.logminer.packages import active_mining, state_of
+from minercdc.sandbox.logminer.logs import LogRange, log_ranges, touches
+from minercdc.sandbox.logminer.mining import Mining
+from minercdc.sandbox.logminer.packages import mined_rows, state_of
 from minercdc.sandbox.redo.threads import BLOCK_SIZE
 from minercdc.sandbox.sql.number import integer
 
+_YES = "YES"
 _LAST_SCN = 18446744073709551615
-_WILL_BE_READ = 0
+_WILL_BE_READ, _FIRST_TO_BE_READ, _PRUNED, _MISSING = 0, 1, 2, 4
+"""STATUS of V$LOGMNR_LOGS (Oracle Database Reference)."""
 
 
 def _column(name: str, kind: OraType, size: int = 0) -> ColumnDescription:
@@ -38,12 +41,44 @@ _PARAMETER_COLUMNS = (
 )
 
 
+def _status(mining: Mining | None, log: LogRange | None, first: set[tuple[int, int]]) -> int:
+    """Which part a listed log has in the session's reading: before START_LOGMNR all will be read."""
+    if mining is None or log is None:
+        return _WILL_BE_READ
+    if (log.thread, log.sequence) in first:
+        return _FIRST_TO_BE_READ
+    return _WILL_BE_READ if touches(log, mining.wanted) else _PRUNED
+
+
+def _first_read(mining: Mining | None, listed: list[LogRange]) -> set[tuple[int, int]]:
+    """The first log of each thread that the range touches."""
+    found: dict[int, int] = {}
+    for log in listed if mining is not None else ():
+        if mining is not None and touches(log, mining.wanted):
+            found[log.thread] = min(found.get(log.thread, log.sequence), log.sequence)
+    return set(found.items())
+
+
+def _missing_rows(session: Session) -> Iterator[tuple[Cell, ...]]:
+    """A row for each gap that made the last START_LOGMNR fail with ORA-01291."""
+    for thread, first, last in state_of(session).missing:
+        text = f"MISSING LOG FILE(s) FOR THREAD NUMBER {thread}, SEQUENCE NUMBER(s) {first} TO {last}"
+        empty: tuple[Cell, ...] = (None,) * 7
+        yield (
+            *(None, text, *empty, integer(thread), integer(first), None, None, "NO", "NO"),
+            *(None, None, None, "MISSING LOG FILE(s)", integer(_MISSING), integer(1)),
+        )
+
+
 def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
     redo, catalog = asking(session).database.redo, asking(session).database.catalog
     ranges = log_ranges(redo)
     groups = {(group.thread, group.sequence): group for group in redo.groups()}
     archived = {(log.thread, log.sequence): log for log in redo.archived()}
-    for file in state_of(session).files:
+    state = state_of(session)
+    found = [ranges[key] for key in ((file.thread, file.sequence) for file in state.files) if key in ranges]
+    first = _first_read(state.mining, found)
+    for file in sorted(state.files, key=lambda file: (file.thread, file.sequence)):
         key = (file.thread, file.sequence)
         log = ranges.get(key)
         old, group = archived.get(key), groups.get(key)
@@ -55,9 +90,11 @@ def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
             *(integer(catalog.dbid), catalog.database_name, integer(redo.resetlogs_change)),
             *(date_cell(redo.resetlogs_time), "23.0.0", integer(file.thread), integer(file.sequence)),
             *(integer(log.first) if log else None, integer((log.next if log else None) or _LAST_SCN)),
-            *("NO", "NO", "ARCHIVE" if file.name == (old.name if old else None) else "ONLINE", integer(BLOCK_SIZE)),
-            *(integer(size), None, integer(_WILL_BE_READ), integer(1)),
+            *((_YES if old and old.dictionary_begin else "NO"), (_YES if old and old.dictionary_end else "NO")),
+            *("ARCHIVE" if file.name == (old.name if old else None) else "ONLINE", integer(BLOCK_SIZE)),
+            *(integer(size), None, integer(_status(state.mining, log, first)), integer(1)),
         )
+    yield from _missing_rows(session)
 
 
 def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
@@ -77,8 +114,8 @@ VIEWS = (
     View(
         "V$LOGMNR_CONTENTS",
         contents.COLUMNS,
-        lambda session: active_mining(session).rows(asking(session).nls),
-        lambda session, restriction: active_mining(session).rows(asking(session).nls, restriction),
+        mined_rows,
+        mined_rows,
     ),
     View("V$LOGMNR_LOGS", _LOG_COLUMNS, _logs),
     View("V$LOGMNR_PARAMETERS", _PARAMETER_COLUMNS, _parameters),

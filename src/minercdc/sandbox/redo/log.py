@@ -309,6 +309,13 @@ class RedoLog:
             raise OraError(308, f"cannot open archived log of thread {thread} sequence {sequence}")
         return found
 
+    def mark_dictionary(self, thread: int, sequence: int) -> None:
+        """An archived log holds a whole LogMiner dictionary."""
+        for log in self.threads[thread].archived:
+            if log.sequence == sequence:
+                log.dictionary_begin = log.dictionary_end = True
+        self.changes += 1
+
     def delete_archived(self, thread: int, sequence: int) -> None:
         """As RMAN deletes: the catalog keeps the row with status D and no name."""
         for log in self.archived_copies(thread, sequence):

@@ -329,6 +329,21 @@ class Storage:
         assert scn is not None
         return scn
 
+    def log_dictionary(self, client: Client, text: str, info: str) -> None:
+        """DBMS_LOGMNR_D.BUILD: a record in a transaction of its own, in a log that is archived at once."""
+        self.commit(client)
+        transaction = self.begin(client)
+        self._start(client, transaction)
+        batch = self._mark(RedoOp.INTERNAL, client, transaction, self.clock.advance())
+        batch.statement, batch.info = text, info
+        self._log(client, transaction, batch)
+        self._bind_strand(transaction, may_switch=False)
+        sequence = self.redo.threads[transaction.thread].current.sequence
+        self.commit(client)
+        if self.redo.threads[transaction.thread].current.sequence == sequence:
+            self.redo.switch(transaction.thread)
+        self.redo.mark_dictionary(transaction.thread, sequence)
+
     # ---- changes ----
 
     def lock_for_dml(self, client: Client, table: Table, seconds: float | None = None) -> Transaction:
