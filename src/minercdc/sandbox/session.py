@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -33,6 +34,7 @@ from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.userenv import userenv
 from minercdc.sandbox.storage.locks import Client
+from minercdc.sandbox.storage.store import segment
 
 _CACHE = 400
 
@@ -69,6 +71,7 @@ class SandboxSession:
         self._texts: dict[str, Parsed] = {}
         self._open: WeakSet[QueryRows] = WeakSet()
         self.row_values: tuple[Any, ...] = ()
+        self._private: dict[tuple[int, int], Table] = {}
         self.deferred: set[Deferred] = set()
         self.constraint_modes: dict[str, bool] = {}
         self._drawn: dict[int, int] = {}
@@ -102,8 +105,26 @@ class SandboxSession:
     def environment(self) -> Environment:
         return Environment(
             *(self.catalog, self.database.views, self.container, self.schema, self.user, self.nls, self.storage.lobs),
-            *(self.database.version[0], self.catalog.max_string_size == EXTENDED),
+            *(self.database.version[0], self.catalog.max_string_size == EXTENDED, self._private_table),
         )
+
+    def _private_table(self, table: Table) -> Table:
+        """The session's own segment of a global temporary table, made when it is first named."""
+        key = (table.object_id, table.version)
+        if key not in self._private:
+            with self.storage.lock:
+                own = replace(table, data_object_id=self.catalog.new_object_id(), next_rid=0)
+                self.storage.segments.create(own)
+                self._private[key] = own
+        return self._private[key]
+
+    def _forget_private(self, *, session_ends: bool = False) -> None:
+        """ON COMMIT DELETE ROWS, and at the end of the session the rest."""
+        gone = [key for key, table in self._private.items() if session_ends or table.temporary == "TRANSACTION"]
+        for key in gone:
+            self.storage.segments.drop(segment(self._private.pop(key)))
+        if gone:
+            self._plans.clear()
 
     # ---- running ----
 
@@ -371,6 +392,7 @@ class SandboxSession:
             self._settle_cursors()
             self._verify_deferred()
             self.storage.commit(self.client)
+            self._forget_private()
 
     def rollback(self) -> None:
         """See `interfaces.Session`."""
@@ -383,6 +405,7 @@ class SandboxSession:
             self._settle_cursors()
             self.deferred, self.constraint_modes = set(), {}
             self.storage.rollback(self.client)
+            self._forget_private()
 
     def _verify_deferred(self) -> None:
         """Raises ORA-02091 with the violation after rolling the transaction back."""

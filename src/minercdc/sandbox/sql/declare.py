@@ -8,6 +8,7 @@ from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.redo.large_values import SECUREFILE, XML_BINARY
 from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.types import SqlType
 
 
 def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Column:
@@ -151,3 +152,15 @@ def _declare_number(name: str, numbers: list[int | None], word: str) -> Column:
     if precision is None and scale is None:
         return Column(name, OraType.NUMBER, 0, -127, 22)
     return Column(name, OraType.NUMBER, precision or 0, scale or 0, 22)
+
+
+def declared_like(name: str, kind: SqlType) -> Column:
+    """A column that holds values of an expression: of CREATE TABLE AS, or a virtual column without a type."""
+    described = kind.describe(name)
+    text = described.type in (OraType.VARCHAR2, OraType.CHAR)
+    chars = (described.size // 2 if described.national else described.size) if text else 0
+    return Column(
+        *(name, described.type, described.precision, described.scale, described.size, chars),
+        semantics="C" if described.national else "B",
+        national=described.national,
+    )

@@ -6,14 +6,37 @@ from collections.abc import Callable
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.commands.database import alter_database, alter_system
+from minercdc.sandbox.sql.commands.grants import create_role, drop_role, grant, revoke
 from minercdc.sandbox.sql.commands.settings import alter_session
-from minercdc.sandbox.sql.commands.transactions import commit, lock_table, rollback, savepoint, set_role, set_transaction
-from minercdc.sandbox.sql.commands.users import alter_user, create_user, drop_user, grant, revoke
+from minercdc.sandbox.sql.commands.transactions import (
+    commit,
+    lock_table,
+    rollback,
+    savepoint,
+    set_constraints,
+    set_role,
+    set_transaction,
+)
+from minercdc.sandbox.sql.commands.users import alter_user, create_user, drop_user
 from minercdc.sandbox.sql.ddl.alter_table import alter_table
 from minercdc.sandbox.sql.ddl.comments import comment_on
-from minercdc.sandbox.sql.ddl.create_table import create_table
+from minercdc.sandbox.sql.ddl.create_table import create_table, create_temporary_table
 from minercdc.sandbox.sql.ddl.drop_table import drop_table, truncate_table
 from minercdc.sandbox.sql.ddl.indexes import create_index, create_unique_index, drop_index
+from minercdc.sandbox.sql.ddl.recycle_bin import flashback_table, purge
+from minercdc.sandbox.sql.ddl.sequences import alter_sequence, create_sequence, drop_sequence
+from minercdc.sandbox.sql.ddl.views import (
+    create_public_synonym,
+    create_synonym,
+    create_view,
+    drop_public_synonym,
+    drop_synonym,
+    drop_view,
+    rename,
+    replace_public_synonym,
+    replace_synonym,
+    replace_view,
+)
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
 
@@ -61,7 +84,27 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], .
     (("DROP", "USER"), drop_user),
     (("GRANT",), grant),
     (("REVOKE",), revoke),
+    (("SET", "CONSTRAINTS"), set_constraints),
+    (("SET", "CONSTRAINT"), set_constraints),
+    (("CREATE", "ROLE"), create_role),
+    (("DROP", "ROLE"), drop_role),
     (("CREATE", "TABLE"), create_table),
+    (("CREATE", "GLOBAL", "TEMPORARY", "TABLE"), create_temporary_table),
+    (("CREATE", "SEQUENCE"), create_sequence),
+    (("ALTER", "SEQUENCE"), alter_sequence),
+    (("DROP", "SEQUENCE"), drop_sequence),
+    (("CREATE", "VIEW"), create_view),
+    (("CREATE", "OR", "REPLACE", "VIEW"), replace_view),
+    (("DROP", "VIEW"), drop_view),
+    (("CREATE", "SYNONYM"), create_synonym),
+    (("CREATE", "PUBLIC", "SYNONYM"), create_public_synonym),
+    (("CREATE", "OR", "REPLACE", "SYNONYM"), replace_synonym),
+    (("CREATE", "OR", "REPLACE", "PUBLIC", "SYNONYM"), replace_public_synonym),
+    (("DROP", "SYNONYM"), drop_synonym),
+    (("DROP", "PUBLIC", "SYNONYM"), drop_public_synonym),
+    (("RENAME",), rename),
+    (("FLASHBACK", "TABLE"), flashback_table),
+    (("PURGE",), purge),
     (("ALTER", "TABLE"), alter_table),
     (("DROP", "TABLE"), drop_table),
     (("TRUNCATE", "TABLE"), truncate_table),

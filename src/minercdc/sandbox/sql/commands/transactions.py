@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.dml.constraints import verify_deferred
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
@@ -48,6 +49,29 @@ def set_transaction(session: SqlSession, parser: Parser) -> None:
         parser.end()
         return
     raise OraError(3001, "unimplemented feature: SET TRANSACTION of this kind", parser.token.start)
+
+
+def set_constraints(session: SqlSession, parser: Parser) -> None:
+    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE looks at once at what was deferred."""
+    names = ["ALL"] if parser.word("ALL") else []
+    while not names or parser.op(","):
+        names.append(parser.qualified()[1])
+    mode = parser.any_word("DEFERRED", "IMMEDIATE")
+    if mode is None:
+        raise OraError(905, "missing keyword", parser.token.start)
+    parser.end()
+    for name in names:
+        if name != "ALL":
+            tables = session.catalog.tables(session.container)
+            found = next((c for t in tables for c in t.constraints if c.name == name), None)
+            if found is None:
+                raise OraError(2448, "constraint does not exist")
+            if not found.deferrable:
+                raise OraError(2447, "cannot defer a constraint that is not deferrable")
+        session.constraint_modes[name] = mode == "DEFERRED"
+    if mode == "IMMEDIATE":
+        with session.storage.lock:
+            verify_deferred(session)
 
 
 def set_role(session: SqlSession, parser: Parser) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from minercdc.sandbox.catalog import Grant
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
@@ -62,8 +60,23 @@ def drop_user(session: SqlSession, parser: Parser) -> None:
             raise OraError(1940, "cannot drop a user that is currently connected")
         for table in [t for t in session.catalog.tables(session.container) if t.owner == name and cascade]:
             session.storage.segments.drop(f"seg_{table.data_object_id}")
+        _drop_objects(session, name, cascade=cascade)
         session.catalog.drop_user(session.container, name, cascade=cascade)
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
+
+
+def _drop_objects(session: SqlSession, name: str, *, cascade: bool) -> None:
+    """Views, synonyms and sequences of the user, and what lies in his recycle bin."""
+    place = session.catalog.containers[session.container]
+    for objects in (place.views, place.synonyms, place.sequences):
+        owned = [key for key in objects if key[0] == name]
+        if owned and not cascade:
+            raise OraError(1922, f"CASCADE must be specified to drop '{name}'")
+        for key in owned:
+            del objects[key]
+    for table in [t for t in place.dropped.values() if t.owner == name]:
+        session.storage.segments.drop(f"seg_{table.data_object_id}")
+        session.catalog.purge(table)
 
 
 def _rest(parser: Parser) -> None:
@@ -75,53 +88,3 @@ def _rest(parser: Parser) -> None:
         parser.take()
         while parser.token.kind != "E" and parser.token.text not in options and parser.token.text != ";":
             parser.take()
-
-
-def grant(session: SqlSession, parser: Parser) -> None:
-    _privileges(session, parser, "TO", set.add)
-
-
-def revoke(session: SqlSession, parser: Parser) -> None:
-    _privileges(session, parser, "FROM", _discard)
-
-
-def _discard(grants: set[Grant], grant: Grant) -> None:
-    if grant not in grants:
-        raise OraError(1927, "cannot REVOKE privileges you did not grant")
-    grants.discard(grant)
-
-
-def _privileges(session: SqlSession, parser: Parser, before: str, apply: Callable[[set[Grant], Grant], None]) -> None:
-    names: list[str] = [""]
-    while not parser.is_word("ON") and not parser.is_word(before):
-        token = parser.take()
-        if token.kind == "E":
-            raise OraError(990, "missing or invalid privilege", token.start)
-        if token.text == ",":
-            names.append("")
-        else:
-            names[-1] = f"{names[-1]} {token.text}".strip()
-    target: str | None = None
-    if parser.word("ON"):
-        parser.word("DIRECTORY")
-        owner, name = parser.qualified()
-        target = f"{owner or session.schema}.{name}"
-    parser.expect_word(before)
-    grantees = [parser.name(987, "missing or invalid username(s)")]
-    while parser.op(","):
-        grantees.append(parser.name(987, "missing or invalid username(s)"))
-    while parser.any_word("WITH", "GRANT", "ADMIN", "OPTION", "CONTAINER", "ALL", "CURRENT", "DELEGATE") or parser.op("="):
-        pass
-    parser.end()
-    with session.storage.lock:
-        session.commit()
-        for grantee in grantees:
-            if grantee == "PUBLIC":
-                continue
-            user = session.catalog.user(session.container, grantee)
-            if user is None:
-                raise OraError(1917, f"user or role '{grantee}' does not exist")
-            for privilege in names:
-                apply(user.grants, Grant(privilege, target))
-        session.catalog.version += 1
-        session.storage.log_ddl(session.client, parser.sql, None, None, None)

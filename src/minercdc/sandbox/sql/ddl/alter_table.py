@@ -6,19 +6,21 @@ from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.ddl.columns import add_column, drop_column, modify_column
 from minercdc.sandbox.sql.ddl.constraints import (
-    add_check,
     add_constraint,
     add_group,
-    check_existing,
-    check_rows,
     drop_constraint,
+    named_constraint,
+    set_state,
+    validate,
 )
 from minercdc.sandbox.sql.ddl.create_table import check_columns, check_defaults
 from minercdc.sandbox.sql.ddl.exclusive import take_alone, whole_or_not
+from minercdc.sandbox.sql.ddl.generated import add_virtual
 from minercdc.sandbox.sql.dml.checks import rename_in_check
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
-from minercdc.sandbox.sql.parse.definitions import Definition, column_list, definition_item, large_storage, supplemental
+from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
+from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, supplemental
 from minercdc.sandbox.sql.parse.statements import Parser
 
 
@@ -41,6 +43,25 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         return _alter_add(session, parser, table)
     if parser.word("DROP"):
         return _alter_drop(session, parser, table)
+    if parser.is_word("MODIFY") and parser.peek().text in ("CONSTRAINT", "PRIMARY", "UNIQUE"):
+        parser.take()
+        _alter_state(session, parser, table, ConstraintSpec(None, "", (), 0))
+        return False
+    if parser.token.text in ("ENABLE", "DISABLE"):
+        return _enable(session, parser, table)
+    if parser.word("RENAME", "CONSTRAINT"):
+        _rename_constraint(parser, table)
+        return False
+    if parser.word("SET", "UNUSED"):
+        for name in [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser)):
+            drop_column(session, table, name)
+        parser.word("CASCADE", "CONSTRAINTS")
+        parser.end()
+        return True
+    if parser.word("READ", "ONLY") or parser.word("READ", "WRITE"):
+        table.read_only = parser.tokens[parser.at - 1].text == "ONLY"
+        parser.end()
+        return False
     if parser.word("MODIFY"):
         _alter_modify(session, parser, table)
         return True
@@ -58,16 +79,58 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
     if parser.word("RENAME", "TO"):
         name = parser.name()
         parser.end()
-        _rename(session, table, name)
+        rename_table(session, table, name)
         return False
     raise OraError(3001, "unimplemented feature: this ALTER TABLE", parser.token.start)
 
 
-def _rename(session: SqlSession, table: Table, name: str) -> None:
+def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
+    """ENABLE | DISABLE [VALIDATE | NOVALIDATE] constraint [CASCADE]; ROW MOVEMENT means nothing here."""
+    enable = parser.take().text == "ENABLE"
+    if parser.word("ROW", "MOVEMENT"):
+        parser.end()
+        return False
+    spec = ConstraintSpec(None, "", (), 0, enabled=enable, validated=enable)
+    if parser.any_word("VALIDATE", "NOVALIDATE"):
+        spec.validated = parser.tokens[parser.at - 1].text == "VALIDATE"
+    if parser.token.text not in ("CONSTRAINT", "PRIMARY", "UNIQUE"):
+        raise OraError(3001, f"unimplemented feature: ALTER TABLE ENABLE {parser.token.text}", parser.token.start)
+    _alter_state(session, parser, table, spec)
+    return False
+
+
+def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: ConstraintSpec) -> None:
+    constraint = named_constraint(parser, table)
+    spec.rely = constraint.rely
+    state(parser, spec)
+    cascade = parser.word("CASCADE")
+    parser.end()
+    if spec.deferred and not constraint.deferrable:
+        raise OraError(2447, "cannot defer a constraint that is not deferrable")
+    constraint.deferred = spec.deferred
+    set_state(session, table, constraint, spec, cascade=cascade)
+
+
+def _rename_constraint(parser: Parser, table: Table) -> None:
+    old = parser.name()
+    parser.expect_word("TO")
+    new = parser.name()
+    parser.end()
+    found = next((c for c in (*table.constraints, *table.checks) if c.name == old), None)
+    if found is None:
+        raise OraError(23292, "The constraint does not exist")
+    found.name, found.generated = new, False
+
+
+def rename_table(session: SqlSession, table: Table, name: str) -> None:
     place = session.catalog.containers[table.container].tables
-    if (table.owner, name) in place:
+    if session.catalog.object_named(table.container, table.owner, name) is not None:
         raise OraError(955, "name is already used by an existing object")
     del place[table.owner, table.name]
+    for child in session.catalog.tables(table.container):
+        for constraint in child.constraints:
+            if constraint.reference is not None and constraint.reference[:2] == (table.owner, table.name):
+                constraint.reference = (table.owner, name, constraint.reference[2])
     table.name = name
     session.catalog.add_table(table)
 
@@ -90,18 +153,25 @@ def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
     check_columns(session, [*table.columns, *definition.columns])
     check_defaults(session, definition.columns)
     for column in definition.columns:
-        add_column(session, table, column)
-    for constraint in definition.constraints:
-        index = add_constraint(session, table, *constraint)
-        check_existing(session, table, constraint[1], constraint[2], table.constraints[-1].name)
-        if index is not None:
-            session.storage.segments.create_index(table, index)
-    for check in definition.checks:
-        add_check(session, table, *check)
-        check_rows(session, table, table.checks[-1].name)
+        if column.virtual is not None:
+            add_virtual(session, table, column, len(table.all_columns()))
+        else:
+            add_column(session, table, column)
+    if definition.identities:
+        raise OraError(3001, "unimplemented feature: ALTER TABLE ADD of an identity column")
+    add_constraints(session, table, definition.constraints)
     for group in definition.groups:
         add_group(session, table, group)
-    return bool(definition.columns)
+    return any(column.virtual is None for column in definition.columns)
+
+
+def add_constraints(session: SqlSession, table: Table, specs: list[ConstraintSpec]) -> None:
+    """New constraints on rows that are there."""
+    for spec in specs:
+        index = add_constraint(session, table, spec)
+        validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])
+        if index is not None:
+            session.storage.segments.create_index(table, index)
 
 
 def _alter_drop(session: SqlSession, parser: Parser, table: Table) -> bool:
@@ -113,9 +183,14 @@ def _alter_drop(session: SqlSession, parser: Parser, table: Table) -> bool:
             table.log_groups.remove(same[0])
         parser.end()
         return False
-    if parser.word("CONSTRAINT") or parser.is_word("PRIMARY", "KEY") or parser.is_word("UNIQUE"):
+    if parser.is_word("CONSTRAINT") or parser.is_word("PRIMARY", "KEY") or parser.is_word("UNIQUE"):
         drop_constraint(session, parser, table)
         return False
+    if parser.word("UNUSED", "COLUMNS"):
+        parser.end()
+        return False
+    if parser.token.text in ("PARTITION", "SUBPARTITION"):
+        raise OraError(3001, f"unimplemented feature: ALTER TABLE DROP {parser.token.text}", parser.token.start)
     names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
     parser.word("CASCADE", "CONSTRAINTS")
     parser.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minercdc.sandbox import catalog as dictionary
 from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import OraError, OraType
-from minercdc.sandbox.sql.ddl.constraints import add_check, add_constraint, check_rows, row_count
+from minercdc.sandbox.sql.ddl.constraints import add_constraint, row_count, validate
 from minercdc.sandbox.sql.declare import check_declared, declare
 from minercdc.sandbox.sql.dml.target import conversion
 from minercdc.sandbox.sql.execution import SqlSession
@@ -42,6 +42,9 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
 
 def drop_column(session: SqlSession, table: Table, name: str) -> None:
     """The physical column stays, unseen."""
+    if any(column.name == name for _, column in table.virtual):
+        table.virtual = [(place, column) for place, column in table.virtual if column.name != name]
+        return
     position = table.position(name)
     if len(table.columns) == 1:
         raise OraError(12983, "cannot drop all columns in a table")
@@ -76,20 +79,23 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
             wanted.float_,
         )
     was = column.nullable
+    said_null = parser.is_word("NULL")
     extra = Definition()
     column_options(parser, column, extra)
-    for check in extra.checks:
-        add_check(session, table, *check)
-        check_rows(session, table, table.checks[-1].name)
-    for constraint in extra.constraints:
-        if constraint[1] == "C" and not was:
-            raise OraError(1442, "column to be modified to NOT NULL is already NOT NULL")
-        if constraint[1] == "C" and row_count(session, table, f"c{column.slot} is null"):
-            column.nullable = True
-            raise OraError(2296, f"cannot enable ({table.owner}.) - null values found")
-        index = add_constraint(session, table, *constraint)
+    for spec in extra.constraints:
+        if spec.kind == "C" and spec.condition is None:
+            if not was:
+                raise OraError(1442, "column to be modified to NOT NULL is already NOT NULL")
+            if spec.validated and row_count(session, table, f"c{column.slot} is null"):
+                column.nullable = True
+                raise OraError(2296, f"cannot enable ({table.owner}.) - null values found")
+        index = add_constraint(session, table, spec)
+        if spec.condition is not None or spec.kind != "C":
+            validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])
         if index is not None:
             session.storage.segments.create_index(table, index)
+    if was and column.nullable and said_null:
+        raise OraError(1451, "column to be modified to NULL cannot be modified to NULL")
     if not was and column.nullable:
         table.constraints = [c for c in table.constraints if not (c.kind == "C" and c.columns == (column.name,))]
 

@@ -7,15 +7,27 @@ from collections.abc import Sequence
 from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import ColumnDescription, OraError, OraType
 from minercdc.sandbox.sql import ast
-from minercdc.sandbox.sql.ddl.constraints import add_check, add_constraint, add_group
+from minercdc.sandbox.sql.ddl.constraints import add_constraint, add_group
+from minercdc.sandbox.sql.ddl.generated import add_identity, add_virtual
 from minercdc.sandbox.sql.declare import check_declared
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options
 from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.sql.privileges import require
 from minercdc.sandbox.sql.translate.expressions import Expressions
 
 
+def create_temporary_table(session: SqlSession, parser: Parser) -> None:
+    """CREATE GLOBAL TEMPORARY TABLE: rows of the session's own, until COMMIT or for ever."""
+    _create_table(session, parser, temporary="TRANSACTION")
+
+
 def create_table(session: SqlSession, parser: Parser) -> None:
+    """CREATE TABLE."""
+    _create_table(session, parser, temporary=None)
+
+
+def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None) -> None:
     owner, name = parser.qualified()
     definition = Definition()
     query: ast.Query | None = None
@@ -24,11 +36,15 @@ def create_table(session: SqlSession, parser: Parser) -> None:
         while parser.op(","):
             definition_item(parser, definition)
         parser.expect_op(")")
+    if temporary is not None and parser.word("ON", "COMMIT"):
+        temporary = "SESSION" if parser.word("PRESERVE") else "TRANSACTION" if parser.word("DELETE") else None
+        if temporary is None or not parser.word("ROWS"):
+            raise OraError(905, "missing keyword", parser.token.start)
     physical_options(parser)
     while large_storage(parser, definition.columns):
         physical_options(parser)
     if parser.word("AS"):
-        if definition.columns:
+        if any(column.type for column in definition.columns):
             raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
         query = parser.query()
     parser.end()
@@ -38,7 +54,10 @@ def create_table(session: SqlSession, parser: Parser) -> None:
         if query is not None:
             plan = session.plan_inner(query)
             definition.columns = [_column_like(c) for c in plan.columns]
+        if (owner or session.schema) != session.user:
+            require(session.catalog, session.container, session.user, "CREATE ANY TABLE")
         table = _new_table(session, owner or session.schema, name, definition)
+        table.temporary = temporary
         session.storage.segments.create(table)
         session.catalog.add_table(table)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
@@ -75,8 +94,12 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
     check_columns(session, definition.columns)
     if len(definition.columns) > 1000:
         raise OraError(1792, "maximum number of columns in a table or view is 1000")
-    if catalog.table(session.container, owner, name) is not None:
+    if catalog.object_named(session.container, owner, name) is not None:
         raise OraError(955, "name is already used by an existing object")
+    virtual = [(place, column) for place, column in enumerate(definition.columns) if column.virtual is not None]
+    definition.columns = [column for column in definition.columns if column.virtual is None]
+    if not definition.columns:
+        raise OraError(54026, "Real column cannot have an expression")
     for slot, column in enumerate(definition.columns):
         column.slot = slot
     now = session.storage.clock.now()
@@ -85,10 +108,12 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
         session.container, owner, name, object_id, object_id, definition.columns, now, now, session.storage.clock.advance()
     )
     table.next_slot = len(definition.columns)
-    for constraint in definition.constraints:
-        add_constraint(session, table, *constraint)
-    for check in definition.checks:
-        add_check(session, table, *check)
+    for name_, options in definition.identities.items():
+        add_identity(session, table, name_, options)
+    for place, column in virtual:
+        add_virtual(session, table, column, place)
+    for spec in definition.constraints:
+        add_constraint(session, table, spec)
     for group in definition.groups:
         add_group(session, table, group)
     check_defaults(session, definition.columns)

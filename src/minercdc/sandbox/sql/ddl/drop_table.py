@@ -6,6 +6,7 @@ import base64
 import hashlib
 
 from minercdc.sandbox.catalog import Table
+from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.ddl.exclusive import take_alone
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
@@ -16,22 +17,35 @@ from minercdc.sandbox.storage.store import segment
 def drop_table(session: SqlSession, parser: Parser) -> None:
     at = parser.token.start
     owner, name = parser.qualified()
-    parser.word("CASCADE", "CONSTRAINTS")
+    cascade = parser.word("CASCADE", "CONSTRAINTS")
     purge = parser.word("PURGE")
     parser.end()
     with session.storage.lock:
         session.commit()
         table = target_table(session.environment, owner, name, at, "DROP")
         take_alone(session, table)
-        session.storage.segments.drop(segment(table))
+        _release(session, table, cascade=cascade)
         text = parser.sql.rstrip().rstrip(";")
-        if purge:
+        if purge or table.temporary is not None:
+            session.storage.segments.drop(segment(table))
             session.catalog.purge(table)
         else:
             bin_name = _recycle_name(table)
             session.catalog.recycle(table, bin_name)
             text = f'{text} AS "{bin_name}" '
         session.storage.log_ddl(session.client, text, table, table.owner, name)
+
+
+def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
+    """Foreign keys that refer to the table go with CASCADE CONSTRAINTS (ORA-02449), the sequence of an identity column too."""
+    others = [(child, c) for child, c in session.catalog.children_of(table) if child is not table]
+    if others and not cascade:
+        raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
+    for child, constraint in others:
+        child.constraints.remove(constraint)
+    table.constraints = [c for c in table.constraints if c.kind != "R"]
+    sequences = session.catalog.containers[table.container].sequences
+    sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
 
 
 def _recycle_name(table: Table) -> str:
@@ -51,6 +65,8 @@ def truncate_table(session: SqlSession, parser: Parser) -> None:
         session.commit()
         table = target_table(session.environment, owner, name, at, "DROP")
         take_alone(session, table)
+        if any(child is not table for child, _ in session.catalog.children_of(table)):
+            raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
         session.storage.segments.drop(segment(table))
         table.data_object_id, table.next_rid = session.catalog.new_object_id(), 0
         session.storage.segments.create(table)

@@ -15,7 +15,7 @@ from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.runtime import Parameter
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
-from minercdc.sandbox.sql.types import SqlType, bind_type
+from minercdc.sandbox.sql.types import Family, SqlType, bind_type
 
 
 @dataclass(slots=True)
@@ -94,6 +94,8 @@ class RowPlanner:
             return from_input(expr.index, storer(bind_type(x.bind_types[expr.index]), column, path, self.how))
         typed = x.value(expr, None)
         sql = typed.sql
+        if column.on_null and typed.type.family is Family.NULL:
+            return self.default(column)
         if column.on_null and column.default is not None:
             other = x.value(default_of(column), None)
             sql = f"coalesce({sql},{x.to_type(other, typed.type, expr.at)})"

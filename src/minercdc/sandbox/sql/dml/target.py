@@ -121,7 +121,7 @@ def target_table(env: Environment, owner: str | None, name: str, at: int, privil
     """The table a DDL or LOCK TABLE is about. Raises ORA-00942, ORA-01031."""
     found = find_relation(env, owner, name, at, privilege)
     if isinstance(found, Table):
-        return found
+        return env.catalog.table(found.container, found.owner, found.name) or found
     raise OraError(942, "table or view does not exist", at)
 
 

@@ -71,6 +71,10 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
         part = expr.args[0]
         assert isinstance(part, ast.Literal)
         return extract(x, part.text, x.value(expr.args[1], scope), expr.at)
+    method = name.rpartition(".")
+    if method[1] and method[2] in lobs.XML_METHODS and not name.startswith("XMLTYPE."):
+        owner = ast.Name(tuple(method[0].split(".")), expr.at)
+        return lobs.XML_METHODS[method[2]](x, expr, [x.value(owner, scope)])
     args = [x.value(arg, scope) for arg in expr.args]
     if name in PLAIN:
         return _plain(x, name, expr, args)

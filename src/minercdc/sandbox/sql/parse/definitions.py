@@ -13,6 +13,8 @@ from minercdc.sandbox.catalog import Column, SupplementalLogGroup
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.redo.large_values import BASICFILE, SECUREFILE, XML_BINARY, XML_CLOB
 from minercdc.sandbox.sql.declare import declare
+from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_constraint, column_list, constraint
+from minercdc.sandbox.sql.parse.sequences import SequenceOptions, sequence_options
 from minercdc.sandbox.sql.parse.statements import Parser
 
 _KINDS = {
@@ -28,8 +30,8 @@ class Definition:
     """What stands between the parentheses of CREATE TABLE, or after ADD."""
 
     columns: list[Column] = field(default_factory=list)
-    constraints: list[tuple[str | None, str, tuple[str, ...], int]] = field(default_factory=list)
-    checks: list[tuple[str | None, str, int]] = field(default_factory=list)
+    constraints: list[ConstraintSpec] = field(default_factory=list)
+    identities: dict[str, SequenceOptions] = field(default_factory=dict)
     groups: list[SupplementalLogGroup] = field(default_factory=list)
 
 
@@ -55,27 +57,18 @@ def supplemental_kinds(parser: Parser) -> list[str]:
     return kinds
 
 
-def column_list(parser: Parser) -> tuple[str, ...]:
-    """`(a, b, ..)`."""
-    parser.expect_op("(")
-    names = parser.names()
-    parser.expect_op(")")
-    return tuple(names)
-
-
 def definition_item(parser: Parser, into: Definition) -> None:
     """One column or out-of-line constraint."""
     if (
         parser.is_word("CONSTRAINT")
         or parser.is_word("PRIMARY", "KEY")
+        or parser.is_word("FOREIGN", "KEY")
         or (parser.token.text in ("UNIQUE", "CHECK") and parser.peek().text == "(")
     ):
-        _constraint(parser, into)
+        into.constraints.append(constraint(parser))
     elif parser.is_word("SUPPLEMENTAL", "LOG"):
         parser.at += 2
         into.groups += supplemental(parser)
-    elif parser.is_word("FOREIGN", "KEY"):
-        raise OraError(3001, "unimplemented feature: FOREIGN KEY constraints", parser.token.start)
     else:
         _column(parser, into)
 
@@ -92,79 +85,87 @@ def supplemental(parser: Parser) -> list[SupplementalLogGroup]:
     return [SupplementalLogGroup(name, dictionary.USER_GROUP, parser.word("ALWAYS"), columns, False)]
 
 
-def _constraint(parser: Parser, into: Definition) -> None:
-    name = parser.name() if parser.word("CONSTRAINT") else None
-    at = parser.token.start
-    if parser.word("PRIMARY", "KEY"):
-        into.constraints.append((name, "P", column_list(parser), at))
-    elif parser.word("UNIQUE"):
-        into.constraints.append((name, "U", column_list(parser), at))
-    elif parser.word("CHECK"):
-        into.checks.append((name, _condition(parser), at))
-    else:
-        raise OraError(3001, f"unimplemented feature: {parser.token.text} constraints", at)
-    _constraint_state(parser)
-
-
-def _condition(parser: Parser) -> str:
-    """`(condition)`, as text."""
-    parser.expect_op("(")
-    start = parser.token.start
-    parser.expr()
-    end = parser.tokens[parser.at - 1].end
-    parser.expect_op(")")
-    return parser.sql[start:end]
-
-
-def _constraint_state(parser: Parser) -> None:
-    while True:
-        if parser.word("USING", "INDEX"):
-            while parser.any_word("TABLESPACE"):
-                parser.name()
-        elif not (parser.any_word("ENABLE", "VALIDATE", "RELY") or parser.word("NOT", "DEFERRABLE")):
-            return
-
-
 def _column(parser: Parser, into: Definition) -> None:
     at = parser.token.start
     name = parser.name(904, "invalid identifier")
-    column = declare(name, parser.type_name())
+    if parser.token.text in ("GENERATED", "AS"):
+        # A virtual column may leave its type to its expression.
+        column = Column(name, OraType.NUMBER, virtual="")
+    else:
+        column = declare(name, parser.type_name())
     if any(other.name == name for other in into.columns):
         raise OraError(957, "duplicate column name", at)
     into.columns.append(column)
     column_options(parser, column, into)
+    if column.virtual == "":
+        raise OraError(902, "invalid datatype", at)
 
 
 def column_options(parser: Parser, column: Column, into: Definition) -> None:
-    """DEFAULT, NULL, and constraints in line. Raises ORA-03001 for REFERENCES, GENERATED and the like."""
+    """DEFAULT, GENERATED, NULL, VISIBLE and constraints in line. Raises ORA-03001 for ENCRYPT and COLLATE."""
     while True:
-        named = parser.name() if parser.word("CONSTRAINT") else None
         at = parser.token.start
         if parser.word("DEFAULT"):
-            if parser.is_word("ON", "NULL"):
-                raise OraError(3001, "unimplemented feature: DEFAULT ON NULL", at)
-            start = parser.token.start
-            parser.expr()
-            column.default = parser.sql[start : parser.tokens[parser.at - 1].end]
-        elif parser.word("NOT", "NULL"):
-            column.nullable = False
-            into.constraints.append((named, "C", (column.name,), at))
-            _constraint_state(parser)
+            column.on_null = parser.word("ON", "NULL")
+            column.default = _text(parser)
+            if column.on_null:
+                _not_null(column, into, at)
+        elif parser.is_word("GENERATED") or (parser.is_word("AS") and parser.peek().text == "("):
+            _generated(parser, column, into)
         elif parser.word("NULL"):
             column.nullable = True
-        elif parser.word("PRIMARY", "KEY"):
-            into.constraints.append((named, "P", (column.name,), at))
-            _constraint_state(parser)
-        elif parser.word("UNIQUE"):
-            into.constraints.append((named, "U", (column.name,), at))
-            _constraint_state(parser)
-        elif parser.word("CHECK"):
-            into.checks.append((named, _condition(parser), at))
-            _constraint_state(parser)
-        elif parser.token.text in ("REFERENCES", "GENERATED", "AS", "INVISIBLE", "ENCRYPT", "COLLATE"):
+        elif parser.any_word("VISIBLE", "INVISIBLE"):
+            if parser.tokens[parser.at - 1].text == "INVISIBLE":
+                raise OraError(3001, "unimplemented feature: INVISIBLE columns", at)
+        elif parser.token.text in ("ENCRYPT", "COLLATE", "WITH", "SCOPE"):
             raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
         else:
-            return
+            spec = column_constraint(parser, column.name)
+            if spec is None:
+                return
+            if spec.kind == "C" and spec.condition is None:
+                column.nullable = not spec.enabled
+            into.constraints.append(spec)
+
+
+def _text(parser: Parser) -> str:
+    """An expression as it was typed."""
+    start = parser.token.start
+    parser.expr()
+    return parser.sql[start : parser.tokens[parser.at - 1].end]
+
+
+def _not_null(column: Column, into: Definition, at: int) -> None:
+    column.nullable = False
+    into.constraints.append(ConstraintSpec(None, "C", (column.name,), at))
+
+
+def _generated(parser: Parser, column: Column, into: Definition) -> None:
+    """`[GENERATED ALWAYS] AS (expr) [VIRTUAL]`, `GENERATED ALWAYS | BY DEFAULT [ON NULL] AS IDENTITY [(options)]`."""
+    at = parser.token.start
+    how = "ALWAYS"
+    if parser.word("GENERATED") and not parser.word("ALWAYS"):
+        if not parser.word("BY", "DEFAULT"):
+            raise OraError(905, "missing keyword", parser.token.start)
+        how = "BY DEFAULT"
+        column.on_null = parser.word("ON", "NULL")
+    parser.expect_word("AS")
+    if parser.word("IDENTITY"):
+        if into.identities:
+            raise OraError(30669, "table can have only one identity column", at)
+        if column.type is not OraType.NUMBER or column.float_ or column.default is not None:
+            raise OraError(30675, "identity column must be a numeric type", at)
+        column.identity = how
+        into.identities[column.name] = SequenceOptions()
+        if parser.op("("):
+            into.identities[column.name] = sequence_options(parser)
+            parser.expect_op(")")
+        _not_null(column, into, at)
+        return
+    parser.expect_op("(")
+    column.virtual = _text(parser)
+    parser.expect_op(")")
+    parser.word("VIRTUAL")
 
 
 def large_storage(parser: Parser, columns: list[Column]) -> bool:

@@ -195,6 +195,8 @@ class ExpressionGrammar(AnalyticGrammar):
             return self._interval(token)
         if word == "CASE":
             return self._case(token)
+        if word == "XMLSERIALIZE" and after.text == "(":
+            return self._xml_serialize(token)
         if word == "CAST" and after.text == "(":
             self.at += 2
             operand = self.expr()
@@ -212,6 +214,21 @@ class ExpressionGrammar(AnalyticGrammar):
             self.expect_op(")")
             return ast.Call("EXTRACT", [ast.Literal("S", part, token.start), operand], token.start)
         return None
+
+    def _xml_serialize(self, token: Token) -> ast.Expr:
+        """`XMLSERIALIZE(DOCUMENT | CONTENT xml [AS CLOB | VARCHAR2(n)])`."""
+        self.at += 2
+        if not self.any_word("DOCUMENT", "CONTENT"):
+            raise OraError(905, "missing keyword", self.token.start)
+        operand = self.expr()
+        kind = "GETCLOBVAL"
+        if self.word("AS"):
+            target = self.type_name()
+            if target.name not in ("CLOB", "VARCHAR2"):
+                raise OraError(3001, f"unimplemented feature: XMLSERIALIZE AS {target.name}", target.at)
+            kind = kind if target.name == "CLOB" else "GETSTRINGVAL"
+        self.expect_op(")")
+        return ast.Call(f"XMLTYPE.{kind}", [operand], token.start)
 
     def _interval(self, token: Token) -> ast.Expr:
         self.at += 1
@@ -294,7 +311,14 @@ class ExpressionGrammar(AnalyticGrammar):
         if self.op("(+)"):
             return ast.Name(tuple(parts), token.start, token.kind == "Q", outer=True)
         if self.op("("):
-            return self._call(".".join(parts), token)
+            call = self._call(".".join(parts), token)
+            while self.token.text == "." and self.token.kind == "O":
+                self.at += 1
+                method = self.name(904, "invalid identifier")
+                self.expect_op("(")
+                self.expect_op(")")
+                call = ast.Call(f"XMLTYPE.{method}", [call], token.start)
+            return call
         return ast.Name(tuple(parts), token.start, token.kind == "Q")
 
     def _call(self, name: str, token: Token) -> ast.Expr:

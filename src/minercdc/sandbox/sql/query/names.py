@@ -24,7 +24,7 @@ def find_relation(
         found = env.catalog.table(env.container, place, name) or env.catalog.view(env.container, place, name)
         if found is not None:
             env.allowed(privilege, found.owner, found.name, at)
-            return found
+            return env.private(found) if isinstance(found, Table) and found.temporary else found
         synonym = env.catalog.synonym(env.container, owner, env.schema, name)
         if synonym is None:
             break

@@ -56,6 +56,13 @@ class Relations:
     def _derived(self, relation: ast.Derived, scope: Scope) -> str:
         if relation.as_of is not None:
             raise OraError(3001, "unimplemented feature: AS OF on a subquery", relation.at)
+        allowed, self.x.sequences_allowed = self.x.sequences_allowed, False
+        try:
+            return self._subquery_rows(relation, scope)
+        finally:
+            self.x.sequences_allowed = allowed
+
+    def _subquery_rows(self, relation: ast.Derived, scope: Scope) -> str:
         alias = self.alias()
         names: tuple[tuple[str, ...], ...] = ((relation.alias,),) if relation.alias else ()
         if relation.lateral and scope.sources:

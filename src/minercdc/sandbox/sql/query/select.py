@@ -197,6 +197,8 @@ class Queries(Pivots):
                 kind = common_type([a.typed, b.typed], body.at)
             except OraError:
                 raise OraError(1790, "expression must have same datatype as corresponding expression", body.at) from None
+            if body.op != "UNION ALL":
+                self.x.comparable(Typed("", kind))
             columns.append(Visible(a.name, Typed(f"c{n}", kind, a.typed.nullable or b.typed.nullable)))
             sides = [self.x.to_type(Typed(f"c{n}", side.typed.type), kind, body.at) for side in (a, b)]
             items.append((f"{sides[0]} as c{n}", f"{sides[1]} as c{n}"))
@@ -284,7 +286,7 @@ class Queries(Pivots):
         ties: bool,
         fitted: list[SqlType] | None,
     ) -> tuple[str, list[Visible]]:
-        with self.x.nested(analytic=False, aggregates=False):
+        with self.x.nested(analytic=False, aggregates=False), self.x.without_sequences(True):
             where, limit = split_rownum(self.x, where)
             condition = f" where {self.x.condition(where, scope)}" if where is not None else ""
         grouped = bool(select.group_by) or select.grouping == [] or select.having is not None or aggregated(select, order)
@@ -298,7 +300,8 @@ class Queries(Pivots):
                 raise OraError(979, "not a GROUP BY expression", select.at)
         elif uses_rownum(select.items) or uses_rownum(order):
             scope.pseudo["ROWNUM"] = Typed("o_int(row_number() over ())", NUMBER, False)
-        return self._projected(select, order, scope, f"{source}{condition}", tail, grouped, ties, fitted)
+        with self.x.without_sequences(grouped or select.distinct or bool(order)):
+            return self._projected(select, order, scope, f"{source}{condition}", tail, grouped, ties, fitted)
 
     def _projected(
         self,
@@ -338,6 +341,8 @@ class Queries(Pivots):
         if ties and ordering:
             items += f",rank() over (order by {','.join(ordering)}) as ties"
         group_by = " group by " + ",".join(self.x.comparable(group) for group in groups) if groups else ""
+        for column in columns if select.distinct else ():
+            self.x.comparable(column.typed)  # LOBs and LONGs are not
         distinct = "distinct " if select.distinct else ""
         order_by = f" order by {','.join(ordering)}" if ordering else ""
         sql = f"select {distinct}{items} from {source}{group_by}{having}{order_by}{tail}"

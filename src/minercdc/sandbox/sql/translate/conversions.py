@@ -63,6 +63,16 @@ class Conversions:
         finally:
             self.aggregates_allowed, self.analytic_allowed = before
 
+    @contextmanager
+    def without_sequences(self, forbidden: bool) -> Iterator[None]:
+        """While expressions are translated where NEXTVAL may not be (ORA-02287)."""
+        before = self.sequences_allowed
+        self.sequences_allowed = before and not forbidden
+        try:
+            yield
+        finally:
+            self.sequences_allowed = before
+
     # ---- parameters ----
 
     def parameter(self, key: object, value: Parameter) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Catalog
+from minercdc.sandbox.catalog import Catalog, Table
 from minercdc.sandbox.interfaces import View
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.sql.nls import Nls
@@ -17,6 +17,7 @@ class Environment:
     """What a translation depends on, besides the text.
 
     :param release: 19 or 23: which types and functions there are.
+    :param private: the session's own copy of a global temporary table.
     :param extended_strings: MAX_STRING_SIZE is EXTENDED: VARCHAR2 and RAW up to 32767 bytes.
     """
 
@@ -29,6 +30,7 @@ class Environment:
     lobs: LobStore
     release: int = 23
     extended_strings: bool = False
+    private: Callable[[Table], Table] = lambda table: table
 
     def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
         """Raises ORA-00942 for an object the user may not see, ORA-01031 for what he may not do with it."""

@@ -1,0 +1,45 @@
+"""Generated columns: identity columns, whose default draws from a sequence of their own, and virtual columns."""
+
+from __future__ import annotations
+
+from minercdc.sandbox.catalog import Column, Table
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.objects import Sequence
+from minercdc.sandbox.sql.declare import declared_like
+from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.parse.sequences import SequenceOptions
+from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.sql.scope import Scope, Source
+from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.sql.translate.tables import stored_columns
+
+
+def add_identity(session: SqlSession, table: Table, name: str, options: SequenceOptions) -> None:
+    """The sequence is ISEQ$$_<object id>, as ALL_TAB_IDENTITY_COLS names it."""
+    catalog, now = session.catalog, session.storage.clock.now()
+    sequence = Sequence(
+        *(table.container, table.owner, f"ISEQ$$_{table.object_id}", catalog.new_object_id(), now),
+        last_ddl=now,
+        identity=True,
+    )
+    options.apply(sequence, new=True)
+    catalog.containers[table.container].sequences[sequence.owner, sequence.name] = sequence
+    column = table.columns[table.position(name)]
+    column.default = f'"{table.owner}"."{sequence.name}".nextval'
+
+
+def add_virtual(session: SqlSession, table: Table, column: Column, place: int) -> None:
+    """Raises ORA-54012 for a virtual column of virtual ones, and what is wrong with its expression."""
+    assert column.virtual is not None
+    if any(other.name == column.name for other in table.all_columns()):
+        raise OraError(1430, "column being added already exists in table")
+    x = Expressions(session.environment)
+    names = ((table.name,), (table.owner, table.name))
+    stored = [v for v in stored_columns(x, table, names, "r") if all(v.name != c.name for _, c in table.virtual)]
+    typed = x.value(Parser(column.virtual).expr(), Scope([Source(names, stored)]))
+    if column.size == 0 and column.precision == 0:
+        like = declared_like(column.name, typed.type)
+        like.virtual = column.virtual
+        column = like
+    column.slot = -1
+    table.virtual.append((place, column))
