@@ -166,3 +166,29 @@ def test_the_list_must_not_change_while_it_is_read(lab: Lab) -> None:
         lab.mining.execute("begin dbms_logmnr.remove_logfile(:1); end;", [name])
         with pytest.raises(oracledb.DatabaseError, match="ORA-01315"):
             reading.fetchall()
+
+
+def test_string_literals_follow_the_session(lab: Lab) -> None:
+    lab.run("create table t (d date, s timestamp, i interval day to second, n number)")
+    lab.run(
+        "insert into t values (date '2026-02-28', timestamp '2026-02-28 01:02:03.5', interval '1 2:3:4' day to second, 1)"
+    )
+    lab.commit()
+    assert lab.redo(options=" + dbms_logmnr.string_literals_in_stmt") == [
+        'insert into "LAB"."T"("D","S","I","N") values '
+        "('2026-02-28 00:00:00','2026-02-28 01:02:03.500000000','+01 02:03:04.000000','1');"
+    ]
+    lab.mining.execute("alter session set nls_date_format = 'DD/MM/YYYY' nls_timestamp_format = 'HH24:MI'")
+    assert lab.redo(options=" + dbms_logmnr.string_literals_in_stmt") == [
+        'insert into "LAB"."T"("D","S","I","N") values (\'28/02/2026\',\'01:02\',\'+01 02:03:04.000000\',\'1\');'
+    ]
+
+
+def test_process_memory_is_told(lab: Lab) -> None:
+    names = ("session uga memory", "session uga memory max", "session pga memory", "session pga memory max")
+    sql = "select value from v$statname n, v$mystat m where n.name = :1 and n.statistic# = m.statistic#"
+    for name in names:
+        ((value,),) = lab.mining.execute(sql, [name]).fetchall()
+        assert value > 0
+    assert lab.mining.execute("select count(*) from v$process where pga_used_mem > 0").fetchone()[0] > 0
+    assert lab.mining.execute("select count(*) from v$sesstat").fetchone()[0] > 0

@@ -69,6 +69,20 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
             raise OraError(3001, f"unimplemented feature: LogMiner text of {other.name}")
 
 
+BARE = frozenset(
+    (
+        *(OraType.DATE, OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),
+        *(OraType.INTERVAL_YM, OraType.INTERVAL_DS),
+    )
+)
+"""Types that STRING_LITERALS_IN_STMT shows without the function that reads them."""
+
+
+def bare_string(shown: Literal) -> Literal:
+    """The quoted text inside `TO_DATE('..', 'fmt')` and the like."""
+    return lambda cell: "'" + shown(cell).split("'")[1] + "'"
+
+
 def _binary(cell: Cell) -> bytes:
     assert isinstance(cell, bytes)
     return cell

@@ -96,7 +96,7 @@ class Mining:
         options = self.options
         text = TextOptions(
             *(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options),
-            *(self._lobs, self._since_23),
+            *(self._lobs, self._since_23, Option.STRING_LITERALS_IN_STMT in options),
         )
         columns = None if restriction is None else restriction.columns
         writer = RowWriter(text, self._catalog, partial(self._table_text, text), columns)

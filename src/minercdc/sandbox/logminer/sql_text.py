@@ -17,7 +17,7 @@ from typing import TypeAlias
 from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, StoredColumn, TableVersion
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.large_text import LargeText, empty_lob, lob_literal
-from minercdc.sandbox.logminer.literals import Literal, literal, raw_literal, raw_national
+from minercdc.sandbox.logminer.literals import BARE, Literal, bare_string, literal, raw_literal, raw_national
 from minercdc.sandbox.redo.large_values import Large, in_row, large_columns, large_of
 from minercdc.sandbox.sql.nls import Nls
 
@@ -31,6 +31,7 @@ Texts: TypeAlias = "Sequence[str | None] | Mapping[int, str | None]"
 class TextOptions:
     """What START_LOGMNR's options and the session's NLS settings make of the text.
 
+    :param strings: dates, timestamps and intervals are bare strings (STRING_LITERALS_IN_STMT).
     :param lobs: where the contents of LOBs are.
     :param since_23: texts as 23ai prints them: LOB rows are whole PL/SQL blocks, and the undo of an insert names its row.
     """
@@ -40,6 +41,7 @@ class TextOptions:
     delimiter: bool = True
     lobs: LobStore | None = None
     since_23: bool = True
+    strings: bool = False
 
     @property
     def end(self) -> str:
@@ -196,7 +198,8 @@ def known_shape(version: TableVersion, options: TextOptions) -> Shape:
         elif kind is Large.LOB and options.lobs is not None:
             literals.append(lob_literal(column, options.lobs, literal(column, options.nls)))
         else:
-            literals.append(literal(column, options.nls))
+            shown = literal(column, options.nls)
+            literals.append(bare_string(shown) if options.strings and column.type in BARE else shown)
     return Shape(version.owner, version.table, names, literals, options, version.columns)
 
 

@@ -233,6 +233,12 @@ def _own_statistics(session: Session) -> Iterator[Row]:
         yield {"SID": session.sid, "STATISTIC#": place, "VALUE": used, "CON_ID": 0}
 
 
+def _all_statistics(session: Session) -> Iterator[Row]:
+    for sid in list(asking(session).database.sessions):
+        for row in _own_statistics(session):
+            yield {**row, "SID": sid}
+
+
 def _nls_of(asker: AskingSession) -> dict[str, str]:
     nls = asker.nls
     return {
@@ -308,6 +314,7 @@ VIEWS: tuple[View, ...] = (
     view("V$DATABASE_INCARNATION", _INCARNATION, _incarnations),
     view("V$STATNAME", "STATISTIC# N, NAME V64, CLASS N, STAT_ID N, DISPLAY_NAME V64, CON_ID N", _statistic_names),
     view("V$MYSTAT", "SID N, STATISTIC# N, VALUE N, CON_ID N", _own_statistics),
+    view("V$SESSTAT", "SID N, STATISTIC# N, VALUE N, CON_ID N", _all_statistics),
     view("NLS_DATABASE_PARAMETERS", "PARAMETER V128, VALUE V64", _nls_database),
     view("NLS_SESSION_PARAMETERS", "PARAMETER V128, VALUE V64", _nls_session),
     view("V$NLS_PARAMETERS", "PARAMETER V64, VALUE V64, CON_ID N", _nls_parameters),

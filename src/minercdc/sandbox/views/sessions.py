@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from collections.abc import Iterator
 
 from minercdc.sandbox.asking import asking
@@ -17,6 +19,10 @@ _TRANSACTION = (
     "RECURSIVE V3, NOUNDO V3, PTX V3, NAME V256, PRV_XIDUSN N, PRV_XIDSLT N, PRV_XIDSQN N, PTX_XIDUSN N, PTX_XIDSLT N, "
     "PTX_XIDSQN N, DSCN-B N, DSCN-W N, USED_UBLK N, USED_UREC N, LOG_IO N, PHY_IO N, CR_GET N, CR_CHANGE N, START_DATE D, "
     "DSCN_BASE N, DSCN_WRAP N, START_SCN N, DEPENDENT_SCN N, XID R8, PRV_XID R8, PTX_XID R8, CON_ID N"
+)
+_PROCESS = (
+    "ADDR R8, PID N, SOSID V24, SPID V24, STID V24, EXECUTION_TYPE V10, PNAME V5, USERNAME V15, SERIAL# N, TERMINAL V30, "
+    "PROGRAM V48, BACKGROUND V1, PGA_USED_MEM N, PGA_ALLOC_MEM N, PGA_FREEABLE_MEM N, PGA_MAX_MEM N, CON_ID N"
 )
 _SESSION = (
     "SADDR R8, SID N, SERIAL# N, AUDSID N, PADDR R8, USER# N, USERNAME V128, COMMAND N, OWNERID N, TADDR V16, LOCKWAIT V16, "
@@ -76,6 +82,7 @@ def _sessions(session: Session) -> Iterator[Row]:
         transaction = open_by_sid.get(other.sid)
         yield {
             "SADDR": other.sid.to_bytes(8, "big"),
+            "PADDR": _process_address(other),
             "SID": other.sid,
             "SERIAL#": other.serial,
             "AUDSID": 100_000 + other.sid,
@@ -101,11 +108,42 @@ def _sessions(session: Session) -> Iterator[Row]:
         }
 
 
+def _processes(session: Session) -> Iterator[Row]:
+    """One server process for each session; they are threads of one process, so each shows its memory."""
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    for other in list(asking(session).database.sessions.values()):
+        yield {
+            "ADDR": _process_address(other),
+            "PID": other.sid,
+            "SOSID": str(os.getpid()),
+            "SPID": str(os.getpid()),
+            "STID": str(other.sid),
+            "EXECUTION_TYPE": "THREAD",
+            "PNAME": None,
+            "USERNAME": "oracle",
+            "SERIAL#": other.serial,
+            "TERMINAL": "UNKNOWN",
+            "PROGRAM": "oracle@sandbox",
+            "BACKGROUND": None,
+            "PGA_USED_MEM": used,
+            "PGA_ALLOC_MEM": used,
+            "PGA_FREEABLE_MEM": 0,
+            "PGA_MAX_MEM": used,
+            "CON_ID": other.container,
+        }
+
+
+def _process_address(session: SandboxSession) -> bytes:
+    """Joins V$SESSION.PADDR to V$PROCESS.ADDR."""
+    return (1 << 32 | session.sid).to_bytes(8, "big")
+
+
 def _with_instance(rows: Iterator[Row]) -> Iterator[Row]:
     return ({"INST_ID": 1, **row} for row in rows)
 
 
 VIEWS: tuple[View, ...] = (
+    view("V$PROCESS", _PROCESS, _processes),
     view("V$TRANSACTION", _TRANSACTION, _transactions),
     view("GV$TRANSACTION", "INST_ID N, " + _TRANSACTION, lambda session: _with_instance(_transactions(session))),
     view("V$SESSION", _SESSION, _sessions),

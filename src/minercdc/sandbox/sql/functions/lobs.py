@@ -129,6 +129,10 @@ def to_boolean(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     return Typed(x.to(args[0], Family.BOOLEAN, expr.at), SqlType(Family.BOOLEAN))
 
 
+XML_METHODS: dict[str, Rule] = {"GETCLOBVAL": clob_of_xml, "GETSTRINGVAL": string_of_xml}
+"""Methods of an XMLTYPE value, `x.getClobVal()`."""
+
+
 RULES: dict[str, Rule] = {
     "EMPTY_CLOB": empty("CLOB", CLOB),
     "EMPTY_BLOB": empty("BLOB", BLOB),
@@ -144,7 +148,6 @@ RULES: dict[str, Rule] = {
     "DBMS_LOB.ISOPEN": one_lob("is_open"),
     "DBMS_LOB.ISTEMPORARY": one_lob("is_temporary"),
     "XMLTYPE": xmltype,
-    "XMLTYPE.GETCLOBVAL": clob_of_xml,
-    "XMLTYPE.GETSTRINGVAL": string_of_xml,
+    **{f"XMLTYPE.{method}": rule for method, rule in XML_METHODS.items()},
     "TO_BOOLEAN": to_boolean,
 }
