@@ -22,7 +22,7 @@ test: lint
 	$(BIN)/python -m pytest -q
 
 torture: install
-	MINERCDC_KILLS=50 $(BIN)/python -m pytest -q -s tests/torture
+	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 $(BIN)/python -m pytest -q -s tests/torture tests/checker
 
 bench: install
 	$(BIN)/python -m bench

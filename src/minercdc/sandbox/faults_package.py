@@ -7,7 +7,7 @@
     call dbms_sandbox.corrupt_log(1, 17)         records from the middle of the log on cannot be read: ORA-00353
     call dbms_sandbox.purge_log(1, 17)           deleted by RMAN: status D, no file
     call dbms_sandbox.remove_log(1, 17)          deleted by hand: the catalog still lists it, ORA-01284 when it is added
-    call dbms_sandbox.hold_strand('APP')         APP's redo stays in its private strand until its transaction ends, or ..
+    call dbms_sandbox.hold_strand('APP')         APP's redo stays in its private strand until its transaction ends, a log switch, or ..
     call dbms_sandbox.release_strand('APP')
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
     call dbms_sandbox.open_thread(2)

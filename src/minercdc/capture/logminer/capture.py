@@ -239,6 +239,10 @@ class LogMinerCapture:
             scn = min([mark.resume_scn for mark in position.threads.values()], default=start.start_scn)
             threads = read_threads(session.connection)
             logs = read_logs(session.connection, scn, self._config.archive_destination_name)
+            if len(threads) > 1:
+                # The log that one thread begins with reaches further back than what is to be read of the others.
+                begin = min((log.first_scn for log in logs), default=scn)
+                logs = read_logs(session.connection, begin, self._config.archive_destination_name)
             # What a bound cuts off, LogMiner does not show at all when it shows whole transactions only.
             at_most = len(logs) if assembly.committed else self._config.log_mining_log_count_min
             archived_only = self._config.log_mining_archive_log_only_mode

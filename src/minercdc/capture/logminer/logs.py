@@ -145,14 +145,14 @@ def select_logs(
     """
     if archived_only:
         logs = [log for log in logs if log.archived]
-    files: list[LogFile] = []
+    chains: dict[int, list[LogFile]] = {}
     complete: dict[int, int] = {}
     bound = NO_BOUND
     for thread in threads:
         own = [log for log in logs if log.thread == thread.number]
         chain = _chain(thread, own, marks.get(thread.number), start_scn, archived_only)
         chosen = chain[:at_most]
-        files += chosen
+        chains[thread.number] = chosen
         finished = [log.sequence for log in chosen if not log.current]
         if finished:
             complete[thread.number] = finished[-1]
@@ -160,9 +160,26 @@ def select_logs(
             bound = min(bound, chosen[-1].next_scn)
         elif archived_only and thread.is_open:
             bound = min(bound, max([log.next_scn for log in own], default=0))
+    files = [log for chain in chains.values() for log in chain]
     if not files and not archived_only:
         raise LogGapError("no redo log was found", hint="Is the database in ARCHIVELOG mode, and V$LOG readable?")
-    return LogSelection(tuple(files), min([log.first_scn for log in files], default=0), complete, bound)
+    begin = min([log.first_scn for log in files], default=0)
+    if files and len(chains) > 1:
+        files = [log for number, chain in chains.items() for log in (*_before(logs, number, chain, begin), *chain)]
+    return LogSelection(tuple(files), begin, complete, bound)
+
+
+def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begin: int) -> list[LogFile]:
+    """Logs of a thread that are read already, from the one that holds `begin` on.
+
+    LogMiner wants the range covered in every thread (ORA-01291), also where nothing of it is asked for.
+    """
+    own = sorted((log for log in logs if log.thread == thread), key=lambda log: log.sequence)
+    older = [log for log in own if not chain or log.sequence < chain[0].sequence]
+    if chain and chain[0].first_scn <= begin:
+        return []
+    holding = [i for i, log in enumerate(older) if log.first_scn <= begin]
+    return older[holding[-1] if holding else 0 :]
 
 
 def _chain(

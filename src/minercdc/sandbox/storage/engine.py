@@ -80,7 +80,8 @@ class Storage:
         self.lobs = LobStore(self.db, self.lock)
         self.horizon = 0
         self.holding: set[str] = set()
-        """Users whose redo stays in its private strand until their transaction ends: see package DBMS_SANDBOX."""
+        """Users whose redo stays in its private strand, however much it is, until their transaction ends or the log is
+        switched, which waits for all strands: see package DBMS_SANDBOX."""
         self._retention = undo_retention
         self._purged_at = clock.current
         redo.flush_strands = self.flush_strands
@@ -306,8 +307,7 @@ class Storage:
     def flush_strands(self) -> None:
         """All open transactions' redo reaches the log: before a switch."""
         for transaction in self.transactions.all_open():
-            if transaction.user not in self.holding:
-                self._bind_strand(transaction, may_switch=False)
+            self._bind_strand(transaction, may_switch=False)
 
     def release_strands(self, user: str) -> None:
         """Let a user's strands reach the log again, as they do unless a test holds them back."""

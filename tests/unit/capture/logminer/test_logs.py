@@ -90,7 +90,7 @@ def test_closed_thread_needs_no_current_log() -> None:
     logs = [current(4), log(6, 2)]
     assert sequences(selected(*logs, threads=(OPEN, closed), start=420)) == [(1, 4), (2, 6)]
     done = selected(*logs, threads=(OPEN, closed), marks={1: log_start(4), 2: log_start(7)})
-    assert sequences(done) == [(1, 4)]
+    assert sequences(done) == [(1, 4), (2, 6)], "read already, but LogMiner wants it"
 
 
 def test_number_of_logs_is_capped() -> None:
@@ -106,6 +106,18 @@ def test_a_thread_whose_logs_are_capped_bounds_the_others() -> None:
     both = selected(log(3), log(4), current(5), current(9, 2), threads=(OPEN, two), marks=marks, at_most=2)
     assert sequences(both) == [(1, 3), (1, 4), (2, 9)]
     assert both.bound == 500
+
+
+def test_every_thread_covers_the_beginning_of_the_range() -> None:
+    """LogMiner refuses a range that one thread's logs do not cover, even where nothing of it is to be read."""
+    two = RedoThread(2, True, 10**6, 0)
+    closed = RedoThread(3, False, 10**6, 0)
+    logs = [log(3), log(4), current(5), log(2, 2), log(4, 2), log(5, 2), current(6, 2), log(1, 3), log(2, 3)]
+    logs[3:5] = [log(3, 2, first_scn=250, next_scn=350), log(4, 2, first_scn=350, next_scn=500)]
+    marks = {1: log_start(3), 2: log_start(6), 3: log_start(3)}
+    selection = selected(*logs, threads=(OPEN, two, closed), marks=marks)
+    assert selection.start_scn == 300
+    assert sequences(selection) == [(1, 3), (1, 4), (1, 5), (2, 3), (2, 4), (2, 5), (2, 6), (3, 2)]
 
 
 def test_archived_logs_only() -> None:

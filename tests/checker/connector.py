@@ -1,0 +1,91 @@
+"""A connector that is killed and meets faults: what is left is what an engine would have committed."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+
+from tests.sandbox_capture.lab import Lab
+
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.errors import MiningSessionError, TransientSourceError
+from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
+from minercdc.schema.tables import Tables
+
+
+class Connector:
+    """Lives follow each other; each begins at the position of the last commit, with the shapes known then.
+
+    :ivar kept: events that were committed.
+    """
+
+    def __init__(self, lab: Lab, seed: int, script: list[str]) -> None:
+        self.kept: list[Event] = []
+        self._lab = lab
+        self._chance = random.Random(seed + 1)
+        self._script = script
+        self._stop = threading.Event()
+        self._pending: list[Event] = []
+        self._position: LogMinerPosition | None = None
+        self._stream: Iterator[Event] | None = None
+        for event in lab.snapshot(Tables(), with_rows=False).take(None, self._stop):
+            self._take(event, commit=True)
+
+    def pump(self, events: int) -> None:
+        """Read on. Errors that the engine answers with a restart are answered so."""
+        self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
+        for _ in range(events):
+            if self._stream is None:
+                self._stream = self._life()
+            try:
+                self._take(next(self._stream), commit=self._chance.random() < 0.5)
+            except (MiningSessionError, TransientSourceError) as error:
+                self._script.append(f"connector: {error}")
+                self.kill()
+
+    def kill(self) -> None:
+        """What was not committed is gone."""
+        self._script.append("connector: killed")
+        if self._stream is not None:
+            self._stream.close()  # type: ignore[attr-defined]
+            self._stream = None
+        self._pending.clear()
+
+    def change_mode(self) -> None:
+        """The next life reads LogMiner the other way."""
+        self.kill()
+        self._lab.committed = not self._lab.committed
+
+    def until(self, marker: int) -> None:
+        """Read until the marker's row has been committed, without faults."""
+        for _ in range(20_000):
+            if self._stream is None:
+                self._stream = self._life()
+            event = next(self._stream)
+            self._take(event, commit=True)
+            if isinstance(event, Progress) and event.committed and self._has(marker):
+                return
+        raise AssertionError("the marker did not come")
+
+    def _has(self, marker: int) -> bool:
+        row = self.kept[-2]
+        return isinstance(row, ChangeEvent) and row.schema.id.table == "MARKER" and row.after == (str(marker),)
+
+    def _life(self) -> Iterator[Event]:
+        assert self._position is not None
+        tables = Tables()
+        for event in self.kept:
+            if isinstance(event, SchemaChange):
+                tables.apply(event)
+        return iter(self._lab.capture(tables).stream(self._position, self._stop))
+
+    def _take(self, event: Event, *, commit: bool) -> None:
+        self._pending.append(event)
+        if commit and isinstance(event, Progress):
+            self.kept += self._pending
+            self._pending.clear()
+            if event.position is not None:
+                assert isinstance(event.position, LogMinerPosition)
+                assert self._position is None or not event.position.precedes(self._position), "the position went back"
+                self._position = LogMinerPosition.from_json(event.position.to_json())

@@ -1,0 +1,84 @@
+"""Is what came out what was committed?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from tests.checker.workload import Change
+
+from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Row, SchemaChange
+from minercdc.schema.table import TableSchema
+
+
+def check_transactions(events: Sequence[Event], expected: Mapping[str, list[Change]]) -> None:
+    """Every committed transaction is there once, whole, in order of commit; nothing else is."""
+    rows = [e for e in events if isinstance(e, ChangeEvent) and e.schema.id.table != "MARKER"]
+    found = [(xid, list(changes)) for xid, changes in groupby(rows, key=lambda e: e.tx.id if e.tx else "")]
+    order = [xid for xid, _ in found]
+    assert order == list(expected), f"transactions {order} came of {list(expected)}"
+    for xid, changes in found:
+        came = [_change(e) for e in changes]
+        assert came == expected[xid], f"transaction {xid}: {came} came of {expected[xid]}"
+        assert [e.seq for e in changes] == list(range(1, len(changes) + 1))
+
+
+def replica(events: Sequence[Event], table: str) -> list[dict[str, str]]:
+    """What a table amounts to after the events, as columns that are not null.
+
+    Fails at a step that cannot be: an insert of a row that is there, a change of one that is not, or that looked otherwise.
+    """
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for event in events:
+        if isinstance(event, SchemaChange) and event.table.table == table and not event.snapshot:
+            if event.truncate:
+                rows.clear()
+            else:
+                _reshape(rows, event)
+        elif isinstance(event, ChangeEvent) and event.schema.id.table == table:
+            if event.before is not None:
+                key = _key(event.schema, event.before)
+                assert key in rows, f"{event.op} of {key}, which is not there"
+                was = rows.pop(key)
+                assert _named(event.schema, event.before) == was, f"{event.op} of {key}, which looked otherwise"
+            if event.after is not None:
+                key = _key(event.schema, event.after)
+                assert key not in rows, f"{event.op} of {key}, which is there already"
+                rows[key] = _named(event.schema, event.after)
+    return list(rows.values())
+
+
+def _reshape(rows: dict[tuple[str, ...], dict[str, str]], change: SchemaChange) -> None:
+    """What the DDL does to the rows that are there: defaults of added columns, and dropped columns."""
+    before = {column.name for column in change.before.columns} if change.before else set()
+    after = {column.name: column for column in change.after.columns} if change.after else {}
+    for row in rows.values():
+        for gone in before - set(after):
+            row.pop(gone, None)
+        for name, column in after.items():
+            if name not in before and column.default is not None:
+                row[name] = column.default.strip()
+
+
+def _change(event: ChangeEvent) -> Change:
+    schema = event.schema
+    return Change(
+        schema.id.table,
+        event.op.value,
+        _key(schema, event.before) if event.before is not None else None,
+        _key(schema, event.after) if event.after is not None else None,
+    )
+
+
+def _key(schema: TableSchema, row: Row) -> tuple[str, ...]:
+    return tuple(str(row[i]) for i in schema.key)
+
+
+def _named(schema: TableSchema, row: Row) -> dict[str, str]:
+    values: dict[str, Any] = {}
+    for column, value in zip(schema.columns, row, strict=True):
+        assert value is not UNAVAILABLE, f"{column.name} is not told, though all columns are logged"
+        if value is not None:
+            values[column.name] = value
+    return values

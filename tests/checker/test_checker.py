@@ -1,0 +1,215 @@
+"""The randomised checker: seeded histories, faults and kills; what came out must be what was committed, in both modes.
+
+`MINERCDC_SEEDS` says how many (6; `make torture` 200), `MINERCDC_SEED` where they begin. A failing seed is run again with
+fewer steps, and the shortest history that fails is printed as a script.
+
+The checker is checked itself: MUTATIONS takes one rule of the capture away at a time, and each must be found out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.checker.connector import Connector
+from tests.checker.judge import check_transactions, replica
+from tests.checker.workload import TABLES, Workload
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Lab
+
+from minercdc.capture.logminer import capture as capture_module
+from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.committed import CommittedAssembly
+from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.shapes import ShapeTracker
+from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.oracle.scn import current_scn
+
+SEEDS = int(os.environ.get("MINERCDC_SEEDS", "6"))
+FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "1000"))
+STEPS = 120
+RETRIABLE = (28, 308, 310, 1089, 3113, 4030, 12528)
+
+pytestmark = pytest.mark.timeout(240)
+_names = (f"ck{i}" for i in itertools.count())
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Any:
+    """A sandbox with two redo threads."""
+    server = SandboxProcess()
+    with server.connect() as admin:
+        admin.cursor().execute("alter database add supplemental log data")
+        admin.cursor().execute("alter database enable public thread 2")
+    yield server
+    assert server.stop() == (0, "")
+
+
+def play(sandbox: SandboxProcess, directory: Path, seed: int, steps: int = STEPS, script: list[str] | None = None) -> None:
+    """One history with its connector. Raises AssertionError when they disagree."""
+    chance = random.Random(seed)
+    schema = next(_names)
+    lab = Lab(sandbox, schema, directory, committed=chance.random() < 0.5, **{"poll.interval.ms": 1, "query.fetch.size": 7})
+    services = [sandbox.service] * 3
+    if chance.random() < 0.5:
+        services[1] += "_2"
+    lab.run("create table marker (n number(10) primary key)")
+    workload = Workload(sandbox, schema, seed, services)
+    if script is not None:
+        workload.script = script
+    connector = Connector(lab, seed, workload.script)
+    faults = sandbox.connect()
+    try:
+        for _ in range(steps):
+            workload.step()
+            choice = chance.random()
+            if choice < 0.15:
+                connector.pump(chance.randrange(1, 40))
+            elif choice < 0.19:
+                connector.kill()
+            elif choice < 0.21:
+                connector.change_mode()
+            elif choice < 0.24:
+                _fault(faults, chance, workload.script)
+        faults.cursor().execute("call dbms_sandbox.clear_faults()")
+        faults.cursor().execute(f"call dbms_sandbox.release_strand('{schema.upper()}')")
+        workload.finish()
+        lab.run("insert into marker values (1)")
+        lab.app.commit()
+        connector.until(1)
+        check_transactions(connector.kept, workload.expected)
+        for table in TABLES:
+            rows = sorted(map(str, map(_sorted, replica(connector.kept, table))))
+            assert rows == sorted(map(str, map(_sorted, workload.contents(table)))), f"contents of {table}"
+    finally:
+        faults.cursor().execute("call dbms_sandbox.clear_faults()")
+        connector.kill()
+        workload.close()
+        faults.close()
+        lab.app.close()
+
+
+def _sorted(row: dict[str, str]) -> list[tuple[str, str]]:
+    return sorted(row.items())
+
+
+def _fault(faults: Any, chance: random.Random, script: list[str]) -> None:
+    at = chance.choice(["connect", "execute", "fetch"])
+    what = chance.choice([f"fail_call({chance.choice(RETRIABLE)}, ", "drop_connection("])
+    matching = "" if at == "connect" else ", matching => 'LOGMNR'"
+    call = f"call dbms_sandbox.{what}at => '{at}', username => 'C##MINERCDC', nth => {chance.randrange(1, 6)}{matching})"
+    script.append(f"admin: {call}")
+    faults.cursor().execute(call)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+def test_what_comes_out_is_what_was_committed(cluster: SandboxProcess, tmp_path: Path, seed: int) -> None:
+    try:
+        play(cluster, tmp_path, seed)
+    except Exception as error:
+        script = _shortest(cluster, tmp_path, seed)
+        pytest.fail(f"seed {seed}: {error}\n" + "\n".join(script))
+
+
+def _shortest(sandbox: SandboxProcess, directory: Path, seed: int) -> list[str]:
+    """The script of the shortest beginning of the history that fails; the whole one's if only that does."""
+    script: list[str] = []
+    for steps in (10, 20, 40, 80, STEPS):
+        script = []
+        try:
+            play(sandbox, directory, seed, steps, script)
+        except Exception:
+            break
+    return script
+
+
+# ---- the checker, checked ----
+
+
+def _never_undone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(TransactionBuffer, "undo", lambda *_: False)
+
+
+def _never_delivered_before(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(BufferedAssembly, "_note_commit", lambda *_: False)
+    patch.setattr(CommittedAssembly, "_note_commit", lambda *_: False)
+
+
+def _resume_at_the_last_row(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(TransactionBuffer, "oldest", lambda *_: None)
+
+
+def _begin_at_what_is_open_now(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(capture_module, "oldest_undecided_scn", lambda connection: current_scn(connection))
+
+
+def _forget_ddl(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ShapeTracker, "follow", lambda *_: iter(()))
+
+
+def _follow_ddl_twice(patch: pytest.MonkeyPatch) -> None:
+    whole = Delivery.ddl
+
+    def again(self: Delivery, row: Any, address: Any, position: Any) -> Any:
+        return whole(self, row, None, position)
+
+    patch.setattr(Delivery, "ddl", again)
+
+
+def _rows_by_scn(patch: pytest.MonkeyPatch) -> None:
+    """Ask for what lies behind the newest SCN, as if redo were in the order of SCNs."""
+    whole = BufferedAssembly.query
+
+    def query(self: BufferedAssembly, container: str | None, owners: frozenset[str]) -> tuple[str, dict[str, Any]]:
+        sql, binds = whole(self, container, owners)
+        newest = max((at.scn for at in self._threads.values()), default=0)
+        return f"{sql} AND SCN >= {newest}", binds
+
+    patch.setattr(BufferedAssembly, "query", query)
+
+
+def _threads_mixed_up(patch: pytest.MonkeyPatch) -> None:
+    """One thread's mark for all."""
+    whole = BufferedAssembly.marks
+
+    def marks(self: BufferedAssembly) -> Any:
+        found = whole(self)
+        return dict.fromkeys(found, max(found.values())) if found else found
+
+    patch.setattr(BufferedAssembly, "marks", marks)
+
+
+MUTATIONS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "undo rows take nothing out": _never_undone,
+    "delivered commits are not known": _never_delivered_before,
+    "open transactions do not hold the offset back": _resume_at_the_last_row,
+    "open transactions do not hold the beginning of committed mode back": _begin_at_what_is_open_now,
+    "DDL is not followed": _forget_ddl,
+    "DDL is followed again after a restart": _follow_ddl_twice,
+    "rows are asked for by SCN": _rows_by_scn,
+    "redo addresses of threads are compared": _threads_mixed_up,
+}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("rule", MUTATIONS)
+def test_a_missing_rule_is_found_out(
+    cluster: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
+) -> None:
+    MUTATIONS[rule](monkeypatch)
+    began = time.monotonic()
+    for seed in range(40):
+        try:
+            play(cluster, tmp_path, seed)
+        except Exception:  # any way of failing will do
+            return
+        if time.monotonic() - began > 200:
+            break
+    pytest.fail(f"nothing was noticed in {seed + 1} histories")
