@@ -243,6 +243,7 @@ class Table:
             self.version,
             tuple(c.stored() for c in self.columns),
             self.positions(self.key.columns) if self.key else (),
+            self.temporary is not None,
         )
 
 

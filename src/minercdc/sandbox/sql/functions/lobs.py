@@ -62,6 +62,14 @@ def _lob(x: Conditions, typed: Typed, at: int) -> str:
 _ONE, _AMOUNT = blob(number.integer(1)), blob(number.integer(32767))
 
 
+def length(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """LENGTH: characters of text, of LOBs what DBMS_LOB.GETLENGTH counts."""
+    count_arguments(expr, args, 1, 1)
+    if args[0].type.family in (Family.CLOB, Family.BLOB):
+        return Typed(f"o_lob_length({args[0].sql})", NUMBER)
+    return Typed(f"o_length({x.to(args[0], Family.VARCHAR, expr.at)})", NUMBER)
+
+
 def substr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     """DBMS_LOB.SUBSTR(lob, amount, offset)."""
     count_arguments(expr, args, 1, 3)
@@ -134,6 +142,7 @@ XML_METHODS: dict[str, Rule] = {"GETCLOBVAL": clob_of_xml, "GETSTRINGVAL": strin
 
 
 RULES: dict[str, Rule] = {
+    "LENGTH": length,
     "EMPTY_CLOB": empty("CLOB", CLOB),
     "EMPTY_BLOB": empty("BLOB", BLOB),
     "TO_CLOB": to_clob("CLOB", CLOB),

@@ -39,7 +39,6 @@ PLAIN: dict[str, Plain] = {
     "INITCAP": ("initcap", "T", 1, varchar()),
     "SUBSTR": ("substr", "TNN", 2, varchar()),
     "INSTR": ("instr", "TTNN", 2, NUMBER),
-    "LENGTH": ("length", "T", 1, NUMBER),
     "LENGTHB": ("lengthb", "T", 1, NUMBER),
     "TRIM": ("trim", "TT", 1, varchar()),
     "LTRIM": ("ltrim", "TT", 1, varchar()),
