@@ -19,7 +19,7 @@ NOT_BY_SQL = {
     "E29": "the sandbox prints one UNISTR however long the text; where Oracle begins a second one is not known",
     "E43": "columns of a type LogMiner leaves out in place (BFILE, object types) are refused: ORA-03001",
     "E44": "ROW ARCHIVAL is refused",
-    "E47": "JSON columns are refused; of 23ai the whole row would be Unsupported",
+    "E47": "in 23ai a row with a JSON column is Unsupported as a whole (E75); 19c has no such columns",
     "E68": "a transaction with an all-zero XID is a fault of LogMiner",
     "E69": "in the sandbox START comes before the first change of its transaction",
     "E70": "the sandbox numbers the transactions of all containers together, so no two have the same XID",

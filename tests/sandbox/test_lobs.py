@@ -10,6 +10,9 @@ import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox.mining_lab import Lab, errors_of
 
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.server import sandbox_database
+
 TABLES = (
     "create table doc (id number primary key, c clob, n nclob, b blob)",
     "create table xd (id number primary key, x xmltype)",
@@ -252,6 +255,35 @@ def test_boolean(lab: Lab) -> None:
     ]
     assert lab.cursor.execute("select id from flags where not f").fetchall() == [(2,)]
     assert "ORA-61800" in errors_of(lab.connection, "insert into flags values (4, 'perhaps')")
+
+
+def test_json(lab: Lab) -> None:
+    lab.run("create table js (id number, j json)")
+    text = '{"a":[1,2.5,null,true],"b":{"c":"\u00e9"}}'
+    lab.cursor.execute("insert into js values (1, :1)", [text])
+    lab.run("insert into js select 2, j from js", "insert into js values (3, json('[]'))")
+    rows = lab.cursor.execute("select json_serialize(j) from js order by id").fetchall()
+    assert rows == [(text,), (text,), ("[]",)]
+    assert "ORA-40441" in errors_of(lab.connection, "insert into js values (4, '{a}')")
+    assert "ORA-00932" in errors_of(lab.connection, "select * from js where j = '1'")
+
+
+def test_vector(lab: Lab) -> None:
+    lab.run("create table vec (id number, v vector(3, float64), w vector)")
+    lab.run("insert into vec values (1, '[1, 2.5, -0.25]', to_vector('[1]'))")
+    rows = lab.cursor.execute("select from_vector(v), vector_serialize(w) from vec").fetchall()
+    assert rows == [("[1.0E+000,2.5E+000,-2.5E-001]", "[1.0E+000]")]
+    assert "ORA-51803" in errors_of(lab.connection, "insert into vec (v) values ('[1, 2]')")
+    assert "ORA-51805" in errors_of(lab.connection, "insert into vec (v) values ('1, 2, 3')")
+
+
+@pytest.mark.parametrize("kind", ["json", "vector(3)", "boolean"])
+def test_types_of_23ai_are_not_in_19c(kind: str) -> None:
+    database = sandbox_database("19c")
+    session = database.open_session("SYSTEM", "ORCLPDB1", {})
+    with pytest.raises(OraError, match="ORA-00902"):
+        session.execute(f"create table t (v {kind})")
+    database.close()
 
 
 def test_lobs_live_on_in_the_data_directory(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ _WIRE = {
     Family.BLOB: OraType.BLOB,
     Family.XML: OraType.XMLTYPE,
     Family.BOOLEAN: OraType.BOOLEAN,
+    Family.JSON: OraType.JSON,
+    Family.VECTOR: OraType.VECTOR,
 }
 _SQL = frozenset(["INSERT", "UPDATE", "DELETE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"])
 _CONTROL = frozenset(
