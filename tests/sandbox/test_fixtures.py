@@ -383,8 +383,13 @@ def test_e53_e73_dropped_to_the_recycle_bin(lab: Lab) -> None:
     assert lab.redo("operation_code = 2") == [
         f'delete from "LAB"."{name}" where "ID" = \'53\' and "NAME" = \'gone\' and "QTY" IS NULL and "D" IS NULL;'
     ]
-    assert [text for text in lab.redo("operation_code = 5") if str(text).startswith("drop")] == [
-        f'drop table item AS "{name}" ;'
+    rows = lab.mined("sql_redo, info", "operation_code = 5")
+    assert rows[-1] == (f'drop table item AS "{name}" ;', "USER DDL (PlSql=0 RecDep=0)")
+    assert {info for _, info in rows[:-1]} == {"INTERNAL DDL (PlSql=0 RecDep=0)"}
+    assert [re.sub(r'"(SYS_C|BIN\$)[^"]*"', r'"\1"', text) for text, _ in rows[:-1]] == [
+        'ALTER TABLE "LAB"."ITEM" RENAME CONSTRAINT "SYS_C" TO "BIN$" ;',
+        'ALTER INDEX "LAB"."SYS_C" RENAME TO "BIN$" ;',
+        'ALTER TABLE "LAB"."ITEM" RENAME TO "BIN$" ;',
     ]
 
 
