@@ -149,6 +149,15 @@ def test_copies_between_rows(lab: Lab) -> None:
     assert rows == [(7, None, 9000), (9000, 9000, 9000)]
 
 
+def test_create_table_as_select_keeps_contents(lab: Lab) -> None:
+    with lab.sandbox.connect("lab", "lab") as other, other.cursor() as cursor:
+        cursor.execute("insert into doc (id, c) values (1, 'kept')")
+        cursor.execute("create table made as select id, c, c || '!' d from doc")
+        cursor.execute("create table lng (l long)")
+        assert "ORA-00997" in errors_of(other, "create table lng_2 as select l from lng")
+    assert value(lab, "to_char(c) || to_char(d)", source="made") == "keptkept!"
+
+
 def block(lab: Lab, text: str, **binds: Any) -> None:
     lab.cursor.execute(text, binds)
 
