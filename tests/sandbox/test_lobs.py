@@ -311,3 +311,35 @@ def test_lobs_live_on_in_the_data_directory(tmp_path: Path) -> None:
     assert value(lab, "to_char(dbms_lob.substr(c, 3, 49999))") == "aab"
     lab.close()
     assert process.stop() == (0, "")
+
+
+def test_recovery_undoes_lob_changes(tmp_path: Path) -> None:
+    process = SandboxProcess((), "--data-dir", str(tmp_path / "data"))
+    process.create_user("lab")
+    lab = Lab(process)
+    lab.run(*TABLES)
+    lab.run("insert into doc (id, c) values (1, 'old')")
+    lab.commit()
+    scn = lab.mark()
+    lab.cursor.execute("update doc set c = :1", ["z" * 9000])
+    lab.run("insert into doc (id, c) values (2, 'small')")
+    with process.connect(service="ORCLCDB") as admin, admin.cursor() as cursor:
+        cursor.execute("alter system switch logfile")
+    process.process.kill()
+    process.process.communicate()
+    process = SandboxProcess((), "--data-dir", str(tmp_path / "data"))
+    lab = Lab(process)
+    assert lab.cursor.execute("select id, to_char(c) from doc").fetchall() == [(1, "old")]
+    for (name,) in lab.mining.execute("select name from v$archived_log order by sequence#").fetchall():
+        lab.mining.execute("begin dbms_logmnr.add_logfile(:1); end;", [name])
+    lab.mining.execute("select f.member from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'")
+    lab.mining.execute("begin dbms_logmnr.add_logfile(:1); end;", list(lab.mining.fetchone()))
+    lab.mining.execute(
+        f"begin dbms_logmnr.start_logmnr(startscn => {scn}, options => dbms_logmnr.dict_from_online_catalog); end;"
+    )
+    codes = lab.mining.execute(
+        "select operation_code, rollback from v$logmnr_contents where csf = 0 and operation_code > 0 and operation_code <> 6"
+    ).fetchall()
+    assert codes == [(9, 0), (10, 0), (10, 0), (10, 0), (11, 0), (1, 0), (3, 0), (2, 1), (3, 1), (36, 0)]
+    lab.close()
+    assert process.stop() == (0, "")
