@@ -218,6 +218,8 @@ def _run(talk: Conversation, request: _Request) -> None:
 
 def _session_execute(talk: Conversation, request: _Request, rows: Sequence[tuple[Cell, ...]]) -> Result:
     cursor = request.cursor
+    if rows and len(rows[0]) != len(cursor.oacs):
+        raise OraError(1008, "not all variables bound")
     return talk.session.execute(
         cursor.sql,
         [oac.bind_type() for oac in cursor.oacs],

@@ -31,6 +31,7 @@ _NULL_LONG = b"\0\0\0"
 _LOCATOR_BYTES = 40
 _MAX_LOCATORS = 1 << 20
 _MAX_SCNS = 255
+_MAX_READ = 1 << 28
 _READ_UNITS = 1 << 24
 """Units asked of the session at a time."""
 
@@ -195,6 +196,8 @@ def _length(session: Session, call: _Call) -> _Done:
 
 
 def _read(session: Session, call: _Call) -> _Done:
+    if min(call.amount, session.lob_length(call.locator)) > _MAX_READ:
+        raise OraError(3001, f"unimplemented feature: more than {_MAX_READ} units of a LOB in one call")
     piece = session.lob_read(call.locator, call.offset, call.amount)
     if isinstance(piece, bytes):
         return _Done(call.locator, len(piece), data=piece)
