@@ -371,12 +371,15 @@ def test_e42_rowid_columns(lab: Lab) -> None:
     assert lab.redo() == ['insert into "LAB"."TY"("ID","C1","C2") values (\'42\',NULL,\'AAASo8AAMAAAACXAAA\');']
 
 
-def test_e75_boolean_rows_are_unsupported(lab: Lab, profile: str) -> None:
-    create = "create table flags (id number primary key, f boolean)"
+@pytest.mark.parametrize(
+    ("kind", "value"), [("boolean", "true"), ("json", "'{}'"), ("vector(2)", "'[1,2]'")], ids=["boolean", "json", "vector"]
+)
+def test_e75_rows_of_new_types_are_unsupported(lab: Lab, profile: str, kind: str, value: str) -> None:
+    create = f"create table flags (id number primary key, f {kind}, c clob)"
     if profile == "19c":
         assert "ORA-00902" in errors_of(lab.connection, create)
         return
-    lab.run(create, "insert into flags values (75, true)", "update flags set f = false where f", "delete from flags")
+    lab.run(create, f"insert into flags values (75, {value}, 'x')", "update flags set c = 'y'", "delete from flags")
     lab.commit()
     assert forms(lab) == [(255, 0, 2, None, "r1")] * 3
     assert lab.redo() == ["Unsupported"] * 3

@@ -87,6 +87,8 @@ class Column:
             return f"NUMBER({digits})" if self.scale == 0 and self.precision else f"NUMBER({digits},{self.scale})"
         if self.national and self.type is not OraType.CLOB:
             return f"{self.data_type}({self.char_length})"
+        if self.type is OraType.VECTOR:
+            return f"VECTOR({self.precision or '*'},{self.storage})"
         if self.type is OraType.UROWID:
             return f"UROWID({self.size})"
         if self.type in (OraType.VARCHAR2, OraType.CHAR):
@@ -243,6 +245,7 @@ class Table:
             self.version,
             tuple(c.stored() for c in self.columns),
             self.positions(self.key.columns) if self.key else (),
+            self.temporary is not None,
         )
 
 

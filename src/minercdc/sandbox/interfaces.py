@@ -345,7 +345,10 @@ class StoredColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """Dictionary entry for one version of a table: what SQL_REDO text is rendered with."""
+    """Dictionary entry for one version of a table: what SQL_REDO text is rendered with.
+
+    :param temporary: a global temporary table, whose rows have no SQL.
+    """
 
     owner: str
     table: str
@@ -354,6 +357,7 @@ class TableVersion:
     data_obj_v: int
     columns: tuple[StoredColumn, ...]
     key: tuple[int, ...] = ()
+    temporary: bool = False
 
 
 class Dictionary(Protocol):

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 from tests.unit.sandbox_sql.client import SqlClient, connect
+from tests.unit.sandbox_sql.fix_company import fill
 
 from minercdc.sandbox.database import SandboxDatabase, open_database
+from minercdc.sandbox.views.families import ALL_VIEWS
 
 
 @pytest.fixture
 def db() -> Iterator[SandboxDatabase]:
-    database = open_database(now=lambda: 1_790_000_000.25)
+    database = open_database(views=ALL_VIEWS, now=lambda: 1_790_000_000.25)
     yield database
     database.close()
 
@@ -33,3 +35,9 @@ def items(shop: SqlClient) -> SqlClient:
     )
     shop.session.commit()
     return shop
+
+
+@pytest.fixture
+def company(shop: SqlClient) -> SqlClient:
+    """A session with EMP and DEPT."""
+    return fill(shop)

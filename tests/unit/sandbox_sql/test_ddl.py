@@ -269,7 +269,7 @@ def test_users_and_grants(db: SandboxDatabase) -> None:
     with pytest.raises(OraError, match="ORA-28000"):
         connect(db, "BOB")
     admin.run("revoke select any table from bob")
-    admin.fails(1927, "revoke select any table from bob")
+    admin.fails(1952, "revoke select any table from bob")
     admin.run("drop user bob cascade")
     with pytest.raises(OraError, match="ORA-01017"):
         connect(db, "BOB")

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minercdc.sandbox.interfaces import LobKind, OraError
+from minercdc.sandbox.database import open_database
+from minercdc.sandbox.interfaces import Cell, LobKind, OraError, Session
+from minercdc.sandbox.lobs import dbms_lob
 from minercdc.sandbox.lobs.locator import LobValue, at_row, pack, unpack
 from minercdc.sandbox.lobs.values import CHUNK_BYTES, LobStore
+from minercdc.sandbox.views.families import ALL_VIEWS
 
 CHANGES = st.lists(
     st.tuples(st.sampled_from(["write", "trim"]), st.integers(0, 3 * CHUNK_BYTES), st.integers(0, 2 * CHUNK_BYTES)),
@@ -118,3 +121,60 @@ def test_a_locator_says_what_it_was_made_of() -> None:
     assert found.address is not None
     assert (found.address.data_object, found.address.rid, found.address.slot) == (73_500, 1 << 34, 9)
     assert unpack(pack(LobValue(LobKind.BLOB), temporary=5)).temporary == 5
+
+
+def test_a_session_takes_its_temporary_lobs_with_it() -> None:
+    database = open_database(views=ALL_VIEWS, procedures=dbms_lob.PROCEDURES)
+    session = database.open_session("SYSTEM", "ORCLPDB1", {})
+    lobs = database.storage.lobs
+    session.execute("create table doc (c clob)")
+    session.execute("insert into doc values ('kept' || to_clob('x'))")
+    [(cell,)] = rows_of(session, "select c || 'y' from doc")
+    created = session.lob_create_temporary(LobKind.BLOB)
+    session.lob_write(created, 1, bytes(20_000))
+    assert isinstance(cell, bytes)
+    assert session.lob_read(cell, 1, 100) == "keptxy"
+    session.commit()
+    session.lob_free_temporary(created)
+    with pytest.raises(OraError, match="ORA-22275"):
+        session.lob_length(created)
+    session.close()
+    with pytest.raises(OraError, match="ORA-22275"):
+        lobs.value(cell)
+    assert counted(lobs, "count(*)") == 1  # what the row has
+    database.close()
+
+
+def test_a_locator_writes_the_row_it_is_of() -> None:
+    database = open_database(views=ALL_VIEWS)
+    session, other = (database.open_session("SYSTEM", "ORCLPDB1", {}) for _ in range(2))
+    session.execute("create table doc (id number, c clob)")
+    session.execute("insert into doc values (1, 'abc')")
+    [(mine,)] = rows_of(session, "select c from doc")
+    assert isinstance(mine, bytes)
+    mine = session.lob_write(mine, 4, "def")
+    assert session.lob_read(mine, 1, 10) == "abcdef"
+    session.commit()
+    with pytest.raises(OraError, match="ORA-22920"):
+        session.lob_write(mine, 1, "x")
+    [(locked,)] = rows_of(session, "select c from doc for update")
+    [(seen,)] = rows_of(other, "select c from doc")
+    assert isinstance(locked, bytes)
+    assert isinstance(seen, bytes)
+    with pytest.raises(OraError, match="ORA-22920"):
+        other.lob_write(seen, 1, "x")
+    first = session.lob_write(locked, 1, "X")
+    second = session.lob_write(locked, 2, "Y")  # on what the row has now
+    assert [session.lob_read(cell, 1, 10) for cell in (locked, first, second)] == ["abcdef", "Xbcdef", "XYcdef"]
+    assert other.lob_read(seen, 1, 10) == "abcdef"
+    session.rollback()
+    [(left,)] = rows_of(other, "select c from doc")
+    assert isinstance(left, bytes)
+    assert other.lob_read(left, 1, 10) == "abcdef"
+    database.close()
+
+
+def rows_of(session: Session, sql: str) -> list[tuple[Cell, ...]]:
+    found = session.execute(sql).rows
+    assert found is not None
+    return found.fetch(100)

@@ -329,13 +329,9 @@ def test_pool_and_asyncio_and_pipeline(dsn: str, database: CannedDatabase) -> No
     assert asyncio.run(asyncio.wait_for(concurrently(), 20)) == [5, None, "ORA-00942"]
 
 
-def test_unsupported_calls_tell_so(connection: oracledb.Connection, database: CannedDatabase) -> None:
-    cursor = connection.cursor()
-    database.canned("select lob", [ColumnDescription("C", OraType.CLOB)], [("text",)])
-    with pytest.raises(oracledb.DatabaseError, match="ORA-03001.*CLOB"):
-        cursor.execute("select lob").fetchall()
-    with pytest.raises(oracledb.DatabaseError, match="ORA-03001.*LOB"):
-        connection.createlob(oracledb.DB_TYPE_CLOB, "x")
+def test_unsupported_calls_tell_so(connection: oracledb.Connection) -> None:
+    with pytest.raises(oracledb.DatabaseError, match="ORA-03001.*Advanced Queuing"):
+        connection.queue("q").enqone(connection.msgproperties(payload=b"x"))
     connection.ping()
 
 

@@ -1,10 +1,10 @@
 """LOB locators: 40 opaque bytes to a client, the value they show and the row they write to for the sandbox.
 
     0   2  4    5  6    7    8     16      22    23    24           28    36    38
-    00 26 01 00 kind 08 form temp root    length depth national object row   slot  'ML'
+    00 26 01 00 kind 08 form temp root    length depth national object row   slot  check
 
 A row's cell has no row address (object 0); it gets one when a query hands it out, so that a client can write through it.
-A temporary LOB's root is a handle: all copies of its locator show what was last written.
+The check is over all bytes before it: a client that changes one gets ORA-22275. A temporary LOB's root is a handle: all copies of its locator show what was last written.
 Drivers read bytes 4 (BLOB, CLOB), 6 (UTF-16) and 7 (temporary: to be freed); see the reference on the wire, section 6.
 """
 
@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
+from typing import TypeGuard
+from zlib import crc32
 
 from minercdc.sandbox.interfaces import LobKind, OraError
 
 LOCATOR_BYTES = 40
-_HEAD, _TAIL = b"\x00\x26\x01\x00", b"ML"
-_PACK = struct.Struct(">4sBBBBQ6sBBIQH2s")
+_HEAD = b"\x00\x26\x01\x00"
+_PACK = struct.Struct(">4sBBBBQ6sBBIQH")
 _BLOB, _CLOB, _INITIALISED, _UTF16, _TEMPORARY = 0x01, 0x02, 0x08, 0x80, 0x01
 
 
@@ -57,11 +59,16 @@ def pack(value: LobValue, address: RowAddress | None = None, *, temporary: int =
     """:param temporary: handle of a temporary LOB; its content is looked up by it."""
     text = value.kind is not LobKind.BLOB
     place = address or RowAddress(0, 0, 0)
-    return _PACK.pack(
+    body = _PACK.pack(
         *(_HEAD, _CLOB if text else _BLOB, _INITIALISED, _UTF16 if text else 0, _TEMPORARY if temporary else 0),
         *(temporary or value.root, value.length.to_bytes(6, "big"), value.depth, int(value.kind is LobKind.NCLOB)),
-        *(place.data_object, place.rid, place.slot, _TAIL),
+        *(place.data_object, place.rid, place.slot),
     )
+    return body + _check(body)
+
+
+def _check(body: bytes) -> bytes:
+    return (crc32(body) & 0xFFFF).to_bytes(2, "big")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +91,9 @@ class Locator:
 
 def unpack(data: bytes | str | None) -> Locator:
     """Raises ORA-22275."""
-    if not isinstance(data, bytes) or len(data) != LOCATOR_BYTES or not data.startswith(_HEAD) or data[38:] != _TAIL:
+    if not is_locator(data):
         raise invalid_locator()
-    _, kind, _, _, temporary, root, length, depth, national, data_object, rid, slot, _ = _PACK.unpack(data)
+    _, kind, _, _, temporary, root, length, depth, national, data_object, rid, slot = _PACK.unpack_from(data)
     what = LobKind.BLOB if kind == _BLOB else LobKind.NCLOB if national else LobKind.CLOB
     value = LobValue(what, int.from_bytes(length, "big"), root, depth)
     address = RowAddress(data_object, rid, slot) if data_object else None
@@ -95,7 +102,10 @@ def unpack(data: bytes | str | None) -> Locator:
 
 def at_row(cell: bytes | None, data_object: int, rid: int, slot: int) -> bytes | None:
     """A row's cell as a locator through which the row can be changed."""
-    return None if cell is None else cell[:24] + struct.pack(">IQH", data_object, rid, slot) + _TAIL
+    if cell is None:
+        return None
+    body = cell[:24] + struct.pack(">IQH", data_object, rid, slot)
+    return body + _check(body)
 
 
 def as_cell(value: LobValue) -> bytes:
@@ -103,8 +113,14 @@ def as_cell(value: LobValue) -> bytes:
     return pack(value)
 
 
-def is_locator(cell: object) -> bool:
-    return isinstance(cell, bytes) and len(cell) == LOCATOR_BYTES and cell.startswith(_HEAD) and cell.endswith(_TAIL)
+def is_locator(cell: object) -> TypeGuard[bytes]:
+    """Whether these are the bytes of a locator, unchanged."""
+    return (
+        isinstance(cell, bytes)
+        and len(cell) == LOCATOR_BYTES
+        and cell.startswith(_HEAD)
+        and cell.endswith(_check(cell[:-2]))
+    )
 
 
 def as_kind(value: LobValue, kind: LobKind) -> LobValue:

@@ -11,7 +11,7 @@ from minercdc.sandbox.interfaces import LobKind
 from minercdc.sandbox.lobs.locator import LobValue, as_cell, at_row, unpack
 from minercdc.sandbox.lobs.temporary import is_open_here, keep_for_session
 from minercdc.sandbox.lobs.values import CHUNK_BYTES, LobStore
-from minercdc.sandbox.sql import number
+from minercdc.sandbox.sql import number, oson, vectors
 from minercdc.sandbox.sql.convert import short_raw, short_text
 from minercdc.sandbox.sql.store import boolean, check_xml
 from minercdc.sandbox.sql.types import NUMBER, varchar
@@ -32,6 +32,9 @@ class LobScalars:
 
     def text(self, cell: bytes) -> str:
         return self._lobs.text(self._lobs.value(cell))
+
+    def raw(self, cell: bytes) -> bytes:
+        return self._lobs.raw(self._lobs.value(cell))
 
     def length(self, cell: bytes) -> bytes:
         return number.integer(self._lobs.value(cell).length)
@@ -92,6 +95,10 @@ class LobScalars:
             "lob_is_temporary": lambda cell: number.integer(int(unpack(cell).temporary > 0)),
             "lob_is_open": lambda cell: number.integer(int(is_open_here(cell))),
             "xml": self.xml,
+            "json": lambda text: self.temporary(oson.parse_json(text), "BLOB"),
+            "json_text": lambda cell: oson.serialize(self.raw(cell)),
+            "vector": lambda text: self.temporary(vectors.parse_vector(text), "BLOB"),
+            "vector_text": lambda cell: vectors.vector_text(self.raw(cell)),
             "text_boolean": lambda text: boolean(text, varchar()),
             "number_boolean": lambda cell: boolean(cell, NUMBER),
         }

@@ -106,13 +106,14 @@ def date_cell(seconds: float) -> bytes:
 class TableText:
     """How rows of one table version are shown.
 
-    :param shape: None for a table LogMiner has no SQL for.
+    :param shape: None for a table LogMiner has no SQL for; `comment` stands in its place, else the row is Unsupported.
     """
 
     owner: str
     table: str
     shape: Shape | None
     mismatch: bool = False
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,9 @@ class RowWriter:
         if row_id is not None and record.op in _ROW_OPS:
             text = self._text_of(record)
             owner, table = text.owner, text.table
-            if text.shape is None:
+            if text.comment is not None:
+                redo = text.comment
+            elif text.shape is None:
                 operation, redo, status = ("UNSUPPORTED", _int(_UNSUPPORTED), operation[2]), "Unsupported", _TWO
             elif record.op in LARGE_OPS:
                 # Nothing is known of another version's LOBs: their rows are there, without text.

@@ -35,6 +35,7 @@ from minercdc.sandbox.redo.large_values import Large, large_of
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql.nls import Nls
 
+_TEMPORARY = "/* No SQL_REDO for temporary tables */"
 LONGEST_NAME = 30
 """Bytes; LogMiner has no SQL for tables and columns with longer names."""
 FirstRecord: TypeAlias = Callable[[int, str, str], str]
@@ -138,6 +139,8 @@ class Mining:
         if version.data_obj_v != record.data_obj_v:
             shape = raw_shape(version.owner, version.table, _width(record), text, national)
             return TableText(version.owner, version.table, shape, mismatch=True)
+        if version.temporary:
+            return TableText(version.owner, version.table, None, comment=_TEMPORARY)
         if _has_long_name(version) or any(large_of(column) is Large.UNSUPPORTED for column in version.columns):
             return TableText(version.owner, version.table, None)
         return TableText(version.owner, version.table, known_shape(version, text))

@@ -78,10 +78,13 @@ def large_of(column: TypedColumn) -> Large | None:
 
 
 def large_columns(columns: Sequence[TypedColumn]) -> LargeColumns:
-    """By position; the columns that are not there are plain. LONG columns are plain, too: they lie in the row."""
+    """By position; the columns that are not there are plain. LONG columns are plain, too: they lie in the row; so are all
+    columns of a table whose rows are Unsupported as a whole."""
     found: LargeColumns = {}
     for at, column in enumerate(columns):
         kind = large_of(column)
+        if kind is Large.UNSUPPORTED:
+            return {}
         if kind in (Large.LOB, Large.XML, Large.EXTENDED):
             found[at] = (kind, column)
     return found

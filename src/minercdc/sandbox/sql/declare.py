@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.redo.large_values import SECUREFILE, XML_BINARY
-from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql import ast, vectors
 from minercdc.sandbox.sql.types import SqlType
 
 
@@ -56,6 +56,8 @@ def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Colu
         if one is not None and not 1 <= one <= 4000:
             raise OraError(910, "specified length too long for its datatype", target.at)
         return Column(name, OraType.UROWID, size=one or 4000)
+    if word == "VECTOR":
+        return _declare_vector(name, target)
     if word in _UNKNOWN:
         raise OraError(3001, f"unimplemented feature: datatype {word}", target.at)
     raise OraError(902, "invalid datatype", target.at)
@@ -76,12 +78,26 @@ _SIMPLE = {
     "LONG": (OraType.LONG, 0, False, ""),
     "LONG RAW": (OraType.LONG_RAW, 0, False, ""),
     "ROWID": (OraType.ROWID, 10, False, ""),
+    "JSON": (OraType.JSON, 8200, False, ""),
     "BOOLEAN": (OraType.BOOLEAN, 1, False, ""),
     "BOOL": (OraType.BOOLEAN, 1, False, ""),
 }
 """Types without a length: type, DATA_LENGTH, national, storage."""
 _SINCE_23 = frozenset((OraType.BOOLEAN, OraType.JSON, OraType.VECTOR))
-_UNKNOWN = frozenset(("BFILE", "JSON", "VECTOR"))
+_UNKNOWN = frozenset(("BFILE",))
+
+
+def _declare_vector(name: str, target: ast.TypeName) -> Column:
+    """VECTOR[(dimensions | *, format | *)]; `storage` keeps the format."""
+    dimensions = target.numbers[0] if target.numbers else None
+    if dimensions is not None and not 1 <= dimensions <= vectors.LARGEST:
+        raise OraError(
+            51801, f"VECTOR column type specification has an unsupported dimension count ({dimensions})", target.at
+        )
+    form = target.unit or "*"
+    if form != "*" and form not in vectors.FORMATS:
+        raise OraError(3001, f"unimplemented feature: VECTOR of {form}", target.at)
+    return Column(name, OraType.VECTOR, dimensions or 0, 0, 8200, storage=form)
 
 
 def check_declared(columns: Sequence[Column], release: int, *, extended: bool) -> None:

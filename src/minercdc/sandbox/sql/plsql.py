@@ -14,6 +14,7 @@ from minercdc.sandbox.sql.convert import Conversion, convert
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.tokens import Token
+from minercdc.sandbox.sql.privileges import may_execute
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family, bind_type
 
@@ -36,6 +37,8 @@ _WIRE = {
     Family.BLOB: OraType.BLOB,
     Family.XML: OraType.XMLTYPE,
     Family.BOOLEAN: OraType.BOOLEAN,
+    Family.JSON: OraType.JSON,
+    Family.VECTOR: OraType.VECTOR,
 }
 _SQL = frozenset(["INSERT", "UPDATE", "DELETE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"])
 _CONTROL = frozenset(
@@ -338,7 +341,10 @@ class _Block:
         if parser.token.kind != "E":
             self._semicolon()
         procedure = self._session.database.procedures.get(name)
-        if procedure is None:
+        session = self._session
+        if procedure is None or not may_execute(
+            session.catalog, session.container, session.user, parts[0 if parts[0] != "SYS" else 1]
+        ):
             raise _located(parser.sql, start.start, f"PLS-00201: identifier '{'.'.join(parts)}' must be declared")
         for place, argument in (procedure(self._session, positional, named) or {}).items():
             if place not in self._given:

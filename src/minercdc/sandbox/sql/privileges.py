@@ -85,6 +85,29 @@ def check_object(catalog: Catalog, container: int, user: str, privilege: str, ow
     raise OraError(942, f'table or view "{owner}"."{name}" does not exist', at)
 
 
+GUARDED = frozenset(["DBMS_LOGMNR", "DBMS_LOGMNR_D", "DBMS_FLASHBACK"])
+"""Packages that PUBLIC may not execute; EXECUTE_CATALOG_ROLE may, and who was granted EXECUTE on one."""
+
+
+def may_execute(catalog: Catalog, container: int, user: str, package: str) -> bool:
+    """Whether the package is there for the user; for others its name does not exist (PLS-00201).
+
+    Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, which 12c and later want besides EXECUTE (Utilities, LogMiner).
+    """
+    if package not in GUARDED or user in ("SYS", "SYSTEM"):
+        return True
+    grants = grants_of(catalog, container, user)
+    system = {grant.privilege for grant in grants if grant.object is None}
+    if system & {"DBA", "ALL PRIVILEGES"}:
+        return True
+    here = {grant.privilege for grant in grants if grant.object == f"SYS.{package}"}
+    if not here & {"EXECUTE", "ALL"} and not system & {"EXECUTE_CATALOG_ROLE", "EXECUTE ANY PROCEDURE"}:
+        return False
+    if package == "DBMS_LOGMNR" and "LOGMINING" not in system:
+        raise OraError(1031, "insufficient privileges")
+    return True
+
+
 def check_view(catalog: Catalog, container: int, user: str, view: str, at: int) -> None:
     """V$ and DBA_ views take SELECT_CATALOG_ROLE, SELECT ANY DICTIONARY or a grant on the view. Raises ORA-00942."""
     if user in ("SYS", "SYSTEM") or view.startswith(_OPEN) or view in _OPEN_V:

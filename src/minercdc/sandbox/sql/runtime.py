@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import marshal
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from operator import itemgetter
 from typing import Any, Protocol, TypeAlias, cast
@@ -292,9 +293,15 @@ class _Activity:
         _active.run = self._before
 
 
+@lru_cache(maxsize=1 << 10)
+def _highest(sql: str) -> int:
+    """How many parameters a text takes: plans of several texts share one list, and SQLite refuses more than it knows."""
+    return max((int(n) for n in re.findall(r"\?(\d+)", sql)), default=0)
+
+
 def execute(connection: apsw.Connection, sql: str, parameters: Sequence[Parameter], run: Run) -> apsw.Cursor:
     """Start a query; SQLite's own complaints become ORA- errors."""
-    values = tuple([parameter(run) for parameter in parameters])
+    values = tuple([parameter(run) for parameter in parameters[: _highest(sql)]])
     try:
         with _Activity(run):
             return connection.cursor().execute(sql, values)

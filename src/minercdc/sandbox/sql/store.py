@@ -9,7 +9,7 @@ from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import Cell, LobKind, OraError, OraType
 from minercdc.sandbox.lobs.locator import as_cell, is_locator
 from minercdc.sandbox.redo.large_values import lob_kind
-from minercdc.sandbox.sql import binary, intervals, number, temporal
+from minercdc.sandbox.sql import binary, intervals, number, oson, temporal, vectors
 from minercdc.sandbox.sql.convert import Conversion, Convert, convert, utf16_units
 from minercdc.sandbox.sql.types import LARGE, TEXT, Family, SqlType, column_type, inconsistent
 from minercdc.sandbox.storage import rowid
@@ -31,7 +31,10 @@ def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Conv
     return lambda cell: fit(second(cell))
 
 
-_LARGE_COLUMNS = frozenset((OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW, OraType.BOOLEAN))
+_IMAGES = {OraType.JSON: Family.JSON, OraType.VECTOR: Family.VECTOR}
+_LARGE_COLUMNS = frozenset(
+    (*(OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW, OraType.BOOLEAN), *_IMAGES)
+)
 
 
 def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
@@ -41,6 +44,8 @@ def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
         return lambda cell: None if cell is None else boolean(cell, source)
     if column.type in (OraType.LONG, OraType.LONG_RAW):
         return _long_storer(source, column, how)
+    if column.type in _IMAGES:
+        return _image_storer(source, column, how)
     to = Family.XML if column.type is OraType.XMLTYPE else Family.BLOB if kind is LobKind.BLOB else Family.CLOB
     if column.type is OraType.XMLTYPE and have not in (*TEXT, Family.XML, Family.NULL):
         raise inconsistent(to, have)
@@ -58,6 +63,26 @@ def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
         if (isinstance(cell, bytes) and have is Family.RAW) or (kind is LobKind.BLOB and not is_locator(cell)):
             return as_cell(lobs.create(kind, cell))
         return lobs.stored(cell, kind)
+
+    return store
+
+
+def _image_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
+    """JSON and VECTOR: text is parsed, the images that clients send are checked."""
+    lobs, have = how.lobs, source.family
+    if have not in (*TEXT, Family.CLOB, Family.RAW, Family.NULL, _IMAGES[column.type]):
+        raise inconsistent(_IMAGES[column.type], have)
+
+    def store(cell: Cell) -> Cell:
+        if not cell:
+            return None
+        content = lobs.read(lobs.value(cell)) if is_locator(cell) else cell
+        if column.type is OraType.JSON:
+            image = oson.parse_json(content) if isinstance(content, str) else oson.checked(content)
+        else:
+            image = vectors.parse_vector(content, column.storage) if isinstance(content, str) else content
+            image = vectors.check_vector(image, column.precision, column.storage)
+        return as_cell(lobs.create(LobKind.BLOB, image))
 
     return store
 

@@ -314,16 +314,28 @@ class Storage:
         self.holding.discard(user)
         self.flush_strands()
 
-    def log_ddl(self, client: Client, text: str, table: Table | None, owner: str | None, name: str | None) -> int:
-        """A DDL as its own transaction: START, DDL, COMMIT; returns the commit SCN."""
+    def log_ddl(
+        self,
+        client: Client,
+        text: str,
+        table: Table | None,
+        owner: str | None,
+        name: str | None,
+        internal: Sequence[str] = (),
+    ) -> int:
+        """A DDL as its own transaction: START, DDL, COMMIT; returns the commit SCN.
+
+        :param internal: what Oracle did of itself before, logged as INTERNAL DDL.
+        """
         transaction = self.begin(client)
         self._start(client, transaction)
-        batch = self._mark(RedoOp.DDL, client, transaction, self.clock.advance())
-        batch.statement, batch.info = text, "USER DDL (PlSql=0 RecDep=0)"
-        batch.owner, batch.table = owner, name
-        if table is not None:
-            batch.data_obj, batch.data_obj_v = table.object_id, table.version
-        self._log(client, transaction, batch)
+        for kind, statement in (*[("INTERNAL", statement) for statement in internal], ("USER", text)):
+            batch = self._mark(RedoOp.DDL, client, transaction, self.clock.advance())
+            batch.statement, batch.info = statement, f"{kind} DDL (PlSql=0 RecDep=0)"
+            batch.owner, batch.table = owner, name
+            if table is not None:
+                batch.data_obj, batch.data_obj_v = table.object_id, table.version
+            self._log(client, transaction, batch)
         with self.durability.held():
             scn = self.commit(client)
         assert scn is not None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from minercdc.sandbox.interfaces import View
 from minercdc.sandbox.logminer import views as logminer
-from minercdc.sandbox.views import instance, redo_logs, sessions, tables, users
+from minercdc.sandbox.views import constraints, instance, redo_logs, schema_objects, sessions, tables, users
 
 ALL_VIEWS: tuple[View, ...] = (
     *instance.VIEWS,
     *redo_logs.VIEWS,
     *sessions.VIEWS,
     *tables.VIEWS,
+    *constraints.VIEWS,
+    *schema_objects.VIEWS,
     *users.VIEWS,
     *logminer.VIEWS,
 )

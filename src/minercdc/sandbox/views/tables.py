@@ -1,18 +1,13 @@
-"""ALL_/USER_/DBA_ views of tables, columns, constraints, indexes, objects, log groups and the recycle bin.
-
-All three forms show what the session's container holds; USER_ only the current user's and without the OWNER column.
-"""
+"""Dictionary views of tables, their columns, comments and log groups, and of the recycle bin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
-from minercdc.sandbox.asking import asking
 from minercdc.sandbox.catalog import Column, Table
-from minercdc.sandbox.interfaces import OraType, Session, View
-from minercdc.sandbox.views.shape import Row, date, view, yes_no
-
-TableRows = Callable[[Table], Iterable[Row]]
+from minercdc.sandbox.interfaces import OraType, View
+from minercdc.sandbox.views.family import family
+from minercdc.sandbox.views.shape import Row, yes_no
 
 _STORAGE = (
     "PCT_FREE N, PCT_USED N, INI_TRANS N, MAX_TRANS N, INITIAL_EXTENT N, NEXT_EXTENT N, MIN_EXTENTS N, MAX_EXTENTS N, "
@@ -40,29 +35,6 @@ _HIDDEN = (
     "HIDDEN_COLUMN V3, VIRTUAL_COLUMN V3, SEGMENT_COLUMN_ID N, INTERNAL_COLUMN_ID N, QUALIFIED_COL_NAME V4000, "
     "USER_GENERATED V3, "
 )
-_CONSTRAINTS = (
-    "OWNER V128, CONSTRAINT_NAME V128, CONSTRAINT_TYPE V1, TABLE_NAME V128, SEARCH_CONDITION L, SEARCH_CONDITION_VC V4000, "
-    "R_OWNER V128, R_CONSTRAINT_NAME V128, DELETE_RULE V9, STATUS V8, DEFERRABLE V14, DEFERRED V9, VALIDATED V13, "
-    "GENERATED V14, BAD V3, RELY V4, LAST_CHANGE D, INDEX_OWNER V128, INDEX_NAME V128, INVALID V7, VIEW_RELATED V14, "
-    "ORIGIN_CON_ID N"
-)
-_CONS_COLUMNS = "OWNER V128, CONSTRAINT_NAME V128, TABLE_NAME V128, COLUMN_NAME V4000, POSITION N"
-_INDEXES = (
-    "OWNER V128, INDEX_NAME V128, INDEX_TYPE V27, TABLE_OWNER V128, TABLE_NAME V128, TABLE_TYPE V11, UNIQUENESS V9, "
-    "COMPRESSION V13, PREFIX_LENGTH N, TABLESPACE_NAME V30, INI_TRANS N, MAX_TRANS N, PCT_FREE N, LOGGING V3, BLEVEL N, "
-    "LEAF_BLOCKS N, DISTINCT_KEYS N, CLUSTERING_FACTOR N, STATUS V8, NUM_ROWS N, SAMPLE_SIZE N, LAST_ANALYZED D, DEGREE V40, "
-    "INSTANCES V40, PARTITIONED V3, TEMPORARY V1, GENERATED V1, SECONDARY V1, BUFFER_POOL V7, USER_STATS V3, DURATION V15, "
-    "FUNCIDX_STATUS V8, JOIN_INDEX V3, DROPPED V3, VISIBILITY V9, SEGMENT_CREATED V3, CONSTRAINT_INDEX V3"
-)
-_IND_COLUMNS = (
-    "INDEX_OWNER V128, INDEX_NAME V128, TABLE_OWNER V128, TABLE_NAME V128, COLUMN_NAME V4000, COLUMN_POSITION N, "
-    "COLUMN_LENGTH N, CHAR_LENGTH N, DESCEND V4"
-)
-_OBJECTS = (
-    "OWNER V128, OBJECT_NAME V128, SUBOBJECT_NAME V128, OBJECT_ID N, DATA_OBJECT_ID N, OBJECT_TYPE V23, CREATED D, "
-    "LAST_DDL_TIME D, TIMESTAMP V19, STATUS V7, TEMPORARY V1, GENERATED V1, SECONDARY V1, NAMESPACE N, EDITION_NAME V128, "
-    "SHARING V18, EDITIONABLE V1, ORACLE_MAINTAINED V1, APPLICATION V1, DEFAULT_COLLATION V100, DUPLICATED V1, SHARDED V1"
-)
 _LOG_GROUPS = "OWNER V128, LOG_GROUP_NAME V128, TABLE_NAME V128, LOG_GROUP_TYPE V19, ALWAYS V11, GENERATED V14"
 _LOG_GROUP_COLUMNS = "OWNER V128, LOG_GROUP_NAME V128, TABLE_NAME V128, COLUMN_NAME V4000, POSITION N, LOGGING_PROPERTY V6"
 _TAB_COMMENTS = "OWNER V128, TABLE_NAME V128, TABLE_TYPE V11, COMMENTS V4000, ORIGIN_CON_ID N"
@@ -71,38 +43,18 @@ _RECYCLE_BIN = (
     "OWNER V128, OBJECT_NAME V128, ORIGINAL_NAME V128, OPERATION V9, TYPE V25, TS_NAME V30, CREATETIME V19, DROPTIME V19, "
     "DROPSCN N, PARTITION_NAME V128, CAN_UNDROP V3, CAN_PURGE V3, RELATED N, BASE_OBJECT N, PURGE_OBJECT N, SPACE N"
 )
-_CHARACTER = (OraType.VARCHAR2, OraType.CHAR)
+CHARACTER = (OraType.VARCHAR2, OraType.CHAR)
 _LENGTHS = {
     **{OraType.NUMBER: 22, OraType.DATE: 7, OraType.TIMESTAMP: 11, OraType.TIMESTAMP_TZ: 13, OraType.TIMESTAMP_LTZ: 11},
     **{OraType.BINARY_FLOAT: 4, OraType.BINARY_DOUBLE: 8, OraType.INTERVAL_YM: 5, OraType.INTERVAL_DS: 11},
 }
 
 
-def _family(name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False) -> list[View]:
-    """The ALL_, DBA_ and USER_ form of one view."""
-
-    def visible(session: Session) -> Iterator[Row]:
-        container, catalog = asking(session).container, asking(session).database.catalog
-        for table in catalog.dropped(container) if recycled else catalog.tables(container):
-            yield from rows(table)
-
-    def own(session: Session) -> Iterator[Row]:
-        for row in visible(session):
-            if row[owner] == session.user:
-                yield {key: value for key, value in row.items() if key != owner}
-
-    views = [
-        view(f"DBA_{name}", text, visible),
-        view(f"USER_{name}", text.replace(f"{owner} V128, ", "", 1), own),
-    ]
-    return views if recycled else [view(f"ALL_{name}", text, visible), *views]  # there is no ALL_RECYCLEBIN
-
-
 def _tables(table: Table) -> Iterator[Row]:
     yield {
         "OWNER": table.owner,
         "TABLE_NAME": table.name,
-        "TABLESPACE_NAME": table.tablespace,
+        "TABLESPACE_NAME": None if table.temporary else table.tablespace,
         "STATUS": "VALID",
         "PCT_FREE": 10,
         "INI_TRANS": 1,
@@ -113,8 +65,9 @@ def _tables(table: Table) -> Iterator[Row]:
         "INSTANCES": "         1",
         "CACHE": "    N",
         "TABLE_LOCK": "ENABLED",
-        "PARTITIONED": "NO",
-        "TEMPORARY": "N",
+        "PARTITIONED": yes_no(table.partitioning is not None),
+        "TEMPORARY": "Y" if table.temporary else "N",
+        "DURATION": {"TRANSACTION": "SYS$TRANSACTION", "SESSION": "SYS$SESSION"}.get(table.temporary or ""),
         "SECONDARY": "N",
         "NESTED": "NO",
         "BUFFER_POOL": "DEFAULT",
@@ -128,11 +81,11 @@ def _tables(table: Table) -> Iterator[Row]:
         "DEPENDENCIES": "DISABLED",
         "COMPRESSION": "DISABLED",
         "DROPPED": "NO",
-        "READ_ONLY": "NO",
+        "READ_ONLY": yes_no(table.read_only),
         "SEGMENT_CREATED": "YES",
         "RESULT_CACHE": "DEFAULT",
         "CLUSTERING": "NO",
-        "HAS_IDENTITY": "NO",
+        "HAS_IDENTITY": yes_no(any(c.identity for c in table.columns)),
         "CONTAINER_DATA": "NO",
         "INMEMORY": "DISABLED",
         "EXTERNAL": "NO",
@@ -140,7 +93,7 @@ def _tables(table: Table) -> Iterator[Row]:
     }
 
 
-def _data_length(column: Column) -> int:
+def data_length(column: Column) -> int:
     if column.type in (OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ) and column.scale == 0:
         return 7
     return _LENGTHS.get(column.type, column.size)
@@ -160,21 +113,22 @@ def _precision_and_scale(column: Column) -> tuple[int | None, int | None]:
 
 
 def _tab_columns(table: Table) -> Iterator[Row]:
-    for place, column in enumerate(table.columns, 1):
+    for place, column in enumerate(table.all_columns(), 1):
         precision, scale = _precision_and_scale(column)
-        text = column.type in _CHARACTER
+        default = column.default if column.virtual is None else column.virtual
+        text = column.type in CHARACTER
         yield {
             "OWNER": table.owner,
             "TABLE_NAME": table.name,
             "COLUMN_NAME": column.name,
             "DATA_TYPE": column.data_type,
-            "DATA_LENGTH": _data_length(column),
+            "DATA_LENGTH": data_length(column),
             "DATA_PRECISION": precision,
             "DATA_SCALE": scale,
             "NULLABLE": "Y" if column.nullable else "N",
             "COLUMN_ID": place,
-            "DEFAULT_LENGTH": len(column.default) if column.default is not None else None,
-            "DATA_DEFAULT": column.default,
+            "DEFAULT_LENGTH": len(default) if default is not None else None,
+            "DATA_DEFAULT": default,
             "CHARACTER_SET_NAME": ("NCHAR_CS" if column.national else "CHAR_CS") if text else None,
             "CHAR_COL_DECL_LENGTH": column.size if text else None,
             "GLOBAL_STATS": "NO",
@@ -184,146 +138,26 @@ def _tab_columns(table: Table) -> Iterator[Row]:
             "V80_FMT_IMAGE": "NO",
             "DATA_UPGRADED": "YES",
             "HISTOGRAM": "NONE",
-            "DEFAULT_ON_NULL": "NO",
-            "IDENTITY_COLUMN": "NO",
+            "DEFAULT_ON_NULL": yes_no(column.on_null),
+            "IDENTITY_COLUMN": yes_no(column.identity is not None),
             "COLLATION": "USING_NLS_COMP" if text else None,
         }
 
 
 def _tab_cols(table: Table) -> Iterator[Row]:
-    for place, row in enumerate(_tab_columns(table), 1):
+    segment_place = 0
+    columns = table.all_columns()
+    for place, (row, column) in enumerate(zip(_tab_columns(table), columns, strict=True), 1):
+        virtual = column.virtual is not None
+        segment_place += not virtual
         yield {
             **row,
             "HIDDEN_COLUMN": "NO",
-            "VIRTUAL_COLUMN": "NO",
-            "SEGMENT_COLUMN_ID": place,
+            "VIRTUAL_COLUMN": yes_no(virtual),
+            "SEGMENT_COLUMN_ID": None if virtual else segment_place,
             "INTERNAL_COLUMN_ID": place,
             "QUALIFIED_COL_NAME": row["COLUMN_NAME"],
             "USER_GENERATED": "YES",
-        }
-
-
-def _constraints(table: Table) -> Iterator[Row]:
-    for constraint in (*table.constraints, *table.checks):
-        yield {
-            "OWNER": table.owner,
-            "CONSTRAINT_NAME": constraint.name,
-            "CONSTRAINT_TYPE": constraint.kind,
-            "TABLE_NAME": table.name,
-            "SEARCH_CONDITION": constraint.condition,
-            "SEARCH_CONDITION_VC": constraint.condition,
-            "STATUS": "ENABLED",
-            "DEFERRABLE": "NOT DEFERRABLE",
-            "DEFERRED": "IMMEDIATE",
-            "VALIDATED": "VALIDATED",
-            "GENERATED": "GENERATED NAME" if constraint.generated else "USER NAME",
-            "LAST_CHANGE": date(table.last_ddl),
-            "INDEX_OWNER": table.owner if constraint.index else None,
-            "INDEX_NAME": constraint.index,
-            "ORIGIN_CON_ID": table.container,
-        }
-
-
-def _cons_columns(table: Table) -> Iterator[Row]:
-    for constraint in (*table.constraints, *table.checks):
-        for place, column in enumerate(constraint.columns, 1):
-            yield {
-                "OWNER": table.owner,
-                "CONSTRAINT_NAME": constraint.name,
-                "TABLE_NAME": table.name,
-                "COLUMN_NAME": column,
-                "POSITION": None if constraint.kind == "C" else place,
-            }
-
-
-def _indexes(table: Table) -> Iterator[Row]:
-    backing = {constraint.index: constraint for constraint in table.constraints if constraint.index}
-    for index in table.indexes:
-        constraint = backing.get(index.name)
-        yield {
-            "OWNER": index.owner,
-            "INDEX_NAME": index.name,
-            "INDEX_TYPE": "NORMAL",
-            "TABLE_OWNER": table.owner,
-            "TABLE_NAME": table.name,
-            "TABLE_TYPE": "TABLE",
-            "UNIQUENESS": "UNIQUE" if index.unique else "NONUNIQUE",
-            "COMPRESSION": "DISABLED",
-            "TABLESPACE_NAME": table.tablespace,
-            "INI_TRANS": 2,
-            "MAX_TRANS": 255,
-            "PCT_FREE": 10,
-            "LOGGING": "YES",
-            "STATUS": "VALID",
-            "DEGREE": "1",
-            "INSTANCES": "1",
-            "PARTITIONED": "NO",
-            "TEMPORARY": "N",
-            "GENERATED": "Y" if constraint is not None and constraint.generated else "N",
-            "SECONDARY": "N",
-            "BUFFER_POOL": "DEFAULT",
-            "USER_STATS": "NO",
-            "JOIN_INDEX": "NO",
-            "DROPPED": "NO",
-            "VISIBILITY": "VISIBLE",
-            "SEGMENT_CREATED": "YES",
-            "CONSTRAINT_INDEX": yes_no(constraint is not None),
-        }
-
-
-def _ind_columns(table: Table) -> Iterator[Row]:
-    columns = {column.name: column for column in table.columns}
-    for index in table.indexes:
-        for place, name in enumerate(index.columns, 1):
-            column = columns[name]
-            yield {
-                "INDEX_OWNER": index.owner,
-                "INDEX_NAME": index.name,
-                "TABLE_OWNER": table.owner,
-                "TABLE_NAME": table.name,
-                "COLUMN_NAME": name,
-                "COLUMN_POSITION": place,
-                "COLUMN_LENGTH": _data_length(column),
-                "CHAR_LENGTH": (column.char_length or column.size) if column.type in _CHARACTER else 0,
-                "DESCEND": "ASC",
-            }
-
-
-def _objects(table: Table) -> Iterator[Row]:
-    shared: Row = {
-        "STATUS": "VALID",
-        "TEMPORARY": "N",
-        "GENERATED": "N",
-        "SECONDARY": "N",
-        "SHARING": "NONE",
-        "ORACLE_MAINTAINED": "N",
-        "APPLICATION": "N",
-        "DUPLICATED": "N",
-        "SHARDED": "N",
-    }
-    yield {
-        **shared,
-        "OWNER": table.owner,
-        "OBJECT_NAME": table.name,
-        "OBJECT_ID": table.object_id,
-        "DATA_OBJECT_ID": table.data_object_id,
-        "OBJECT_TYPE": "TABLE",
-        "CREATED": date(table.created),
-        "LAST_DDL_TIME": date(table.last_ddl),
-        "NAMESPACE": 1,
-        "DEFAULT_COLLATION": "USING_NLS_COMP",
-    }
-    for index in table.indexes:
-        yield {
-            **shared,
-            "OWNER": index.owner,
-            "OBJECT_NAME": index.name,
-            "OBJECT_ID": index.object_id,
-            "DATA_OBJECT_ID": index.object_id,
-            "OBJECT_TYPE": "INDEX",
-            "CREATED": date(index.created),
-            "LAST_DDL_TIME": date(index.created),
-            "NAMESPACE": 4,
         }
 
 
@@ -390,18 +224,13 @@ def _recycle_bin(table: Table) -> Iterator[Row]:
 
 
 VIEWS: tuple[View, ...] = (
-    *_family("TABLES", _TABLES.format(extra=""), _tables),
-    *_family("ALL_TABLES", _TABLES.format(extra="OBJECT_ID_TYPE V16, TABLE_TYPE_OWNER V128, TABLE_TYPE V128, "), _tables),
-    *_family("TAB_COLS", _TAB_COLUMNS.format(hidden=_HIDDEN), _tab_cols),
-    *_family("TAB_COLUMNS", _TAB_COLUMNS.format(hidden=""), _tab_columns),
-    *_family("CONSTRAINTS", _CONSTRAINTS, _constraints),
-    *_family("CONS_COLUMNS", _CONS_COLUMNS, _cons_columns),
-    *_family("INDEXES", _INDEXES, _indexes),
-    *_family("IND_COLUMNS", _IND_COLUMNS, _ind_columns, owner="INDEX_OWNER"),
-    *_family("OBJECTS", _OBJECTS, _objects),
-    *_family("LOG_GROUPS", _LOG_GROUPS, _log_groups),
-    *_family("LOG_GROUP_COLUMNS", _LOG_GROUP_COLUMNS, _log_group_columns),
-    *_family("TAB_COMMENTS", _TAB_COMMENTS, _tab_comments),
-    *_family("COL_COMMENTS", _COL_COMMENTS, _col_comments),
-    *_family("RECYCLEBIN", _RECYCLE_BIN, _recycle_bin, recycled=True),
+    *family("TABLES", _TABLES.format(extra=""), _tables),
+    *family("ALL_TABLES", _TABLES.format(extra="OBJECT_ID_TYPE V16, TABLE_TYPE_OWNER V128, TABLE_TYPE V128, "), _tables),
+    *family("TAB_COLS", _TAB_COLUMNS.format(hidden=_HIDDEN), _tab_cols),
+    *family("TAB_COLUMNS", _TAB_COLUMNS.format(hidden=""), _tab_columns),
+    *family("LOG_GROUPS", _LOG_GROUPS, _log_groups),
+    *family("LOG_GROUP_COLUMNS", _LOG_GROUP_COLUMNS, _log_group_columns),
+    *family("TAB_COMMENTS", _TAB_COMMENTS, _tab_comments),
+    *family("COL_COMMENTS", _COL_COMMENTS, _col_comments),
+    *family("RECYCLEBIN", _RECYCLE_BIN, _recycle_bin, recycled=True),
 )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, OraType
+from minercdc.sandbox.wire.lobs import narrow
 from minercdc.sandbox.wire.negotiation import SCALED_TYPES, Negotiated, Ttc
 from minercdc.sandbox.wire.packets import ProtocolError, TtcReader
 from minercdc.sandbox.wire.primitives import SHORT_MAX
@@ -16,6 +17,7 @@ from minercdc.sandbox.wire.row_ids import read_row_id
 
 MAX_BINDS = 65535
 _ARRAY = 0x40
+_PREFETCH_LOBS = 0x2000000
 _NCHAR = 2
 _MAX_INLINE = 32767
 _BOOLEAN = 252
@@ -53,6 +55,12 @@ class Oac(NamedTuple):
     size: int
     charset_form: int
     max_chars: int
+    flags_more: int = 0
+
+    @property
+    def prefetch(self) -> int | None:
+        """Units of a LOB the client wants with its locator; None when it wants the locator alone."""
+        return self.max_chars if self.flags_more & _PREFETCH_LOBS else None
 
     @property
     def type(self) -> OraType:
@@ -81,7 +89,7 @@ def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
             reader.u8()
         size = reader.ub()
         reader.ub()  # elements of an array
-        reader.ub()
+        flags_more = reader.ub()
         reader.dalc()
         reader.ub()
         reader.ub()  # charset
@@ -89,7 +97,7 @@ def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
         max_chars = reader.ub()
         if agreed.field_version >= 8:
             reader.ub()
-        oacs.append(Oac(kind, flags, size, form, max_chars))
+        oacs.append(Oac(kind, flags, size, form, max_chars, flags_more))
     return oacs
 
 
@@ -109,8 +117,9 @@ def _read_value(reader: TtcReader, oac: Oac, kind: OraType | None) -> Cell:
             reader.clr()
         return None
     if oac.kind in (OraType.CLOB, OraType.BLOB):
-        reader.dalc()
-        return None
+        return narrow(reader.dalc()) or None
+    if oac.kind in (OraType.JSON, OraType.VECTOR):
+        return _read_image(reader)
     if oac.kind == OraType.CURSOR:
         if reader.ub():
             reader.ub()
@@ -121,6 +130,11 @@ def _read_value(reader: TtcReader, oac: Oac, kind: OraType | None) -> Cell:
         return _read_boolean(reader)
     raw = reader.clr()
     return _cell(raw, oac, kind) if raw else None
+
+
+def _read_image(reader: TtcReader) -> Cell:
+    """JSON (OSON) or VECTOR: a locator that says nothing, then the image."""
+    return reader.clr() if reader.dalc() else None
 
 
 def _read_boolean(reader: TtcReader) -> Cell:
@@ -137,8 +151,7 @@ def check_supported(oacs: Sequence[Oac]) -> None:
     for oac in oacs:
         if oac.flags & _ARRAY:
             raise OraError(3001, "unimplemented feature: PL/SQL index-by table binds")
-        if oac.type in (OraType.CLOB, OraType.BLOB):
-            raise OraError(3001, f"unimplemented feature: {oac.type.name} locator binds")
+        _ = oac.type
 
 
 class BindReader:

@@ -14,17 +14,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Result
+from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, Result
 from minercdc.sandbox.wire import replies
 from minercdc.sandbox.wire.binds import BindReader, Oac, check_supported, read_oacs
 from minercdc.sandbox.wire.conversation import Conversation, Cursor
+from minercdc.sandbox.wire.lobs import LOB_TYPES
 from minercdc.sandbox.wire.negotiation import Ttc
 from minercdc.sandbox.wire.packets import ProtocolError, ReplyWriter
 from minercdc.sandbox.wire.primitives import NULL, sb, ub
-from minercdc.sandbox.wire.rows import column_encoder, describe, describe_body, describe_columns, row_header, rows_encoder
+from minercdc.sandbox.wire.rows import (
+    Define,
+    column_encoder,
+    describe,
+    describe_body,
+    describe_columns,
+    row_header,
+    rows_encoder,
+)
 from minercdc.sandbox.wire.statements import StatementKind, return_binds, statement_kind
 
-_BIND, _EXECUTE, _FETCH = 0x08, 0x20, 0x40
+_BIND, _DEFINE, _EXECUTE, _FETCH = 0x08, 0x10, 0x20, 0x40
 _COMMIT = 0x100
 _UNKNOWN_DIRECTIONS = 0x400
 """The client does not know which binds are OUT and sends values for all: PL/SQL, and ojdbc's and go-ora's RETURNING INTO."""
@@ -36,7 +45,6 @@ _MAX_OPTIONS = 64
 _MAX_SQL = 16 << 20
 _FETCH_STEP = 1000
 """Rows asked of the session at a time, so that memory does not grow with the client's array size."""
-_LOBS = frozenset((OraType.CLOB, OraType.BLOB))
 _BATCH_FAILED = OraError(24381, "error(s) in array DML")
 
 
@@ -198,7 +206,7 @@ def fetch(talk: Conversation) -> None:
 def _run(talk: Conversation, request: _Request) -> None:
     cursor = request.cursor
     check_supported(cursor.oacs)
-    if request.has(_DESCRIBE_ONLY) or not request.has(_EXECUTE | _FETCH):
+    if request.has(_DESCRIBE_ONLY) or not request.has(_EXECUTE | _FETCH | _DEFINE):
         _describe_only(talk, cursor)
     elif cursor.kind is StatementKind.QUERY:
         _run_query(talk, request)
@@ -210,6 +218,8 @@ def _run(talk: Conversation, request: _Request) -> None:
 
 def _session_execute(talk: Conversation, request: _Request, rows: Sequence[tuple[Cell, ...]]) -> Result:
     cursor = request.cursor
+    if rows and len(rows[0]) != len(cursor.oacs):
+        raise OraError(1008, "not all variables bound")
     return talk.session.execute(
         cursor.sql,
         [oac.bind_type() for oac in cursor.oacs],
@@ -267,7 +277,7 @@ def _run_query(talk: Conversation, request: _Request) -> None:
     reply = talk.reply()
     if request.new:
         reply.add(_described(talk, cursor.columns))
-    undefined_lobs = cursor.defines is None and any(column.type in _LOBS for column in cursor.columns)
+    undefined_lobs = cursor.defines is None and any(column.type in LOB_TYPES for column in cursor.columns)
     rows_due = request.has(_FETCH) or cursor.defines is not None or request.rows_wanted
     if undefined_lobs or not rows_due:  # the client defines LOB columns first, then asks again
         talk.finish(reply, _parameters(cursor), replies.error(talk.call_end()))
@@ -279,7 +289,8 @@ def _send_rows(talk: Conversation, cursor: Cursor, count: int, reply: ReplyWrite
     if cursor.columns is None:
         raise OraError(1002, "fetch out of sequence")
     if cursor.encode is None:
-        cursor.encode = rows_encoder(cursor.columns, [d.kind for d in cursor.defines] if cursor.defines else None)
+        defines = [Define(oac.kind, oac.prefetch) for oac in cursor.defines] if cursor.defines else None
+        cursor.encode = rows_encoder(talk.session, cursor.columns, defines)
     reply.add(row_header(len(cursor.columns)))
     left = count
     while left > 0 and cursor.rows is not None:
@@ -352,7 +363,9 @@ def _out_value(talk: Conversation, oac: Oac, value: Cell | Result) -> bytes:
     if value is None:
         return NULL + sb(0)
     try:
-        return column_encoder(oac.type, oac.kind, oac.charset_form == 2)([value])[0] + sb(0)
+        return column_encoder(talk.session, oac.type, Define(oac.kind, oac.prefetch), oac.charset_form == 2)([value])[
+            0
+        ] + sb(0)
     except (TypeError, AttributeError):
         raise OraError(6502, "PL/SQL: numeric or value error: OUT bind of another type") from None
 

@@ -12,6 +12,7 @@ from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.wire import replies
 from minercdc.sandbox.wire.conversation import Conversation
 from minercdc.sandbox.wire.execute import describe_text, execute, execute_again, fetch
+from minercdc.sandbox.wire.lobs import free_temporaries, lob_call
 from minercdc.sandbox.wire.negotiation import Ttc
 from minercdc.sandbox.wire.packets import ProtocolError
 from minercdc.sandbox.wire.primitives import clr, ub
@@ -84,12 +85,12 @@ _FUNCTIONS: dict[int, Callable[[Conversation], None]] = {
     59: _version,
     78: partial(execute_again, and_fetch=True),
     94: execute,
+    96: lob_call,
     98: describe_text,
     147: _ping,
     200: _pipeline_end,
 }
 _REFUSED = {
-    96: "LOB operations",
     103: "distributed and sessionless transactions (TTC function 103)",
     104: "distributed and sessionless transactions (TTC function 104)",
     119: "description of an object by name (TTC function 119): ask for generated keys without column names, or use RETURNING INTO",
@@ -141,10 +142,7 @@ def _cancel_cursors(talk: Conversation) -> None:
 def _current_schema(talk: Conversation) -> None:
     talk.reader.u8()
     schema = talk.reader.dalc().decode("utf-8", "replace").replace('"', "")
-    try:
-        talk.session.execute(f'ALTER SESSION SET CURRENT_SCHEMA = "{schema}"')
-    except OraError as error:
-        talk.deferred = error
+    talk.session.execute(f'ALTER SESSION SET CURRENT_SCHEMA = "{schema}"')
 
 
 _METRICS = ("client_id", "module", "action", "ecid", "", "client_info", "", "", "dbop")
@@ -198,6 +196,7 @@ def _application_context(talk: Conversation) -> None:
 
 
 _PIGGYBACKS: dict[int, Callable[[Conversation], None]] = {
+    96: free_temporaries,
     105: _close_cursors,
     120: _cancel_cursors,
     135: _end_to_end_metrics,
@@ -213,4 +212,7 @@ def run_piggyback(talk: Conversation, number: int) -> None:
     piggyback = _PIGGYBACKS.get(number)
     if piggyback is None:
         raise ProtocolError(f"piggyback {number}")
-    piggyback(talk)
+    try:
+        piggyback(talk)
+    except OraError as error:
+        talk.deferred = talk.deferred or error

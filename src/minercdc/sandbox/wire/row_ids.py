@@ -5,6 +5,8 @@ Text is base 64 in groups: object 6, file 3, block 6, row 3 characters (Database
 
 from __future__ import annotations
 
+import struct
+
 from minercdc.sandbox.wire.packets import ProtocolError, TtcReader
 from minercdc.sandbox.wire.primitives import ub
 
@@ -39,6 +41,12 @@ class _Encoded(dict[str, bytes]):
 
 encoded_row_id = _Encoded()
 """Wire form of a ROWID's text."""
+
+
+def fixed_row_id(text: str) -> bytes:
+    """Object (4 bytes), file (2), block (4), row (2)."""
+    object_, file, block, row = (_number(text[a:b]) for a, b in _GROUPS)
+    return struct.pack(">IHIH", object_, file, block, row)
 
 
 def read_row_id(reader: TtcReader) -> str | None:

@@ -9,18 +9,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from itertools import chain, repeat
+from typing import NamedTuple
 
-from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
+from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Session
+from minercdc.sandbox.wire import lobs
+from minercdc.sandbox.wire.lobs import ColumnEncoder
 from minercdc.sandbox.wire.negotiation import CHARSET_AL16UTF16, CHARSET_AL32UTF8, SCALED_TYPES, Ttc
 from minercdc.sandbox.wire.primitives import LENGTH, NULL, SHORT_MAX, clr, dalc, sb, ub
-from minercdc.sandbox.wire.row_ids import encoded_row_id
+from minercdc.sandbox.wire.row_ids import encoded_row_id, fixed_row_id
 
-ColumnEncoder = Callable[[Sequence[Cell]], list[bytes]]
 RowsEncoder = Callable[[Sequence[tuple[Cell, ...]]], bytes]
 
 LONG_LIKE = frozenset((8, 24, 94))
 """Types a client may define LOB columns as: values come whole, each followed by two more integers."""
-_LOBS = frozenset((OraType.CLOB, OraType.BLOB))
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
 _ROW = bytes((Ttc.ROW_DATA,))
 _DESCRIBE_DATE = b"\x78\x7e\x0b\x15\x01\x01\x01"
@@ -28,6 +29,7 @@ _DEFAULT_SIZES = {
     OraType.VARCHAR2: 4000,
     OraType.NUMBER: 22,
     OraType.LONG: 0x7FFFFFFF,
+    OraType.LONG_RAW: 0x7FFFFFFF,
     OraType.ROWID: 10,
     OraType.DATE: 7,
     OraType.RAW: 2000,
@@ -43,6 +45,10 @@ _DEFAULT_SIZES = {
     OraType.INTERVAL_YM: 5,
     OraType.INTERVAL_DS: 11,
     OraType.UROWID: 4000,
+    OraType.BOOLEAN: 1,
+    OraType.JSON: 32 << 20,
+    OraType.VECTOR: 1 << 20,
+    OraType.XMLTYPE: 4000,
 }
 
 
@@ -55,12 +61,11 @@ def _describe_column(column: ColumnDescription, position: int, field_version: in
     wide = wide_scale and column.type in SCALED_TYPES
     scale = sb(column.scale) if wide else bytes((column.scale & 0xFF,))
     charset = b"\0\0"
-    if text and column.national:
-        charset = ub(CHARSET_AL16UTF16) + b"\2"
-    elif text or column.type == OraType.CLOB:
-        charset = ub(CHARSET_AL32UTF8) + b"\1"
+    kind = OraType.CLOB if column.type == OraType.XMLTYPE else column.type
+    if text or kind == OraType.CLOB:
+        charset = ub(CHARSET_AL16UTF16) + b"\2" if column.national else ub(CHARSET_AL32UTF8) + b"\1"
     name = column.name.encode()
-    pieces = [bytes((column.type, 0, column.precision & 0xFF)), scale, ub(size), b"\0\0\0\0"]
+    pieces = [bytes((kind, 0, column.precision & 0xFF)), scale, ub(size), b"\0\0\0\0"]
     pieces += [charset, ub(size // 2 if column.national else size) if text else b"\0"]
     if field_version >= 8:
         pieces.append(b"\0")
@@ -128,6 +133,15 @@ def _long(cells: Sequence[Cell]) -> list[bytes]:
     return [clr(cell.encode() if isinstance(cell, str) else cell) + b"\0\0" if cell else b"\0\0\0" for cell in cells]
 
 
+def _universal_row_id(cells: Sequence[Cell]) -> list[bytes]:
+    """A physical ROWID inside a UROWID: its size, then 01 and the four numbers at fixed widths."""
+    return [b"\x01\x0d" + clr(b"\1" + fixed_row_id(str(cell))) if cell else NULL for cell in cells]
+
+
+def _boolean(cells: Sequence[Cell]) -> list[bytes]:
+    return [b"\1" + cell if isinstance(cell, bytes) else NULL for cell in cells]
+
+
 def _row_id(cells: Sequence[Cell]) -> list[bytes]:
     return [encoded_row_id[cell] if cell else NULL for cell in cells]  # type: ignore[index]
 
@@ -136,6 +150,9 @@ _ENCODERS: dict[OraType, ColumnEncoder] = {
     OraType.VARCHAR2: _text,
     OraType.CHAR: _text,
     OraType.LONG: _long,
+    OraType.LONG_RAW: _long,
+    OraType.UROWID: _universal_row_id,
+    OraType.BOOLEAN: _boolean,
     OraType.RAW: _binary,
     OraType.ROWID: _row_id,
     OraType.NUMBER: _short_binary,
@@ -150,25 +167,45 @@ _ENCODERS: dict[OraType, ColumnEncoder] = {
 }
 
 
-def column_encoder(kind: OraType, defined_as: int | None = None, national: bool = False) -> ColumnEncoder:
-    """Encoder for values of one column. Raises OraError for what the wire cannot carry yet.
+class Define(NamedTuple):
+    """What the client wants a LOB column as.
 
-    :param defined_as: the type the client's define asked for; matters for LOB columns only.
+    :param kind: type number.
+    :param prefetch: units of the content that come with the locator; None: the locator alone.
+    """
+
+    kind: int
+    prefetch: int | None = 0
+
+
+def column_encoder(session: Session, kind: OraType, define: Define | None = None, national: bool = False) -> ColumnEncoder:
+    """Encoder for values of one column. Raises OraError for what the wire cannot carry.
+
+    :param define: matters for LOB columns only.
     :param national: text goes in UTF-16.
     """
     if national and kind in _TEXTS:
         return _national
-    if kind in _LOBS and defined_as in LONG_LIKE:
-        return _long
+    if kind in (OraType.CLOB, OraType.BLOB, OraType.XMLTYPE):
+        if define is not None and define.kind in LONG_LIKE:
+            return lobs.contents(session, national)
+        return lobs.locators(session, define.prefetch if define is not None else None)
+    if kind in (OraType.JSON, OraType.VECTOR):
+        return lobs.images(session)
     encoder = _ENCODERS.get(kind)
     if encoder is None:
         raise OraError(3001, f"unimplemented feature: columns of type {kind.name} in a query")
     return encoder
 
 
-def rows_encoder(columns: Sequence[ColumnDescription], defines: Sequence[int] | None = None) -> RowsEncoder:
-    """Compile the encoder of one result's rows; `defines` are the client's types by column."""
-    encoders = [column_encoder(c.type, defines[i] if defines else None, c.national) for i, c in enumerate(columns)]
+def rows_encoder(
+    session: Session, columns: Sequence[ColumnDescription], defines: Sequence[Define] | None = None
+) -> RowsEncoder:
+    """Compile the encoder of one result's rows; `defines` by column."""
+    encoders = [
+        column_encoder(session, column.type, defines[at] if defines else None, column.national)
+        for at, column in enumerate(columns)
+    ]
 
     def encode(rows: Sequence[tuple[Cell, ...]]) -> bytes:
         if not rows:

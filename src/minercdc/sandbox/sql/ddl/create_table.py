@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from minercdc.sandbox.catalog import Column, Table
-from minercdc.sandbox.interfaces import ColumnDescription, OraError, OraType
+from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.ddl.constraints import add_constraint, add_group
 from minercdc.sandbox.sql.ddl.generated import add_identity, add_virtual
 from minercdc.sandbox.sql.declare import check_declared
+from minercdc.sandbox.sql.dml.target import column_path, conversion
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.privileges import require
+from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.sql.types import LARGE, column_type
 
 
 def create_temporary_table(session: SqlSession, parser: Parser) -> None:
@@ -63,13 +66,27 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         table.ddl_scn = scn
         if plan is not None:
-            rows = session.rows_of(plan, ())
+            rows = _own_contents(session, table, session.rows_of(plan, ()))
             if rows:
                 session.storage.insert(session.client, table, rows)
             session.commit()
 
 
+def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    """The rows with LOBs that the table keeps: what the query made of them goes with the session."""
+    how = conversion(session.environment)
+    fits = {
+        at: storer(column_type(column), column, column_path(table, column), how)
+        for at, column in enumerate(table.columns)
+        if column_type(column).family in LARGE
+    }
+    return [tuple(fits[at](cell) if at in fits else cell for at, cell in enumerate(row)) for row in rows] if fits else rows
+
+
 def _column_like(described: ColumnDescription) -> Column:
+    """Raises ORA-00997 for a LONG column."""
+    if described.type in (OraType.LONG, OraType.LONG_RAW):
+        raise OraError(997, "illegal use of LONG datatype")
     text = described.type in (OraType.VARCHAR2, OraType.CHAR)
     chars = (described.size // 2 if described.national else described.size) if text else 0
     return Column(

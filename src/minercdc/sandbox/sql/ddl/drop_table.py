@@ -26,14 +26,31 @@ def drop_table(session: SqlSession, parser: Parser) -> None:
         take_alone(session, table)
         _release(session, table, cascade=cascade)
         text = parser.sql.rstrip().rstrip(";")
+        renames: list[str] = []
         if purge or table.temporary is not None:
             session.storage.segments.drop(segment(table))
             session.catalog.purge(table)
         else:
-            bin_name = _recycle_name(table)
+            bin_name = _recycle_name(table.object_id)
             session.catalog.recycle(table, bin_name)
             text = f'{text} AS "{bin_name}" '
-        session.storage.log_ddl(session.client, text, table, table.owner, name)
+            renames = _renames(table, bin_name)
+        session.storage.log_ddl(session.client, text, table, table.owner, name, renames)
+
+
+def _renames(table: Table, bin_name: str) -> list[str]:
+    """What the recycle bin does first: constraints, indexes and the table get names of its own (B.8)."""
+    target = f'"{table.owner}"."{table.name}"'
+    kept = [constraint for constraint in table.constraints if constraint.kind in "PU"]
+    found = [
+        f'ALTER TABLE {target} RENAME CONSTRAINT "{constraint.name}" TO "{_recycle_name(table.object_id, constraint.name)}" '
+        for constraint in kept
+    ]
+    found += [
+        f'ALTER INDEX "{index.owner}"."{index.name}" RENAME TO "{_recycle_name(index.object_id)}" '
+        for index in table.indexes
+    ]
+    return [*found, f'ALTER TABLE {target} RENAME TO "{bin_name}" ']
 
 
 def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
@@ -48,8 +65,9 @@ def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
     sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
 
 
-def _recycle_name(table: Table) -> str:
-    digest = hashlib.md5(f"{table.object_id}".encode(), usedforsecurity=False).digest()
+def _recycle_name(object_id: int, name: str = "") -> str:
+    """Of an object; of a constraint, which has no id, with its name."""
+    digest = hashlib.md5(f"{object_id}{name}".encode(), usedforsecurity=False).digest()
     return f"BIN${base64.b64encode(digest).decode()}$0"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.objects import StoredView, Synonym
+from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.ddl.alter_table import rename_table
 from minercdc.sandbox.sql.ddl.exclusive import take_alone
 from minercdc.sandbox.sql.ddl.names import new_name
@@ -47,7 +48,7 @@ def _create_view(session: SqlSession, parser: Parser, *, replacing: bool) -> Non
         old = catalog.view(session.container, owner or session.schema, name) if replacing else None
         place = new_name(session, owner, name, "VIEW", replaced=old)
         columns = names or tuple(column.name for column in session.plan_inner(query).columns)
-        _named_once(columns)
+        _named_once(query, names, columns)
         if names and len(session.plan_inner(query).columns) != len(names):
             raise OraError(1730, "invalid number of column names specified")
         object_id = old.object_id if old is not None else catalog.new_object_id()
@@ -58,12 +59,16 @@ def _create_view(session: SqlSession, parser: Parser, *, replacing: bool) -> Non
         session.storage.log_ddl(session.client, parser.sql, None, place, name)
 
 
-def _named_once(columns: Sequence[str]) -> None:
+def _named_once(query: ast.Query, names: Sequence[str], columns: Sequence[str]) -> None:
+    """Raises ORA-00957, ORA-00998 for an expression that nobody named."""
     if len(set(columns)) < len(columns):
         raise OraError(957, "duplicate column name")
-    for column in columns:
-        if not column.replace("_", "").replace("$", "").replace("#", "").isalnum():
-            raise OraError(998, "must name this expression with a column alias")
+    body = query.body
+    while not isinstance(body, ast.Select):
+        body = body.left if isinstance(body, ast.SetOperation) else body.body
+    for item in body.items:
+        if not names and item.expr is not None and item.alias is None and not isinstance(item.expr, ast.Name):
+            raise OraError(998, "must name this expression with a column alias", item.at)
 
 
 def drop_view(session: SqlSession, parser: Parser) -> None:

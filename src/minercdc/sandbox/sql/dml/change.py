@@ -21,6 +21,7 @@ from minercdc.sandbox.sql.scope import Scope
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.sql.types import Family
 from minercdc.sandbox.storage.engine import StatementRestart, Target
 from minercdc.sandbox.storage.store import segment, visible
 
@@ -91,7 +92,10 @@ def assigned_values(
         with x.nested(analytic=False):
             typed = x.value(expr, scope)
         sql = typed.sql
-        if column.on_null and column.default is not None:
+        if column.on_null and typed.type.family is Family.NULL:
+            typed = x.value(default_of(column), None)
+            sql = typed.sql
+        elif column.on_null and column.default is not None:
             sql = f"coalesce({sql},{x.to_type(x.value(default_of(column), None), typed.type, at)})"
         found[position] = (sql, storer(typed.type, column, column_path(target.table, column), how))
     return found

@@ -39,13 +39,13 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
         query = queries.plan(insert.query)
         planner = RowPlanner(x, target, how, len(query.columns), [])
         positions = planner.positions(insert.columns)
-        check_count(len(positions), len(query.columns), insert.at)
+        check_count(len(positions), len(query.columns), insert.target.at)
         makers = {at: planner.given(at, n, described(query.columns[n])) for n, at in enumerate(positions)}
     else:
         assert insert.values is not None
         planner = RowPlanner(x, target, how, len(bind_types), [])
         positions = planner.positions(insert.columns)
-        check_count(len(positions), len(insert.values), insert.at)
+        check_count(len(positions), len(insert.values), insert.target.at)
         x.note_drawn(insert.values)
         makers = {at: planner.expression(at, expr) for at, expr in zip(positions, insert.values, strict=True)}
     rows = planner.plan(makers)

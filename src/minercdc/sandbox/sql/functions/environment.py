@@ -35,6 +35,12 @@ def sys_context(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     return Typed(sql, varchar(256))
 
 
+def sys_guid(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """16 bytes that come once; a new value for each row."""
+    count_arguments(expr, args, 0, 0)
+    return Typed("o_sys_guid()", SqlType(Family.RAW, size=16), False)
+
+
 def niladic(x: Conditions, name: str) -> Typed | None:
     """SYSDATE, USER, ..; None when there is no such word."""
     if name in _BINARY_CONSTANTS:
@@ -73,4 +79,5 @@ _BINARY_CONSTANTS = {
 
 RULES: dict[str, Rule] = {
     "SYS_CONTEXT": sys_context,
+    "SYS_GUID": sys_guid,
 }

@@ -62,6 +62,14 @@ def _lob(x: Conditions, typed: Typed, at: int) -> str:
 _ONE, _AMOUNT = blob(number.integer(1)), blob(number.integer(32767))
 
 
+def length(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """LENGTH: characters of text, of LOBs what DBMS_LOB.GETLENGTH counts."""
+    count_arguments(expr, args, 1, 1)
+    if args[0].type.family in (Family.CLOB, Family.BLOB):
+        return Typed(f"o_lob_length({args[0].sql})", NUMBER)
+    return Typed(f"o_length({x.to(args[0], Family.VARCHAR, expr.at)})", NUMBER)
+
+
 def substr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     """DBMS_LOB.SUBSTR(lob, amount, offset)."""
     count_arguments(expr, args, 1, 3)
@@ -119,8 +127,6 @@ def string_of_xml(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 def to_boolean(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     count_arguments(expr, args, 1, 1)
-    if x.env.release < 23:
-        raise OraError(904, '"TO_BOOLEAN": invalid identifier', expr.at)
     family = args[0].type.family
     if family in TEXT:
         return Typed(f"o_text_boolean({args[0].sql})", SqlType(Family.BOOLEAN))
@@ -129,11 +135,43 @@ def to_boolean(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     return Typed(x.to(args[0], Family.BOOLEAN, expr.at), SqlType(Family.BOOLEAN))
 
 
+def since_23(rule: Rule) -> Rule:
+    """A function of 23ai; ORA-00904 before."""
+
+    def checked(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        if x.env.release < 23:
+            raise OraError(904, f'"{expr.name}": invalid identifier', expr.at)
+        return rule(x, expr, args)
+
+    return checked
+
+
+def of_text(family: Family) -> Rule:
+    """JSON(text) and TO_VECTOR(text)."""
+
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        count_arguments(expr, args, 1, 1)
+        return Typed(x.to(args[0], family, expr.at), SqlType(family))
+
+    return rule
+
+
+def text_of(family: Family, function: str) -> Rule:
+    """JSON_SERIALIZE(json) and FROM_VECTOR(vector): VARCHAR2 of at most 4000 bytes."""
+
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        count_arguments(expr, args, 1, 1)
+        return Typed(f"{function}({x.to(args[0], family, expr.at)})", varchar())
+
+    return rule
+
+
 XML_METHODS: dict[str, Rule] = {"GETCLOBVAL": clob_of_xml, "GETSTRINGVAL": string_of_xml}
 """Methods of an XMLTYPE value, `x.getClobVal()`."""
 
 
 RULES: dict[str, Rule] = {
+    "LENGTH": length,
     "EMPTY_CLOB": empty("CLOB", CLOB),
     "EMPTY_BLOB": empty("BLOB", BLOB),
     "TO_CLOB": to_clob("CLOB", CLOB),
@@ -149,5 +187,11 @@ RULES: dict[str, Rule] = {
     "DBMS_LOB.ISTEMPORARY": one_lob("is_temporary"),
     "XMLTYPE": xmltype,
     **{f"XMLTYPE.{method}": rule for method, rule in XML_METHODS.items()},
-    "TO_BOOLEAN": to_boolean,
+    "TO_BOOLEAN": since_23(to_boolean),
+    "JSON": since_23(of_text(Family.JSON)),
+    "JSON_SERIALIZE": since_23(text_of(Family.JSON, "o_json_text")),
+    "TO_VECTOR": since_23(of_text(Family.VECTOR)),
+    "VECTOR": since_23(of_text(Family.VECTOR)),
+    "FROM_VECTOR": since_23(text_of(Family.VECTOR, "o_vector_text")),
+    "VECTOR_SERIALIZE": since_23(text_of(Family.VECTOR, "o_vector_text")),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.functions.arguments import count_arguments
 from minercdc.sandbox.sql.functions.rules import Plain, Rule
@@ -25,13 +24,16 @@ def round_value(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
             model = x.to(args[1], Family.VARCHAR, expr.at) if len(args) > 1 else "'DD'"
             return Typed(f"o_trunc_date({x.wall(args[0])},{model})", DATE)
         if len(args) > 1:
-            raise OraError(3001, "unimplemented feature: ROUND of a date with a format", expr.at)
+            model = x.to(args[1], Family.VARCHAR, expr.at)
+            return Typed(f"o_round_to({x.wall(args[0])},{model})", DATE)
         return Typed(f"o_round_date({x.wall(args[0])})", DATE)
     places = x.to(args[1], Family.NUMBER, expr.at) if len(args) > 1 else "x'80'"
     if args[0].type.family in BINARY_SIZES:
         return Typed(f"o_float_{expr.name.lower()}({args[0].sql},{places})", args[0].type)
     return Typed(f"o_{expr.name.lower()}({x.to(args[0], Family.NUMBER, expr.at)},{places})", NUMBER)
 
+
+_ANGLES = ("SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "SINH", "COSH", "TANH")
 
 PLAIN: dict[str, Plain] = {
     "ABS": ("abs", "N", 1, NUMBER),
@@ -41,6 +43,15 @@ PLAIN: dict[str, Plain] = {
     "SQRT": ("sqrt", "N", 1, NUMBER),
     "POWER": ("power", "NN", 2, NUMBER),
     "MOD": ("mod", "NN", 2, NUMBER),
+    "REMAINDER": ("remainder", "NN", 2, NUMBER),
+    "BITAND": ("bitand", "NN", 2, NUMBER),
+    "BIN_TO_NUM": ("bits_of", "N" * 30, 1, NUMBER),
+    "WIDTH_BUCKET": ("width_bucket", "NNNN", 4, NUMBER),
+    "EXP": ("exp", "N", 1, NUMBER),
+    "LN": ("ln", "N", 1, NUMBER),
+    "LOG": ("log", "NN", 2, NUMBER),
+    **{name: (name.lower(), "N", 1, NUMBER) for name in _ANGLES},
+    "ATAN2": ("atan2", "NN", 2, NUMBER),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast, number
 from minercdc.sandbox.sql.functions.arguments import count_arguments
 from minercdc.sandbox.sql.functions.lobs import as_clob
@@ -11,6 +12,7 @@ from minercdc.sandbox.sql.translate.conditions import Conditions
 from minercdc.sandbox.sql.types import (
     NUMBER,
     Family,
+    SqlType,
     varchar,
 )
 
@@ -39,7 +41,6 @@ PLAIN: dict[str, Plain] = {
     "INITCAP": ("initcap", "T", 1, varchar()),
     "SUBSTR": ("substr", "TNN", 2, varchar()),
     "INSTR": ("instr", "TTNN", 2, NUMBER),
-    "LENGTH": ("length", "T", 1, NUMBER),
     "LENGTHB": ("lengthb", "T", 1, NUMBER),
     "TRIM": ("trim", "TT", 1, varchar()),
     "LTRIM": ("ltrim", "TT", 1, varchar()),
@@ -48,14 +49,68 @@ PLAIN: dict[str, Plain] = {
     "RPAD": ("rpad", "TNT", 2, varchar()),
     "REPLACE": ("replace", "TTT", 2, varchar()),
     "TRANSLATE": ("translate", "TTT", 3, varchar()),
-    "REGEXP_SUBSTR": ("regexp_substr", "TT", 2, varchar()),
-    "REGEXP_REPLACE": ("regexp_replace", "TTT", 2, varchar()),
+    "SUBSTRB": ("substrb", "TNN", 2, varchar()),
+    "SUBSTRC": ("substr", "TNN", 2, varchar()),
+    "SUBSTR4": ("substr", "TNN", 2, varchar()),
+    "INSTRB": ("instrb", "TT", 2, NUMBER),
+    "INSTRC": ("instr", "TTNN", 2, NUMBER),
+    "INSTR4": ("instr", "TTNN", 2, NUMBER),
+    "LENGTHC": ("length", "T", 1, NUMBER),
+    "LENGTH4": ("length", "T", 1, NUMBER),
+    "LENGTH2": ("length", "T", 1, NUMBER),
+    "NLS_UPPER": ("upper", "T", 1, varchar()),
+    "NLS_LOWER": ("lower", "T", 1, varchar()),
+    "NLS_INITCAP": ("initcap", "T", 1, varchar()),
+    "REVERSE": ("reverse", "T", 1, varchar()),
+    "SOUNDEX": ("soundex", "T", 1, varchar(4)),
+    "COMPOSE": ("compose", "T", 1, varchar()),
+    "DECOMPOSE": ("decompose", "T", 1, varchar()),
+    "REGEXP_SUBSTR": ("regexp_substr", "TTNNTN", 2, varchar()),
+    "REGEXP_REPLACE": ("regexp_replace", "TTTNNT", 2, varchar()),
+    "REGEXP_INSTR": ("regexp_instr", "TTNNNTN", 2, NUMBER),
+    "REGEXP_COUNT": ("regexp_count", "TTNT", 2, NUMBER),
+    "NCHR": ("chr", "N", 1, SqlType(Family.VARCHAR, size=4, national=True)),
     "ASCII": ("ascii", "T", 1, NUMBER),
     "CHR": ("chr", "N", 1, varchar(4)),
 }
 
 
+def _dump(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DUMP, with the type code of Oracle's internal datatypes."""
+    count_arguments(expr, args, 1, 2)
+    code = _CODES.get(args[0].type.family)
+    if code is None:
+        raise OraError(3001, f"unimplemented feature: DUMP of {args[0].type.family}", expr.at)
+    model = f",{x.to(args[1], Family.NUMBER, expr.at)}" if len(args) > 1 else ""
+    return Typed(f"coalesce(o_dump({args[0].sql},{code}{model}),'NULL')", varchar())
+
+
+def _of_cell(function: str, result: SqlType) -> Rule:
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        count_arguments(expr, args, 1, 1 if function == "vsize" else 2)
+        tail = f",{x.to(args[1], Family.VARCHAR, expr.at)}" if len(args) > 1 else ""
+        return Typed(f"o_{function}({args[0].sql}{tail})", result)
+
+    return rule
+
+
+_CODES = {
+    Family.VARCHAR: 1,
+    Family.NUMBER: 2,
+    Family.DATE: 12,
+    Family.RAW: 23,
+    Family.CHAR: 96,
+    Family.FLOAT: 100,
+    Family.DOUBLE: 101,
+    Family.TIMESTAMP: 180,
+    Family.ZONED: 181,
+    Family.LOCAL: 231,
+}
+
 RULES: dict[str, Rule] = {
+    "DUMP": _dump,
+    "VSIZE": _of_cell("vsize", NUMBER),
+    "STANDARD_HASH": _of_cell("standard_hash", SqlType(Family.RAW, size=64)),
     "NLS_CHARSET_ID": charset_id,
     "CONCAT": concat,
 }

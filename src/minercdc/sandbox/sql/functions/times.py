@@ -94,6 +94,7 @@ def moment_of(run: Run, kind: SqlType, zone: Zone) -> Cell:
 
 PLAIN: dict[str, Plain] = {
     "LAST_DAY": ("last_day", "D", 1, DATE),
+    "NEXT_DAY": ("next_day", "DT", 2, DATE),
     "ADD_MONTHS": ("add_months", "DN", 2, DATE),
     "MONTHS_BETWEEN": ("months_between", "DD", 2, NUMBER),
     "NUMTODSINTERVAL": ("interval", "NT", 2, INTERVAL),

@@ -368,12 +368,14 @@ class ExpressionGrammar(AnalyticGrammar):
             while True:
                 if self.op("*"):
                     numbers.append(None)
+                elif name == "VECTOR" and numbers and self.token.kind == "W":
+                    unit = self.take().text
                 else:
                     negative = bool(self.op("-"))
                     numbers.append(-self.integer() if negative else self.integer())
                 if not self.op(","):
                     break
-            unit = self.any_word("BYTE", "CHAR")
+            unit = unit or self.any_word("BYTE", "CHAR")
             self.expect_op(")")
         if name == "TIMESTAMP" and self.word("WITH"):
             local = self.word("LOCAL")

@@ -6,6 +6,8 @@ uses them; everything else is an encoded cell.
 
 from __future__ import annotations
 
+import unicodedata
+import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
@@ -17,34 +19,49 @@ from minercdc.sandbox.sql import binary, number
 from minercdc.sandbox.sql.convert import utf16_units
 from minercdc.sandbox.sql.number import decode, encode
 from minercdc.sandbox.sql.number_formats import char_to_number, number_to_char
-from minercdc.sandbox.sql.scalars import times
+from minercdc.sandbox.sql.scalars import analysis, times
 from minercdc.sandbox.sql.scalars.aggregates import STATISTICS, CountDistinct, Keep, Listed, Listing, Single, Sum
 from minercdc.sandbox.sql.scalars.numbers import (
     add,
+    bits_of,
     ceiling,
     divide,
     modulo,
     multiply,
     negate,
     power,
+    remainder,
     round_number,
     sign,
     subtract,
     truncate_number,
+    width_bucket,
 )
-from minercdc.sandbox.sql.scalars.patterns import like, regexp_like, regexp_replace, regexp_substr
+from minercdc.sandbox.sql.scalars.patterns import (
+    like,
+    regexp_count,
+    regexp_instr,
+    regexp_like,
+    regexp_replace,
+    regexp_substr,
+)
 from minercdc.sandbox.sql.scalars.texts import (
     asciistr,
+    dump,
     grown_path,
     hex_to_raw,
     initcap,
     instr,
+    instr_bytes,
     pad,
     path_step,
     replace,
     row_bound,
     row_text,
+    soundex,
+    standard_hash,
     substr,
+    substr_bytes,
     translate,
     unistr,
 )
@@ -125,6 +142,18 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "utf16_units": utf16_units,
     "asciistr": asciistr,
     **times.FUNCTIONS,
+    **analysis.FUNCTIONS,
+    "remainder": remainder,
+    "width_bucket": width_bucket,
+    "bits_of": bits_of,
+    "bitand": lambda a, b: number.integer(number.to_int(a) & number.to_int(b)),
+    "regexp_instr": regexp_instr,
+    "regexp_count": regexp_count,
+    "soundex": soundex,
+    "instrb": instr_bytes,
+    "standard_hash": standard_hash,
+    "dump": dump,
+    "vsize": lambda cell: number.integer(len(cell if isinstance(cell, bytes) else cell.encode())),
     "ratio": lambda a, b: divide(a, b) if decode(b) else None,
     "path": grown_path,
     "path_step": path_step,
@@ -138,6 +167,10 @@ _TEXTUAL: dict[str, Callable[..., Any]] = {
     "lower": str.lower,
     "initcap": initcap,
     "substr": substr,
+    "substrb": substr_bytes,
+    "reverse": lambda text: text[::-1],
+    "compose": lambda text: unicodedata.normalize("NFC", text),
+    "decompose": lambda text: unicodedata.normalize("NFD", text),
     "trim": lambda text, chars=" ": text.strip(chars),
     "ltrim": lambda text, chars=" ": text.lstrip(chars),
     "rtrim": lambda text, chars=" ": text.rstrip(chars),
@@ -145,7 +178,6 @@ _TEXTUAL: dict[str, Callable[..., Any]] = {
     "rpad": lambda text, width, fill=" ": pad(text, width, fill, False),
     "translate": translate,
     "unistr": unistr,
-    "regexp_replace": regexp_replace,
     "hex_raw": hex_to_raw,
     "chr": lambda code: chr(number.to_int(code)),
 }
@@ -157,6 +189,8 @@ def register_scalars(connection: apsw.Connection) -> None:
         connection.create_scalar_function(f"o_{name}", _strict(function), -1, deterministic=True)
     for name, function in _TEXTUAL.items():
         connection.create_scalar_function(f"o_{name}", _textual(function), -1, deterministic=True)
+    connection.create_scalar_function("o_regexp_replace", cast(Any, regexp_replace), -1, deterministic=True)
+    connection.create_scalar_function("o_sys_guid", cast(Any, lambda: uuid.uuid4().bytes), 0)
     connection.create_scalar_function("o_replace", cast(Any, replace), -1, deterministic=True)
     connection.create_aggregate_function("o_single", cast(Any, Single), 1)
     windows: dict[str, tuple[Callable[[], object], int]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from minercdc.sandbox.interfaces import OraError
@@ -101,6 +102,63 @@ def row_bound(text: str, data_object_id: int, after: int) -> int:
     if there != data_object_id:
         return -1 if there < data_object_id else (1 << 62)
     return (rid + after) << 26
+
+
+_SOUNDS = {letter: str(n) for n, letters in enumerate(("BFPV", "CGJKQSXZ", "DT", "L", "MN", "R"), 1) for letter in letters}
+
+
+def soundex(text: str) -> str | None:
+    """SOUNDEX by Knuth's rules: equal codes next to each other, or parted by H and W, count once."""
+    letters = [c for c in text.upper() if c.isascii() and c.isalpha()]
+    if not letters:
+        return None
+    out, last = letters[0], _SOUNDS.get(letters[0], "")
+    for letter in letters[1:]:
+        code = _SOUNDS.get(letter, "")
+        if code and code != last:
+            out += code
+        if letter not in "HW":
+            last = code
+    return (out + "000")[:4]
+
+
+def _bytes_of(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def substr_bytes(text: str, start: bytes, length: bytes | None = None) -> str:
+    """SUBSTRB: bytes of a character cut in the middle become blanks."""
+    raw = _bytes_of(text)
+    at = number.to_int(start)
+    begin = at - 1 if at > 0 else (len(raw) + at if at < 0 else 0)
+    if begin < 0:
+        return ""
+    part = raw[begin:] if length is None else raw[begin : begin + max(0, number.to_int(length))]
+    return "".join(part.decode("utf-8", "replace")).replace("\ufffd", " ")
+
+
+def instr_bytes(text: str, part: str) -> bytes:
+    """INSTRB without a start."""
+    return number.integer(_bytes_of(text).find(_bytes_of(part)) + 1)
+
+
+def standard_hash(text: str | bytes, name: str = "SHA1") -> bytes:
+    """STANDARD_HASH of text or RAW. Raises ORA-01760."""
+    algorithms = {"SHA1", "SHA256", "SHA384", "SHA512", "MD5"}
+    if name.upper() not in algorithms:
+        raise OraError(1760, "illegal argument for function")
+    data = text if isinstance(text, bytes) else _bytes_of(text)
+    return hashlib.new(name.lower(), data, usedforsecurity=False).digest()
+
+
+def dump(cell: str | bytes, code: int, model: bytes = b"\xc1\x0b") -> str:
+    """DUMP(value [, 8 | 10 | 16]): type code, length and bytes."""
+    raw = cell if isinstance(cell, bytes) else _bytes_of(cell)
+    base = number.to_int(model) % 1000
+    shown = {8: "o", 10: "d", 16: "x"}.get(base)
+    if shown is None:
+        raise OraError(3001, f"unimplemented feature: DUMP format {base}")
+    return f"Typ={code} Len={len(raw)}: {','.join(format(byte, shown) for byte in raw)}"
 
 
 # ---- hierarchies ----

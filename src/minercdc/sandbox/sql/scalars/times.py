@@ -144,6 +144,52 @@ def truncate_date(cell: bytes, model: str = "DD") -> bytes:
     return temporal.encode((fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6]))
 
 
+_WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
+
+
+def next_day(cell: bytes, name: str) -> bytes:
+    """NEXT_DAY: the first such day after the date, with its time. Raises ORA-01846."""
+    wanted = next((n for n, day in enumerate(_WEEKDAYS) if name.upper().startswith(day[:3])), None)
+    if wanted is None:
+        raise OraError(1846, "not a valid day of the week")
+    base = temporal.encode(temporal.local(cell), fraction=False)
+    year, month, day = temporal.decode(base)[:3]
+    today = date(year, month, day).weekday()
+    return temporal.shift(base, ((wanted - today - 1) % 7 + 1) * DAY_NS, fraction=False)
+
+
+def round_to(cell: bytes, model: str) -> bytes:
+    """ROUND(date, model): of the unit it is in and the next, the nearer; from the middle on the next."""
+    low = truncate_date(cell, model)
+    step = next((n for names, n in _UNIT_DAYS if model.upper() in names), None)
+    months = next((n for names, n in _UNIT_MONTHS if model.upper() in names), None)
+    if step is not None:
+        half = temporal.shift(low, int(step * DAY_NS) // 2, fraction=False)
+        high = temporal.shift(low, int(step * DAY_NS), fraction=False)
+    elif months is not None:
+        high = temporal.shift_months(low, months)
+        half = temporal.shift(low, 15 * DAY_NS, fraction=False)
+        if months > 1:
+            half = temporal.shift_months(low, months // 2)
+            half = temporal.shift(half, 15 * DAY_NS, fraction=False) if months == 3 else half
+    else:
+        raise OraError(1821, "date format not recognized")
+    return high if temporal.encode(temporal.local(cell), fraction=False) >= half else low
+
+
+_UNIT_DAYS: tuple[tuple[tuple[str, ...], float], ...] = (
+    (("DD", "DDD", "J"), 1),
+    (("HH", "HH12", "HH24"), 1 / 24),
+    (("MI",), 1 / 1440),
+    (("DAY", "DY", "D", "WW", "IW", "W"), 7),
+)
+_UNIT_MONTHS = (
+    (("MONTH", "MON", "MM", "RM"), 1),
+    (("Q",), 3),
+    (("YEAR", "SYEAR", "YYYY", "SYYYY", "YYY", "YY", "Y"), 12),
+)
+
+
 def round_date(cell: bytes) -> bytes:
     ns = temporal.to_ns(temporal.local(cell))
     return temporal.encode(temporal.from_ns((ns + DAY_NS // 2) // DAY_NS * DAY_NS))
@@ -234,6 +280,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zone_name": zone_name,
     "round_fraction": temporal.round_fraction,
     "trunc_date": truncate_date,
+    "next_day": next_day,
+    "round_to": round_to,
     "round_date": round_date,
     "last_day": last_day,
     "add_months": add_months,

@@ -156,6 +156,10 @@ class Conversions:
             return f"o_xml({text})" if family is Family.XML else text
         if family is Family.XML and have is Family.CLOB:
             return f"o_xml({typed.sql})"
+        if family is Family.JSON and have in (*TEXT, Family.CLOB):
+            return f"o_json({self.whole_text(typed, at)})"
+        if family is Family.VECTOR and have in (*TEXT, Family.CLOB):
+            return f"o_vector({self.whole_text(typed, at)})"
         if family is Family.BLOB and have in (Family.RAW, *TEXT):
             return f"o_to_lob({self.to(typed, Family.RAW, at)},'BLOB')"
         if have is Family.BOOLEAN and family in TEXT:
