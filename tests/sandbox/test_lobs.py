@@ -230,6 +230,18 @@ def test_returning_a_new_lob(lab: Lab) -> None:
     assert value(lab, "to_char(c)") == "new"
 
 
+def test_lobs_of_temporary_tables(lab: Lab) -> None:
+    lab.run("create global temporary table tmp_doc (c clob) on commit preserve rows")
+    block(
+        lab,
+        "declare l clob; begin insert into tmp_doc values (empty_clob()) returning c into l; "
+        "dbms_lob.writeappend(l, 4, 'mine'); end;",
+    )
+    lab.commit()
+    assert value(lab, "to_char(c)", source="tmp_doc") == "mine"
+    lab.run("truncate table tmp_doc")
+
+
 def test_long_columns(lab: Lab) -> None:
     lab.run("create table lng (id number, l long)", "create table raw_lng (id number, l long raw)")
     lab.cursor.execute("insert into lng values (1, :1)", ["text" * 10_000])

@@ -452,6 +452,11 @@ class SandboxSession:
             self._settle_cursors()
             self.storage.undo_to(self.client, found[0][1])
 
+    def tables(self) -> Iterator[Table]:
+        """Tables that have rows the session may see: its own copies of temporary ones before all others."""
+        yield from self._private.values()
+        yield from self.catalog.tables()
+
     # ---- LOBs: see `interfaces.Session` ----
 
     def before_change(self) -> None:

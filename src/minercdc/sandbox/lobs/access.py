@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from minercdc.sandbox.catalog import Catalog, Table
+from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import LobKind, OraError, RedoOp
 from minercdc.sandbox.lobs.locator import LobValue, Locator, RowAddress, as_cell, unpack
 from minercdc.sandbox.lobs.temporary import SessionLobs
@@ -25,8 +25,8 @@ class LobSession(Protocol):
     @property
     def storage(self) -> Storage: ...
 
-    @property
-    def catalog(self) -> Catalog: ...
+    def tables(self) -> Iterator[Table]:
+        """Tables that have rows the session may see."""
 
     def before_change(self) -> None:
         """Called with the storage locked, before a row changes."""
@@ -181,7 +181,7 @@ def _value_at(target: Target, at: int) -> LobValue:
 
 
 def _column(session: LobSession, address: RowAddress) -> tuple[Table, int]:
-    for table in session.catalog.tables():
+    for table in session.tables():
         if table.data_object_id == address.data_object:
             for at, column in enumerate(table.columns):
                 if column.slot == address.slot:
