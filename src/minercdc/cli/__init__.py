@@ -189,13 +189,16 @@ def sandbox(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0: a free one.")] = 1521,
     seed: Annotated[list[Path] | None, typer.Option(help="SQL script to run first; may be given several times.")] = None,
+    profile: Annotated[str, typer.Option(help="Release to imitate: 19c or 23ai.")] = "23ai",
+    tls_cert: Annotated[Path | None, typer.Option(help="Certificate in PEM; makes the port a TCPS port.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Its key, unless it is in the certificate's file.")] = None,
 ) -> None:
     """Run the Oracle-compatible server in the foreground; prints `ready HOST:PORT` when clients may connect."""
     try:
         from minercdc.sandbox.server import serve
     except ImportError as error:
         raise ConfigError([f"the sandbox needs the package {error.name}"], hint="pip install 'minercdc[sandbox]'") from None
-    serve(host, port, seed or [])
+    serve(host, port, seed or [], profile=profile, certificate=tls_cert, key=tls_key)
 
 
 @app.command()

@@ -23,9 +23,16 @@ def main() -> None:
         default="standard",
         help="of a new database; extended: VARCHAR2 and RAW up to 32767 bytes (default: %(default)s)",
     )
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate in PEM; makes the port a TCPS port")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its key, unless it is in the certificate's file")
     given = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    serve(given.host, given.port, given.seed, given.data_dir, given.profile, max_string_size=given.max_string_size)
+    serve(
+        *(given.host, given.port, given.seed, given.data_dir, given.profile),
+        max_string_size=given.max_string_size,
+        certificate=given.tls_cert,
+        key=given.tls_key,
+    )
 
 
 main()

@@ -8,6 +8,7 @@ serve("127.0.0.1", 1521, [path])                   in the foreground, until SIGI
 from __future__ import annotations
 
 import signal
+import ssl
 import sys
 import threading
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from minercdc.sandbox.logminer.packages import CONSTANTS, PROCEDURES
 from minercdc.sandbox.seed import SeedError, run_script
 from minercdc.sandbox.views.families import ALL_VIEWS
 from minercdc.sandbox.wire.listener import Listener
+from minercdc.sandbox.wire.tls import server_context
 
 SERVICE = "ORCLPDB1"
 _RELEASES = {
@@ -60,6 +62,7 @@ class SandboxServer:
     :param data_dir: keep the database there, and go on with the one that is there.
     :param profile: release to imitate: `19c` or `23ai`.
     :param max_string_size: of a new database, `standard` or `extended`.
+    :param tls: for a TCPS port, see `wire.tls.server_context`.
     :raises OSError: the port is in use; :raises SeedError: a seed statement failed.
     """
 
@@ -72,10 +75,11 @@ class SandboxServer:
         data_dir: Path | None = None,
         profile: str = "23ai",
         max_string_size: str = "standard",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.database = sandbox_database(profile, data_dir, max_string_size)
         try:
-            self._listener = Listener(self.database, host, port, profile)
+            self._listener = Listener(self.database, host, port, profile, tls)
         except OSError:
             self.database.close()
             raise
@@ -122,9 +126,12 @@ def serve(
     data_dir: Path | None = None,
     profile: str = "23ai",
     max_string_size: str = "standard",
+    certificate: Path | None = None,
+    key: Path | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; print `ready HOST:PORT` once clients may connect. Main thread only.
 
+    :param certificate: PEM file; makes the port a TCPS port. `key` may be in the same file.
     :raises SystemExit: with one line of text when the port is in use or a seed fails.
     """
     stopping = threading.Event()
@@ -135,7 +142,13 @@ def serve(
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         try:
-            server = SandboxServer(host, port, seeds, data_dir=data_dir, profile=profile, max_string_size=max_string_size)
+            tls = server_context(certificate, key) if certificate is not None else None
+        except OSError as error:
+            raise SystemExit(f"the certificate {certificate} or its key cannot be used: {error.strerror or error}") from None
+        try:
+            server = SandboxServer(
+                *(host, port, seeds), data_dir=data_dir, profile=profile, max_string_size=max_string_size, tls=tls
+            )
         except OSError as error:
             raise SystemExit(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
         except (ValueError, OraError) as error:

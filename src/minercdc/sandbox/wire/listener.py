@@ -6,12 +6,14 @@ import contextlib
 import errno
 import logging
 import socket
+import ssl
 import threading
 
 from minercdc.sandbox.interfaces import Database
 from minercdc.sandbox.wire.connection import Connection
 from minercdc.sandbox.wire.negotiation import PROFILES, refuse
 from minercdc.sandbox.wire.packets import PacketStream
+from minercdc.sandbox.wire.tls import plain_side
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +27,16 @@ class Listener:
     """Serves a database on a port from `start` to `stop`.
 
     :param port: 0 for a free one; `address` tells it.
+    :param tls: makes it a TCPS port.
     :raises OSError: the port is in use.
     """
 
-    def __init__(self, database: Database, host: str, port: int, profile: str = "23ai") -> None:
+    def __init__(
+        self, database: Database, host: str, port: int, profile: str = "23ai", tls: ssl.SSLContext | None = None
+    ) -> None:
         self._database = database
         self._profile = PROFILES[profile]
+        self._tls = tls
         self._socket = socket.create_server((host, port), backlog=128)
         self.address: tuple[str, int] = self._socket.getsockname()[:2]
         self._stopping = threading.Event()
@@ -81,7 +87,8 @@ class Listener:
                     return
                 continue  # the client left before it was accepted
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._serve(sock, f"{host}:{port}")
+            peer = f"{host}:{port}"
+            self._serve(sock if self._tls is None else plain_side(sock, self._tls, peer), peer)
 
     def _serve(self, sock: socket.socket, peer: str) -> None:
         connection = Connection(sock, peer, self._database, self._profile)
