@@ -30,6 +30,7 @@ class AskingSession(Session, Protocol):
     details: Mapping[str, str]
     client: Client
     logon_time: float
+    flashback_scn: int | None
 
     @property
     def container(self) -> int: ...

@@ -178,6 +178,7 @@ class Table:
     :param version: DATA_OBJV#, raised by ADD, DROP and MODIFY of columns.
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
     :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
+    :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN tells of each row, not of its block.
     :param next_rid: number of the next row inserted; ROWIDs are made of it.
     :param next_slot: physical column the next ADD COLUMN gets.
     :param virtual: virtual columns, each with its place among all columns.
@@ -202,6 +203,7 @@ class Table:
     next_rid: int = 0
     next_slot: int = 0
     tablespace: str = "USERS"
+    row_dependencies: bool = False
     dropped_as: str | None = None
     virtual: list[tuple[int, Column]] = field(default_factory=list)
     temporary: str | None = None

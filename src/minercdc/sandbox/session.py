@@ -45,6 +45,7 @@ _CHANGES = frozenset({"insert", "insert many", "merge", "update", "delete"})
 class SandboxSession:
     """One client's session.
 
+    :ivar flashback_scn: what DBMS_FLASHBACK lets queries see; None: the present.
     :ivar state: packages keep their session state here, by package name.
     :ivar details: what the client told at connect: program, machine, osuser, pid, terminal, driver.
     """
@@ -64,6 +65,7 @@ class SandboxSession:
         self.client_id: str | None = None
         self.logon_time = database.clock.now()
         self.parameters: dict[str, str] = {}
+        self.flashback_scn: int | None = None
         self.closed = False
         self._own: apsw.Connection | None = None
         self._own_lock = threading.RLock()
@@ -130,9 +132,15 @@ class SandboxSession:
 
     def run(self, binds: Sequence[Cell] = ()) -> Run:
         """A run that begins now."""
+        if self.client.serializable and self.client.transaction is None:
+            with self.storage.lock:
+                self.storage.begin(self.client)
         transaction = self.client.transaction
+        snapshot = transaction.snapshot if transaction is not None else None
+        if self.flashback_scn is not None:
+            return Run(self, self.flashback_scn, NO_TRANSACTION, self.storage.clock.now(), binds)
         own = transaction.stamp if transaction is not None else NO_TRANSACTION
-        return Run(self, self.storage.clock.current, own, self.storage.clock.now(), binds)
+        return Run(self, self.storage.clock.current if snapshot is None else snapshot, own, self.storage.clock.now(), binds)
 
     def own_connection(self) -> apsw.Connection:
         """The session's private connection: for what needs no stored rows, so that a long scan of a view locks nobody out."""
@@ -353,6 +361,8 @@ class SandboxSession:
         row_counts: bool,
     ) -> Result:
         tree = parsed.tree
+        if self.flashback_scn is not None:
+            raise OraError(8182, "operation not supported while in Flashback mode")
         with self.storage.lock:
             self.client.check()
             self._settle_cursors()

@@ -75,7 +75,7 @@ def test_declared_types(shop: SqlClient, db: SandboxDatabase) -> None:
         ("create user shop identified by x", 1920),
         ("create user c##x identified by x", 65094),
         ("grant select on item to nosuch", 1917),
-        ("set transaction read only", 3001),
+        ("set transaction use rollback segment rbs", 3001),
     ],
 )
 def test_refused(items: SqlClient, sql: str, code: int) -> None:

@@ -277,7 +277,7 @@ class Partition:
 
 @dataclass(slots=True)
 class TableRef:
-    """`as_of`: ('SCN' | 'TIMESTAMP', expression)."""
+    """`as_of`: ('SCN' | 'TIMESTAMP', expression); `versions`: the same with both ends, None for MINVALUE and MAXVALUE."""
 
     owner: str | None
     name: str
@@ -285,6 +285,7 @@ class TableRef:
     at: int
     as_of: tuple[str, Expr] | None = None
     partition: Partition | None = None
+    versions: tuple[str, Expr | None, Expr | None] | None = None
 
 
 @dataclass(slots=True)

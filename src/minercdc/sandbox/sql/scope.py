@@ -37,12 +37,13 @@ class Visible:
 
 @dataclass(slots=True)
 class Source:
-    """A relation in FROM. `names`: its alias, or its name with and without owner."""
+    """A relation in FROM. `names`: its alias, or its name with and without owner; `pseudo`: its pseudo-columns but ROWID."""
 
     names: tuple[tuple[str, ...], ...]
     columns: list[Visible]
     vid: tuple[int, str] | None = None
     table: Table | None = None
+    pseudo: dict[str, Typed] = field(default_factory=dict)
     _by_name: dict[str, Visible] = field(default_factory=dict)
 
     def find(self, name: str) -> Visible | None:
@@ -82,6 +83,8 @@ class Scope:
                 found.append(visible.typed)
             elif column == "ROWID" and source.vid is not None:
                 found.append(rowid_of(source))
+            elif column in source.pseudo:
+                found.append(source.pseudo[column])
         if len(found) > 1:
             raise OraError(918, f"{name.parts[-1]}: column ambiguously specified", name.at)
         if found:

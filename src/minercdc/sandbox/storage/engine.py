@@ -10,6 +10,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -77,12 +78,15 @@ class Storage:
         self.locks = Locks(self.lock)
         self.db: apsw.Connection = open_store() if home is None else home.db
         self.segments = Segments(self.db)
+        self.db.execute("create table if not exists commits(scn integer primary key,xid)")
         self.lobs = LobStore(self.db, self.lock)
         self.horizon = 0
         self.holding: set[str] = set()
         """Users whose redo stays in its private strand, however much it is, until their transaction ends or the log is
         switched, which waits for all strands: see package DBMS_SANDBOX."""
         self._retention = undo_retention
+        self._retention_seconds: int | None = None
+        self._purge_due = 0.0
         self._purged_at = clock.current
         redo.flush_strands = self.flush_strands
         self.durability = Durability(home, clock, redo, catalog, self.transactions)
@@ -91,8 +95,9 @@ class Storage:
     # ---- transactions ----
 
     def begin(self, client: Client) -> Transaction:
-        """The client's transaction, begun if there is none."""
+        """The client's transaction, begun if there is none; a serializable one sees the database as of now to its end."""
         if client.transaction is None:
+            snapshot = self.clock.current if client.serializable else None
             client.transaction = self.transactions.begin(
                 scn=self.clock.advance(),
                 time=self.clock.now(),
@@ -102,6 +107,7 @@ class Storage:
                 user=client.user,
                 thread=client.thread,
             )
+            client.transaction.snapshot = snapshot
         return client.transaction
 
     def commit(self, client: Client) -> int | None:
@@ -113,6 +119,7 @@ class Storage:
         if transaction.active:
             scn = self.clock.advance()
             self._stamp(transaction, scn)
+            self.db.execute("insert into commits values(?,?)", (scn, transaction.xid_bytes))
             transaction.ended = True
             self._log(client, transaction, self._mark(RedoOp.COMMIT, client, transaction, scn))
             self._bind_strand(transaction)
@@ -120,14 +127,26 @@ class Storage:
         self._purge_old_versions()
         return scn
 
+    def keep_undo_for(self, seconds: int) -> None:
+        """UNDO_RETENTION, as if undo had no room for more: versions that ended longer ago are forgotten."""
+        self._retention_seconds = seconds
+
     def _purge_old_versions(self) -> None:
         """With a retention, forget versions that ended before it; snapshots older than `horizon` then get ORA-01555."""
-        if self._retention is None or self.clock.current - self._purged_at < self._retention:
+        horizon = 0
+        if self._retention is not None and self.clock.current - self._purged_at >= self._retention:
+            self._purged_at = self.clock.current
+            horizon = self._purged_at - self._retention
+        if self._retention_seconds is not None and self.clock.now() >= self._purge_due:
+            self._purge_due = self.clock.now() + 1
+            with suppress(OraError):  # ORA-08180: the database is younger than that
+                horizon = max(horizon, self.clock.scn_at(self.clock.now() - self._retention_seconds))
+        if horizon <= self.horizon:
             return
-        self._purged_at = self.clock.current
-        self.horizon = self._purged_at - self._retention
+        self.horizon = horizon
         for table in self.catalog.tables():
-            self.segments.purge(segment(table), self.horizon)
+            self.segments.purge(segment(table), horizon)
+        self.db.execute("delete from commits where scn<=?", (horizon,))
 
     def check_snapshot(self, scn: int) -> None:
         """Raises ORA-01555 when versions of that time may be gone."""
@@ -361,6 +380,8 @@ class Storage:
     def lock_for_dml(self, client: Client, table: Table, seconds: float | None = None) -> Transaction:
         """TM lock in row exclusive mode, for the rest of the transaction. Raises ORA-00054 after `seconds`."""
         transaction = self.begin(client)
+        if transaction.read_only:
+            raise OraError(1456, "may not perform insert, delete, update operation inside a READ ONLY transaction")
         if self.locks.held(table, transaction) < ROW_EXCLUSIVE:
             before = self.locks.lock_table(client, table, ROW_EXCLUSIVE, seconds)
             transaction.undo.append(Undo("L", table, before))
@@ -462,7 +483,8 @@ class Storage:
     def claim(self, client: Client, table: Table, targets: Sequence[Target], seconds: float | None = None) -> None:
         """Make sure nobody else changed or locked the rows since the statement's snapshot.
 
-        Raises StatementRestart (after waiting, or at once when a change was committed), ORA-00054, ORA-30006, ORA-00060.
+        Raises StatementRestart (after waiting, or at once when a change was committed), ORA-00054, ORA-30006, ORA-00060; and
+        ORA-08177 in place of a restart in a serializable transaction, whose snapshot cannot move.
         """
         transaction = client.transaction
         assert transaction is not None
@@ -474,6 +496,8 @@ class Storage:
                 self.locks.wait(client, blocker, None if seconds is None else time.monotonic() + seconds)
                 raise StatementRestart
             if target.e != LIVE:
+                if transaction.snapshot is not None:
+                    raise OraError(8177, "can't serialize access for this transaction")
                 raise StatementRestart
 
     def blocker(self, table: Table, target: Target, transaction: Transaction) -> Transaction | None:

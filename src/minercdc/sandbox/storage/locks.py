@@ -34,6 +34,7 @@ class Client:
     """The session as storage sees it.
 
     :param details: program, machine, osuser, .. as the client told; go into the redo.
+    :param serializable: ISOLATION_LEVEL of the session: transactions that begin from now on are serializable.
     """
 
     sid: int
@@ -45,6 +46,7 @@ class Client:
     transaction: Transaction | None = None
     cancelled: bool = False
     killed: bool = False
+    serializable: bool = False
     running: bool = False
 
     def check(self) -> None:

@@ -44,6 +44,7 @@ class Transaction:
     :param stamp: marks its uncommitted row versions.
     :param start_scn: SCN when it began; `start_time` host seconds.
     :param strand: redo not yet in the log.
+    :param snapshot: SCN that all statements see, of serializable and read-only transactions.
     :param active: it has an undo segment and its START is in the strand: it changed or locked a row.
         LOCK TABLE alone does not make it so.
     :param ended: its COMMIT or ROLLBACK is written, or about to be.
@@ -66,6 +67,8 @@ class Transaction:
     strand: list[RedoBatch] = field(default_factory=list)
     strand_records: int = 0
     strand_bytes: int = 0
+    snapshot: int | None = None
+    read_only: bool = False
     active: bool = False
     ended: bool = False
     logged_from: int | None = None

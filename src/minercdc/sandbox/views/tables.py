@@ -78,7 +78,7 @@ def _tables(table: Table) -> Iterator[Row]:
         "USER_STATS": "NO",
         "SKIP_CORRUPT": "DISABLED",
         "MONITORING": "YES",
-        "DEPENDENCIES": "DISABLED",
+        "DEPENDENCIES": "ENABLED" if table.row_dependencies else "DISABLED",
         "COMPRESSION": "DISABLED",
         "DROPPED": "NO",
         "READ_ONLY": yes_no(table.read_only),

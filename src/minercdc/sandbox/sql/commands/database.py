@@ -68,7 +68,7 @@ def _set_parameter(session: SqlSession, parser: Parser) -> None:
     at = parser.token.start
     name = parser.name(2065, "illegal option for ALTER SYSTEM")
     place = _DESTINATION.match(name)
-    if place is None:
+    if place is None and name != "UNDO_RETENTION":
         raise OraError(3001, f"unimplemented feature: ALTER SYSTEM SET {name}", at)
     parser.expect_op("=")
     value = parser.take().text
@@ -76,6 +76,12 @@ def _set_parameter(session: SqlSession, parser: Parser) -> None:
         parser.expect_op("=")
         parser.take()
     parser.end()
+    if place is None:
+        if not value.isdigit():
+            raise OraError(2017, "integer value required", at)
+        with session.storage.lock:
+            session.storage.keep_undo_for(int(value))
+        return
     location = _LOCATION.match(value)
     if value.strip() and location is None:
         raise OraError(16179, f'incremental changes to "{name.lower()}" not allowed with SPFILE', at)

@@ -39,7 +39,6 @@ _RECORDED = frozenset(
         "CURSOR_SHARING",
         "TRACEFILE_IDENTIFIER",
         "SQL_TRACE",
-        "ISOLATION_LEVEL",
         "PLSQL_WARNINGS",
         "RESUMABLE",
         "ERROR_ON_OVERLAP_TIME",
@@ -78,8 +77,10 @@ def _set(session: SqlSession, name: str, value: str, at: int) -> None:
         session.schema = value
     elif name == "CONTAINER":
         _set_container(session, value.upper())
-    elif name == "ISOLATION_LEVEL" and value.upper() != "READ COMMITTED":
-        raise OraError(3001, f"unimplemented feature: ISOLATION_LEVEL = {value}", at)
+    elif name == "ISOLATION_LEVEL":
+        if value.upper() not in ("READ COMMITTED", "SERIALIZABLE"):
+            raise OraError(2248, "invalid option for ALTER SESSION", at)
+        session.client.serializable = value.upper() == "SERIALIZABLE"
     elif name == "DDL_LOCK_TIMEOUT" and not (value.isdigit() and int(value) <= 1_000_000):
         raise OraError(68, f"invalid value {value} for parameter ddl_lock_timeout, must be between 0 and 1000000", at)
     elif name in _RECORDED:

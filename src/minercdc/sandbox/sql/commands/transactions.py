@@ -48,7 +48,13 @@ def set_transaction(session: SqlSession, parser: Parser) -> None:
     if parser.word("READ", "WRITE") or parser.word("ISOLATION", "LEVEL", "READ", "COMMITTED"):
         parser.end()
         return
-    raise OraError(3001, "unimplemented feature: SET TRANSACTION of this kind", parser.token.start)
+    read_only = parser.word("READ", "ONLY")
+    if not read_only and not parser.word("ISOLATION", "LEVEL", "SERIALIZABLE"):
+        raise OraError(3001, "unimplemented feature: SET TRANSACTION of this kind", parser.token.start)
+    parser.end()
+    with session.storage.lock:
+        transaction = session.storage.begin(session.client)
+        transaction.snapshot, transaction.read_only = session.storage.clock.current, read_only
 
 
 def set_constraints(session: SqlSession, parser: Parser) -> None:

@@ -44,7 +44,9 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         if temporary is None or not parser.word("ROWS"):
             raise OraError(905, "missing keyword", parser.token.start)
     physical_options(parser)
-    while large_storage(parser, definition.columns):
+    row_dependencies, kind = False, None
+    while large_storage(parser, definition.columns) or (kind := parser.any_word("ROWDEPENDENCIES", "NOROWDEPENDENCIES")):
+        row_dependencies = row_dependencies or kind == "ROWDEPENDENCIES"
         physical_options(parser)
     if parser.word("AS"):
         if any(column.type for column in definition.columns):
@@ -60,7 +62,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         if (owner or session.schema) != session.user:
             require(session.catalog, session.container, session.user, "CREATE ANY TABLE")
         table = _new_table(session, owner or session.schema, name, definition)
-        table.temporary = temporary
+        table.temporary, table.row_dependencies = temporary, row_dependencies
         session.storage.segments.create(table)
         session.catalog.add_table(table)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)

@@ -7,6 +7,7 @@ from minercdc.sandbox.sql import ast, binary, number
 from minercdc.sandbox.sql.functions.arguments import count_arguments
 from minercdc.sandbox.sql.functions.rules import Rule
 from minercdc.sandbox.sql.functions.times import moment_of
+from minercdc.sandbox.sql.runtime import Run
 from minercdc.sandbox.sql.scope import Typed
 from minercdc.sandbox.sql.translate.conditions import Conditions
 from minercdc.sandbox.sql.types import (
@@ -77,7 +78,31 @@ _BINARY_CONSTANTS = {
 }
 
 
+def current_scn(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER; each statement that asks moves the clock."""
+    count_arguments(expr, args, 0, 0)
+    return Typed(x.parameter(expr.name, lambda run: number.integer(run.session.storage.clock.read())), NUMBER, False)
+
+
+def local_transaction_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DBMS_TRANSACTION.LOCAL_TRANSACTION_ID: `usn.slot.sequence` of the open transaction, else NULL."""
+    count_arguments(expr, args, 0, 1)
+
+    def text(run: Run) -> str | None:
+        transaction = run.session.client.transaction
+        return ".".join(map(str, transaction.xid)) if transaction is not None and transaction.active else None
+
+    return Typed(x.parameter(expr.name, text), varchar(200))
+
+
+PACKAGED: dict[str, Rule] = {
+    "DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER": current_scn,
+    "DBMS_TRANSACTION.LOCAL_TRANSACTION_ID": local_transaction_id,
+}
+"""Functions of packages that are called without parentheses, too."""
+
 RULES: dict[str, Rule] = {
+    **PACKAGED,
     "SYS_CONTEXT": sys_context,
     "SYS_GUID": sys_guid,
 }

@@ -101,12 +101,31 @@ class RelationGrammar(ExpressionGrammar):
         owner, name = self.qualified()
         if self.token.text == "@":
             raise OraError(2019, "connection description for remote database not found", self.token.start)
-        for word in ("VERSIONS", "SAMPLE"):
-            if self.is_word(word) and self.peek().text in ("BETWEEN", "(", "BLOCK"):
-                raise OraError(3001, f"unimplemented feature: {word}", self.token.start)
+        if self.is_word("SAMPLE") and self.peek().text in ("(", "BLOCK"):
+            raise OraError(3001, "unimplemented feature: SAMPLE", self.token.start)
         partition = self.partition()
+        versions = self._versions()
         as_of = self._as_of()
-        return ast.TableRef(owner, name, self.table_alias(), at, as_of, partition)
+        if versions is not None and as_of is not None:
+            raise OraError(3001, "unimplemented feature: VERSIONS BETWEEN with AS OF", at)
+        return ast.TableRef(owner, name, self.table_alias(), at, as_of, partition, versions)
+
+    def _versions(self) -> tuple[str, ast.Expr | None, ast.Expr | None] | None:
+        """`VERSIONS BETWEEN SCN | TIMESTAMP low | MINVALUE AND high | MAXVALUE`."""
+        if not self.is_word("VERSIONS") or self.peek().text not in ("BETWEEN", "PERIOD"):
+            return None
+        at = self.token.start
+        self.at += 1
+        if self.is_word("PERIOD"):
+            raise OraError(3001, "unimplemented feature: VERSIONS PERIOD FOR", at)
+        self.at += 1
+        kind = self.any_word("SCN", "TIMESTAMP")
+        if kind is None:
+            raise OraError(905, "missing keyword", self.token.start)
+        low = None if self.word("MINVALUE") else self.sum()
+        self.expect_word("AND", 905, "missing keyword")
+        high = None if self.word("MAXVALUE") else self.sum()
+        return kind, low, high
 
     def _nested_query(self) -> bool:
         """Whether the parentheses that open here hold a query in the end."""

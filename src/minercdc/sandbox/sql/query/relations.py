@@ -11,6 +11,7 @@ from minercdc.sandbox.objects import StoredView
 from minercdc.sandbox.sql import ast, number, temporal
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.query.names import find_relation
+from minercdc.sandbox.sql.query.versions import row_scn, version_columns, version_rows
 from minercdc.sandbox.sql.runtime import Parameter, Run
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.translate.environment import Environment
@@ -83,7 +84,7 @@ class Relations:
                     sql, columns = level[ref.name]
                     scope.sources.append(Source(names, renamed(columns, alias)))
                     return f"{sql} {alias}"
-        found = find_relation(self.env, ref.owner, ref.name, ref.at, "FLASHBACK" if ref.as_of else "SELECT")
+        found = find_relation(self.env, ref.owner, ref.name, ref.at, "FLASHBACK" if ref.as_of or ref.versions else "SELECT")
         if not ref.alias and isinstance(found, Table | StoredView):
             names = ((ref.name,), (found.owner, ref.name))
         if ref.partition is not None:
@@ -92,7 +93,7 @@ class Relations:
             return self._stored(found, ref, names, scope, alias)
         if isinstance(found, StoredView):
             return self._stored_view(found, ref, names, scope, alias)
-        if ref.as_of is not None:
+        if ref.as_of is not None or ref.versions is not None:
             raise OraError(8188, "AS OF of this object is not possible", ref.at)
         if found is None:
             scope.sources.append(Source(names, [Visible("DUMMY", Typed(f"{alias}.c0", varchar(1)))]))
@@ -109,8 +110,8 @@ class Relations:
         self, view: StoredView, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str
     ) -> str:
         """The query of the view, with its owner's names and privileges. Raises ORA-04063 when it is broken."""
-        if ref.as_of is not None:
-            raise OraError(3001, "unimplemented feature: AS OF on a view", ref.at)
+        if ref.as_of is not None or ref.versions is not None:
+            raise OraError(3001, "unimplemented feature: flashback of a view", ref.at)
         before, outer = self.env, self._with
         self.env, self._with = replace(before, schema=view.owner, user=view.owner), []
         self.x.env = self.env
@@ -128,16 +129,37 @@ class Relations:
 
     def _stored(self, table: Table, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str) -> str:
         columns = stored_columns(self.x, table, names, alias)
-        scope.sources.append(Source(names, columns, (table.data_object_id, f"{alias}.vid"), table))
+        source = Source(names, columns, (table.data_object_id, f"{alias}.vid"), table)
+        scope.sources.append(source)
+        if ref.versions is not None:
+            kind, *ends = ref.versions
+            low, high = [self._version_bound(kind, end, table, lowest=at == 0) for at, end in enumerate(ends)]
+            source.pseudo = version_columns(alias)
+            return f"{version_rows(table, low, high)} {alias}"
         if ref.as_of is None:
             self.tables.append((table, None))
+            source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, self.x.snapshot)}
             seen = visible(self.x.snapshot, self.x.own)
         else:
             parameter, key = self._as_of(ref.as_of)
             self.tables.append((table, parameter))
-            seen = visible(self.x.parameter(("as of", key), parameter), _NO_OWN)
+            snapshot = self.x.parameter(("as of", key), parameter)
+            source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, snapshot)}
+            seen = visible(snapshot, _NO_OWN)
         slots = "".join(f",c{c.slot}" for c in table.columns)
         return f"(select vid{slots} from {segment(table)} where {seen}) {alias}"
+
+    def _version_bound(self, kind: str, end: ast.Expr | None, table: Table, *, lowest: bool) -> str:
+        """One end of VERSIONS BETWEEN as a parameter. Reaching back before the table's newest definition is ORA-01466."""
+        if end is not None:
+            parameter, key = self._as_of((kind, end))
+        elif lowest:
+            parameter, key = (lambda run: max(table.ddl_scn, run.session.storage.horizon)), ("MINVALUE", table.object_id)
+        else:
+            return self.x.snapshot
+        if lowest:
+            self.tables.append((table, parameter))
+        return self.x.parameter(("as of", key), parameter)
 
     def _as_of(self, as_of: tuple[str, ast.Expr]) -> tuple[Parameter, object]:
         """The SCN of a flashback query, evaluated apart when the statement starts."""

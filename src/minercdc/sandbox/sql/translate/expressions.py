@@ -17,7 +17,7 @@ from minercdc.sandbox.sql.convert import utf16_units
 from minercdc.sandbox.sql.date_formats import to_moment
 from minercdc.sandbox.sql.declare import declare
 from minercdc.sandbox.sql.functions.arguments import common_type
-from minercdc.sandbox.sql.functions.environment import niladic
+from minercdc.sandbox.sql.functions.environment import PACKAGED, niladic
 from minercdc.sandbox.sql.functions.lobs import as_clob
 from minercdc.sandbox.sql.functions.registry import call_function
 from minercdc.sandbox.sql.scope import Scope, Typed
@@ -186,6 +186,8 @@ class Expressions(Conditions):
                 return special
         if expr.parts[-1] in ("NEXTVAL", "CURRVAL") and len(expr.parts) > 1:
             return self._sequence(expr)
+        if expr.parts[0].startswith("DBMS_") and ".".join(expr.parts) in PACKAGED:
+            return self.value(ast.Call(".".join(expr.parts), [], expr.at), scope)
         text = ".".join(f'"{part}"' for part in expr.parts)
         raise OraError(904, f"{text}: invalid identifier", expr.at)
 
