@@ -13,8 +13,8 @@ from minercdc.sandbox.sql.block_locals import without_locals
 from minercdc.sandbox.sql.convert import Conversion, convert
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
-from minercdc.sandbox.sql.tokens import Token
 from minercdc.sandbox.sql.privileges import may_execute
+from minercdc.sandbox.sql.tokens import Token
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family, bind_type
 
