@@ -103,6 +103,8 @@ def test_conditions(lab: Lab, condition: str, found: int) -> None:
         ("select distinct c from doc", 932),
         ("select c from doc union select c from doc", 932),
         ("select c, count(*) from doc group by c", 932),
+        ("select max(c) from doc", 932),
+        ("select greatest(c, c) from doc", 932),
         ("insert into doc (id, c) values (1, to_blob(hextoraw('00')))", 932),
         ("insert into doc (id, b) values (1, to_clob('x'))", 932),
         ("insert into doc (id, b) values (1, 'zz')", 1465),
@@ -127,6 +129,18 @@ def test_a_long_clob_is_no_varchar2(lab: Lab) -> None:
     assert value(lab, "length(c)") == 4001
     lab.run("create table small (v varchar2(4000))")
     assert "ORA-22835" in errors_of(lab.connection, "insert into small select c from doc")
+
+
+def test_checks_see_contents(lab: Lab) -> None:
+    lab.run("create table checked (c clob not null check (length(c) > 2))", "insert into checked values ('abc')")
+    for short in ("'ab'", "empty_clob()"):
+        assert "ORA-02290" in errors_of(lab.connection, f"insert into checked values ({short})")
+    assert "ORA-01400" in errors_of(lab.connection, "insert into checked values (null)")
+
+
+def test_implicit_conversions_go_through_text(lab: Lab) -> None:
+    lab.run("insert into doc (id, c) values (1, '12')")
+    assert value(lab, "to_number(c) + c") == 24
 
 
 def test_versions_share_contents(lab: Lab) -> None:

@@ -38,6 +38,8 @@ FOUND: dict[str, Any] = {
     "out parameters": ["42x!", "43x!"],
     "cursor": [["1", "v1"], ["2", "v2"], ["3", "v3"]],
     "long text": True,
+    "lobs": ["small small cafe", "long"],
+    "empty and null lobs": [["NULL"] * 3],
     "rollback": [10, 10],
     "timeout": True,
     "after timeout": [["9"]],

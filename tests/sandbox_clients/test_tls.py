@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
+import gc
 import socket
 import ssl
 import threading
+import warnings
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -19,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.fixtures.fix_sandbox import SandboxProcess
 
-LONG_QUERY = "select count(*) from all_tab_cols a, all_tab_cols b, all_tab_cols c, v$parameter d, v$parameter e, v$parameter f, v$parameter g"
+LONG_QUERY = "select count(*) from all_tab_cols a, all_tab_cols b, all_tab_cols c, v$parameter d, v$parameter e, v$parameter f, v$parameter g, v$parameter h, v$parameter i"
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +98,17 @@ def test_pipelined_calls_are_no_cancels(arguments: dict[str, object]) -> None:
                 )
             return [result.rows for result in await connection.run_pipeline(pipeline)]
 
-    assert asyncio.run(asyncio.wait_for(work(), 30)) == [[(number,)] for number in range(30)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # the driver leaves its TLS transport to the collector
+        found = asyncio.run(asyncio.wait_for(work(), 30))
+        gc.collect()
+    assert found == [[(number,)] for number in range(30)]
 
 
 def test_a_client_without_tls_is_turned_away(secured: SandboxProcess, arguments: dict[str, object]) -> None:
     with socket.create_connection((secured.host, secured.port), timeout=10) as sock:
         sock.sendall(b"\0\x3a\0\0\1\0\0\0" + bytes(50))
-        assert sock.recv(1000)[:1] in (b"", b"\x15")  # the end, or a TLS alert before it
+        with contextlib.suppress(ConnectionResetError):
+            assert sock.recv(1000)[:1] in (b"", b"\x15")  # the end, or a TLS alert before it
     with oracledb.connect(**arguments) as connection:
         connection.ping()

@@ -150,14 +150,14 @@ class SupplementalLogGroup:
 
 @dataclass(slots=True)
 class TablePartition:
-    """One partition: its segment's DATA_OBJECT_ID, and its bound as text (HIGH_VALUE)."""
+    """One partition; `bound` as text (HIGH_VALUE), `keys` the same as cells, with the integer 1 for MAXVALUE."""
 
     name: str
     object_id: int
     data_object_id: int
     bound: str | None
     created: float
-    interval: bool = False
+    keys: list[tuple[bytes | str | int | None, ...]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -167,8 +167,6 @@ class Partitioning:
     method: str
     columns: tuple[str, ...]
     partitions: list[TablePartition]
-    interval: str | None = None
-    automatic: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -97,13 +97,13 @@ def _remove_log(session: Session, arguments: Arguments) -> None:
 
 
 def _hold_strand(session: Session, arguments: Arguments) -> None:
-    asking(session).database.storage.holding.add(arguments.text("USERNAME").upper())
+    asking(session).database.storage.strands.holding.add(arguments.text("USERNAME").upper())
 
 
 def _release_strand(session: Session, arguments: Arguments) -> None:
     storage = asking(session).database.storage
     with storage.lock:
-        storage.release_strands(arguments.text("USERNAME").upper())
+        storage.strands.release(arguments.text("USERNAME").upper())
 
 
 def _jump_clock(session: Session, arguments: Arguments) -> None:

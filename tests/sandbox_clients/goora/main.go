@@ -47,6 +47,8 @@ var checks = []check{
 	{"out parameters", outParameters},
 	{"cursor", cursor},
 	{"long text", longText},
+	{"lobs", lobs},
+	{"empty and null lobs", emptyLobs},
 	{"rollback", rollback},
 	{"missing table", missingTable},
 	{"duplicate key", duplicateKey},
@@ -315,6 +317,51 @@ func longText(ctx context.Context, db *sql.DB) (any, error) {
 	var back string
 	err := db.QueryRowContext(ctx, "select v from t where id = 4000").Scan(&back)
 	return back == long, err
+}
+
+func lobs(ctx context.Context, db *sql.DB) (any, error) {
+	if err := run(ctx, db, "create table lobs (id number(10) primary key, c clob, n nclob, b blob)"); err != nil {
+		return nil, err
+	}
+	long := string(bytes.Repeat([]byte("a\u00e9\u4e2d"), 30000))
+	data := bytes.Repeat([]byte{0, 1, 2, 255}, 50000)
+	for id, value := range []struct {
+		text string
+		data []byte
+	}{{"small", []byte{0xca, 0xfe}}, {long, data}} {
+		err := run(ctx, db, "insert into lobs values (:1, :2, :3, :4)", id, ora.Clob{String: value.text, Valid: true},
+			ora.NClob{String: value.text, Valid: true}, ora.Blob{Data: value.data, Valid: true})
+		if err != nil {
+			return id, err
+		}
+	}
+	rows, err := db.QueryContext(ctx, "select c, n, b from lobs order by id")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := []string{}
+	for rows.Next() {
+		var c, n string
+		var b []byte
+		if err := rows.Scan(&c, &n, &b); err != nil {
+			return found, err
+		}
+		switch {
+		case c == long && n == long && bytes.Equal(b, data):
+			found = append(found, "long")
+		default:
+			found = append(found, fmt.Sprintf("%.20s %.20s %.20x", c, n, b))
+		}
+	}
+	return found, rows.Err()
+}
+
+func emptyLobs(ctx context.Context, db *sql.DB) (any, error) {
+	if err := run(ctx, db, "insert into lobs values (10, null, empty_clob(), empty_blob())"); err != nil {
+		return nil, err
+	}
+	return table(db.QueryContext(ctx, "select c, n, b from lobs where id = 10"))
 }
 
 func rollback(ctx context.Context, db *sql.DB) (any, error) {

@@ -95,13 +95,13 @@ class Scope:
         return [source for source in self.sources if qualifier in source.names]
 
 
-def column_value(table: Table, column: Column, sql: str, vid: str) -> Typed:
+def column_value(table: Table, column: Column, sql: str, vid: str | None) -> Typed:
     """A stored column of a table; a LOB knows the row it is of, so that it can be written through its locator.
 
-    :param sql: of the stored cell; `vid` of the row's version id.
+    :param sql: of the stored cell; `vid` of the row's version id, if there is one.
     """
     kind = column_type(column)
-    if column.type in (OraType.CLOB, OraType.BLOB):
+    if vid is not None and column.type in (OraType.CLOB, OraType.BLOB):
         sql = f"o_lob_at({sql},{table.data_object_id},{vid},{column.slot})"
     return Typed(sql, kind, column.nullable)
 

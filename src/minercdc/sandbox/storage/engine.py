@@ -19,26 +19,16 @@ import apsw
 from minercdc.sandbox.catalog import Catalog, Constraint, Index, Table
 from minercdc.sandbox.interfaces import Cell, OraError, RedoOp
 from minercdc.sandbox.lobs.values import LobStore
-from minercdc.sandbox.redo.large_values import (
-    LargeColumns,
-    Step,
-    insert_steps,
-    large_columns,
-    undo_step,
-    update_steps,
-)
-from minercdc.sandbox.redo.log import ChangedRow, RedoBatch, RedoLog
-from minercdc.sandbox.redo.supplemental import logged_positions
+from minercdc.sandbox.redo.large_values import Step
+from minercdc.sandbox.redo.log import ChangedRow, RedoLog
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.durability import Durability
 from minercdc.sandbox.storage.home import DataDirectory
 from minercdc.sandbox.storage.locks import ROW_EXCLUSIVE, Client, Locks
 from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments, open_store, segment
+from minercdc.sandbox.storage.strands import STRAND_RECORDS, Strands
 from minercdc.sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo
-
-STRAND_RECORDS = 64
-STRAND_BYTES = 128 << 10
 
 
 @dataclass(slots=True)
@@ -81,14 +71,12 @@ class Storage:
         self.db.execute("create table if not exists commits(scn integer primary key,xid)")
         self.lobs = LobStore(self.db, self.lock)
         self.horizon = 0
-        self.holding: set[str] = set()
-        """Users whose redo stays in its private strand, however much it is, until their transaction ends or the log is
-        switched, which waits for all strands: see package DBMS_SANDBOX."""
+        self.strands = Strands(clock, redo, catalog, self.transactions)
         self._retention = undo_retention
         self._retention_seconds: int | None = None
         self._purge_due = 0.0
         self._purged_at = clock.current
-        redo.flush_strands = self.flush_strands
+        redo.flush_strands = self.strands.flush
         self.durability = Durability(home, clock, redo, catalog, self.transactions)
         redo.harden = self.durability.harden
 
@@ -121,8 +109,8 @@ class Storage:
             self._stamp(transaction, scn)
             self.db.execute("insert into commits values(?,?)", (scn, transaction.xid_bytes))
             transaction.ended = True
-            self._log(client, transaction, self._mark(RedoOp.COMMIT, client, transaction, scn))
-            self._bind_strand(transaction)
+            self.strands.log(client, transaction, self.strands.mark(RedoOp.COMMIT, client, transaction, scn))
+            self.strands.bind(transaction)
         self._end(client, transaction)
         self._purge_old_versions()
         return scn
@@ -160,8 +148,10 @@ class Storage:
         self.undo_to(client, 0)
         transaction.ended = True
         if transaction.active:
-            self._log(client, transaction, self._mark(RedoOp.ROLLBACK, client, transaction, self.clock.advance()))
-            self._bind_strand(transaction)
+            self.strands.log(
+                client, transaction, self.strands.mark(RedoOp.ROLLBACK, client, transaction, self.clock.advance())
+            )
+            self.strands.bind(transaction)
         self._end(client, transaction)
 
     def _end(self, client: Client, transaction: Transaction) -> None:
@@ -206,7 +196,7 @@ class Storage:
                 (rowid.row_text(prefix, int(row[0]) >> VERSION_BITS), row[1:], None)  # type: ignore[arg-type]
                 for row in reversed(rows)
             ]
-            self._log_rows(client, transaction, table, RedoOp.DELETE, deleted, undo=True)
+            self.strands.log_rows(client, transaction, table, RedoOp.DELETE, deleted, undo=True)
         elif undo.op == "U":
             assert undo.before is not None
             if undo.in_place:
@@ -215,123 +205,20 @@ class Storage:
                 self.segments.remove(table, vid + 1)
                 self.segments.mark(table, vid, 0)
             row: ChangedRow = (row_id, undo.after, undo.before)
-            self._log_rows(client, transaction, table, RedoOp.UPDATE, [row], changed=undo.changed, undo=True)
+            self.strands.log_rows(client, transaction, table, RedoOp.UPDATE, [row], changed=undo.changed, undo=True)
         elif undo.op == "D":
             assert undo.before is not None
             if undo.in_place:
                 self.segments.insert_version(table, vid, undo.before, transaction.stamp)
             else:
                 self.segments.mark(table, vid, 0)
-            self._log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, undo.before)], undo=True)
+            self.strands.log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, undo.before)], undo=True)
         elif undo.op == "F":
             self.locks.unlock_row(table.data_object_id, vid)
         else:
             self.locks.lower_table(table, transaction, vid)
 
     # ---- redo ----
-
-    def _mark(self, op: RedoOp, client: Client, transaction: Transaction, scn: int) -> RedoBatch:
-        return RedoBatch(
-            op,
-            scn,
-            transaction.xid,
-            int(self.clock.now()),
-            transaction.container,
-            transaction.start_scn,
-            user=client.user,
-            session=client.details,
-        )
-
-    def _log(self, client: Client, transaction: Transaction, batch: RedoBatch) -> None:
-        transaction.strand.append(batch)
-        transaction.strand_records += batch.records()
-        transaction.strand_bytes += batch.bytes()
-        if client.user in self.holding and not transaction.ended:
-            return
-        if transaction.strand_records >= STRAND_RECORDS or transaction.strand_bytes >= STRAND_BYTES:
-            self._bind_strand(transaction)
-
-    def _start(self, client: Client, transaction: Transaction) -> None:
-        """Give the transaction its undo segment: with the first row it changes or locks, not when it locks a table."""
-        if not transaction.active:
-            transaction.active = True
-            transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()
-            transaction.strand.append(self._mark(RedoOp.START, client, transaction, transaction.start_scn))
-
-    def _log_rows(
-        self,
-        client: Client,
-        transaction: Transaction,
-        table: Table,
-        op: RedoOp,
-        rows: list[ChangedRow],
-        *,
-        changed: tuple[int, ...] = (),
-        undo: bool = False,
-        shared: bool = False,
-    ) -> None:
-        if not rows:
-            return
-        large = large_columns(table.columns)
-        if large:
-            for row in rows:
-                self._log_large(client, transaction, table, row[0], _steps(large, op, row, changed, undo), undo)
-            return
-        self._start(client, transaction)
-        batch = self._mark(op, client, transaction, self.clock.advance(1 if shared else len(rows)))
-        batch.rows, batch.shared = rows, shared
-        self._log_change(client, transaction, table, batch, changed, undo)
-
-    def _log_large(
-        self, client: Client, transaction: Transaction, table: Table, row_id: str | None, steps: Sequence[Step], undo: bool
-    ) -> None:
-        """One row's change with large values: a record for each step."""
-        self._start(client, transaction)
-        for n, step in enumerate(steps):
-            batch = self._mark(step.op, client, transaction, self.clock.advance())
-            batch.rows = [(row_id, step.before, step.after)]
-            batch.lob, batch.placeholder, batch.continued = step.lob, step.placeholder, n > 0
-            # What follows an insert is found by the row's own values, whatever is logged supplementally.
-            whole = steps[0].op is RedoOp.INSERT
-            self._log_change(client, transaction, table, batch, step.changed, undo, whole_row=whole)
-
-    def _log_change(
-        self,
-        client: Client,
-        transaction: Transaction,
-        table: Table,
-        batch: RedoBatch,
-        changed: tuple[int, ...],
-        undo: bool,
-        *,
-        whole_row: bool = False,
-    ) -> None:
-        batch.changed, batch.undo = changed, undo
-        batch.owner, batch.table = table.owner, table.name
-        batch.data_obj, batch.data_obj_d, batch.data_obj_v = table.object_id, table.data_object_id, table.version
-        transaction.segments.add(table.data_object_id)
-        if batch.op not in (RedoOp.INSERT, RedoOp.DELETE) and not whole_row:
-            # Undo is logged without supplemental data (MOS 462948.1).
-            batch.logged = changed if undo else logged_positions(table, self.catalog.logging, changed)
-        self._log(client, transaction, batch)
-
-    def _bind_strand(self, transaction: Transaction, *, may_switch: bool = True) -> None:
-        strand, transaction.strand = transaction.strand, []
-        transaction.strand_records = transaction.strand_bytes = 0
-        if strand:
-            if transaction.logged_from is None:
-                transaction.logged_from = self.redo.threads[transaction.thread].current.sequence
-            self.redo.write(transaction.thread, strand, may_switch=may_switch)
-
-    def flush_strands(self) -> None:
-        """All open transactions' redo reaches the log: before a switch."""
-        for transaction in self.transactions.all_open():
-            self._bind_strand(transaction, may_switch=False)
-
-    def release_strands(self, user: str) -> None:
-        """Let a user's strands reach the log again, as they do unless a test holds them back."""
-        self.holding.discard(user)
-        self.flush_strands()
 
     def log_ddl(
         self,
@@ -347,14 +234,14 @@ class Storage:
         :param internal: what Oracle did of itself before, logged as INTERNAL DDL.
         """
         transaction = self.begin(client)
-        self._start(client, transaction)
+        self.strands.start(client, transaction)
         for kind, statement in (*[("INTERNAL", statement) for statement in internal], ("USER", text)):
-            batch = self._mark(RedoOp.DDL, client, transaction, self.clock.advance())
+            batch = self.strands.mark(RedoOp.DDL, client, transaction, self.clock.advance())
             batch.statement, batch.info = statement, f"{kind} DDL (PlSql=0 RecDep=0)"
             batch.owner, batch.table = owner, name
             if table is not None:
                 batch.data_obj, batch.data_obj_v = table.object_id, table.version
-            self._log(client, transaction, batch)
+            self.strands.log(client, transaction, batch)
         with self.durability.held():
             scn = self.commit(client)
         assert scn is not None
@@ -364,11 +251,11 @@ class Storage:
         """DBMS_LOGMNR_D.BUILD: a record in a transaction of its own, in a log that is archived at once."""
         self.commit(client)
         transaction = self.begin(client)
-        self._start(client, transaction)
-        batch = self._mark(RedoOp.INTERNAL, client, transaction, self.clock.advance())
+        self.strands.start(client, transaction)
+        batch = self.strands.mark(RedoOp.INTERNAL, client, transaction, self.clock.advance())
         batch.statement, batch.info = text, info
-        self._log(client, transaction, batch)
-        self._bind_strand(transaction, may_switch=False)
+        self.strands.log(client, transaction, batch)
+        self.strands.bind(transaction, may_switch=False)
         sequence = self.redo.threads[transaction.thread].current.sequence
         self.commit(client)
         if self.redo.threads[transaction.thread].current.sequence == sequence:
@@ -421,7 +308,7 @@ class Storage:
         transaction.undo.append(Undo("I", table, vid, len(rows)))
         prefix = rowid.object_prefix(table.data_object_id)
         logged: list[ChangedRow] = [(rowid.row_text(prefix, first + n), None, row) for n, row in enumerate(rows)]
-        self._log_rows(client, transaction, table, RedoOp.INSERT, logged, shared=len(rows) > 1)
+        self.strands.log_rows(client, transaction, table, RedoOp.INSERT, logged, shared=len(rows) > 1)
 
     def _count_free(
         self, transaction: Transaction, table: Table, unique: list[Index], rows: Sequence[tuple[Cell, ...]]
@@ -477,8 +364,8 @@ class Storage:
         """Oracle writes the row before it finds the key taken in the index, and undoes it."""
         rid, table.next_rid = table.next_rid, table.next_rid + 1
         row_id = rowid.row_text(rowid.object_prefix(table.data_object_id), rid)
-        self._log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, row)])
-        self._log_rows(client, transaction, table, RedoOp.DELETE, [(row_id, row, None)], undo=True)
+        self.strands.log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, row)])
+        self.strands.log_rows(client, transaction, table, RedoOp.DELETE, [(row_id, row, None)], undo=True)
 
     def claim(self, client: Client, table: Table, targets: Sequence[Target], seconds: float | None = None) -> None:
         """Make sure nobody else changed or locked the rows since the statement's snapshot.
@@ -510,7 +397,7 @@ class Storage:
     def lock_rows(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
         """FOR UPDATE, after `claim`."""
         transaction = self.begin(client)
-        self._start(client, transaction)
+        self.strands.start(client, transaction)
         for target in targets:
             rid = target.vid >> VERSION_BITS
             if target.s != transaction.stamp and self.locks.row_locker(table.data_object_id, rid) is None:
@@ -524,7 +411,7 @@ class Storage:
         logged = self._new_versions(transaction, table, targets, changed)
         for at in range(0, len(logged), STRAND_RECORDS):
             some = logged[at : at + STRAND_RECORDS]
-            self._log_rows(client, transaction, table, RedoOp.UPDATE, some, changed=changed)
+            self.strands.log_rows(client, transaction, table, RedoOp.UPDATE, some, changed=changed)
         self._check_updated_keys(client, transaction, table, targets, changed)
 
     def rewrite(self, client: Client, table: Table, target: Target, changed: tuple[int, ...], steps: Sequence[Step]) -> None:
@@ -532,7 +419,7 @@ class Storage:
         transaction = client.transaction
         assert transaction is not None
         [(row_id, _, _)] = self._new_versions(transaction, table, [target], changed)
-        self._log_large(client, transaction, table, row_id, steps, undo=False)
+        self.strands.log_large(client, transaction, table, row_id, steps, undo=False)
 
     def _new_versions(
         self, transaction: Transaction, table: Table, targets: Sequence[Target], changed: tuple[int, ...]
@@ -585,7 +472,7 @@ class Storage:
             transaction.undo.append(Undo("D", table, target.vid, 1, target.before, in_place=own))
             logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, None))
         for at in range(0, len(logged), STRAND_RECORDS):
-            self._log_rows(client, transaction, table, RedoOp.DELETE, logged[at : at + STRAND_RECORDS])
+            self.strands.log_rows(client, transaction, table, RedoOp.DELETE, logged[at : at + STRAND_RECORDS])
 
     def restore(self) -> None:
         """Go on with what the data directory has. Row numbers go on above the highest that is there."""
@@ -598,21 +485,6 @@ class Storage:
         self.durability.harden()
         self.db.close()
         self.redo.close()
-
-
-def _steps(large: LargeColumns, op: RedoOp, row: ChangedRow, changed: tuple[int, ...], undo: bool) -> Sequence[Step]:
-    """The records of one row's change, in a table with large values."""
-    _, before, after = row
-    if undo:
-        return [undo_step(large, op, before, after, changed)]
-    if op is RedoOp.INSERT:
-        assert after is not None
-        return insert_steps(large, after)
-    if op is RedoOp.UPDATE:
-        assert before is not None
-        assert after is not None
-        return update_steps(large, before, after, changed)
-    return [Step(op, before, after)]
 
 
 def duplicate(table: Table, index: Index) -> OraError:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from minercdc.sandbox.interfaces import View
 from minercdc.sandbox.logminer import views as logminer
-from minercdc.sandbox.views import constraints, instance, redo_logs, schema_objects, sessions, tables, users
+from minercdc.sandbox.views import (
+    constraints,
+    instance,
+    partitions,
+    programs,
+    redo_logs,
+    schema_objects,
+    sessions,
+    tables,
+    users,
+)
 
 ALL_VIEWS: tuple[View, ...] = (
     *instance.VIEWS,
@@ -13,6 +23,8 @@ ALL_VIEWS: tuple[View, ...] = (
     *tables.VIEWS,
     *constraints.VIEWS,
     *schema_objects.VIEWS,
+    *partitions.VIEWS,
+    *programs.VIEWS,
     *users.VIEWS,
     *logminer.VIEWS,
 )

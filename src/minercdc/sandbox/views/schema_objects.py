@@ -77,6 +77,19 @@ def _table_objects(table: Table) -> Iterator[Row]:
         "NAMESPACE": 1,
         "DEFAULT_COLLATION": "USING_NLS_COMP",
     }
+    for partition in table.partitioning.partitions if table.partitioning else ():
+        yield {
+            **_SHARED,
+            "OWNER": table.owner,
+            "OBJECT_NAME": table.name,
+            "SUBOBJECT_NAME": partition.name,
+            "OBJECT_ID": partition.object_id,
+            "DATA_OBJECT_ID": partition.data_object_id,
+            "OBJECT_TYPE": "TABLE PARTITION",
+            "CREATED": date(partition.created),
+            "LAST_DDL_TIME": date(partition.created),
+            "NAMESPACE": 1,
+        }
     for index in table.indexes:
         yield {
             **_SHARED,

@@ -289,6 +289,8 @@ def _send_rows(talk: Conversation, cursor: Cursor, count: int, reply: ReplyWrite
     if cursor.columns is None:
         raise OraError(1002, "fetch out of sequence")
     if cursor.encode is None:
+        if cursor.defines and len(cursor.defines) != len(cursor.columns):
+            raise OraError(1007, "variable not in select list")
         defines = [Define(oac.kind, oac.prefetch) for oac in cursor.defines] if cursor.defines else None
         cursor.encode = rows_encoder(talk.session, cursor.columns, defines)
     reply.add(row_header(len(cursor.columns)))

@@ -9,10 +9,13 @@ from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraTy
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.ddl.constraints import add_constraint, add_group
 from minercdc.sandbox.sql.ddl.generated import add_identity, add_virtual
+from minercdc.sandbox.sql.ddl.partitions import add_partitions
 from minercdc.sandbox.sql.declare import check_declared
+from minercdc.sandbox.sql.dml.partitions import partition_of
 from minercdc.sandbox.sql.dml.target import column_path, conversion
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options
+from minercdc.sandbox.sql.parse.partitions import partition_by
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.privileges import require
 from minercdc.sandbox.sql.store import storer
@@ -48,6 +51,9 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
     while large_storage(parser, definition.columns) or (kind := parser.any_word("ROWDEPENDENCIES", "NOROWDEPENDENCIES")):
         row_dependencies = row_dependencies or kind == "ROWDEPENDENCIES"
         physical_options(parser)
+    partitions = partition_by(parser)
+    if partitions is not None:
+        physical_options(parser)
     if parser.word("AS"):
         if any(column.type for column in definition.columns):
             raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
@@ -59,16 +65,22 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         if query is not None:
             plan = session.plan_inner(query)
             definition.columns = [_column_like(c) for c in plan.columns]
-        if (owner or session.schema) != session.user:
-            require(session.catalog, session.container, session.user, "CREATE ANY TABLE")
+        own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
+        require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
         table = _new_table(session, owner or session.schema, name, definition)
         table.temporary, table.row_dependencies = temporary, row_dependencies
+        if partitions is not None:
+            if temporary is not None:
+                raise OraError(14459, "missing GLOBAL keyword", partitions.at)
+            add_partitions(session, table, partitions)
         session.storage.segments.create(table)
         session.catalog.add_table(table)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         table.ddl_scn = scn
         if plan is not None:
             rows = _own_contents(session, table, session.rows_of(plan, ()))
+            for row in rows:
+                partition_of(table, row)
             if rows:
                 session.storage.insert(session.client, table, rows)
             session.commit()

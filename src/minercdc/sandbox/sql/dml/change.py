@@ -11,6 +11,7 @@ from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Convert
 from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
 from minercdc.sandbox.sql.dml.constraints import after_update, delete_rows
+from minercdc.sandbox.sql.dml.partitions import stays
 from minercdc.sandbox.sql.dml.returning import ReturningPlan, note, plan_returning
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion, default_of
 from minercdc.sandbox.sql.execution import SqlSession
@@ -128,6 +129,7 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[Targ
                     raise OraError(1407, f"cannot update ({name}) to NULL")
             if plan.checks is not None:
                 plan.checks.enforce(session, after)
+            stays(plan.table, before, after)
             target.after = tuple(after)
         found.append(target)
     return found

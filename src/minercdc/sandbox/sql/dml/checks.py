@@ -56,7 +56,7 @@ def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None
         return None
     x = Expressions(env)
     names = ((table.name,), (table.owner, table.name))
-    scope = Scope([Source(names, stored_columns(x, table, names, "r", by_position=True), None, table)])
+    scope = Scope([Source(names, stored_columns(x, table, names, "r", by_position=True, in_table=False), None, table)])
     tests = [
         f"when not ({x.condition(Parser(check.condition or '').expr(), scope)}) then {n}" for n, check in enumerate(enabled)
     ]

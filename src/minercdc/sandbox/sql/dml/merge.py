@@ -16,6 +16,7 @@ from minercdc.sandbox.sql.dml.change import assigned_values, version_items, vers
 from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
 from minercdc.sandbox.sql.dml.constraints import after_update, delete_rows
 from minercdc.sandbox.sql.dml.insert import insert_rows
+from minercdc.sandbox.sql.dml.partitions import stays
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion
 from minercdc.sandbox.sql.execution import SqlSession
@@ -201,4 +202,5 @@ def _changed(session: SqlSession, plan: MergePlan, before: Sequence[Cell], value
             raise OraError(1407, f"cannot update ({name}) to NULL")
     if plan.checks is not None:
         plan.checks.enforce(session, after)
+    stays(plan.table, before, after)
     return tuple(after)

@@ -10,6 +10,7 @@ from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Conversion, Convert
 from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
+from minercdc.sandbox.sql.dml.partitions import partition_of
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, column_path, default_of
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.runtime import Parameter
@@ -39,6 +40,8 @@ class RowPlan:
                 raise OraError(1400, f"cannot insert NULL into ({name})")
         if self.checks is not None:
             self.checks.enforce(session, row)
+        if self.table.partitioning is not None:
+            partition_of(self.table, row)
         return row
 
 

@@ -48,6 +48,7 @@ def _sum(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Ty
 
 def _extreme(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
     count_arguments(expr, args, 1, 1)
+    x.comparable(args[0])
     return Typed(f"{expr.name.lower()}({args[0].sql}){OVER}", args[0].type)
 
 

@@ -51,6 +51,7 @@ def extreme(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     """GREATEST and LEAST; SQLite's max and min of several values are NULL when one is, as Oracle's."""
     count_arguments(expr, args, 1)
     kind = first_type(args, expr.at)
+    x.comparable(Typed("", kind))
     items = [x.to(arg, kind.family, expr.at) for arg in args]
     if len(items) == 1:
         return Typed(items[0], kind)

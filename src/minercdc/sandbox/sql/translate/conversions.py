@@ -27,6 +27,7 @@ from minercdc.sandbox.sql.types import (
     Family,
     SqlType,
     inconsistent,
+    varchar,
 )
 
 _NOT_PLAIN = LARGE | {Family.BOOLEAN, Family.LONG, Family.LONG_RAW}
@@ -146,6 +147,8 @@ class Conversions:
             raise OraError(997, "illegal use of LONG datatype", at)
         if have in (Family.CLOB, Family.XML) and family in TEXT:
             return f"o_lob_short_text({typed.sql})"
+        if have is Family.CLOB and family not in (*LARGE, Family.BOOLEAN):
+            return self.to(Typed(f"o_lob_short_text({typed.sql})", varchar()), family, at)
         if have is Family.BLOB and family is Family.RAW:
             return f"o_lob_short_raw({typed.sql})"
         if family is Family.CLOB and have is Family.XML:

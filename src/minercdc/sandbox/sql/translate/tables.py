@@ -10,11 +10,22 @@ from minercdc.sandbox.sql.types import column_type
 
 
 def stored_columns(
-    x: Expressions, table: Table, names: tuple[tuple[str, ...], ...], alias: str, *, by_position: bool = False
+    x: Expressions,
+    table: Table,
+    names: tuple[tuple[str, ...], ...],
+    alias: str,
+    *,
+    by_position: bool = False,
+    in_table: bool = True,
 ) -> list[Visible]:
-    """Columns named `alias.c<slot>`, or `alias.c<position>` of a row that is at hand."""
+    """Columns named `alias.c<slot>`, or `alias.c<position>` of a row that is at hand.
+
+    :param in_table: the row has its version id beside it; a row that is only to be checked has none.
+    """
     stored = {
-        c.name: Visible(c.name, column_value(table, c, f"{alias}.c{at if by_position else c.slot}", f"{alias}.vid"))
+        c.name: Visible(
+            c.name, column_value(table, c, f"{alias}.c{at if by_position else c.slot}", f"{alias}.vid" if in_table else None)
+        )
         for at, c in enumerate(table.columns)
     }
     if not table.virtual:

@@ -1,0 +1,161 @@
+"""Redo of open transactions: records collected in private strands, bound to the log when a strand is full or its transaction ends.
+
+A strand reaches the log late, with the SCNs of its changes (reference: LogMiner facts, D-7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minercdc.sandbox.catalog import Catalog, Table
+from minercdc.sandbox.interfaces import RedoOp
+from minercdc.sandbox.redo.large_values import (
+    LargeColumns,
+    Step,
+    insert_steps,
+    large_columns,
+    undo_step,
+    update_steps,
+)
+from minercdc.sandbox.redo.log import ChangedRow, RedoBatch, RedoLog
+from minercdc.sandbox.redo.supplemental import logged_positions
+from minercdc.sandbox.storage.clock import ScnClock
+from minercdc.sandbox.storage.locks import Client
+from minercdc.sandbox.storage.transactions import Transaction, Transactions
+
+STRAND_RECORDS = 64
+STRAND_BYTES = 128 << 10
+
+
+class Strands:
+    """Writes the redo of all transactions. Every method is called with the storage locked.
+
+    :ivar holding: users whose redo stays in its private strand, however much it is, until their transaction ends or the log
+        is switched, which waits for all strands: see package DBMS_SANDBOX.
+    """
+
+    def __init__(self, clock: ScnClock, redo: RedoLog, catalog: Catalog, transactions: Transactions) -> None:
+        self.clock, self.redo, self.catalog, self.transactions = clock, redo, catalog, transactions
+        self.holding: set[str] = set()
+
+    def mark(self, op: RedoOp, client: Client, transaction: Transaction, scn: int) -> RedoBatch:
+        """A record of the transaction, to be filled and given to `log`."""
+        return RedoBatch(
+            op,
+            scn,
+            transaction.xid,
+            int(self.clock.now()),
+            transaction.container,
+            transaction.start_scn,
+            user=client.user,
+            session=client.details,
+        )
+
+    def log(self, client: Client, transaction: Transaction, batch: RedoBatch) -> None:
+        """Put a record into the strand, and the strand into the log when it is full."""
+        transaction.strand.append(batch)
+        transaction.strand_records += batch.records()
+        transaction.strand_bytes += batch.bytes()
+        if client.user in self.holding and not transaction.ended:
+            return
+        if transaction.strand_records >= STRAND_RECORDS or transaction.strand_bytes >= STRAND_BYTES:
+            self.bind(transaction)
+
+    def start(self, client: Client, transaction: Transaction) -> None:
+        """Give the transaction its undo segment: with the first row it changes or locks, not when it locks a table."""
+        if not transaction.active:
+            transaction.active = True
+            transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()
+            transaction.strand.append(self.mark(RedoOp.START, client, transaction, transaction.start_scn))
+
+    def log_rows(
+        self,
+        client: Client,
+        transaction: Transaction,
+        table: Table,
+        op: RedoOp,
+        rows: list[ChangedRow],
+        *,
+        changed: tuple[int, ...] = (),
+        undo: bool = False,
+        shared: bool = False,
+    ) -> None:
+        """Changes of rows of one table; `shared`: an array insert's, in one record."""
+        if not rows:
+            return
+        large = large_columns(table.columns)
+        if large:
+            for row in rows:
+                self.log_large(client, transaction, table, row[0], _steps(large, op, row, changed, undo), undo)
+            return
+        self.start(client, transaction)
+        batch = self.mark(op, client, transaction, self.clock.advance(1 if shared else len(rows)))
+        batch.rows, batch.shared = rows, shared
+        self._log_change(client, transaction, table, batch, changed, undo)
+
+    def log_large(
+        self, client: Client, transaction: Transaction, table: Table, row_id: str | None, steps: Sequence[Step], undo: bool
+    ) -> None:
+        """One row's change with large values: a record for each step."""
+        self.start(client, transaction)
+        for n, step in enumerate(steps):
+            batch = self.mark(step.op, client, transaction, self.clock.advance())
+            batch.rows = [(row_id, step.before, step.after)]
+            batch.lob, batch.placeholder, batch.continued = step.lob, step.placeholder, n > 0
+            # What follows an insert is found by the row's own values, whatever is logged supplementally.
+            whole = steps[0].op is RedoOp.INSERT
+            self._log_change(client, transaction, table, batch, step.changed, undo, whole_row=whole)
+
+    def _log_change(
+        self,
+        client: Client,
+        transaction: Transaction,
+        table: Table,
+        batch: RedoBatch,
+        changed: tuple[int, ...],
+        undo: bool,
+        *,
+        whole_row: bool = False,
+    ) -> None:
+        batch.changed, batch.undo = changed, undo
+        batch.owner, batch.table = table.owner, table.name
+        batch.data_obj, batch.data_obj_d, batch.data_obj_v = table.object_id, table.data_object_id, table.version
+        transaction.segments.add(table.data_object_id)
+        if batch.op not in (RedoOp.INSERT, RedoOp.DELETE) and not whole_row:
+            # Undo is logged without supplemental data (MOS 462948.1).
+            batch.logged = changed if undo else logged_positions(table, self.catalog.logging, changed)
+        self.log(client, transaction, batch)
+
+    def bind(self, transaction: Transaction, *, may_switch: bool = True) -> None:
+        """The strand reaches the log."""
+        strand, transaction.strand = transaction.strand, []
+        transaction.strand_records = transaction.strand_bytes = 0
+        if strand:
+            if transaction.logged_from is None:
+                transaction.logged_from = self.redo.threads[transaction.thread].current.sequence
+            self.redo.write(transaction.thread, strand, may_switch=may_switch)
+
+    def flush(self) -> None:
+        """All open transactions' redo reaches the log: before a switch."""
+        for transaction in self.transactions.all_open():
+            self.bind(transaction, may_switch=False)
+
+    def release(self, user: str) -> None:
+        """Let a user's strands reach the log again, as they do unless a test holds them back."""
+        self.holding.discard(user)
+        self.flush()
+
+
+def _steps(large: LargeColumns, op: RedoOp, row: ChangedRow, changed: tuple[int, ...], undo: bool) -> Sequence[Step]:
+    """The records of one row's change, in a table with large values."""
+    _, before, after = row
+    if undo:
+        return [undo_step(large, op, before, after, changed)]
+    if op is RedoOp.INSERT:
+        assert after is not None
+        return insert_steps(large, after)
+    if op is RedoOp.UPDATE:
+        assert before is not None
+        assert after is not None
+        return update_steps(large, before, after, changed)
+    return [Step(op, before, after)]
