@@ -330,7 +330,20 @@ class Catalog:
     log_mode = "ARCHIVELOG"
     max_string_size = STANDARD
 
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Read back from a data directory."""
+        self.__dict__.update(state)
+        for place in self.containers.values():
+            for sequence in place.sequences.values():
+                sequence.resume()
+
+    @property
+    def stamp(self) -> int:
+        """Changes with everything that must outlive the process: definitions, and ranges of sequence numbers."""
+        return self.version + self.cache_fills
+
     def __init__(self, now: float) -> None:
+        self.cache_fills = 0
         self._last_ids = {"object": 73_200, "user": 103, "constraint": 8_300}
         self.created = now
         self.version = 0

@@ -41,6 +41,7 @@ class Sequence:
 
     :param next: the number the next NEXTVAL gives; None when a NOCYCLE sequence has none left.
     :param cached_to: LAST_NUMBER of ALL_SEQUENCES: the first number not yet cached in the SGA.
+    :param filled: whether the last number drawn took a new range into the cache, which the dictionary must keep.
     :param identity: made for an identity column (`ISEQ$$_<object id>`).
     """
 
@@ -60,6 +61,7 @@ class Sequence:
     cached_to: int = 0
     last_ddl: float = 0.0
     identity: bool = False
+    filled: bool = False
 
     def draw(self) -> int | None:
         """The next number; None when it is exhausted (ORA-08004)."""
@@ -71,10 +73,19 @@ class Sequence:
         if not self.minimum <= following <= self.maximum:
             following = (self.minimum if self.increment > 0 else self.maximum) if self.cycle else None
         self.next = following
+        self.filled = False
         behind = value >= self.cached_to if self.increment > 0 else value <= self.cached_to
         if behind:
             self.cached_to = value + self.increment * max(self.cache, 1)
+            self.filled = True
         return value
+
+    def resume(self) -> None:
+        """After a restart: what was cached and perhaps drawn is lost, as in Oracle."""
+        if self.next is not None:
+            self.next = self.cached_to
+            if not self.minimum <= self.cached_to <= self.maximum:
+                self.next = (self.minimum if self.increment > 0 else self.maximum) if self.cycle else None
 
 
 @dataclass(slots=True)

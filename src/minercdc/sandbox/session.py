@@ -436,6 +436,7 @@ class SandboxSession:
             if sequence is None:
                 raise OraError(2289, "sequence does not exist")
             value = sequence.draw()
+            self.catalog.cache_fills += sequence.filled
             if value is None:
                 edge = "exceeds MAXVALUE" if sequence.increment > 0 else "goes below MINVALUE"
                 raise OraError(8004, f"sequence {sequence.name}.NEXTVAL {edge} and cannot be instantiated")

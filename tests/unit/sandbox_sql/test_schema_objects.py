@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.unit.sandbox_sql.client import SqlClient, connect
 
-from minercdc.sandbox.database import SandboxDatabase
+from minercdc.sandbox.database import SandboxDatabase, open_database
 
 
 def test_a_row_draws_once_however_often_it_asks(company: SqlClient) -> None:
@@ -200,3 +202,14 @@ def test_privileges_on_other_users_objects(company: SqlClient, db: SandboxDataba
     assert bob.one("select count(*) from shop.names") == 9
     admin.run("grant select_catalog_role to bob")
     assert bob.one("select count(*) from v$session") > 0
+
+
+def test_a_sequence_goes_on_behind_its_cache_after_a_restart(tmp_path: Path) -> None:
+    for expected in ([1, 2, 3], [21, 22, 23]):
+        database = open_database(data_dir=tmp_path)
+        client = connect(database, "SYSTEM")
+        if expected[0] == 1:
+            client.run("create sequence s")
+        assert [client.value("s.nextval") for _ in range(3)] == expected
+        client.run("commit")
+        database.close()

@@ -88,13 +88,13 @@ class Durability:
     def settle(self) -> None:
         """After a statement: harden what it changed in the dictionary, if anything."""
         if self._home is not None and (
-            self._catalog.version != self._dictionary or self._redo.changes != self._threads or self._redo.is_pending
+            self._catalog.stamp != self._dictionary or self._redo.changes != self._threads or self._redo.is_pending
         ):
             self.harden()
 
     def _save(self, home: DataDirectory, journal_end: int) -> None:
-        if self._catalog.version != self._dictionary:
-            self._dictionary = self._catalog.version
+        if self._catalog.stamp != self._dictionary:
+            self._dictionary = self._catalog.stamp
             home.save("catalog", self._catalog)
         if self._redo.changes != self._threads:
             self._threads = self._redo.changes

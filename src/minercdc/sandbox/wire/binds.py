@@ -5,6 +5,7 @@ row message: 07, one value per bind; in SQL, binds wider than 32767 bytes come l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -152,6 +153,36 @@ def check_supported(oacs: Sequence[Oac]) -> None:
         if oac.flags & _ARRAY:
             raise OraError(3001, "unimplemented feature: PL/SQL index-by table binds")
         _ = oac.type
+
+
+_DAY = rb"[\x35-\xc7][\x01-\xc7][\x01-\x0c][\x01-\x1f][\x01-\x18][\x01-\x3c]{2}"
+_NUMBER_FORM = rb"\x80|[\x80-\xff][\x01-\x64]{1,21}|[\x00-\x7f][\x02-\x65]{1,21}\x66?"
+_INVALID_NUMBER = OraError(1722, "invalid number")
+_INVALID_DATE = OraError(1801, "date format is too long for internal buffer")  # what Oracle says of corrupt dates
+_INVALID_SIZE = OraError(3115, "unsupported network datatype or representation")
+_FORMS = {
+    OraType.NUMBER: (re.compile(_NUMBER_FORM), _INVALID_NUMBER),
+    OraType.DATE: (re.compile(_DAY), _INVALID_DATE),
+    OraType.TIMESTAMP: (re.compile(_DAY + rb"[\x00-\x3b].{3}", re.DOTALL), _INVALID_DATE),
+    OraType.TIMESTAMP_LTZ: (re.compile(_DAY + rb"[\x00-\x3b].{3}", re.DOTALL), _INVALID_DATE),
+    OraType.TIMESTAMP_TZ: (re.compile(_DAY + rb"[\x00-\x3b].{5}", re.DOTALL), _INVALID_DATE),
+    OraType.INTERVAL_YM: (re.compile(rb".{5}", re.DOTALL), _INVALID_SIZE),
+    OraType.INTERVAL_DS: (re.compile(rb".{11}", re.DOTALL), _INVALID_SIZE),
+    OraType.BINARY_FLOAT: (re.compile(rb".{4}", re.DOTALL), _INVALID_SIZE),
+    OraType.BINARY_DOUBLE: (re.compile(rb".{8}", re.DOTALL), _INVALID_SIZE),
+}
+"""What values of a type look like; the database computes with them and must not meet others."""
+
+
+def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
+    """Raise OraError for a value that is none of its type."""
+    for position, oac in enumerate(oacs):
+        form = _FORMS.get(oac.type)
+        if form is None:
+            continue
+        matches, failure = form[0].fullmatch, form[1]
+        if not all(cell is None or (isinstance(cell, bytes) and matches(cell)) for cell in (row[position] for row in rows)):
+            raise failure
 
 
 class BindReader:

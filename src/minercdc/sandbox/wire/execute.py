@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, Result
 from minercdc.sandbox.wire import replies
-from minercdc.sandbox.wire.binds import BindReader, Oac, check_supported, read_oacs
+from minercdc.sandbox.wire.binds import BindReader, Oac, check_supported, check_values, read_oacs
 from minercdc.sandbox.wire.conversation import Conversation, Cursor
 from minercdc.sandbox.wire.lobs import LOB_TYPES
 from minercdc.sandbox.wire.negotiation import Ttc
@@ -220,6 +220,7 @@ def _session_execute(talk: Conversation, request: _Request, rows: Sequence[tuple
     cursor = request.cursor
     if rows and len(rows[0]) != len(cursor.oacs):
         raise OraError(1008, "not all variables bound")
+    check_values(cursor.oacs, rows)
     return talk.session.execute(
         cursor.sql,
         [oac.bind_type() for oac in cursor.oacs],

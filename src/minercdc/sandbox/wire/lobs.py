@@ -208,6 +208,8 @@ def _read(session: Session, call: _Call) -> _Done:
 def _write(session: Session, call: _Call) -> _Done:
     if not _is_text(session, call.locator):
         return _Done(session.lob_write(call.locator, call.offset, call.data), len(call.data))
+    if len(call.data) % 2:
+        raise OraError(29275, "partial multibyte character")
     text = call.data.decode("utf-16-be", "surrogatepass")
     return _Done(session.lob_write(call.locator, call.offset, text), len(call.data) // 2)
 
