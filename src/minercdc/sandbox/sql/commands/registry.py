@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.commands.containers import (
+    alter_pluggable_database,
+    create_pluggable_database,
+    drop_pluggable_database,
+)
 from minercdc.sandbox.sql.commands.database import alter_database, alter_system
 from minercdc.sandbox.sql.commands.grants import create_role, drop_role, grant, revoke
 from minercdc.sandbox.sql.commands.settings import alter_session
@@ -78,7 +83,9 @@ COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ..
     (("ALTER", "SESSION"), alter_session),
     (("ALTER", "SYSTEM"), alter_system),
     (("ALTER", "DATABASE"), alter_database),
-    (("ALTER", "PLUGGABLE", "DATABASE"), alter_database),
+    (("ALTER", "PLUGGABLE", "DATABASE"), alter_pluggable_database),
+    (("CREATE", "PLUGGABLE", "DATABASE"), create_pluggable_database),
+    (("DROP", "PLUGGABLE", "DATABASE"), drop_pluggable_database),
     (("CREATE", "USER"), create_user),
     (("ALTER", "USER"), alter_user),
     (("DROP", "USER"), drop_user),
@@ -117,7 +124,8 @@ COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ..
 
 REMARKS = {
     "ALTER DATABASE": "ADD and DROP SUPPLEMENTAL LOG DATA, ENABLE and DISABLE THREAD, ADD LOGFILE MEMBER",
-    "ALTER PLUGGABLE DATABASE": "the same",
+    "ALTER PLUGGABLE DATABASE": "OPEN, CLOSE; what ALTER DATABASE has",
+    "CREATE PLUGGABLE DATABASE": "from the seed",
     "ALTER SEQUENCE": "START WITH with RESTART only (ORA-02283)",
     "ALTER SESSION": "NLS parameters, TIME_ZONE, CONTAINER, CURRENT_SCHEMA, ISOLATION_LEVEL, DDL_LOCK_TIMEOUT; what tunes Oracle is recorded only",
     "ALTER SYSTEM": "SWITCH LOGFILE, ARCHIVE LOG, CHECKPOINT, KILL and DISCONNECT SESSION, SET LOG_ARCHIVE_DEST_n and UNDO_RETENTION",
