@@ -33,8 +33,11 @@ def mined(server: SandboxProcess, columns: str, where: str) -> list[tuple[object
     """Rows of V$LOGMNR_CONTENTS over all logs there are."""
     with server.connect("c##minercdc", "minercdc", server.root_service) as connection:
         cursor = connection.cursor()
-        cursor.execute("select max(name) from v$archived_log where resetlogs_change# = (select resetlogs_change# from v$database) group by sequence# union all "
-                       "select min(f.member) from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'")  # fmt: skip
+        cursor.execute(
+            "select max(a.name) from v$archived_log a, v$database d where a.resetlogs_change# = d.resetlogs_change#"
+            " group by a.sequence# union all"
+            " select min(f.member) from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'"
+        )
         for at, (name,) in enumerate(cursor.fetchall()):
             cursor.execute("begin dbms_logmnr.add_logfile(:1, :2); end;", [name, 3 if at else 1])
         cursor.execute("begin dbms_logmnr.start_logmnr(options => dbms_logmnr.dict_from_online_catalog); end;")
