@@ -1,4 +1,4 @@
-"""Views of stored programs, types and column privileges, which the sandbox has none of: JDBC's DatabaseMetaData joins them.
+"""Views of stored programs, types and column privileges, which the sandbox has none of: JDBC's DatabaseMetaData and CDC connectors join them.
 
 They are empty as in a schema without such objects; CREATE PROCEDURE, CREATE TYPE and grants on columns are refused.
 """
@@ -22,6 +22,10 @@ _SHAPES = {
         "SEQUENCE N,DATA_LEVEL N,DATA_TYPE V30,DEFAULTED V1,DEFAULT_VALUE V4000,DEFAULT_LENGTH N,IN_OUT V9,DATA_LENGTH N,"
         "DATA_PRECISION N,DATA_SCALE N,RADIX N,CHARACTER_SET_NAME V44,TYPE_OWNER V128,TYPE_NAME V128,TYPE_SUBNAME V128,"
         "TYPE_LINK V128,TYPE_OBJECT_TYPE V7,PLS_TYPE V128,CHAR_LENGTH N,CHAR_USED V1,ORIGIN_CON_ID N"
+    ),
+    "NESTED_TABLES": (
+        "OWNER V128,TABLE_NAME V128,TABLE_TYPE_OWNER V128,TABLE_TYPE_NAME V128,PARENT_TABLE_NAME V128,PARENT_TABLE_COLUMN V4000,"
+        "STORAGE_SPEC V30,RETURN_TYPE V20,ELEMENT_SUBSTITUTABLE V25"
     ),
     "TRIGGER_COLS": (
         "TRIGGER_OWNER V128,TRIGGER_NAME V128,TABLE_OWNER V128,TABLE_NAME V128,COLUMN_NAME V4000,COLUMN_LIST V3,COLUMN_USAGE V17"
