@@ -28,6 +28,7 @@ from minercdc.sandbox.redo.threads import (
 _BLOCK_BODY = 496
 _RECORD_HEADER = 68
 _CHUNK_ROWS = 256
+_LGWR_SECONDS = 3.0
 
 ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, ...] | None]"
 """(ROWID, before, after)."""
@@ -279,6 +280,16 @@ class RedoLog:
     def is_pending(self) -> bool:
         """Whether something was written that nobody sees yet."""
         return bool(self._unpublished)
+
+    def background_write(self, scn: int) -> None:
+        """LGWR writes every three seconds, and an instance is never idle so long: LAST_REDO_CHANGE# goes on by itself.
+
+        :param scn: the present one; all commits up to it are in the log.
+        """
+        now = self._now()
+        for thread in self.threads.values():
+            if thread.is_open and now - thread.last_time >= _LGWR_SECONDS:
+                thread.last_change, thread.last_time = max(scn, thread.last_change), now
 
     def publish(self) -> None:
         """Let readers see what has been written."""

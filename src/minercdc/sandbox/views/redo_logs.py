@@ -167,7 +167,10 @@ def _history(session: Session) -> Iterator[Row]:
 
 
 def _threads(session: Session) -> Iterator[Row]:
-    redo = asking(session).database.redo
+    database = asking(session).database
+    redo = database.redo
+    with database.storage.lock:
+        redo.background_write(database.clock.current)
     for number, thread in sorted(redo.threads.items()):
         yield {
             "THREAD#": number,
