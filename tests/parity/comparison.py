@@ -1,0 +1,58 @@
+"""Two streams of messages, compared field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tests.e2e.topics import Topics
+from tests.parity.debezium import Emitted
+
+DIFFERENCES = {
+    "version": "the version of the connector",
+    "ts_ms, ts_us, ts_ns": "of the envelope: when the message was made",
+    "source.* of a snapshot": "both take their own: its SCN and times",
+}
+_CLOCK = ("ts_ms", "ts_us", "ts_ns")
+
+
+def differences(theirs: Sequence[Emitted], topics: Topics, prefix: str, tables: Sequence[str]) -> list[str]:
+    """One line for each difference."""
+    found: list[str] = []
+    for table in tables:
+        topic = f"{prefix}.PAR.{table}"
+        expected = [(_parsed(r.key), _parsed(r.value)) for r in theirs if r.topic == topic]
+        came = [(record.key, record.value) for record in topics.records(topic)]
+        if len(expected) != len(came):
+            found.append(f"{topic}: Debezium has {len(expected)} messages, minercdc {len(came)}")
+        for number, (their, our) in enumerate(zip(expected, came, strict=False)):
+            for part, one, other in zip(("key", "value"), map(_normal, their), map(_normal, our), strict=True):
+                found += [f"{topic} {number} {part}{path}: {a!r} != {b!r}" for path, a, b in _unequal(one, other)]
+    return found
+
+
+def _parsed(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def _normal(message: Any) -> Any:
+    """Without what DIFFERENCES names."""
+    if not isinstance(message, dict) or "op" not in message.get("payload", {}):
+        return message
+    payload = {name: value for name, value in message["payload"].items() if name not in _CLOCK}
+    source = {name: value for name, value in payload["source"].items() if name != "version"}
+    if payload["op"] == "r":
+        source = {name: value for name, value in source.items() if name not in (*_CLOCK, "scn")}
+    return {**message, "payload": {**payload, "source": source}}
+
+
+def _unequal(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in {**one, **other}:
+            yield from _unequal(one.get(name, "(missing)"), other.get(name, "(missing)"), f"{path}.{name}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, (a, b) in enumerate(zip(one, other, strict=True)):
+            yield from _unequal(a, b, f"{path}[{number}]")
+    elif one != other:
+        yield path, one, other

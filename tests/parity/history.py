@@ -1,0 +1,78 @@
+"""What happens in the source while both connectors read it."""
+
+from __future__ import annotations
+
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+MARKER = "MARKER"
+TABLES = {
+    "ITEM": "id number(10) primary key, name varchar2(80), qty number(12,3), d date",
+    "TYPED": "id number(10) primary key, n number, i integer, s number(4), big number(19), f float, bf binary_float, bd binary_double,"
+    " c char(6), nv nvarchar2(20), nc nchar(4), r raw(8), ts timestamp(6), ts3 timestamp(3), ts9 timestamp(9),"
+    " tz timestamp(6) with time zone, ltz timestamp(6) with local time zone, ym interval year to month,"
+    " ds interval day to second",
+    "PAIR": "a number(5), b varchar2(10), v varchar2(20) default 'none', primary key (a, b)",
+    "BARE": "x number(5), y varchar2(10)",
+}
+_TYPED = (
+    "insert into typed values ({id}, 12345678901234567890.125, -7, 99, 1234567890123456789, 0.1, 1.5, -2.25e-100, 'ab',"
+    " unistr('\\0416\\20AC'), 'nc', hextoraw('00ff10'), timestamp '2024-02-29 23:59:59.123456', timestamp '1969-12-31 23:59:59.5',"
+    " timestamp '2001-02-03 04:05:06.789', timestamp '2024-07-01 12:00:00.5 +05:30', timestamp '2024-07-01 12:00:00 -03:00',"
+    " interval '-3-4' year to month, interval '5 06:07:08.9' day to second)"
+)
+_BEFORE = (
+    "insert into item values (1, 'one', 1.5, date '2024-01-01')",
+    "insert into item values (2, null, null, null)",
+    _TYPED.format(id=1),
+    "insert into typed (id) values (2)",
+    "insert into pair values (1, 'k', 'v')",
+    "insert into bare values (1, 'b')",
+)
+SNAPSHOT_ROWS = len(_BEFORE)
+
+
+def prepare(source: SandboxProcess) -> None:
+    """The schema with its first rows."""
+    with source.connect() as admin:
+        admin.cursor().execute("alter database add supplemental log data")
+    source.create_user("par")
+    with source.connect("par", "par") as session, session.cursor() as cursor:
+        for table, columns in {**TABLES, MARKER: "n number(5) primary key"}.items():
+            cursor.execute(f"create table {table} ({columns})")
+            cursor.execute(f"alter table {table} add supplemental log data (all) columns")
+        for statement in _BEFORE:
+            cursor.execute(statement)
+        session.commit()
+
+
+def history(source: SandboxProcess, round_number: int) -> None:
+    """DML of every type, key changes, rollbacks, savepoints, DDL, truncate; a marker at the end."""
+    n = 100 * round_number
+    with source.connect("par", "par") as session, source.connect("par", "par") as other, session.cursor() as cursor:
+        cursor.execute(f"insert into item values ({n}, 'it''s', 2.125, date '2024-02-29')")
+        cursor.execute(_TYPED.format(id=n))
+        cursor.execute(f"update typed set n = n + 1, nv = 'x', bd = null where id = {n}")
+        other.cursor().execute(f"insert into item values ({n + 1}, 'other', null, null)")
+        cursor.execute("savepoint s")
+        cursor.execute(f"update item set qty = 99 where id = {n}")
+        cursor.execute("rollback to savepoint s")
+        cursor.execute(f"update item set name = null where id = {n}")
+        session.commit()
+        other.commit()
+        cursor.execute(f"insert into item values ({n + 2}, 'rolled back', null, null)")
+        session.rollback()
+        cursor.execute(f"update item set id = {n + 5} where id = {n}")
+        cursor.executemany("insert into pair (a, b) values (:1, :2)", [(n + k, f"b{k}") for k in range(3)])
+        cursor.execute(f"delete from pair where a = {n}")
+        cursor.execute(f"insert into bare values ({round_number}, 'bare')")
+        cursor.execute("update bare set y = 'z' where x = 1")
+        session.commit()
+        cursor.execute(f"alter table item add (extra{round_number} varchar2(10))")
+        cursor.execute(f"insert into item (id, name, extra{round_number}) values ({n + 7}, 'new shape', 'e')")
+        session.commit()
+        cursor.execute(f"create table made{round_number} (id number(5) primary key, v varchar2(10) not null)")
+        cursor.execute(f"insert into made{round_number} values (1, 'made')")
+        session.commit()
+        cursor.execute("truncate table bare")
+        cursor.execute(f"insert into marker values ({round_number})")
+        session.commit()

@@ -1,0 +1,87 @@
+"""minercdc and Debezium read the same redo of the same sandbox: what they write must be equal, field by field.
+
+`DIFFERENCES` in comparison.py lists what is not compared, and docs/debezium-parity.md says why. `make parity` runs more rounds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.e2e.connector import properties, run, write
+from tests.e2e.topics import Topics
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.parity.comparison import differences
+from tests.parity.debezium import Debezium, Emitted
+from tests.parity.history import MARKER, SNAPSHOT_ROWS, TABLES, history, prepare
+
+from minercdc.errors import LocalServiceError
+from minercdc.local.kafka_broker import KafkaBroker
+
+PREFIX = "parity"
+
+
+@pytest.fixture
+def source(request: pytest.FixtureRequest) -> Iterator[SandboxProcess]:
+    server = SandboxProcess((), "--profile", request.param)
+    prepare(server)
+    yield server
+    server.stop()
+
+
+def connector_settings(source: SandboxProcess, mode: str) -> dict[str, str]:
+    return {
+        "database.connection.adapter": mode,
+        "topic.prefix": PREFIX,
+        "database.hostname": source.host,
+        "database.port": str(source.port),
+        "database.user": "c##minercdc",
+        "database.password": "minercdc",
+        "database.dbname": source.root_service,
+        "database.pdb.name": source.service,
+        "schema.include.list": "PAR",
+        "decimal.handling.mode": "precise",
+        "include.schema.changes": "true",
+        "tombstones.on.delete": "true",
+    }
+
+
+def has_marker(records: list[Emitted], number: int) -> bool:
+    return any(
+        r.topic.endswith(".MARKER") and r.value and json.loads(r.value)["payload"]["after"]["N"] == number for r in records
+    )
+
+
+@pytest.mark.parametrize("mode", ["logminer", "logminer_unbuffered"])
+@pytest.mark.parametrize("source", ["23ai"], indirect=True)
+def test_the_same_messages(source: SandboxProcess, broker: KafkaBroker, tmp_path: Path, mode: str) -> None:
+    settings = connector_settings(source, mode)
+    try:
+        debezium = Debezium(settings, tmp_path)
+    except LocalServiceError as error:
+        pytest.skip(f"Debezium cannot be had: {error}")
+    topics = Topics(broker.bootstrap_servers, PREFIX)
+    ours = properties(source, broker.bootstrap_servers, PREFIX, tmp_path)
+    ours |= settings
+    config = write(ours, tmp_path / "connector.yaml")
+    with run(config, tmp_path / "run.log") as connector:
+        debezium.run()
+        connector.await_log("streaming", timeout=60)
+        debezium.await_records(lambda records: len([r for r in records if r.topic != PREFIX]) >= SNAPSHOT_ROWS)
+        history(source, 1)
+        debezium.await_records(lambda records: has_marker(records, 1))
+        topics.await_records(f"{PREFIX}.PAR.MARKER", 1, timeout=60)
+        debezium.stop()
+        connector.stop_in_order()
+    history(source, 2)
+    with run(config, tmp_path / "again.log") as connector:
+        debezium.run()
+        debezium.await_records(lambda records: has_marker(records, 2))
+        topics.await_records(f"{PREFIX}.PAR.MARKER", 2, timeout=60)
+        debezium.stop()
+        connector.stop_in_order()
+    debezium.close()
+    found = differences(debezium.records, topics, PREFIX, [*TABLES, MARKER])
+    assert not found, "\n".join(found[:40])
