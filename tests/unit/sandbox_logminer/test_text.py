@@ -67,19 +67,19 @@ def test_statement_forms() -> None:
     plain = known_shape(VERSION, TextOptions(ISO, row_ids=False, delimiter=False)).render
     full = known_shape(VERSION, TextOptions(ISO)).render
     update = record(RedoOp.UPDATE, before=(ONE, None), after=(ONE, "x"), changed=(1,), logged=(0, 1))
-    assert plain[RedoOp.UPDATE](update) == (
+    assert plain(update) == (
         'update "S"."T" set "N" = \'x\' where "ID" = \'1\' and "N" IS NULL',
         'update "S"."T" set "N" = NULL where "ID" = \'1\' and "N" = \'x\'',
     )
-    assert full[RedoOp.UPDATE](update)[0].endswith(" and ROWID = 'AAAR3xAAMAAAACDAAA';")
+    assert full(update)[0].endswith(" and ROWID = 'AAAR3xAAMAAAACDAAA';")
     minimal = record(RedoOp.UPDATE, before=(ONE, "a"), after=(ONE, "x"), changed=(1,), logged=(1,))
-    assert plain[RedoOp.UPDATE](minimal)[0] == 'update "S"."T" set "N" = \'x\' where "N" = \'a\''
+    assert plain(minimal)[0] == 'update "S"."T" set "N" = \'x\' where "N" = \'a\''
     undo = record(RedoOp.UPDATE, before=(ONE, "x"), after=(ONE, "a"), changed=(1,), undo=True)
-    assert plain[RedoOp.UPDATE](undo) == ('update "S"."T" set "N" = \'a\'', None)
+    assert plain(undo) == ('update "S"."T" set "N" = \'a\'', None)
     undone_insert = record(RedoOp.DELETE, before=(ONE, "x"), undo=True)
-    assert plain[RedoOp.DELETE](undone_insert) == ('delete from "S"."T" where ROWID = \'AAAR3xAAMAAAACDAAA\'', None)
+    assert plain(undone_insert) == ('delete from "S"."T" where ROWID = \'AAAR3xAAMAAAACDAAA\'', None)
     raw = raw_shape("UNKNOWN", "OBJ# 9", 2, TextOptions(ISO, row_ids=False)).render
-    assert raw[RedoOp.DELETE](record(RedoOp.DELETE, before=(ONE, None)))[0] == (
+    assert raw(record(RedoOp.DELETE, before=(ONE, None)))[0] == (
         'delete from "UNKNOWN"."OBJ# 9" where "COL 1" = HEXTORAW(\'c102\') and "COL 2" IS NULL;'
     )
 

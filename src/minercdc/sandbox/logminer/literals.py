@@ -25,7 +25,8 @@ Literal: TypeAlias = Callable[[Cell], str]
 _PLAIN_YEAR = re.compile(r"(?<!S)YYYY", re.IGNORECASE)
 _ISO_DATE = "YYYY-MM-DD HH24:MI:SS"
 _ISO_TIMESTAMP = "YYYY-MM-DD HH24:MI:SS.FF9"
-_POWERS = [100**n for n in range(20)]
+_DECIMAL = bytes((byte - 1) // 10 % 10 * 16 + (byte - 1) % 10 for byte in range(256))
+"""A base-100 digit of a NUMBER above zero to the byte whose hexadecimal digits are its decimal ones."""
 _PLAIN = [f"{n:02d}" for n in range(256)]
 _EXCESS_1 = [f"{n - 1:02d}" for n in range(256)]
 _EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
@@ -38,7 +39,7 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
     """
     point = nls.numeric_characters[0]
     if column.type in (OraType.CLOB, OraType.BLOB):
-        return unistr if column.national else raw_literal if column.type is OraType.BLOB else _quoted
+        return unistr if column.national else raw_literal if column.type is OraType.BLOB else quoted
     if column.national:
         return unistr
     if large_of(column) is Large.EXTENDED and column.type is OraType.VARCHAR2:
@@ -47,7 +48,7 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
         case OraType.NUMBER:
             return _number(nls)
         case OraType.VARCHAR2 | OraType.CHAR | OraType.LONG | OraType.ROWID | OraType.UROWID:
-            return _quoted
+            return quoted
         case OraType.DATE:
             return _date(nls)
         case OraType.TIMESTAMP:
@@ -88,7 +89,7 @@ def _binary(cell: Cell) -> bytes:
     return cell
 
 
-def _quoted(cell: Cell) -> str:
+def quoted(cell: Cell) -> str:
     text = str(cell)
     return "'" + text.replace("'", "''") + "'" if "'" in text else "'" + text + "'"
 
@@ -103,12 +104,14 @@ def _number(nls: Nls) -> Literal:
 
     def text(cell: Cell) -> str:
         data: bytes = cell  # type: ignore[assignment]
-        last = data[0] - 192  # place of the last base-100 digit before the point
-        if 0 < last < 19 and len(data) <= last + 1:  # a whole number, the common case
-            value = 0
-            for byte in data[1:]:
-                value = value * 100 + byte - 1
-            return f"'{value * _POWERS[last + 1 - len(data)]}'"
+        places = 2 * data[0] - 384  # decimal digits before the point
+        if 0 < places <= 38:  # above zero with a whole part, the common case
+            digits = data.translate(_DECIMAL).hex()[2:]
+            size = len(digits)
+            if size <= places:
+                return f"'{digits.lstrip('0')}{'0' * (places - size)}'"
+            if size <= 38 and digits[-2:] != "00":
+                return f"'{digits[:places].lstrip('0')}{point}{digits[places:].rstrip('0')}'"
         return "'" + number.text(data, point) + "'"
 
     return text
