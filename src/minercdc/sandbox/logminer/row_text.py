@@ -22,7 +22,7 @@ Row: TypeAlias = "tuple[Cell, ...]"
 RowText: TypeAlias = "Callable[[str | None, Row, Row], str]"
 """Text made of ROWID, values by which a row is found, and new values."""
 
-_INLINE_QUOTED = '"\'" + {v} + "\'" if "\'" not in {v} else {l}({v})'
+_INLINE_QUOTED = '{q} + {v} + "\'" if "\'" not in {v} else {p} + {l}({v})'
 
 
 @dataclass(slots=True)
@@ -45,9 +45,10 @@ class TextTemplate:
         n = len(self._lines)
         value, text = f"v{n}", f"t{n}"
         known, shown = self._named("l", literal), self._named("p", present)
-        made = _INLINE_QUOTED.format(v=value, l=known) if literal is quoted else f"{known}({value})"
-        if present:
-            made = f"{shown} + ({made})"
+        if literal is quoted:
+            made = _INLINE_QUOTED.format(v=value, l=known, p=shown, q=self._named("q", f"{present}'"))
+        else:
+            made = f"{shown} + {known}({value})" if present else f"{known}({value})"
         self._lines.append(
             f"    {value} = {row}[{at}]\n    {text} = {self._named('n', absent)} if {value} is None else {made}\n"
         )

@@ -9,7 +9,7 @@ An address is counted in blocks of 512 bytes of which 16 are header, as in Oracl
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -73,6 +73,11 @@ def _row_bytes(row: ChangedRow) -> int:
         if image is not None:
             size += len(image) + sum([len(cell) for cell in image if cell])
     return size
+
+
+def record_bytes(rows: Sequence[ChangedRow]) -> int:
+    """What rows take that are a record each."""
+    return sum([_RECORD_HEADER + _row_bytes(row) for row in rows])
 
 
 _Packed: TypeAlias = "tuple[Any, ...]"
