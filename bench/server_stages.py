@@ -39,7 +39,7 @@ class Stopwatch:
         return Measure(stage, "sandbox", rows, time.monotonic() - self._wall, self._sandbox.cpu() - self._cpu, target)
 
 
-def update(sandbox: Sandbox, _: Path) -> Iterator[Measure]:
+def update(sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     """Single-row updates, 1000 a call and one a call."""
     app = sandbox.connect()
     load(app, LOADED, 0, 20_000)
@@ -56,7 +56,7 @@ def update(sandbox: Sandbox, _: Path) -> Iterator[Measure]:
     yield watch.measure("updates by key, one a call", 3000)
 
 
-def fetch(sandbox: Sandbox, _: Path) -> Iterator[Measure]:
+def fetch(sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     """All rows of a table."""
     app = sandbox.connect()
     load(app, LOADED, 0, _FETCHED)
@@ -79,7 +79,7 @@ def _read(connection: oracledb.Connection, sql: str, binds: dict[str, str | int]
         return count
 
 
-def driver(sandbox: Sandbox, _: Path) -> Iterator[Measure]:
+def driver(sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     """The connector's query, several passes over the same logs."""
     miner = sandbox.connect("c##minercdc", "minercdc", "ORCLCDB")
     app = sandbox.connect()
@@ -111,7 +111,7 @@ def _start_mining(cursor: oracledb.Cursor, scn: int) -> None:
     cursor.execute(f"begin dbms_logmnr.start_logmnr(startscn => :scn, options => {options}); end;", scn=scn)
 
 
-def start(_: Sandbox, directory: Path) -> Iterator[Measure]:
+def start(_sandbox: Sandbox, directory: Path) -> Iterator[Measure]:
     """A server without seeds, twice: the first may find nothing in the caches."""
     for _ in range(2):
         begun = time.monotonic()
@@ -120,7 +120,7 @@ def start(_: Sandbox, directory: Path) -> Iterator[Measure]:
     yield measure
 
 
-def versions(_: Sandbox, directory: Path) -> Iterator[Measure]:
+def versions(_sandbox: Sandbox, directory: Path) -> Iterator[Measure]:
     """50,000 rows updated 199 times, in memory's file and in a data directory."""
     for kind in ("", "with --data-dir"):
         with TemporaryDirectory(dir=directory) as home:

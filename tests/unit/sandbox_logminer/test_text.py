@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from minercdc.sandbox.interfaces import OraError, OraType, RedoOp, RedoRecord, StoredColumn, TableVersion
 from minercdc.sandbox.logminer.contents import _pieces
@@ -14,6 +18,7 @@ from minercdc.sandbox.logminer.mining import without_undone
 from minercdc.sandbox.logminer.reading import MiningRange
 from minercdc.sandbox.logminer.sql_text import TextOptions, known_shape, raw_shape
 from minercdc.sandbox.redo.log import RedoLog
+from minercdc.sandbox.sql import number
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.storage.clock import ScnClock
 
@@ -160,3 +165,21 @@ def test_only_logs_that_touch_the_range_are_read(redo: RedoLog) -> None:
         logs_covering(redo, MiningRange(1050, 1160))
     redo.delete_archived(1, 2)  # still online
     assert [f.sequence for f in logs_covering(redo, MiningRange(1150, 1160))] == [2]
+
+
+@given(value=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**14), max_value=10**14, places=6))
+@example(value=Decimal("100"))
+@example(value=Decimal("-0.5"))
+def test_numbers_are_written_as_to_char_writes_them(value: Decimal) -> None:
+    for point in ".,":
+        nls = replace(ISO, numeric_characters=f"{point} ")
+        stored = number.encode(value)
+        assert literal(StoredColumn("C", OraType.NUMBER, ""), nls)(stored) == f"'{number.text(stored, point)}'"
+
+
+def test_names_are_never_read_as_code() -> None:
+    columns = (StoredColumn("A{b}\"'\\", OraType.VARCHAR2, "VARCHAR2(9)"),)
+    shape = known_shape(TableVersion("S{x}", "T'\\", 1, 1, 1, columns), TextOptions(ISO))
+    assert shape.redo(record(RedoOp.INSERT, after=("a{b}",))) == (
+        'insert into "S{x}"."T\'\\"("A{b}"\'\\") values (\'a{b}\');'
+    )
