@@ -53,7 +53,7 @@ def _change_much(lab: Lab) -> None:
     lab.run("create table other (id number(9), note varchar2(40), text clob)")
     lab.mark()
     chance = Random(7)
-    for turn in range(60):
+    for turn in range(24):
         keys = range(turn * 10, turn * 10 + 10)
         rows = [(n, f"n'{n} " * chance.choice((1, 1, 280)), None if n % 3 else "m" * 1900, -n / 8) for n in keys]
         lab.cursor.executemany("insert into item (id, name, more, qty, d) values (:1, :2, :3, :4, date '2025-01-31')", rows)
@@ -66,7 +66,7 @@ def _change_much(lab: Lab) -> None:
         lab.cursor.execute(
             "insert into other (id, note, text) values (:1, 'x', :2)", [turn, "text " * chance.choice((0, 3, 900))]
         )
-        if turn == 40:
+        if turn == 16:
             lab.run("alter table other add (extra number)")
         lab.connection.rollback() if turn % 7 == 3 else lab.connection.commit()
 
@@ -91,7 +91,7 @@ def test_the_same_rows_both_ways(lab: Lab, columns: str, options: str) -> None:
         # NOT is SQLite's work.
         assert picked == _rows(lab, columns, f"({condition}) and not (operation_code = -1)", mark), condition
         found += len(picked)
-    assert found > 1000
+    assert found > 500
 
 
 def test_alike_changes_keep_their_own_scn_and_place(lab: Lab) -> None:
