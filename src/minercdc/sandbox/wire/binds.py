@@ -180,9 +180,12 @@ def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
         form = _FORMS.get(oac.type)
         if form is None:
             continue
-        matches, failure = form[0].fullmatch, form[1]
-        if not all(cell is None or (isinstance(cell, bytes) and matches(cell)) for cell in (row[position] for row in rows)):
-            raise failure
+        cells = [row[position] for row in rows if row[position] is not None]
+        try:
+            if not all(map(form[0].fullmatch, cells)):  # type: ignore[arg-type]
+                raise form[1]
+        except TypeError:  # a text
+            raise form[1] from None
 
 
 class BindReader:
