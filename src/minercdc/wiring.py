@@ -216,6 +216,7 @@ class _Life:
             start_position=log_miner.start_position,
             load_position=log_miner.load_position,
             with_rows=mode != "no_data",
+            lobs=self._config.log_mining.lob_enabled,
         )
 
 

@@ -22,7 +22,7 @@ from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.query import build_query
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.events import Event, Progress, Scn
 
@@ -54,8 +54,11 @@ class BufferedAssembly:
 
     committed = False
 
-    def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery) -> None:
+    def __init__(
+        self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery, *, lobs: bool = False
+    ) -> None:
         self._start = start
+        self._lobs = lobs
         self._buffer = buffer
         buffer.given_up |= {bytes.fromhex(xid) for xid in start.given_up}
         self._delivery = delivery
@@ -75,7 +78,7 @@ class BufferedAssembly:
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """SQL and binds of the next pass."""
-        return build_query(self.marks(), container, excluded_owners)
+        return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
         """Rows from `marks` on are about to come, those of the marked records once more."""
@@ -102,7 +105,7 @@ class BufferedAssembly:
             if address is not None and not address.rows:
                 continue
             code = row.code
-            if code <= OpCode.UPDATE or code == OpCode.UNSUPPORTED:
+            if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
                 name = (row.owner, row.table, row.object_id)
                 if not delivery.knows(name):
                     yield from delivery.learn(row)

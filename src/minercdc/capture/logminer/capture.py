@@ -77,7 +77,11 @@ class LogMinerCapture:
         self._clock = HostClock()
         self._shapes = ShapeTracker(tables, table_filter, database, read_table)
         self._decoder = TransactionDecoder(
-            self._shapes, self._clock, on_failure=on_failure, include_redo_sql=config.log_mining_include_redo_sql
+            self._shapes,
+            self._clock,
+            on_failure=on_failure,
+            include_redo_sql=config.log_mining_include_redo_sql,
+            lobs=config.lob_enabled,
         )
         retention = config.log_mining_transaction_retention_ms
         self._limits = Limits(
@@ -117,7 +121,7 @@ class LogMinerCapture:
         check_directory(spill)
         buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, spill)
         delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants)
-        self._assembly = self._assembly_of(start, buffer, delivery)
+        self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._config.lob_enabled)
         _log.info("streaming from %s", start.to_json())
         try:
             yield from self._sessions(self._assembly, start, stop)

@@ -517,8 +517,8 @@ def test_d19_ddl_is_applied_once_after_a_restart(tmp_path: Path) -> None:
 
 def test_new_table_is_captured_from_its_create_table_on(life: Life) -> None:
     redo = Redo()
-    redo.ddl(A, "create table fresh (id number(5) primary key, pic blob)", table="FRESH", object_id=90)
-    redo.dml(OpCode.INSERT, B, """insert into "LAB"."FRESH"("ID","PIC") values ('1',EMPTY_BLOB());""", table="FRESH", object_id=90, row_id="r")  # fmt: skip
+    redo.ddl(A, "create table fresh (id number(5) primary key, pic bfile)", table="FRESH", object_id=90)
+    redo.dml(OpCode.INSERT, B, """insert into "LAB"."FRESH"("ID","PIC") values ('1',Unsupported Type);""", table="FRESH", object_id=90, row_id="r")  # fmt: skip
     redo.commit(B)
     events = life.read(redo.rows)
     (change,) = schema_changes(events)
