@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, Reader
@@ -37,6 +38,7 @@ def lab(request: pytest.FixtureRequest, release: SandboxProcess, tmp_path: Path)
         "alter table xd add supplemental log data (all) columns",
         "create table wide (id number(10) primary key, v varchar2(32767), r raw(20000), nv nvarchar2(8000))",
         "alter table wide add supplemental log data (all) columns",
+        "create table elsewhere (id number(10))",
         "create table lng (id number(10) primary key, t varchar2(10), l long)",
         "alter table lng add supplemental log data (all) columns",
     )
@@ -254,3 +256,50 @@ def test_without_lob_enabled_large_values_are_unavailable(release: SandboxProces
     assert reader.changes("DOC") == [("c", None, row) for row in rows]
     assert merged(Reader(lab).take_snapshot(), "DOC") == rows
     lab.app.close()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_transactions_that_go_on_over_log_switches(lab: Lab, reader: Reader, restart: bool) -> None:
+    """LogMiner shows large values only of transactions that its range holds from their START."""
+    early, late = lab.session(), lab.session()
+    execute(lab, "insert into doc values (1, 'a', :1, 'n', null)", BIG)
+    with late.cursor() as cursor:
+        cursor.execute("insert into elsewhere values (1)")
+    steps = iter((mark_and_switch, mark_and_switch))
+
+    def go_on(reader: Reader) -> bool:
+        """Each marker that has come is followed by the next step, while the stream goes on."""
+        if (number := next((n for n in (1, 2) if reader.has_marker(n)), None)) and (step := next(steps, None)):
+            step(lab, early, number + 1)
+        return reader.has_marker(2)
+
+    mark_and_switch(lab, early, 1)
+    reader.until(go_on)
+    if restart:
+        reader = Reader(lab, reader.position, reader.tables)
+        execute(lab, "update doc set c = :1 where id = 1", OTHER)
+    ended = False
+
+    def end(reader: Reader) -> bool:
+        nonlocal ended
+        if not ended:
+            ended = True
+            execute(lab, "update doc set c = :1 where id = 1", OTHER)
+            with late.cursor() as cursor:
+                cursor.execute("insert into doc values (2, 'b', :1, 'n', :2)", [OTHER, BYTES])
+            lab.app.commit()
+            late.commit()
+            mark_and_switch(lab, early, 9)
+        return reader.has_marker(9)
+
+    reader.until(end)
+    same_as_snapshot(lab, reader, "DOC")
+    early.close()
+    late.close()
+
+
+def mark_and_switch(lab: Lab, session: oracledb.Connection, number: int) -> None:
+    with session.cursor() as cursor:
+        cursor.execute("insert into marker values (:1)", [number])
+    session.commit()
+    lab.switch_log()

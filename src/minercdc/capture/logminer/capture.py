@@ -192,7 +192,8 @@ class LogMinerCapture:
         host_time, self._clock.offset = host_clock(session.connection)
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
-        oldest_scn = oldest_undecided_scn(session.connection) if assembly.committed else 0
+        asks = assembly.committed or (self._config.lob_enabled and not self._config.log_mining_archive_log_only_mode)
+        oldest_scn = oldest_undecided_scn(session.connection) if asks else 0
         session.start(selection.start_scn, committed=assembly.committed)
         archived_only = self._config.log_mining_archive_log_only_mode
         behind = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
@@ -247,12 +248,13 @@ class LogMinerCapture:
                 # The log that one thread begins with reaches further back than what is to be read of the others.
                 begin = min((log.first_scn for log in logs), default=scn)
                 logs = read_logs(session.connection, begin, self._config.archive_destination_name)
-            # What a bound cuts off, LogMiner does not show at all when it shows whole transactions only.
-            at_most = len(logs) if assembly.committed else self._config.log_mining_log_count_min
+            # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
+            # of transactions it has read from their start.
+            at_most = len(logs) if assembly.committed or self._config.lob_enabled else self._config.log_mining_log_count_min
             archived_only = self._config.log_mining_archive_log_only_mode
             try:
                 selection = select_logs(
-                    logs, threads, assembly.marks(), start.start_scn, at_most, archived_only=archived_only
+                    logs, threads, assembly.begins(), start.start_scn, at_most, archived_only=archived_only
                 )
             except LogGapError as gap:
                 tries += 1

@@ -63,6 +63,10 @@ class CommittedAssembly:
         """Per thread, the address that the next pass has to begin at."""
         return {thread: address for thread, (address, _) in self._resume.items()}
 
+    def begins(self) -> dict[int, RedoAddress]:
+        """The same: transactions are shown from their start anyway."""
+        return self.marks()
+
     def reached(self) -> object:
         """Differs from before when a pass has delivered something."""
         return {thread: done.last_commit for thread, done in self._delivery.threads.items()}

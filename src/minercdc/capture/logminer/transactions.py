@@ -40,6 +40,7 @@ class Start(NamedTuple):
     time: datetime
     user: str | None
     client_id: str | None
+    thread: int
 
 
 @dataclass(slots=True, eq=False)
@@ -205,6 +206,15 @@ class TransactionBuffer:
             heapq.heappop(heap)
         return None
 
+    def oldest_untouched(self, thread: int) -> Start | None:
+        """Of the transactions that have a START but no captured row, the oldest of a thread."""
+        return next((start for start in self._starts.values() if start.thread == thread), None)
+
+    def drop_untouched(self, before_scn: int) -> None:
+        """Forget transactions without captured rows that began before an SCN: START rows that never end (D-4)."""
+        for key in [key for key, start in self._starts.items() if start.scn < before_scn]:
+            del self._starts[key]
+
     def close(self) -> None:
         """Forget everything and delete all spill files."""
         for transaction in self._open.values():
@@ -226,7 +236,7 @@ class TransactionBuffer:
 
     def _start_of(self, row: LogMinerRow, address: RedoAddress | None, start_scn: int) -> Start:
         self._order += 1
-        return Start(self._order, address, row.scn, start_scn, row.timestamp, row.user, row.client_id)
+        return Start(self._order, address, row.scn, start_scn, row.timestamp, row.user, row.client_id, row.thread)
 
     def _resolve(self, row: LogMinerRow) -> TransactionKey:
         """The transaction's key; a partial XID stands for the one with the same undo segment and slot."""
