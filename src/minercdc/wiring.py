@@ -157,6 +157,7 @@ class _Life:
             key_columns=key_columns(config.filters),
             include_schema_changes=config.topics.include_schema_changes,
             clock_ns=time.time_ns,
+            dead_letters=config.run.minercdc_dead_letter_topic,
         )
 
     def _skip_undecodable(self, error: DecodeError) -> bool:

@@ -320,7 +320,13 @@ class RunConfig(Section):
         10_000, ge=1, description="Longest wait before such a restart (it starts at a tenth of it)."
     )
     event_processing_failure_handling_mode: Literal["fail", "warn", "skip"] = Field(
-        "fail", description="A redo row that cannot be decoded: stop, or leave it out with a warning, or silently."
+        "fail",
+        description="A redo row that cannot be decoded, or that LogMiner does not support (BOOLEAN, JSON, VECTOR, object types): stop, or leave it out with a warning, or silently.",
+    )
+    minercdc_dead_letter_topic: str | None = Field(
+        None,
+        pattern=TRANSPORTABLE.pattern,
+        description="Topic for rows that are left out so: SQL_REDO, place in redo and error, in the Kafka transaction of their neighbours. Default none.",
     )
 
 

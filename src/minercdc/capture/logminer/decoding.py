@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -16,8 +17,8 @@ from minercdc.capture.logminer.large_rows import Assembled, LargeRowAssembler
 from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
-from minercdc.errors import DecodeError, SchemaMismatchError
-from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo
+from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowError
+from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo, UndecodableRow
 from minercdc.schema.table import TableSchema
 
 _log = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class TransactionDecoder:
     :param on_failure: `event.processing.failure.handling.mode` for rows that cannot be decoded.
     :param include_redo_sql: copy the statement into each event.
     :param lobs: `lob.enabled`.
+    :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
     :ivar unknown_lobs: LOBs that were changed in part while their value was not known.
     :ivar charset: NLS_CHARACTERSET, for rows that LogMiner prints as stored bytes.
     """
@@ -75,9 +77,13 @@ class TransactionDecoder:
         self.charset = "AL32UTF8"
         self.unsupported_rows = 0
         self.unknown_lobs = 0
+        self.undecodable_rows = 0
 
-    def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent]:
-        """The transaction's changes in order, `seq` counting from 1."""
+    def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
+        """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
+
+        :raises DecodeError: a row could not be decoded, and `on_failure` is `fail`.
+        """
         if self._lobs and transaction.is_large:
             yield from self._assembled_events(transaction, info)
             return
@@ -98,7 +104,7 @@ class TransactionDecoder:
                 if op is not _OPS.get(row.code):  # type: ignore[call-overload]
                     raise _other_operation(row)
             except DecodeError as error:
-                self._fail(error, row)
+                yield self._left_out(error, row, info, seq)
                 continue
             if decoder.unknown:
                 self._warn_of_unknown_columns(decoder)
@@ -123,10 +129,15 @@ class TransactionDecoder:
                 sql if self._include_redo_sql else None,
             )
 
-    def _assembled_events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent]:
+    def _assembled_events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
         """The same for a transaction with rows that may belong together."""
-        for seq, change in enumerate(self._assembled(transaction), 1):
+        seq = 0
+        for change in self._assembled(transaction):
+            if isinstance(change, _Failure):
+                yield self._left_out(change.error, change.row, info, seq)
+                continue
             row = change.row
+            seq += 1
             self._count_unknown(change)
             yield ChangeEvent(
                 change.op,
@@ -142,7 +153,7 @@ class TransactionDecoder:
                 row.ssn,
             )
 
-    def _assembled(self, transaction: Transaction) -> Iterator[Assembled]:
+    def _assembled(self, transaction: Transaction) -> Iterator[Assembled | _Failure]:
         assembler = LargeRowAssembler(self.charset)
         for row in transaction.replay():
             try:
@@ -157,7 +168,7 @@ class TransactionDecoder:
                     raise _other_operation(row)
                 yield from assembler.take_dml(row, decoder, change)
             except DecodeError as error:
-                self._fail(error, row)
+                yield _Failure(error, row)
                 continue
             if decoder.unknown:
                 self._warn_of_unknown_columns(decoder)
@@ -202,10 +213,11 @@ class TransactionDecoder:
         """
         if row.code == OpCode.UNSUPPORTED:
             self.unsupported_rows += 1
-            if schema.id not in self._warned:
-                self._warned.add(schema.id)
-                _log.warning("%s: LogMiner does not support its rows (%s); they are lost", schema.id, row.info or row.sql)
-            return True
+            raise UnsupportedRowError(
+                f"LogMiner does not support rows of {schema.id} ({row.info or row.sql})",
+                hint=f"Leave the table out: table.exclude.list={schema.id}; "
+                "or go on without its changes: event.processing.failure.handling.mode=warn",
+            )
         if row.sql is None:
             raise SchemaMismatchError("LogMiner gave no SQL_REDO")
         return row.sql.startswith("/* No SQL_REDO for temporary tables")
@@ -218,7 +230,9 @@ class TransactionDecoder:
             self._warned.add(key)
             _log.info("%s: columns in redo that are not captured: %s", decoder.schema.id, ", ".join(names))
 
-    def _fail(self, error: DecodeError, row: LogMinerRow) -> None:
+    def _left_out(self, error: DecodeError, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
+        """A row that goes without event. Raises the error, located, when `on_failure` is `fail`."""
+        self.undecodable_rows += 1
         where = (
             f"SCN {row.scn}, thread {row.thread}, RS_ID {row.rs_id.strip()}, SSN {row.ssn}, XID {row.xid.hex()}, "
             f"{row.owner}.{row.table}, ROW_ID {row.row_id}"
@@ -228,7 +242,35 @@ class TransactionDecoder:
         if self._on_failure == "fail":
             raise located from error
         if self._on_failure == "warn":
-            _log.warning("a row is left out: %s", located)
+            self._warn(located, row)
+        table = self._shapes.captured(row.owner, row.table, row.object_id)
+        return UndecodableRow(
+            table,
+            OpCode(row.code).name,
+            f"{located.code}: {located.message}",
+            row.sql,
+            Scn(row.scn),
+            self._clock.utc_us(row.timestamp),
+            info,
+            seq,
+            row.row_id,
+            row.rs_id.strip(),
+            row.ssn,
+        )
+
+    def _warn(self, error: DecodeError, row: LogMinerRow) -> None:
+        """Of what holds for all rows of a table there is one warning."""
+        if isinstance(error, UnsupportedRowError):
+            if (row.owner, row.table) in self._warned:
+                return
+            self._warned.add((row.owner, row.table))
+        _log.warning("a row is left out: %s", error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    error: DecodeError
+    row: LogMinerRow
 
 
 def _other_operation(row: LogMinerRow) -> SchemaMismatchError:
