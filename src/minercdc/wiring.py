@@ -112,8 +112,9 @@ class _Run:
 class _Life:
     """Opens what one life of the stream needs, all sharing one picture of the tables."""
 
-    def __init__(self, config: ConnectorConfig, this_run: _Run) -> None:
+    def __init__(self, config: ConnectorConfig, this_run: _Run, counters: Counters) -> None:
         self._config = config
+        self._counters = counters
         self._run = this_run
         self._tables = Tables()
         self._filter = table_filter(config.filters)
@@ -189,6 +190,7 @@ class _Life:
             container=self._database if config.database.database_pdb_name else None,
             on_failure=config.run.event_processing_failure_handling_mode,
             committed=config.database.database_connection_adapter == "logminer_unbuffered",
+            counters=self._counters,
         )
 
     def _capture(self) -> Capture:
@@ -235,12 +237,12 @@ def build(config: ConnectorConfig, counters: Counters | None = None) -> Parts:
     """The parts of a connector; nothing is connected before the engine runs."""
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
-    this_run = _Run()
-    live: Callable[[], Life] = lambda: _Life(config, this_run).open()  # noqa: E731
+    this_run, counted = _Run(), counters or Counters()
+    live: Callable[[], Life] = lambda: _Life(config, this_run, counted).open()  # noqa: E731
     return Parts(
         live=live,
         max_restarts=config.run.errors_max_retries,
         longest_wait=config.run.retriable_restart_connector_wait_ms / 1000,
         monotonic=time.monotonic,
-        counters=counters or Counters(),
+        counters=counted,
     )

@@ -37,4 +37,4 @@ def dead_letter(topic: str, row: UndecodableRow) -> Record:
 
 
 def _json(document: dict[str, str | int | None]) -> bytes:
-    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(document, separators=(",", ":")).encode()

@@ -34,6 +34,7 @@ from minercdc.config.sections import LogMiningConfig
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, LogGapError, MiningSessionError
 from minercdc.events import Event
+from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import character_set, host_clock, oldest_undecided_scn, open_transactions, resetlogs_scn
@@ -66,6 +67,7 @@ class LogMinerCapture:
         container: str | None = None,
         on_failure: OnFailure = "fail",
         committed: bool = False,
+        counters: Counters | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._connect = connect
@@ -82,6 +84,7 @@ class LogMinerCapture:
             on_failure=on_failure,
             include_redo_sql=config.log_mining_include_redo_sql,
             lobs=config.lob_enabled,
+            counters=counters,
         )
         retention = config.log_mining_transaction_retention_ms
         self._limits = Limits(

@@ -19,6 +19,7 @@ from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowError
 from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo, UndecodableRow
+from minercdc.metrics import Counters
 from minercdc.schema.table import TableSchema
 
 _log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class TransactionDecoder:
     :param include_redo_sql: copy the statement into each event.
     :param lobs: `lob.enabled`.
     :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
-    :ivar unknown_lobs: LOBs that were changed in part while their value was not known.
+    :ivar counters: counts LOBs that were changed in part while their value was not known.
     :ivar charset: NLS_CHARACTERSET, for rows that LogMiner prints as stored bytes.
     """
 
@@ -65,6 +66,7 @@ class TransactionDecoder:
         on_failure: OnFailure = "fail",
         include_redo_sql: bool = False,
         lobs: bool = False,
+        counters: Counters | None = None,
     ) -> None:
         self._shapes = shapes
         self._clock = clock
@@ -76,8 +78,8 @@ class TransactionDecoder:
         self._warned: set[object] = set()
         self.charset = "AL32UTF8"
         self.unsupported_rows = 0
-        self.unknown_lobs = 0
         self.undecodable_rows = 0
+        self.counters = counters or Counters()
 
     def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
         """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
@@ -176,7 +178,7 @@ class TransactionDecoder:
 
     def _count_unknown(self, change: Assembled) -> None:
         if change.unknown:
-            self.unknown_lobs += change.unknown
+            self.counters.unknown_lobs += change.unknown
             table = change.decoder.schema.id
             if (table, "lobs") not in self._warned:
                 self._warned.add((table, "lobs"))
