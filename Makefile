@@ -30,3 +30,4 @@ bench: install
 docs: install
 	$(BIN)/minercdc config > docs/configuration.md
 	$(BIN)/minercdc types > docs/types.md
+	$(BIN)/python -m minercdc.sandbox.page > docs/sandbox.md

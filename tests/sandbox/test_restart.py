@@ -33,8 +33,11 @@ def mined(server: SandboxProcess, columns: str, where: str) -> list[tuple[object
     """Rows of V$LOGMNR_CONTENTS over all logs there are."""
     with server.connect("c##minercdc", "minercdc", server.root_service) as connection:
         cursor = connection.cursor()
-        cursor.execute("select max(name) from v$archived_log group by sequence# union all "
-                       "select min(f.member) from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'")  # fmt: skip
+        cursor.execute(
+            "select max(a.name) from v$archived_log a, v$database d where a.resetlogs_change# = d.resetlogs_change#"
+            " group by a.sequence# union all"
+            " select min(f.member) from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'"
+        )
         for at, (name,) in enumerate(cursor.fetchall()):
             cursor.execute("begin dbms_logmnr.add_logfile(:1, :2); end;", [name, 3 if at else 1])
         cursor.execute("begin dbms_logmnr.start_logmnr(options => dbms_logmnr.dict_from_online_catalog); end;")
@@ -162,6 +165,27 @@ def test_ddl_and_log_switches_survive_a_kill(tmp_path: Path) -> None:
         with server.connect() as system:
             archived = system.cursor().execute("select sequence# from v$archived_log order by 1").fetchall()
         assert {sequence for (sequence,) in archived} >= {s for s, status in logs if status in ("ACTIVE", "INACTIVE")}
+
+
+def test_an_incarnation_survives_a_kill(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        server.create_user("app")
+        with server.connect() as system, server.connect("app", "app") as connection:
+            connection.cursor().execute("create table item (id number primary key)")
+            system.cursor().execute("alter system set log_archive_dest_2 = 'LOCATION=/second'")
+            system.cursor().execute("call dbms_sandbox.reset_logs()")
+        with server.connect("app", "app") as connection:
+            connection.cursor().execute("insert into item values (1)")
+            connection.commit()
+            kill(server)
+            with suppress(oracledb.Error):
+                connection.close()
+    with running(tmp_path) as server:
+        assert mined(server, "count(*)", "operation_code = 1 and table_name = 'ITEM'") == [(1,)]
+        with server.connect() as system:
+            cursor = system.cursor()
+            assert cursor.execute("select count(*) from v$database_incarnation").fetchall() == [(2,)]
+            assert cursor.execute("select count(*) from v$archive_dest_status where status = 'VALID'").fetchall() == [(2,)]
 
 
 def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.sandbox_capture.lab import Lab, Reader, replica
 
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session import MiningSession
-from minercdc.errors import MiningSessionError
+from minercdc.errors import LogGapError, MiningSessionError
 from minercdc.events import ChangeEvent, Progress, SchemaChange
 from minercdc.schema.tables import Tables
 
@@ -256,6 +256,65 @@ def test_connector_changes_from_one_mode_to_the_other_without_loss(lab: Lab, rea
     assert [row[0] for row in reader.replica("ITEM")] == sorted((row[0] for row in lab.rows("item")), key=str)
     events = [(e.op, e.before, e.after) for e in reader.events if isinstance(e, ChangeEvent)]
     assert sum(after is not None and after[0] == "900" for _, _, after in events) == 1
+
+
+def test_two_redo_threads_are_read_as_one_history(fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool) -> None:
+    """Changes of one row, made in turn in both threads, come in the order they were made; so they do when one closes."""
+    with fresh_sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute("alter database enable public thread 2")
+        lab = make_lab(fresh_sandbox, tmp_path, committed=committed)
+        reader = Reader(lab).take_snapshot(with_rows=False)
+        lab.run("insert into item (id, qty) values (1, 0)", "commit")
+        with fresh_sandbox.connect(lab.schema, lab.schema.lower(), "ORCLPDB1_2") as second:
+            for n in range(1, 9):
+                session = second if n % 2 else lab.app
+                session.cursor().execute("update item set qty = :1 where id = 1", [n])
+                session.commit()
+                if n == 4:
+                    reader.until_marker(1)
+                    lab.switch_log()
+        cursor.execute("call dbms_sandbox.close_thread(2)")
+        lab.run("update item set qty = 9 where id = 1", "commit")
+        reader.until_marker(2)
+        cursor.execute("alter database disable thread 2")
+        lab.run("update item set qty = 10 where id = 1", "commit")
+        reader.until_marker(3)
+    assert [after and after[2] for _, _, after in reader.changes()] == [str(n) for n in range(11)]
+    threads = [
+        e.tx.redo_thread for e in reader.events if isinstance(e, ChangeEvent) and e.tx and e.schema.id.table == "ITEM"
+    ]
+    assert threads[:5] == [1, 2, 1, 2, 1]
+    lab.app.close()
+
+
+def test_the_same_xid_of_another_container_is_another_transaction(
+    fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("create pluggable database other admin user boss identified by boss")
+        cursor.execute("alter pluggable database other open")
+        lab = make_lab(fresh_sandbox, tmp_path, committed=committed)
+        reader = Reader(lab).take_snapshot(with_rows=False)
+        with fresh_sandbox.connect("boss", "boss", "other") as boss, boss.cursor() as elsewhere:
+            elsewhere.execute("create table item (id number)")
+            for number in range(60):
+                lab.run(f"insert into item (id) values ({number})")
+                elsewhere.execute("insert into item values (:1)", [1000 + number])
+                boss.commit() if number % 2 else boss.rollback()
+                lab.app.commit()
+    reader.until_marker(1)
+    assert [after and after[0] for _, _, after in reader.changes()] == [str(number) for number in range(60)]
+    lab.app.close()
+
+
+def test_resetlogs_stops_the_capture(fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool) -> None:
+    lab = make_lab(fresh_sandbox, tmp_path, committed=committed)
+    reader = Reader(lab).take_snapshot(with_rows=False).until_marker(1)
+    with fresh_sandbox.connect() as admin:
+        admin.cursor().execute("call dbms_sandbox.reset_logs()")
+    with pytest.raises(LogGapError, match="RESETLOGS"):
+        for _ in reader.stream():
+            pass
 
 
 def test_catching_up_over_many_logs_takes_a_few_at_a_time(sandbox: SandboxProcess, tmp_path: Path) -> None:

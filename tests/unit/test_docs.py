@@ -6,6 +6,10 @@ from pathlib import Path
 
 from minercdc.cli.types_page import types_page
 from minercdc.config.document import configuration_page
+from minercdc.sandbox.page import page
+from minercdc.sandbox.sql.commands.registry import COMMANDS, REMARKS
+from minercdc.sandbox.sql.declare import TYPES, declare
+from minercdc.sandbox.sql.parse.statements import Parser
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -16,3 +20,15 @@ def test_the_configuration_page_is_current() -> None:
 
 def test_the_page_of_types_is_current() -> None:
     assert (DOCS / "types.md").read_text() == types_page(), "run `make docs`"
+
+
+def test_the_page_of_the_sandbox_is_current() -> None:
+    assert (DOCS / "sandbox.md").read_text() == page(), "run `make docs`"
+
+
+def test_the_remarks_of_the_sandbox_are_about_what_is_there() -> None:
+    assert set(REMARKS) <= {" ".join(words) for words, _ in COMMANDS}
+    lengths = {"VARCHAR2": "(9)", "VARCHAR": "(9)", "NVARCHAR2": "(9)", "RAW": "(9)"}
+    for names in TYPES:
+        for name in names.split(", "):
+            assert declare("C", Parser(name + lengths.get(name, "")).type_name())

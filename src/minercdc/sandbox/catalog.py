@@ -379,6 +379,18 @@ class Catalog:
                 return container
         raise OraError(65011, f"Pluggable database {name} does not exist.")
 
+    def add_container(self, name: str, administrator: User) -> Container:
+        """CREATE PLUGGABLE DATABASE: a copy of PDB$SEED, mounted. Raises ORA-65012."""
+        if any(container.name == name for container in self.containers.values()):
+            raise OraError(65012, f"Pluggable database {name} already exists.")
+        con_id = max(self.containers) + 1
+        container = Container(con_id, name, self.dbid + con_id - 1, con_id.to_bytes(16, "big"), "MOUNTED")
+        container.users = {user.name: user for user in self.containers[ROOT].users.values() if user.common}
+        container.users[administrator.name] = administrator
+        self.containers[con_id] = container
+        self.version += 1
+        return container
+
     def user(self, container: int, name: str) -> User | None:
         return self.containers[container].users.get(name)
 
@@ -462,6 +474,9 @@ class Catalog:
     def _next(self, kind: str) -> int:
         self._last_ids[kind] += 1
         return self._last_ids[kind]
+
+    def new_user_id(self) -> int:
+        return self._next("user")
 
     def new_object_id(self) -> int:
         return self._next("object")

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import apsw
 
-from minercdc.sandbox.catalog import PDB, ROOT, STANDARD, Catalog
+from minercdc.sandbox.catalog import ROOT, SEED, STANDARD, Catalog
 from minercdc.sandbox.faults import Faults
 from minercdc.sandbox.interfaces import OraError, Procedure, Session, View
 from minercdc.sandbox.lobs.scalars import register_lob_scalars
@@ -23,10 +23,6 @@ from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.engine import Storage
 from minercdc.sandbox.storage.home import DataDirectory
 from minercdc.sandbox.storage.locks import Client
-
-_SERVICES = {"ORCLPDB1": PDB, "ORCLCDB": ROOT}
-"""A service runs on the first instance, one with `_n` behind its name on instance n, if redo thread n is open (a singleton
-service, as clusters have them)."""
 
 
 class SandboxDatabase:
@@ -104,24 +100,37 @@ class SandboxDatabase:
         self._prepare(connection)
         return connection
 
-    def password_of(self, user: str) -> str | None:
-        """See `interfaces.Database`. A common user wins over a local one of that name, which cannot exist."""
-        for container in (ROOT, PDB):
-            found = self.catalog.user(container, user)
-            if found is not None:
-                return found.password
-        return None
+    def _places(self) -> dict[str, tuple[int, int]]:
+        """Container and instance of each service.
+
+        A service runs on the first instance, one with `_n` behind its name on instance n, if redo thread n is open (a
+        singleton service, as clusters have them). A PDB that is not open has none.
+        """
+        instances = [number for number, thread in self.redo.threads.items() if thread.is_open]
+        containers = {self.catalog.database_name: ROOT}
+        for container in self.catalog.containers.values():
+            if container.con_id > SEED and container.open_mode != "MOUNTED":
+                containers[container.name] = container.con_id
+        return {
+            name if instance == 1 else f"{name}_{instance}": (con_id, instance)
+            for instance in instances
+            for name, con_id in containers.items()
+        }
+
+    def password_of(self, user: str, service: str) -> str | None:
+        """See `interfaces.Database`."""
+        container, _ = self._places().get(service.upper(), (ROOT, 1))
+        found = self.catalog.user(container, user)
+        return None if found is None else found.password
 
     def services(self) -> Sequence[str]:
-        instances = [number for number, thread in self.redo.threads.items() if thread.is_open]
-        return tuple(name if n == 1 else f"{name}_{n}" for n in instances for name in _SERVICES)
+        return tuple(self._places())
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
         """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045."""
         self.faults.meet("connect", user)
-        name, _, instance = service.upper().partition("_")
-        container = _SERVICES.get(name)
-        if container is None or service.upper() not in self.services():
+        container, instance = self._places().get(service.upper(), (0, 0))
+        if not container:
             raise OraError(12514, f"Cannot connect to database. Service {service} is not registered with the listener.")
         found = self.catalog.user(container, user)
         if found is None:
@@ -135,17 +144,16 @@ class SandboxDatabase:
         with self.storage.lock:
             sid, serial = next(self._sids), next(self._serials)
             details = {**client, "sid": str(sid), "serial": str(serial)}
-            who = Client(sid, serial, user, container, details, thread=int(instance or 1))
+            who = Client(sid, serial, user, container, details, thread=instance)
             session = SandboxSession(self, who, service.upper(), client)
             self.sessions[sid] = session
         return session
 
-    def change_password(self, user: str, password: str) -> None:
+    def change_password(self, user: str, service: str, password: str) -> None:
         """See `interfaces.Database`."""
-        for container in (ROOT, PDB):
-            if (found := self.catalog.user(container, user)) is not None:
-                found.password, found.expired = password, False
-                return
+        container, _ = self._places().get(service.upper(), (ROOT, 1))
+        if (found := self.catalog.user(container, user)) is not None:
+            found.password, found.expired = password, False
 
     def forget(self, session: Session) -> None:
         """A session has closed."""

@@ -11,6 +11,7 @@
     call dbms_sandbox.release_strand('APP')
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
     call dbms_sandbox.open_thread(2)
+    call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin anew
     call dbms_sandbox.jump_clock(3600)           host time moves by as many seconds
     call dbms_sandbox.crash()                    the server process ends at once, as by kill -9
 
@@ -126,6 +127,17 @@ def _open_thread(session: Session, arguments: Arguments) -> None:
         database.redo.open_thread(arguments.integer("THREAD") or 0)
 
 
+def _reset_logs(session: Session, arguments: Arguments) -> None:
+    database = asking(session).database
+    if asking(session).in_transaction():
+        raise OraError(20000, "commit or roll back first")
+    for other in list(database.sessions.values()):
+        if other.sid != session.sid:
+            other.kill()
+    with database.storage.lock:
+        database.redo.reset_logs()
+
+
 def _crash(session: Session, arguments: Arguments) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -143,6 +155,7 @@ _PROCEDURES: dict[str, tuple[tuple[str, ...], Callable[[Session, Arguments], Non
     "CLOSE_THREAD": (("THREAD",), _close_thread),
     "OPEN_THREAD": (("THREAD",), _open_thread),
     "JUMP_CLOCK": (("SECONDS",), _jump_clock),
+    "RESET_LOGS": ((), _reset_logs),
     "CRASH": ((), _crash),
 }
 

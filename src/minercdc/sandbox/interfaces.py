@@ -227,8 +227,9 @@ class Database(Protocol):
     banner: str
     version: tuple[int, int, int, int, int]
 
-    def password_of(self, user: str) -> str | None:
-        """Clear password (O5LOGON proves it both ways); None for an unknown user. User names come in upper case."""
+    def password_of(self, user: str, service: str) -> str | None:
+        """Clear password (O5LOGON proves it both ways); None for a user whom the service's container does not know. User
+        names come in upper case."""
 
     def services(self) -> Sequence[str]:
         """Service names, upper case; a connect to another is refused with ORA-12514."""
@@ -236,7 +237,7 @@ class Database(Protocol):
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> Session:
         """`client`: program, machine, osuser, pid, terminal, driver. Raises OraError (1045, 28000, 28001, ...)."""
 
-    def change_password(self, user: str, password: str) -> None:
+    def change_password(self, user: str, service: str, password: str) -> None:
         """A user who has proved the old password sets a new one, which ends its expiry."""
 
     def close(self) -> None: ...

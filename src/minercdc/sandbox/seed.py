@@ -97,7 +97,7 @@ def _run(database: Database, session: Session, text: str, service: str) -> Sessi
         return session
     name, password = (part.strip('"') for part in (connect[1], connect[2]))
     user = name if connect[1].startswith('"') else name.upper()
-    if database.password_of(user) != password:
+    if database.password_of(user, (connect[3] or service).upper()) != password:
         raise OraError(1017, "invalid credential or not authorized; logon denied")
     session.commit()
     fresh = database.open_session(user, (connect[3] or service).upper(), {"program": "seed"})

@@ -253,7 +253,7 @@ def test_passwords_do_not_reach_the_redo(db: SandboxDatabase) -> None:
     admin.run("create user bob identified by secret1")
     admin.run('alter user bob identified by "Secret2" account unlock')
     assert not any("ecret" in (r.statement or "") for r in redo(db))
-    assert db.password_of("BOB") == "Secret2"
+    assert db.password_of("BOB", "ORCLPDB1") == "Secret2"
 
 
 def test_users_and_grants(db: SandboxDatabase) -> None:

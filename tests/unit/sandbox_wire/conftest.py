@@ -96,10 +96,10 @@ class CannedDatabase:
     banner: str = "Canned Database 23ai Free Release 23.0.0.0.0"
     version: tuple[int, int, int, int, int] = (23, 26, 1, 2, 3)
 
-    def password_of(self, user: str) -> str | None:
+    def password_of(self, user: str, service: str) -> str | None:
         return self.passwords.get(user)
 
-    def change_password(self, user: str, password: str) -> None:
+    def change_password(self, user: str, service: str, password: str) -> None:
         self.passwords[user] = password
 
     def services(self) -> Sequence[str]:

@@ -31,7 +31,7 @@ _ARCHIVED = (
     " AND A.NEXT_CHANGE# > :scn"
 )
 NO_BOUND: Final = 1 << 64
-_THREADS = "SELECT THREAD#, STATUS, ENABLED, LAST_REDO_CHANGE#, ENABLE_CHANGE# FROM V$THREAD"
+_THREADS = "SELECT THREAD#, STATUS, ENABLED, LAST_REDO_CHANGE#, ENABLE_CHANGE#, DISABLE_CHANGE# FROM V$THREAD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,14 @@ class RedoThread:
 
     :param last_scn: everything up to it is in the log files.
     :param enabled_scn: when the thread was enabled; it has no redo before.
+    :param disabled_scn: when it was disabled; it has none after. 0: it is enabled.
     """
 
     number: int
     is_open: bool
     last_scn: int
     enabled_scn: int
+    disabled_scn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +83,19 @@ class LogSelection:
 
 
 def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
-    """Threads that take part; a disabled one is left out."""
+    """Threads that have redo. One that was disabled may still have some that is not read."""
     with oracle_errors("reading V$THREAD"), connection.cursor() as cursor:
         cursor.execute(_THREADS)
         return [
-            RedoThread(int(number), status == "OPEN", int(last or 0), int(enabled_at or 0))
-            for number, status, enabled, last, enabled_at in cursor
-            if enabled != "DISABLED"
+            RedoThread(
+                int(number),
+                status == "OPEN",
+                int(last or 0),
+                int(enabled_at or 0),
+                int(disabled_at or 0) if enabled == "DISABLED" else 0,
+            )
+            for number, status, enabled, last, enabled_at, disabled_at in cursor
+            if enabled != "DISABLED" or disabled_at
         ]
 
 
@@ -149,6 +157,8 @@ def select_logs(
     complete: dict[int, int] = {}
     bound = NO_BOUND
     for thread in threads:
+        if thread.disabled_scn and thread.number not in marks and thread.disabled_scn <= start_scn:
+            continue
         own = [log for log in logs if log.thread == thread.number]
         chain = _chain(thread, own, marks.get(thread.number), start_scn, archived_only)
         chosen = chain[:at_most]
@@ -165,7 +175,12 @@ def select_logs(
         raise LogGapError("no redo log was found", hint="Is the database in ARCHIVELOG mode, and V$LOG readable?")
     begin = min([log.first_scn for log in files], default=0)
     if files and len(chains) > 1:
-        files = [log for number, chain in chains.items() for log in (*_before(logs, number, chain, begin), *chain)]
+        ended = {thread.number for thread in threads if 0 < thread.disabled_scn <= begin}
+        files = [
+            log
+            for number, chain in chains.items()
+            for log in (*(() if number in ended else _before(logs, number, chain, begin)), *chain)
+        ]
     return LogSelection(tuple(files), begin, complete, bound)
 
 

@@ -37,7 +37,7 @@ CONSTANTS: dict[str, int] = {
     "DBMS_LOGMNR_D.STORE_IN_REDO_LOGS": STORE_IN_REDO_LOGS,
 }
 
-_UNSUPPORTED = {
+UNSUPPORTED = {
     Option.PRINT_PRETTY_SQL: "PRINT_PRETTY_SQL",
 }
 
@@ -215,7 +215,7 @@ def _checked_options(value: int) -> Option:
             raise OraError(1296, "two dictionaries specified: online catalog and redo logs")
         if Option.DDL_DICT_TRACKING in options:
             raise OraError(1283, "Options parameter specified is invalid: DDL_DICT_TRACKING with DICT_FROM_ONLINE_CATALOG")
-    for option, name in _UNSUPPORTED.items():
+    for option, name in UNSUPPORTED.items():
         if option in options:
             raise OraError(1283, f"Options parameter specified is invalid: {name} is not implemented here")
     return options

@@ -87,8 +87,8 @@ def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
         size = old.blocks * old.block_size if old else group.bytes if group else 0
         yield (
             *(integer(file.sequence), file.name, date_cell(first_time), date_cell(next_time) if next_time else None),
-            *(integer(catalog.dbid), catalog.database_name, integer(redo.resetlogs_change)),
-            *(date_cell(redo.resetlogs_time), "23.0.0", integer(file.thread), integer(file.sequence)),
+            *(integer(catalog.dbid), catalog.database_name, integer(redo.incarnation.resetlogs_change)),
+            *(date_cell(redo.incarnation.resetlogs_time), "23.0.0", integer(file.thread), integer(file.sequence)),
             *(integer(log.first) if log else None, integer((log.next if log else None) or _LAST_SCN)),
             *((_YES if old and old.dictionary_begin else "NO"), (_YES if old and old.dictionary_end else "NO")),
             *("ARCHIVE" if file.name == (old.name if old else None) else "ONLINE", integer(BLOCK_SIZE)),

@@ -60,11 +60,11 @@ class Journal:
         """The batches of a frame."""
         return list(marshal.loads(os.pread(self._descriptor, length, offset)))
 
-    def recover(self, end: int) -> Iterator[Frame]:
-        """Cut the file at `end` and list its frames."""
+    def recover(self, start: int, end: int) -> Iterator[Frame]:
+        """Cut the file at `end` and list its frames from `start` on."""
         os.ftruncate(self._descriptor, end)
         self.end = end
-        at = 0
+        at = start
         while at < end:
             kind, thread, sequence, rows, position, last_scn, length = _HEADER.unpack(
                 os.pread(self._descriptor, _HEADER.size, at)

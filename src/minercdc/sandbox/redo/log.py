@@ -15,7 +15,15 @@ from typing import Any, TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError, RedoOp, RedoRecord
 from minercdc.sandbox.redo.journal import PART, WHOLE, Journal
-from minercdc.sandbox.redo.threads import ARCHIVE_DEST, ONLINE_DEST, ArchivedLog, LogGroup, RedoThread
+from minercdc.sandbox.redo.threads import (
+    ARCHIVE_DEST,
+    ONLINE_DEST,
+    ArchivedLog,
+    Incarnation,
+    LogGroup,
+    RedoState,
+    RedoThread,
+)
 
 _BLOCK_BODY = 496
 _RECORD_HEADER = 68
@@ -172,7 +180,9 @@ class RedoLog:
         self.harden: Callable[[], None] = self.publish
         self.changes = 0
         self.group_bytes, self.group_count = group_bytes, groups
-        self.resetlogs_id, self.resetlogs_change, self.resetlogs_time = resetlogs_id, 1, now()
+        self.incarnations = [Incarnation(1, 1, now(), resetlogs_id)]
+        self.former: list[ArchivedLog] = []
+        self._journal_start = 0
         self.threads: dict[int, RedoThread] = {}
         self.destinations = {1: ARCHIVE_DEST}
         self.corrupt: set[tuple[int, int]] = set()
@@ -181,16 +191,24 @@ class RedoLog:
 
     # ---- what views show ----
 
+    @property
+    def incarnation(self) -> Incarnation:
+        """The present one."""
+        return self.incarnations[-1]
+
     def groups(self) -> list[LogGroup]:
         """V$LOG, by group number."""
         return sorted((g for t in self.threads.values() for g in t.groups), key=lambda g: g.group)
 
     def archived(self) -> list[ArchivedLog]:
-        """V$ARCHIVED_LOG, in the order archived."""
+        """Rows of V$ARCHIVED_LOG of the present incarnation, in the order archived; `former` has the others."""
         return sorted((a for t in self.threads.values() for a in t.archived), key=lambda a: a.completion_time)
 
     def locate(self, name: str) -> tuple[int, int] | None:
-        """(thread, sequence) now found under a file name; None when there is no such file."""
+        """(thread, sequence) now found under a file name; None when there is no such file. Raises ORA-01287 for a log of an
+        earlier incarnation."""
+        if any(log.name == name for log in self.former):
+            raise OraError(1287, f"file {name} is from a different database incarnation")
         for thread in self.threads.values():
             for group in thread.groups:
                 if name in group.members and group.sequence:
@@ -278,11 +296,17 @@ class RedoLog:
                     self._frame(PART, thread, sequence, body.pending, sum(len(batch[6]) for batch in body.pending))
         return self._journal.end
 
-    def recover(self, threads: dict[int, RedoThread], end: int) -> None:
+    def state(self) -> RedoState:
+        """What an earlier server's `recover` needs besides the journal."""
+        return RedoState(self.threads, self.incarnations, self.former, self.destinations, self._journal_start)
+
+    def recover(self, state: RedoState, end: int) -> None:
         """Go on with the threads and the journal of an earlier server."""
-        self.threads = threads
+        self.threads, self.incarnations, self.former = state.threads, state.incarnations, state.former
+        self.destinations, self._journal_start = state.destinations, state.journal_start
+        threads = self.threads
         self._bodies = {(t.number, g.sequence): _LogBody() for t in threads.values() for g in t.groups if g.sequence}
-        for frame in self._journal.recover(end):
+        for frame in self._journal.recover(state.journal_start, end):
             body = self._bodies.setdefault((frame.thread, frame.sequence), _LogBody())
             if frame.kind == WHOLE:
                 body.chunks.append((frame.offset, frame.length))
@@ -388,6 +412,25 @@ class RedoLog:
             self.open_thread(number)
         self.harden()
 
+    def reset_logs(self) -> None:
+        """ALTER DATABASE OPEN RESETLOGS: a new incarnation, whose logs begin with sequence 1. No transaction may be open."""
+        for number in self.threads:
+            self.switch(number)
+        scn, now = self._next_scn(), self._now()
+        with self._lock:
+            last = self.incarnation
+            self.incarnations.append(Incarnation(last.number + 1, scn, now, last.resetlogs_id + 1000))
+            self._journal_start = self._journal.end
+            self._bodies.clear()
+            self.corrupt.clear()
+            for thread in self.threads.values():
+                self.former += thread.archived
+                thread.archived = []
+                for group in thread.groups:
+                    group.sequence, group.status, group.archived = 0, "UNUSED", False
+                self._open(thread, thread.groups[0], 1, scn, now)
+        self.harden()
+
     def set_destination(self, number: int, location: str | None) -> None:
         """LOG_ARCHIVE_DEST_n: logs archived from now on go there too; None ends it. Raises ORA-16019 for the last one."""
         if location is not None:
@@ -396,6 +439,7 @@ class RedoLog:
             raise OraError(16019, f"cannot use LOG_ARCHIVE_DEST_{number}: an archive destination must be left")
         else:
             self.destinations.pop(number, None)
+        self.changes += 1
 
     def add_member(self, group_number: int, member: str) -> None:
         """ALTER DATABASE ADD LOGFILE MEMBER. Raises ORA-01611, and ORA-01577 when the file is in use."""
@@ -422,7 +466,7 @@ class RedoLog:
         assert group.next_change is not None
         assert group.next_time is not None
         return ArchivedLog(
-            f"{self.destinations[destination]}/{group.thread}_{group.sequence}_{self.resetlogs_id}.arc",
+            f"{self.destinations[destination]}/{group.thread}_{group.sequence}_{self.incarnation.resetlogs_id}.arc",
             group.thread,
             group.sequence,
             group.first_change,
@@ -430,8 +474,9 @@ class RedoLog:
             group.next_change,
             group.next_time,
             body.address()[0],
-            self.resetlogs_change,
-            self.resetlogs_time,
+            self.incarnation.resetlogs_change,
+            self.incarnation.resetlogs_time,
+            self.incarnation.resetlogs_id,
             now,
             destination,
         )

@@ -43,6 +43,7 @@ class ArchivedLog:
     blocks: int
     resetlogs_change: int
     resetlogs_time: float
+    resetlogs_id: int
     completion_time: float
     dest_id: int = 1
     status: str = "A"
@@ -80,3 +81,28 @@ class RedoThread:
     checkpoint_change: int = 0
     disabled_change: int = 0
     disabled_time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Incarnation:
+    """A row of V$DATABASE_INCARNATION: what lies between two RESETLOGS."""
+
+    number: int
+    resetlogs_change: int
+    resetlogs_time: float
+    resetlogs_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RedoState:
+    """All of the redo that is not in the journal.
+
+    :param former: archived logs of earlier incarnations.
+    :param journal_start: where the present incarnation begins in the journal.
+    """
+
+    threads: dict[int, RedoThread]
+    incarnations: list[Incarnation]
+    former: list[ArchivedLog]
+    destinations: dict[int, str]
+    journal_start: int

@@ -10,6 +10,25 @@ from minercdc.sandbox.redo.large_values import SECUREFILE, XML_BINARY
 from minercdc.sandbox.sql import ast, vectors
 from minercdc.sandbox.sql.types import SqlType
 
+TYPES = {
+    "VARCHAR2, VARCHAR, CHAR": "AL32UTF8; BYTE and CHAR lengths; VARCHAR2 to 4000 bytes, 32767 with MAX_STRING_SIZE=EXTENDED",
+    "NVARCHAR2, NCHAR": "AL16UTF16; lengths count UTF-16 units, functions count characters",
+    "NUMBER, NUMERIC, DECIMAL, INTEGER, SMALLINT": "38 digits",
+    "FLOAT, REAL, DOUBLE PRECISION": "FLOAT rounds to the decimal digits of its binary precision",
+    "BINARY_FLOAT, BINARY_DOUBLE": "NaN is greatest and equal to itself, -0 becomes 0",
+    "DATE, TIMESTAMP": "4712 BC to 9999 AD, up to nanoseconds; day arithmetic counts a year 0",
+    "TIMESTAMP WITH TIME ZONE": "offsets and regions; compares by instant, but DISTINCT and UNION tell zones apart",
+    "TIMESTAMP WITH LOCAL TIME ZONE": "kept in DBTIMEZONE, which is UTC; SQL sees it in the session's zone",
+    "INTERVAL YEAR TO MONTH, INTERVAL DAY TO SECOND": "all literal forms",
+    "RAW": "to 2000 bytes, 32767 with MAX_STRING_SIZE=EXTENDED",
+    "ROWID, UROWID": "of heap tables",
+    "CLOB, NCLOB, BLOB": "SecureFiles; locators and values, temporary LOBs; TRUNCATE and DROP do not give their room back",
+    "LONG, LONG RAW": "as columns; no functions on them",
+    "XMLTYPE": "text in and out, binary or CLOB storage; described to clients as CLOB",
+    "JSON, BOOLEAN, VECTOR": "23ai profile only (else ORA-00902); LogMiner prints them as Unsupported",
+}
+"""What can be declared, and what is to be known of it."""
+
 
 def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Column:
     """A column (or CAST target) of the declared type. Raises ORA-00902 and the range errors of each type."""
@@ -58,7 +77,7 @@ def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Colu
         return Column(name, OraType.UROWID, size=one or 4000)
     if word == "VECTOR":
         return _declare_vector(name, target)
-    if word in _UNKNOWN:
+    if word in UNKNOWN_TYPES:
         raise OraError(3001, f"unimplemented feature: datatype {word}", target.at)
     raise OraError(902, "invalid datatype", target.at)
 
@@ -84,7 +103,7 @@ _SIMPLE = {
 }
 """Types without a length: type, DATA_LENGTH, national, storage."""
 _SINCE_23 = frozenset((OraType.BOOLEAN, OraType.JSON, OraType.VECTOR))
-_UNKNOWN = frozenset(("BFILE",))
+UNKNOWN_TYPES = frozenset(("BFILE",))
 
 
 def _declare_vector(name: str, target: ast.TypeName) -> Column:

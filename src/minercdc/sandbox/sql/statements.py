@@ -9,6 +9,18 @@ from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.parse.statements import Parser
 
+KINDS = {
+    "SELECT": "joins of every kind, subqueries, WITH (recursive too), set operations, CONNECT BY, PIVOT, analytic functions, AS OF, "
+    "VERSIONS BETWEEN, FETCH FIRST, FOR UPDATE [NOWAIT, WAIT n, SKIP LOCKED]",
+    "INSERT": "VALUES, subquery, RETURNING INTO; arrays with row counts and batch errors",
+    "INSERT ALL, INSERT FIRST": "with and without WHEN",
+    "UPDATE": "also `SET (..) = (subquery)`, RETURNING INTO",
+    "DELETE": "RETURNING INTO",
+    "MERGE": "with DELETE WHERE",
+    "BEGIN, DECLARE, CALL": "anonymous blocks; nothing stored: no procedures, functions, packages or triggers of one's own",
+}
+"""What `parse` reads itself; all other statements are commands (sql/commands/registry.py)."""
+
 
 @dataclass(slots=True)
 class Parsed:

@@ -17,7 +17,7 @@ from typing import cast
 from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import RedoOp, RedoRecord
 from minercdc.sandbox.redo.log import RedoBatch, RedoLog
-from minercdc.sandbox.redo.threads import RedoThread
+from minercdc.sandbox.redo.threads import RedoState
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.home import FORMAT, DataDirectory
 from minercdc.sandbox.storage.transactions import Transaction, Transactions
@@ -49,11 +49,12 @@ class Moment:
     """What changes with every write.
 
     :param journal_end: bytes of the journal that belong to the database.
-    :param begun: transactions ever begun.
+    :param begun: transactions ever begun; `turns`: by container.
     """
 
     journal_end: int
     begun: int
+    turns: dict[int, int]
     open: tuple[OpenTransaction, ...]
 
 
@@ -98,12 +99,12 @@ class Durability:
             home.save("catalog", self._catalog)
         if self._redo.changes != self._threads:
             self._threads = self._redo.changes
-            home.save("threads", self._redo.threads)
+            home.save("redo", self._redo.state())
         if new := self._clock.slots_since(self._slots):
             home.db.executemany("insert into scn_time values (?, ?)", new)
             self._slots += len(new)
         opened = tuple(_described(transaction) for transaction in self._transactions.open() if not transaction.ended)
-        home.save("moment", Moment(journal_end, self._transactions.begun, opened))
+        home.save("moment", Moment(journal_end, self._transactions.begun, dict(self._transactions.turns), opened))
         home.commit()
 
     # ---- starting ----
@@ -119,20 +120,20 @@ class Durability:
         """Take up the redo, the clock's map and the XIDs of an earlier server, and roll back what was open."""
         assert self._home is not None
         moment: Moment = self._home.load("moment")
-        threads: dict[int, RedoThread] = self._home.load("threads")
-        self._redo.recover(threads, moment.journal_end)
+        state: RedoState = self._home.load("redo")
+        self._redo.recover(state, moment.journal_end)
         found = self._home.db.execute("select second, scn from scn_time order by scn").fetchall()
         slots = cast(list[tuple[int, int]], found)
         self._clock.remember(slots)
         self._slots = len(slots)
-        self._transactions.begun = moment.begun
+        self._transactions.begun, self._transactions.turns = moment.begun, dict(moment.turns)
         for transaction in moment.open:
             self._forget_rows(transaction)
         for transaction in moment.open:
             if transaction.logged_from is not None:
                 self._log_recovery(transaction)
         if moment.open:
-            for number in threads:
+            for number in state.threads:
                 self._redo.switch(number)
         self.harden()
 

@@ -82,35 +82,41 @@ class Transaction:
 
 
 class Transactions:
-    """The transaction table. A slot is reused with a higher sequence, never while its transaction is open.
+    """The transaction tables. A slot is reused with a higher sequence, never while its transaction is open.
 
-    :ivar begun: how many transactions there have been; XIDs and stamps are made of it, so none comes twice.
+    Containers have undo of their own, so the same XID comes in each of them.
+
+    :ivar begun: how many transactions there have been; stamps are made of it, so none comes twice.
+    :ivar turns: the same by container; XIDs are made of it.
     """
 
     def __init__(self) -> None:
         self.begun = 0
-        self._open: dict[tuple[int, int], Transaction] = {}
+        self.turns: dict[int, int] = {}
+        self._open: dict[tuple[int, int, int], Transaction] = {}
         self._by_stamp: dict[int, Transaction] = {}
 
     def begin(
         self, *, scn: int, time: float, container: int, sid: int, serial: int, user: str, thread: int = 1
     ) -> Transaction:
+        self.begun += 1
         while True:
-            turn, self.begun = self.begun, self.begun + 1
+            turn = self.turns.get(container, 0)
+            self.turns[container] = turn + 1
             place = (turn % _SEGMENTS + 1, turn // _SEGMENTS % _SLOTS)
-            if place not in self._open:
+            if (container, *place) not in self._open:
                 break
         sequence = 301 + 17 * place[0] + turn // (_SEGMENTS * _SLOTS)
         transaction = Transaction(
             (*place, sequence), TENTATIVE + self.begun, scn, time, container, sid, serial, user, thread
         )
-        self._open[place] = transaction
+        self._open[container, *place] = transaction
         self._by_stamp[transaction.stamp] = transaction
         return transaction
 
     def end(self, transaction: Transaction) -> None:
         transaction.ended = True
-        del self._open[transaction.xid[:2]]
+        del self._open[transaction.container, *transaction.xid[:2]]
         del self._by_stamp[transaction.stamp]
 
     def with_stamp(self, stamp: int) -> Transaction | None:

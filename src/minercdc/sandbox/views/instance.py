@@ -56,9 +56,9 @@ def _database(session: Session) -> Iterator[Row]:
         "DBID": catalog.dbid,
         "NAME": catalog.database_name,
         "CREATED": date(catalog.created),
-        "RESETLOGS_CHANGE#": redo.resetlogs_change,
-        "RESETLOGS_TIME": date(redo.resetlogs_time),
-        "PRIOR_RESETLOGS_CHANGE#": 0,
+        "RESETLOGS_CHANGE#": redo.incarnation.resetlogs_change,
+        "RESETLOGS_TIME": date(redo.incarnation.resetlogs_time),
+        "PRIOR_RESETLOGS_CHANGE#": redo.incarnations[-2].resetlogs_change if len(redo.incarnations) > 1 else 0,
         "LOG_MODE": catalog.log_mode,
         "CHECKPOINT_CHANGE#": current.first_change,
         "ARCHIVE_CHANGE#": current.first_change,
@@ -88,8 +88,8 @@ def _database(session: Session) -> Iterator[Row]:
         "FORCE_LOGGING": "NO",
         "PLATFORM_ID": 13,
         "PLATFORM_NAME": "Linux x86 64-bit",
-        "RECOVERY_TARGET_INCARNATION#": 1,
-        "LAST_OPEN_INCARNATION#": 1,
+        "RECOVERY_TARGET_INCARNATION#": redo.incarnation.number,
+        "LAST_OPEN_INCARNATION#": redo.incarnation.number,
         "CURRENT_SCN": database.clock.read(),
         "FLASHBACK_ON": "NO",
         "DB_UNIQUE_NAME": catalog.database_name,
@@ -207,18 +207,20 @@ def _parameters(session: Session) -> Iterator[Row]:
 
 
 def _incarnations(session: Session) -> Iterator[Row]:
-    redo = asking(session).database.redo
-    yield {
-        "INCARNATION#": 1,
-        "RESETLOGS_CHANGE#": redo.resetlogs_change,
-        "RESETLOGS_TIME": date(redo.resetlogs_time),
-        "PRIOR_RESETLOGS_CHANGE#": 0,
-        "STATUS": "CURRENT",
-        "RESETLOGS_ID": redo.resetlogs_id,
-        "PRIOR_INCARNATION#": 0,
-        "FLASHBACK_DATABASE_ALLOWED": "NO",
-        "CON_ID": 0,
-    }
+    found = asking(session).database.redo.incarnations
+    for prior, incarnation in zip((None, *found), found, strict=False):
+        yield {
+            "INCARNATION#": incarnation.number,
+            "RESETLOGS_CHANGE#": incarnation.resetlogs_change,
+            "RESETLOGS_TIME": date(incarnation.resetlogs_time),
+            "PRIOR_RESETLOGS_CHANGE#": prior.resetlogs_change if prior else 0,
+            "PRIOR_RESETLOGS_TIME": date(prior.resetlogs_time) if prior else None,
+            "STATUS": "CURRENT" if incarnation is found[-1] else "PARENT",
+            "RESETLOGS_ID": incarnation.resetlogs_id,
+            "PRIOR_INCARNATION#": prior.number if prior else 0,
+            "FLASHBACK_DATABASE_ALLOWED": "NO",
+            "CON_ID": 0,
+        }
 
 
 def _statistic_names(_: Session) -> Iterator[Row]:

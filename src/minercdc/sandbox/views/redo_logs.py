@@ -80,7 +80,7 @@ def _files(session: Session) -> Iterator[Row]:
 
 def _archived(session: Session) -> Iterator[Row]:
     redo = asking(session).database.redo
-    for recid, log in enumerate(redo.archived(), 1):
+    for recid, log in enumerate([*redo.former, *redo.archived()], 1):
         yield {
             "RECID": recid,
             "STAMP": recid,
@@ -90,7 +90,7 @@ def _archived(session: Session) -> Iterator[Row]:
             "SEQUENCE#": log.sequence,
             "RESETLOGS_CHANGE#": log.resetlogs_change,
             "RESETLOGS_TIME": date(log.resetlogs_time),
-            "RESETLOGS_ID": redo.resetlogs_id,
+            "RESETLOGS_ID": log.resetlogs_id,
             "FIRST_CHANGE#": log.first_change,
             "FIRST_TIME": date(log.first_time),
             "NEXT_CHANGE#": log.next_change,
@@ -150,7 +150,7 @@ def _destinations(session: Session) -> Iterator[Row]:
 
 def _history(session: Session) -> Iterator[Row]:
     redo = asking(session).database.redo
-    copies = [log for log in redo.archived() if log.dest_id == min(redo.destinations)]
+    copies = [log for log in (*redo.former, *redo.archived()) if log.dest_id == min(redo.destinations)]
     for recid, log in enumerate(copies, 1):
         yield {
             "RECID": recid,

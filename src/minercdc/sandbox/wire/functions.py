@@ -76,7 +76,7 @@ def version_number(version: tuple[int, int, int, int, int]) -> int:
     return major << 24 | minor << 16 | update << 12 | port << 4 | patch
 
 
-_FUNCTIONS: dict[int, Callable[[Conversation], None]] = {
+FUNCTIONS: dict[int, Callable[[Conversation], None]] = {
     4: partial(execute_again, and_fetch=False),
     5: fetch,
     9: _logoff,
@@ -90,7 +90,7 @@ _FUNCTIONS: dict[int, Callable[[Conversation], None]] = {
     147: _ping,
     200: _pipeline_end,
 }
-_REFUSED = {
+REFUSED = {
     103: "distributed and sessionless transactions (TTC function 103)",
     104: "distributed and sessionless transactions (TTC function 104)",
     119: "description of an object by name (TTC function 119): ask for generated keys without column names, or use RETURNING INTO",
@@ -106,10 +106,10 @@ _REFUSED = {
 def run_function(talk: Conversation, number: int) -> None:
     """Read the call's body, do it, answer it. Raises OraError for the caller to send."""
     talk.cursor = 0
-    function = _FUNCTIONS.get(number)
+    function = FUNCTIONS.get(number)
     if function is None:
         talk.reader.discard()
-        raise OraError(3001, f"unimplemented feature: {_REFUSED.get(number, f'TTC function {number}')}")
+        raise OraError(3001, f"unimplemented feature: {REFUSED.get(number, f'TTC function {number}')}")
     if talk.deferred is not None:
         deferred, talk.deferred = talk.deferred, None
         talk.reader.discard()

@@ -103,7 +103,7 @@ class Logon:
     def _begin(self, user: str, pairs: Mapping[str, str]) -> bytes:
         self._user = user[1:-1] if user.startswith('"') and user.endswith('"') else user.upper()
         self._client = {name: pairs[key] for key, name in _CLIENT.items() if key in pairs}
-        self._challenge = Challenge.begin(self._user, self._talk.database.password_of(self._user))
+        self._challenge = Challenge.begin(self._user, self._talk.database.password_of(self._user, self._service))
         return _parameters(self._challenge.pairs()) + replies.error(self._talk.call_end())
 
     def phase_two(self) -> None:
@@ -120,7 +120,7 @@ class Logon:
         try:
             self._key = challenge.accept(pairs)
             if "AUTH_NEWPASSWORD" in pairs:
-                talk.database.change_password(self._user, self._key.password(pairs, "AUTH_NEWPASSWORD"))
+                talk.database.change_password(self._user, self._service, self._key.password(pairs, "AUTH_NEWPASSWORD"))
         except WrongPassword:
             raise _DENIED from None
         self._check_wishes(mode, pairs)
@@ -146,14 +146,14 @@ class Logon:
 
     def _change_password(self, pairs: Mapping[str, str]) -> None:
         talk = self._talk
-        known = talk.database.password_of(self._user)
+        known = talk.database.password_of(self._user, self._service)
         try:
             if self._key is None or known is None or not self._key.proves(pairs, known):
                 raise WrongPassword
             new = self._key.password(pairs, "AUTH_NEWPASSWORD")
         except WrongPassword:
             raise OraError(28008, "invalid old password") from None
-        talk.database.change_password(self._user, new)
+        talk.database.change_password(self._user, self._service, new)
         talk.finish(talk.reply(), _parameters([]) + replies.error(talk.call_end()))
 
     def _facts(self, proof: str) -> Pairs:

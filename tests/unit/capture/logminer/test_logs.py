@@ -120,6 +120,18 @@ def test_every_thread_covers_the_beginning_of_the_range() -> None:
     assert sequences(selection) == [(1, 3), (1, 4), (1, 5), (2, 3), (2, 4), (2, 5), (2, 6), (3, 2)]
 
 
+def test_a_disabled_thread_is_read_to_its_end() -> None:
+    """It may have been disabled while the connector was down."""
+    gone = RedoThread(2, False, 10**6, 0, disabled_scn=520)
+    logs = [log(3), log(4), log(5), current(6), log(4, 2), log(5, 2)]
+    unread = selected(*logs, threads=(OPEN, gone), marks={1: log_start(4), 2: log_start(5)})
+    assert sequences(unread) == [(1, 4), (1, 5), (1, 6), (2, 4), (2, 5)], "log 4 only covers the range"
+    done = selected(*logs, threads=(OPEN, gone), marks={1: log_start(6), 2: log_start(6)})
+    assert sequences(done) == [(1, 6)]
+    never = selected(*logs, threads=(OPEN, gone), start=550)
+    assert sequences(never) == [(1, 5), (1, 6)]
+
+
 def test_archived_logs_only() -> None:
     two = RedoThread(2, True, 10**6, 0)
     logs = (log(3), log(4), current(5), log(3, 2), current(4, 2))

@@ -13,7 +13,7 @@ _DESTINATION = re.compile(r"LOG_ARCHIVE_DEST_([1-9]|[12][0-9]|3[01])$")
 _LOCATION = re.compile(r"\s*LOCATION\s*=\s*(\S+?)/?\s*(MANDATORY|OPTIONAL)?\s*$", re.I)
 
 
-def _need(session: SqlSession, privilege: str) -> None:
+def need(session: SqlSession, privilege: str) -> None:
     user = session.catalog.user(session.container, session.user)
     if session.user != "SYS" and (user is None or not user.has(privilege)):
         raise OraError(1031, "insufficient privileges")
@@ -23,7 +23,7 @@ def alter_system(session: SqlSession, parser: Parser) -> None:
     """Raises ORA-01031 without the privilege ALTER SYSTEM."""
     if parser.token.text not in ("SWITCH", "ARCHIVE", "CHECKPOINT", "KILL", "DISCONNECT", "SET"):
         raise OraError(3001, "unimplemented feature: this ALTER SYSTEM", parser.token.start)
-    _need(session, "ALTER SYSTEM")
+    need(session, "ALTER SYSTEM")
     if (
         parser.word("SWITCH", "LOGFILE")
         or parser.word("ARCHIVE", "LOG", "CURRENT")
@@ -93,7 +93,7 @@ def alter_database(session: SqlSession, parser: Parser) -> None:
     """Raises ORA-01031 without the privilege ALTER DATABASE."""
     if parser.token.text not in ("ADD", "DROP", "ENABLE", "DISABLE"):
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
-    _need(session, "ALTER DATABASE")
+    need(session, "ALTER DATABASE")
     if parser.word("ADD", "LOGFILE", "MEMBER"):
         _add_member(session, parser)
     elif parser.word("ENABLE"):

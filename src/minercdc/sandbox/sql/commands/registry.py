@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.commands.containers import (
+    alter_pluggable_database,
+    create_pluggable_database,
+    drop_pluggable_database,
+)
 from minercdc.sandbox.sql.commands.database import alter_database, alter_system
 from minercdc.sandbox.sql.commands.grants import create_role, drop_role, grant, revoke
 from minercdc.sandbox.sql.commands.settings import alter_session
@@ -44,7 +49,7 @@ from minercdc.sandbox.sql.parse.statements import Parser
 def run_command(session: SqlSession, sql: str) -> int:
     """Run it and return the row count drivers show (0). Raises ORA-00900 for what is no statement, ORA-03001 for what is not here."""
     parser = Parser(sql)
-    for words, command in _COMMANDS:
+    for words, command in COMMANDS:
         if parser.word(*words):
             command(session, parser)
             return 0
@@ -68,7 +73,7 @@ def run_command(session: SqlSession, sql: str) -> int:
     raise OraError(900, "invalid SQL statement", parser.token.start)
 
 
-_COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ...] = (
+COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ...] = (
     (("COMMIT",), commit),
     (("ROLLBACK",), rollback),
     (("SAVEPOINT",), savepoint),
@@ -78,7 +83,9 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], .
     (("ALTER", "SESSION"), alter_session),
     (("ALTER", "SYSTEM"), alter_system),
     (("ALTER", "DATABASE"), alter_database),
-    (("ALTER", "PLUGGABLE", "DATABASE"), alter_database),
+    (("ALTER", "PLUGGABLE", "DATABASE"), alter_pluggable_database),
+    (("CREATE", "PLUGGABLE", "DATABASE"), create_pluggable_database),
+    (("DROP", "PLUGGABLE", "DATABASE"), drop_pluggable_database),
     (("CREATE", "USER"), create_user),
     (("ALTER", "USER"), alter_user),
     (("DROP", "USER"), drop_user),
@@ -113,3 +120,29 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], .
     (("DROP", "INDEX"), drop_index),
     (("COMMENT", "ON"), comment_on),
 )
+
+
+REMARKS = {
+    "ALTER DATABASE": "ADD and DROP SUPPLEMENTAL LOG DATA, ENABLE and DISABLE THREAD, ADD LOGFILE MEMBER",
+    "ALTER PLUGGABLE DATABASE": "OPEN, CLOSE; what ALTER DATABASE has",
+    "CREATE PLUGGABLE DATABASE": "from the seed",
+    "ALTER SEQUENCE": "START WITH with RESTART only (ORA-02283)",
+    "ALTER SESSION": "NLS parameters, TIME_ZONE, CONTAINER, CURRENT_SCHEMA, ISOLATION_LEVEL, DDL_LOCK_TIMEOUT; what tunes Oracle is recorded only",
+    "ALTER SYSTEM": "SWITCH LOGFILE, ARCHIVE LOG, CHECKPOINT, KILL and DISCONNECT SESSION, SET LOG_ARCHIVE_DEST_n and UNDO_RETENTION",
+    "ALTER TABLE": "ADD, MODIFY, DROP, RENAME of columns and constraints, SET UNUSED, states of constraints, READ ONLY, supplemental log groups",
+    "ALTER USER": "password, ACCOUNT LOCK, PASSWORD EXPIRE; quotas and profiles have no effect",
+    "CREATE TABLE": "all constraints, identity and virtual columns, DEFAULT ON NULL, AS SELECT, ROWDEPENDENCIES, PARTITION BY RANGE, LIST and HASH",
+    "CREATE GLOBAL TEMPORARY TABLE": "ON COMMIT DELETE and PRESERVE ROWS",
+    "CREATE INDEX": "columns, not expressions",
+    "CREATE VIEW": "simple ones can be changed through; WITH READ ONLY and CHECK OPTION",
+    "DROP TABLE": "recycle bin, PURGE, CASCADE CONSTRAINTS",
+    "FLASHBACK TABLE": "TO BEFORE DROP",
+    "GRANT": "system and object privileges and roles; enforced for tables, catalog views, LogMiner and flashback",
+    "LOCK TABLE": "all modes, NOWAIT, WAIT n",
+    "PURGE": "TABLE, RECYCLEBIN, DBA_RECYCLEBIN",
+    "RENAME": "one's own tables, views, sequences and synonyms",
+    "SET CONSTRAINTS": "ALL or by name, DEFERRED and IMMEDIATE",
+    "SET TRANSACTION": "READ ONLY, READ WRITE, ISOLATION LEVEL, NAME",
+    "TRUNCATE TABLE": "a new DATA_OBJECT_ID each time",
+}
+"""What of a statement is there, by its words; nothing where all that matters here is."""

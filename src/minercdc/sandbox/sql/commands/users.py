@@ -9,7 +9,7 @@ from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
 
 
-def _password(parser: Parser) -> str:
+def password(parser: Parser) -> str:
     parser.expect_word("IDENTIFIED")
     parser.expect_word("BY")
     token = parser.take()
@@ -24,11 +24,11 @@ def _masked(sql: str) -> str:
 
 def create_user(session: SqlSession, parser: Parser) -> None:
     name = parser.name(1935, "missing user or role name")
-    password = _password(parser)
+    secret = password(parser)
     _rest(parser)
     with session.storage.lock:
         session.commit()
-        session.catalog.add_user(session.container, name, password, session.storage.clock.now())
+        session.catalog.add_user(session.container, name, secret, session.storage.clock.now())
         session.storage.log_ddl(session.client, _masked(parser.sql), None, None, None)
 
 
@@ -37,13 +37,13 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
     user = session.catalog.user(session.container, name)
     if user is None:
         raise OraError(1918, f"user '{name}' does not exist")
-    password = _password(parser) if parser.is_word("IDENTIFIED") else None
+    secret = password(parser) if parser.is_word("IDENTIFIED") else None
     text = parser.sql.upper()
     _rest(parser)
     with session.storage.lock:
         session.commit()
-        if password is not None:
-            user.password, user.expired = password, False
+        if secret is not None:
+            user.password, user.expired = secret, False
         user.expired = user.expired or "PASSWORD EXPIRE" in text
         if "ACCOUNT LOCK" in text or "ACCOUNT UNLOCK" in text:
             user.locked = "ACCOUNT LOCK" in text
