@@ -339,6 +339,10 @@ class Blocks(Parser):
         if node.parts == ("SQLERRM",):
             return self._place(TEXT, lambda frame: sqlerrm(frame.error), prelude, node.at)
         parts = node.parts[1:] if node.parts[0] == "SYS" else node.parts
+        if parts == ("DBMS_UTILITY", "FORMAT_ERROR_STACK"):
+            return self._place(TEXT, lambda frame: frame.error and str(frame.error), prelude, node.at)
+        if parts == ("DBMS_UTILITY", "FORMAT_ERROR_BACKTRACE"):
+            return self._place(TEXT, lambda frame: (frame.error and frame.stack(frame.error)[1:]) or None, prelude, node.at)
         constant = self.session.database.constants.get(".".join(parts))
         if constant is not None:
             return ast.Literal("N", str(constant), node.at)
