@@ -41,6 +41,9 @@ def test_index_by_tables_in_and_out(cursor: oracledb.Cursor) -> None:
         [numbers, texts],
     )
     assert texts.getvalue() == ["v5", "v6", "v7"]
+    for statement in ("begin :1 := 1; end;", "declare n number; begin n := :1 + 1; end;"):
+        with pytest.raises(oracledb.DatabaseError, match="PLS-00382"):
+            cursor.execute(statement, [cursor.arrayvar(int, [1, 2])])
     with pytest.raises(oracledb.DatabaseError, match="ORA-01484"):
         cursor.execute("select word from words where id = :1", [cursor.arrayvar(int, [1, 2])])
 

@@ -167,13 +167,16 @@ class Targets(Blocks):
         """Between a collection and a client's index-by table bind."""
         to = target.variable.slot if target.variable is not None else target.slot
         source = value.slot
-        if to is None or source is None or not (self.slots.types[to].elements or self.slots.types[source].elements):
+        arrays = [slot is not None and self.slots.types[slot].elements for slot in (to, source)]
+        if not any(arrays):
             return None
-        whole = self.slots.types[to].elements or (target.variable and isinstance(target.variable.type, Collection))
+        collections = [one is not None and isinstance(one.type, Collection) for one in (target.variable, value.variable)]
+        if not all(array or collection for array, collection in zip(arrays, collections, strict=True)):
+            raise located(self.sql, self.token.start, "PLS-00382: expression is of wrong type")
+        assert to is not None
+        assert source is not None
         kind = target.variable.type if target.variable is not None else None
         types = [self._type_of(source)] if self.slots.types[source].elements else None
-        if not whole:
-            return None
 
         def copy(frame: Frame) -> None:
             found = dict(frame.cells[source] or {})
