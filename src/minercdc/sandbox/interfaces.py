@@ -397,6 +397,18 @@ class Restriction:
 
 
 @dataclass(frozen=True, slots=True)
+class RowTest:
+    """A condition on the rows of a view.
+
+    :param columns: positions of the columns it reads.
+    :param holds: whether it is true of a row; it looks at those cells only.
+    """
+
+    columns: frozenset[int]
+    holds: Callable[[Sequence[Cell]], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """A dictionary or dynamic performance view.
 
@@ -404,12 +416,15 @@ class View:
     :param rows: called once per scan with the asking session; streams, one tuple of Cells per row.
         May raise OraError (V$LOGMNR_CONTENTS before START_LOGMNR: ORA-01306).
     :param restricted: the same for a query of which more is known; None when that would not help.
+    :param picked: rows of the columns at these positions, of the rows that pass the test, in batches (some may be empty);
+        None for views that have no faster way to make them.
     """
 
     name: str
     columns: tuple[ColumnDescription, ...]
     rows: Callable[[Session], Iterator[tuple[Cell, ...]]]
     restricted: Callable[[Session, Restriction], Iterator[tuple[Cell, ...]]] | None = None
+    picked: Callable[[Session, Restriction, Sequence[int], RowTest], Iterator[list[tuple[Cell, ...]]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

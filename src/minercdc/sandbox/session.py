@@ -13,7 +13,7 @@ import apsw
 
 from minercdc.sandbox.catalog import EXTENDED, Table
 from minercdc.sandbox.faults import WatchedRows
-from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, LobKind, OraError, OraType, Result
+from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, LobKind, OraError, OraType, Result, Session
 from minercdc.sandbox.lobs import access
 from minercdc.sandbox.lobs.temporary import SessionLobs, lobs_of
 from minercdc.sandbox.sql import ast, statements
@@ -29,7 +29,17 @@ from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.plsql import block
 from minercdc.sandbox.sql.query.plan import Plan
 from minercdc.sandbox.sql.query.select import Queries
-from minercdc.sandbox.sql.runtime import NO_TRANSACTION, FixedRows, Parameter, QueryRows, Run, execute, translated
+from minercdc.sandbox.sql.row_tests import row_test
+from minercdc.sandbox.sql.runtime import (
+    NO_TRANSACTION,
+    FixedRows,
+    Parameter,
+    PickedRows,
+    QueryRows,
+    Run,
+    execute,
+    translated,
+)
 from minercdc.sandbox.sql.statements import Parsed
 from minercdc.sandbox.sql.translate.environment import Environment, VariableNames
 from minercdc.sandbox.sql.translate.expressions import Expressions
@@ -359,10 +369,23 @@ class SandboxSession:
                 return Result(plan.columns, self._open_query(plan, binds))
         return Result(plan.columns, self._open_query(plan, binds))
 
-    def _open_query(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows:
+    def _picked_rows(self, plan: Plan, run: Run) -> PickedRows | None:
+        """Rows of a query that its one view can answer itself; None when SQLite must."""
+        [use] = plan.uses.values()
+        view = self.database.views[use.name]
+        if view.picked is None:
+            return None
+        test = row_test(plan.picked_where, view.columns, lambda number: plan.parameters[number - 1](run))
+        if test is None:
+            return None
+        return PickedRows(view.picked(cast(Session, self), run.restriction(use), plan.picked, test), run)
+
+    def _open_query(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows | PickedRows:
         if not plan.stored:
             cursor_run = self.run(binds)
             cursor_run.uses = plan.uses
+            if plan.picked and (picked := self._picked_rows(plan, cursor_run)) is not None:
+                return picked
             cursor = execute(self.own_connection(), plan.sql, plan.parameters, cursor_run)
             return QueryRows(cursor, cursor_run, self._own_lock, picked=plan.picked)
         with self.storage.lock:
