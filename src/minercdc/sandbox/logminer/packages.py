@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from minercdc.sandbox.arguments import Arguments
 from minercdc.sandbox.asking import AskingSession, asking
 from minercdc.sandbox.catalog import ROOT
-from minercdc.sandbox.interfaces import Argument, Cell, OraError, Procedure, Restriction, Session
+from minercdc.sandbox.interfaces import Argument, Cell, OraError, Procedure, Restriction, RowTest, Session
 from minercdc.sandbox.logminer.dictionary import (
     DICTIONARY_INFO,
     LookUp,
@@ -81,6 +81,18 @@ def mined_rows(session: Session, restriction: Restriction | None = None) -> Iter
         if state.changes != changes:
             raise OraError(1315, "Log files have been added or removed during select")
         yield row
+
+
+def picked_rows(
+    session: Session, restriction: Restriction, picked: Sequence[int], test: RowTest
+) -> Iterator[list[tuple[Cell, ...]]]:
+    """The same for a query that picks columns, in batches."""
+    state, mining = state_of(session), active_mining(session)
+    changes = state.changes
+    for rows in mining.picked_rows(asking(session).nls, restriction, picked, test):
+        if state.changes != changes:
+            raise OraError(1315, "Log files have been added or removed during select")
+        yield rows
 
 
 def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:

@@ -9,9 +9,9 @@ An address is counted in blocks of 512 bytes of which 16 are header, as in Oracl
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError, RedoOp, RedoRecord
 from minercdc.sandbox.redo.journal import PART, WHOLE, Journal
@@ -83,7 +83,38 @@ def _row_bytes(row: ChangedRow) -> int:
     return size
 
 
+def record_bytes(rows: Sequence[ChangedRow]) -> int:
+    """What rows take that are a record each."""
+    return sum([_RECORD_HEADER + _row_bytes(row) for row in rows])
+
+
 _Packed: TypeAlias = "tuple[Any, ...]"
+
+
+class BatchHead(NamedTuple):
+    """What of a batch its rows are shown with.
+
+    :param alike: equal for batches of one log and transaction whose rows differ in SCN, place, ROWID and values only.
+    """
+
+    op: str
+    scn: int
+    time: int
+    rows: list[ChangedRow]
+    shared: bool
+    placeholder: bool
+    alike: object
+    position: int
+
+    def addresses(self) -> list[tuple[int, int]]:
+        """Block and byte of each record."""
+        position, found = self.position, []
+        for row in self.rows[:1] if self.shared or len(self.rows) == 1 else self.rows:
+            block, byte = divmod(position, _BLOCK_BODY)
+            found.append((1 + block, 16 + byte))
+            if len(self.rows) > 1:
+                position += _RECORD_HEADER + _row_bytes(row)
+        return found
 
 
 class PackedBatch:
@@ -121,6 +152,22 @@ class PackedBatch:
     def scn(self) -> int:
         """Of its first row; those of the others are not lower."""
         return int(self._packed[1])
+
+    @property
+    def last_scn(self) -> int:
+        """Of its last row."""
+        return self.scn if self._packed[7] else self.scn + self.rows - 1
+
+    @property
+    def time(self) -> int:
+        """Host seconds."""
+        return int(self._packed[3])
+
+    def head(self) -> BatchHead:
+        """See `BatchHead`."""
+        packed = self._packed
+        op, time = packed[0], packed[3]
+        return BatchHead(op, packed[1], time, packed[6], packed[7], packed[21], (op, time, packed[8:18]), packed[-1])
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
         """One record for each row."""
