@@ -84,16 +84,23 @@ def damaged(draw: st.DrawFn, texts: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize("name", PARSERS)
-@settings(max_examples=150, deadline=2000)
+@settings(max_examples=80, deadline=2000)
 @given(data=st.data())
 def test_damaged_texts_of_rows(name: str, data: st.DataObject) -> None:
     parse, texts = PARSERS[name]
+    complaint = refusal(parse, data.draw(damaged(texts)))
+    assert complaint is None or re.search(r"character \d+|: '|expected|\|\|", complaint)
+
+
+def refusal(parse: Callable[[str], object], text: str) -> str | None:
+    """What a parser complains of, None when it accepts the text; what is no DecodeError escapes."""
     try:
-        parse(data.draw(damaged(texts)))
+        parse(text)
     except RedoSyntaxError as error:
-        assert re.search(r"character \d+|: '|expected|\|\|", error.message), error.message
+        return error.message
     except DecodeError:
-        pass
+        return None
+    return None
 
 
 @pytest.mark.parametrize("name", sorted(PARSERS.keys() - {"dml"}))
@@ -103,19 +110,16 @@ def test_the_texts_themselves_are_read(name: str) -> None:
         assert parse(text) or text == "XML_REDO := NULL"
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=150, deadline=2000)
 @given(case=st.sampled_from(FIXTURES), data=st.data())
 def test_damaged_rows_are_decoded_or_refused(case: tuple[object, ...], data: st.DataObject) -> None:
     _, table, sql, _, _ = case
     decoder = RedoDecoder(table, lobs=True)  # type: ignore[arg-type]
     for text in (data.draw(damaged((str(sql),))), str(sql)):
-        try:
-            decoder.decode(text)
-        except DecodeError as error:
-            assert error.message  # noqa: PT017
+        assert refusal(decoder.decode, text) != ""
 
 
-@settings(max_examples=500, deadline=2000)
+@settings(max_examples=250, deadline=2000)
 @given(damaged(DDL))
 def test_damaged_ddl_has_a_meaning_or_none(sql: str) -> None:
     parse_ddl(sql)
