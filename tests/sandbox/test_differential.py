@@ -200,6 +200,100 @@ def test_redo_undo_and_flashback_tell_one_history(lab: SandboxProcess, seed: int
         assert _contents(lab, "cpy", copy) == before == _contents(lab, "src", source, first)
 
 
+LARGE = "id number(10) primary key, t varchar2(20), c clob, b blob, nc nclob"
+
+
+def _change_large(cursor: oracledb.Cursor, chance: random.Random) -> None:
+    """One statement or DBMS_LOB call on the table of LOBs. A NULL CLOB stays NULL: what LogMiner prints when one gets a long value
+    finds no locator to write to (STATUS 2, not re-executable)."""
+    key, kind = chance.randrange(12), chance.random()
+    text = "".join(chance.choices(string.ascii_letters + "'\\;\n\u00e9\u0416", k=chance.choice([3, 5, 900, 5000, 14000])))
+    raw = chance.randbytes(chance.choice([0, 7, 2500, 9000]))
+    if kind < 0.35:
+        if not cursor.execute("select 1 from large where id = :1", [key]).fetchall():
+            cursor.setinputsizes(None, None, oracledb.DB_TYPE_CLOB, oracledb.DB_TYPE_BLOB, oracledb.DB_TYPE_NCLOB)
+            cursor.execute("insert into large values (:1, :2, :3, :4, :5)", [key, text[:9], text, raw, text[:3000]])
+    elif kind < 0.5:
+        cursor.setinputsizes(oracledb.DB_TYPE_CLOB, None, None)
+        cursor.execute("update large set c = :1, t = :2 where id = :3", [text, text[:9], key])
+    elif kind < 0.6:
+        cursor.execute("delete from large where id = :1", [key])
+    elif kind < 0.7:
+        cursor.execute("update large set b = null, nc = empty_clob(), t = 'cleared' where id = :1", [key])
+    else:
+        call = chance.choice(
+            [
+                "dbms_lob.write(l, 5, 1 + trunc(dbms_lob.getlength(l) / 2), 'WRITE')",
+                "dbms_lob.writeappend(l, 3, 'END')",
+                "dbms_lob.trim(l, trunc(dbms_lob.getlength(l) / 2))",
+                "n := 4; dbms_lob.erase(l, n, 2)",
+            ]
+        )
+        column = chance.choice(["c", "nc"])
+        cursor.execute(
+            f"declare l {'n' if column == 'nc' else ''}clob; n number; begin"
+            f" for r in (select id from large where id = :1 and {column} is not null) loop"
+            f" select {column} into l from large where id = r.id for update; {call}; end loop; end;",
+            [key],
+        )
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+def test_the_redo_of_lobs_makes_the_same_lobs(lab: SandboxProcess, seed: int) -> None:
+    chance = random.Random(seed)
+    for schema in ("src", "cpy"):
+        with lab.connect(schema, schema) as owner:
+            owner.cursor().execute(f"create table large ({LARGE})")
+            owner.cursor().execute("alter table large add supplemental log data (all) columns")
+    first = _scn(lab)
+    with lab.connect("src", "src") as session, session.cursor() as cursor:
+        for _ in range(150):
+            _change_large(cursor, chance)
+            if chance.random() < 0.3:
+                session.commit() if chance.random() < 0.8 else session.rollback()
+        session.commit()
+    history = _mine_large(lab, first)
+    assert sum(len(statements) for _, statements in history) > 100
+    with lab.connect("cpy", "cpy") as copy:
+        copy.cursor().execute(NLS)
+        for scn, statements in history:
+            for statement in statements:
+                _replay_large(copy, statement)
+            copy.commit()
+            assert _large(lab, "cpy") == _large(lab, "src", scn), f"AS OF SCN {scn}"
+    assert _large(lab, "cpy") == _large(lab, "src")
+
+
+def _mine_large(lab: SandboxProcess, first: int) -> list[tuple[int, list[str]]]:
+    """(commit SCN, statements) of the committed transactions; LOB rows print whole blocks or nothing."""
+    waiting: dict[bytes, list[str]] = {}
+    found = []
+    for row in _joined(_mine(lab, first, codes="1, 2, 3, 9, 10, 11, 29")):
+        statements = waiting.setdefault(row.xid, [])
+        if row.code == 7:
+            found.append((row.scn, waiting.pop(row.xid)))
+        elif row.code == 36:
+            del waiting[row.xid]
+        elif not row.rollback and row.redo:
+            statements.append(row.redo)
+    return found
+
+
+def _replay_large(copy: oracledb.Connection, statement: str) -> None:
+    with copy.cursor() as cursor:
+        try:
+            cursor.execute(_LOCAL.sub(r"TO_TIMESTAMP_TZ('\1 +00:00')", statement).replace('"SRC".', '"CPY".'))
+        except oracledb.Error as error:
+            raise AssertionError(f"{error}: {statement[:400]}") from error
+
+
+def _large(lab: SandboxProcess, schema: str, scn: int | None = None) -> list[tuple[Any, ...]]:
+    flashback = "" if scn is None else f" as of scn {scn}"
+    with lab.connect(schema, schema) as owner, owner.cursor() as cursor:
+        cursor.execute(f"select id, t, c, b, nc from large{flashback} order by id")
+        return [(*row[:2], *(None if lob is None else lob.read() for lob in row[2:])) for row in cursor]
+
+
 def _scn(lab: SandboxProcess) -> int:
     with lab.connect() as admin:
         ((scn,),) = admin.cursor().execute("select current_scn from v$database").fetchall()
@@ -233,7 +327,7 @@ def _copy(lab: SandboxProcess, scn: int) -> None:
         admin.commit()
 
 
-def _mine(lab: SandboxProcess, scn: int) -> list[Mined]:
+def _mine(lab: SandboxProcess, scn: int, codes: str = "1, 2, 3") -> list[Mined]:
     with lab.connect("c##minercdc", "minercdc", lab.root_service) as connection:
         cursor = connection.cursor()
         cursor.execute(NLS)
@@ -252,7 +346,7 @@ def _mine(lab: SandboxProcess, scn: int) -> list[Mined]:
         )
         cursor.execute(
             "select scn, operation_code, xid, row_id, rollback, csf, sql_redo, sql_undo from v$logmnr_contents"
-            " where scn > :1 and (seg_owner = 'SRC' and operation_code in (1, 2, 3) or operation_code in (7, 36))",
+            f" where scn > :1 and (seg_owner = 'SRC' and operation_code in ({codes}) or operation_code in (7, 36))",
             [scn],
         )
         return [Mined(*row) for row in cursor]

@@ -169,9 +169,6 @@ _REFUSED: dict[str, Callable[[oracledb.Connection], object]] = {
     "sessionless": lambda connection: connection.begin_sessionless_transaction(),
     "direct path": lambda connection: connection.direct_path_load("APP", "T", ["ID", "V"], [(5000, "a")]),
     "Advanced Queuing": lambda connection: connection.queue("q").enqone(connection.msgproperties(payload=b"x")),
-    "index-by": lambda connection: connection.cursor().execute(
-        "begin :1 := 1; end;", [connection.cursor().arrayvar(int, [1, 2])]
-    ),
 }
 
 

@@ -92,11 +92,15 @@ class ColumnDescription:
 
 @dataclass(frozen=True, slots=True)
 class BindType:
-    """What the client said about one bind variable. `national`: a character type in the national character set."""
+    """What the client said about one bind variable. `national`: a character type in the national character set.
+
+    :param elements: most elements of a PL/SQL index-by table, whose value is a tuple of Cells; 0 of a single value.
+    """
 
     type: OraType
     size: int = 0
     national: bool = False
+    elements: int = 0
 
 
 class Rows(Protocol):
@@ -123,7 +127,8 @@ class Result:
     :param columns: of a query; None otherwise.
     :param row_count: rows affected by DML, all iterations together.
     :param row_counts: per iteration, when asked for.
-    :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR.
+    :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR, a tuple the elements
+        of an index-by table.
     :param out_only: bind positions that are pure OUT.
     :param return_binds: bind positions of RETURNING .. INTO, whose values the client does not send.
     :param returned: RETURNING's values: for each row of binds the rows it affected, by `return_binds`.

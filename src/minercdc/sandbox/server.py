@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from minercdc.sandbox import faults_package, flashback_package
+from minercdc.sandbox import client_packages, faults_package, flashback_package
 from minercdc.sandbox.database import SandboxDatabase, open_database
 from minercdc.sandbox.faults import Faults
 from minercdc.sandbox.interfaces import OraError
@@ -42,11 +42,17 @@ def sandbox_database(
     """An empty database with all views and packages. Raises ValueError for an unknown profile."""
     if profile not in _RELEASES:
         raise ValueError(f"profile {profile!r}: known are {', '.join(_RELEASES)}")
-    procedures = {**PROCEDURES, **faults_package.PROCEDURES, **flashback_package.PROCEDURES, **dbms_lob.PROCEDURES}
+    procedures = {
+        **PROCEDURES,
+        **faults_package.PROCEDURES,
+        **flashback_package.PROCEDURES,
+        **dbms_lob.PROCEDURES,
+        **client_packages.PROCEDURES,
+    }
     database = open_database(
         views=ALL_VIEWS,
         procedures=procedures,
-        constants={**CONSTANTS, **dbms_lob.CONSTANTS},
+        constants={**CONSTANTS, **dbms_lob.CONSTANTS, **client_packages.CONSTANTS},
         data_dir=data_dir,
         max_string_size=max_string_size.upper(),
     )

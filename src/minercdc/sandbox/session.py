@@ -16,7 +16,7 @@ from minercdc.sandbox.faults import WatchedRows
 from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, LobKind, OraError, OraType, Result, Session
 from minercdc.sandbox.lobs import access
 from minercdc.sandbox.lobs.temporary import SessionLobs, lobs_of
-from minercdc.sandbox.sql import ast, plsql, statements
+from minercdc.sandbox.sql import ast, statements
 from minercdc.sandbox.sql.commands.registry import run_command
 from minercdc.sandbox.sql.dml.change import ScanPlan, plan_scan, run_change
 from minercdc.sandbox.sql.dml.constraints import verify_deferred
@@ -26,6 +26,7 @@ from minercdc.sandbox.sql.dml.many import plan_many, run_many
 from minercdc.sandbox.sql.dml.merge import plan_merge, run_merge
 from minercdc.sandbox.sql.execution import Deferred, Instance
 from minercdc.sandbox.sql.nls import Nls
+from minercdc.sandbox.sql.plsql import block
 from minercdc.sandbox.sql.query.plan import Plan
 from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.row_tests import row_test
@@ -40,7 +41,7 @@ from minercdc.sandbox.sql.runtime import (
     translated,
 )
 from minercdc.sandbox.sql.statements import Parsed
-from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.sql.translate.environment import Environment, VariableNames
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.userenv import userenv
 from minercdc.sandbox.storage.locks import Client
@@ -49,6 +50,7 @@ from minercdc.sandbox.storage.store import segment
 _CACHE = 400
 
 
+_WRONG_NAMES = frozenset((904, 913, 918, 942, 947, 957, 980, 1031, 1733, 1776, 2289))
 _CHANGES = frozenset({"insert", "insert many", "merge", "update", "delete"})
 
 
@@ -88,6 +90,7 @@ class SandboxSession:
         self.constraint_modes: dict[str, bool] = {}
         self._drawn: dict[int, int] = {}
         self.lobs = SessionLobs()
+        self._names = VariableNames()
 
     # ---- what views and functions ask ----
 
@@ -118,6 +121,7 @@ class SandboxSession:
         return Environment(
             *(self.catalog, self.database.views, self.container, self.schema, self.user, self.nls, self.storage.lobs),
             *(self.database.version[0], self.catalog.max_string_size == EXTENDED, self._private_table),
+            variables=self._names,
         )
 
     def _private_table(self, table: Table) -> Table:
@@ -192,14 +196,7 @@ class SandboxSession:
         self.database.faults.meet("execute", self.user, sql)
         with self._statement():
             parsed = self._parsed(sql)
-            if parsed.kind == "query":
-                result = self._query(sql, parsed, tuple(bind_types), bind_rows[0] if bind_rows else ())
-            elif parsed.kind in _CHANGES:
-                result = self._change(sql, parsed, tuple(bind_types), bind_rows, batch_errors, row_counts)
-            elif parsed.kind == "block":
-                result = self._blocks(sql, tuple(bind_types), bind_rows)
-            else:
-                result = Result(row_count=run_command(self, sql))
+            result = self._run(sql, parsed, tuple(bind_types), bind_rows, batch_errors, row_counts)
         if parsed.kind in ("block", "command"):
             with self.storage.lock:
                 self.storage.durability.settle()
@@ -208,6 +205,67 @@ class SandboxSession:
         if result.rows is not None:
             result.rows = WatchedRows(result.rows, lambda: self._meet_fetch(sql))
         return result
+
+    def _run(
+        self,
+        sql: str,
+        parsed: Parsed,
+        bind_types: tuple[BindType, ...],
+        bind_rows: Sequence[tuple[Cell, ...]],
+        batch_errors: bool = False,
+        row_counts: bool = False,
+    ) -> Result:
+        if parsed.kind == "query":
+            return self._query(sql, parsed, bind_types, bind_rows[0] if bind_rows else ())
+        if parsed.kind in _CHANGES:
+            return self._change(sql, parsed, bind_types, bind_rows, batch_errors, row_counts)
+        if parsed.kind == "block":
+            return self._blocks(sql, bind_types, bind_rows)
+        return Result(row_count=run_command(self, sql))
+
+    # ---- statements of blocks: see `plsql.session.BlockSession` ----
+
+    @contextmanager
+    def _naming(self, names: VariableNames) -> Iterator[None]:
+        outer, self._names = self._names, names
+        try:
+            yield
+        finally:
+            self._names = outer
+
+    def check_statement(
+        self, sql: str, bind_types: Sequence[BindType], names: VariableNames
+    ) -> tuple[ColumnDescription, ...] | None:
+        with self._naming(names):
+            parsed = self._parsed(sql)
+            if parsed.kind == "query":
+                return self._plan_query(sql, parsed.tree, tuple(bind_types)).columns
+            if parsed.kind in _CHANGES:
+                self._plan_change(sql, parsed, tuple(bind_types))
+            return None
+
+    def run_statement(
+        self, sql: str, bind_types: Sequence[BindType], bind_rows: Sequence[tuple[Any, ...]], names: VariableNames
+    ) -> Result:
+        self.check_alive()
+        with self._naming(names):
+            try:
+                return self._run(sql, self._parsed(sql), tuple(bind_types), bind_rows)
+            except apsw.Error as error:
+                raise translated(error, self.run()) from error
+
+    @contextmanager
+    def run_autonomously(self) -> Iterator[None]:
+        with self.storage.lock:
+            self._settle_cursors()
+            outer, self.client.transaction = self.client.transaction, None
+        try:
+            yield
+            if self.client.transaction is not None and self.client.transaction.active:
+                raise OraError(6519, "active autonomous transaction detected and rolled back")
+        finally:
+            self._roll_back_only()
+            self.client.transaction = outer
 
     def _meet_fetch(self, sql: str) -> None:
         self.check_alive()
@@ -255,7 +313,7 @@ class SandboxSession:
         return parsed
 
     def _planned(self, sql: str, bind_types: tuple[BindType, ...], make: Any) -> Any:
-        key = (sql, bind_types, self.container, self.schema, self.nls, self.catalog.version)
+        key = (sql, bind_types, self.container, self.schema, self.nls, self.catalog.version, self._names)
         plan = self._plans.get(key)
         if plan is None:
             plan = make()
@@ -273,7 +331,19 @@ class SandboxSession:
             if parsed.kind != "query":
                 return None
             kinds = tuple(BindType(OraType.VARCHAR2, 4000) for _ in parsed.binds)
+            if parsed.kind in _CHANGES:
+                self._check_names(sql, parsed, kinds)
+            if parsed.kind != "query":
+                return None
             return self._plan_query(sql, parsed.tree, kinds).columns
+
+    def _check_names(self, sql: str, parsed: Parsed, kinds: tuple[BindType, ...]) -> None:
+        """A parse finds wrong names in DML; what depends on the types of binds is known when it runs."""
+        try:
+            self._plan_change(sql, parsed, kinds)
+        except OraError as error:
+            if error.number in _WRONG_NAMES:
+                raise
 
     def _plan_query(self, sql: str, query: ast.Query, bind_types: tuple[BindType, ...]) -> Plan:
         def make() -> Plan:
@@ -383,36 +453,41 @@ class SandboxSession:
         batch_errors: bool,
         row_counts: bool,
     ) -> Result:
-        tree = parsed.tree
         if self.flashback_scn is not None:
             raise OraError(8182, "operation not supported while in Flashback mode")
         with self.storage.lock:
             self.client.check()
             self._settle_cursors()
+            plan = self._plan_change(sql, parsed, bind_types)
             if parsed.kind == "insert":
-                plan = self._planned(sql, bind_types, lambda: plan_insert(self.environment, tree, bind_types))
                 return run_insert(self, plan, bind_rows, batch_errors=batch_errors, row_counts=row_counts)
             if parsed.kind == "insert many":
-                many = self._planned(sql, bind_types, lambda: plan_many(self.environment, tree, bind_types))
-                return run_many(self, many, bind_rows)
+                return run_many(self, plan, bind_rows)
             if parsed.kind == "merge":
-                merge = self._planned(sql, bind_types, lambda: plan_merge(self.environment, tree, bind_types))
-                return run_merge(self, merge, bind_rows)
-            assignments = tree.assignments if parsed.kind == "update" else ()
-            scan = self._planned(
-                sql,
-                bind_types,
-                lambda: plan_scan(
-                    self.environment, tree.target, assignments, tree.where, bind_types, tree.returning, parsed.kind.upper()
-                ),
-            )
+                return run_merge(self, plan, bind_rows)
             delete = parsed.kind == "delete"
-            return run_change(self, scan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
+            return run_change(self, plan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
+
+    def _plan_change(self, sql: str, parsed: Parsed, bind_types: tuple[BindType, ...]) -> Any:
+        env, tree, kind = self.environment, parsed.tree, parsed.kind
+        if kind == "insert":
+            return self._planned(sql, bind_types, lambda: plan_insert(env, tree, bind_types))
+        if kind == "insert many":
+            return self._planned(sql, bind_types, lambda: plan_many(env, tree, bind_types))
+        if kind == "merge":
+            return self._planned(sql, bind_types, lambda: plan_merge(env, tree, bind_types))
+        assignments = tree.assignments if kind == "update" else ()
+
+        def scan() -> ScanPlan:
+            return plan_scan(env, tree.target, assignments, tree.where, bind_types, tree.returning, kind.upper())
+
+        return self._planned(sql, bind_types, scan)
 
     def _blocks(self, sql: str, bind_types: tuple[BindType, ...], bind_rows: Sequence[tuple[Cell, ...]]) -> Result:
         result = Result()
         for binds in bind_rows or ((),):
-            result = plsql.run(self, sql, bind_types, binds)
+            with self._naming(VariableNames()):
+                result = block.run(self, sql, bind_types, binds)
         return result
 
     # ---- transactions ----
@@ -435,10 +510,15 @@ class SandboxSession:
 
     def _roll_back(self) -> None:
         with self.storage.lock:
+            self._roll_back_only()
+            self._forget_private()
+
+    def _roll_back_only(self) -> None:
+        """Without what a commit does to temporary tables."""
+        with self.storage.lock:
             self._settle_cursors()
             self.deferred, self.constraint_modes = set(), {}
             self.storage.rollback(self.client)
-            self._forget_private()
 
     def _verify_deferred(self) -> None:
         """Raises ORA-02091 with the violation after rolling the transaction back."""

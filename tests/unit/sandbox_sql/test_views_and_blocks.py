@@ -128,7 +128,7 @@ def test_blocks_run_plain_sql(shop: SqlClient) -> None:
     [
         ("begin dbms_y.run; end;", "PLS-00201: identifier 'DBMS_Y.RUN' must be declared"),
         ("begin\n  dbms_x.run(dbms_x.c); end;", "line 2, column 14"),
-        ("begin if 1=1 then null; end if; end;", "PLS-00103"),
+        ("begin if 1=1 then null; end; end;", "PLS-00103"),
         ("begin null end;", "PLS-00103"),
         ("begin null;", "PLS-00103"),
         ("begin dbms_x.run(a => 1, 2); end;", "PLS-00312"),

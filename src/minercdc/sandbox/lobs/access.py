@@ -19,8 +19,10 @@ from minercdc.sandbox.storage.store import LIVE
 class LobSession(Protocol):
     """The session whose LOBs are read and written."""
 
-    client: Client
     lobs: SessionLobs
+
+    @property
+    def client(self) -> Client: ...
 
     @property
     def storage(self) -> Storage: ...

@@ -118,6 +118,12 @@ Parameter: TypeAlias = "Callable[[Run], Any]"
 _active = threading.local()
 
 
+def asking_session() -> RunningSession:
+    """The session whose statement SQLite works for."""
+    run: Run = _active.run
+    return run.session
+
+
 class _ViewTable:
     """apsw's two-level virtual table: module and table at once."""
 

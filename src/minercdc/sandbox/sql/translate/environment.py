@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from minercdc.sandbox.catalog import Catalog, Table
 from minercdc.sandbox.interfaces import View
@@ -13,11 +13,22 @@ from minercdc.sandbox.sql.privileges import check_object, check_view
 
 
 @dataclass(frozen=True, slots=True)
+class VariableNames:
+    """PL/SQL variables that a statement of a block may name, each with its place among the binds."""
+
+    items: tuple[tuple[tuple[str, ...], int], ...] = ()
+
+    def find(self, parts: tuple[str, ...]) -> int | None:
+        return next((at for name, at in self.items if name == parts), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """What a translation depends on, besides the text.
 
     :param release: 19 or 23: which types and functions there are.
     :param private: the session's own copy of a global temporary table.
+    :param variables: what names that are no columns may mean in a block's statement.
     :param extended_strings: MAX_STRING_SIZE is EXTENDED: VARCHAR2 and RAW up to 32767 bytes.
     """
 
@@ -31,6 +42,7 @@ class Environment:
     release: int = 23
     extended_strings: bool = False
     private: Callable[[Table], Table] = lambda table: table
+    variables: VariableNames = field(default_factory=VariableNames)
 
     def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
         """Raises ORA-00942 for an object the user may not see, ORA-01031 for what he may not do with it."""

@@ -173,6 +173,9 @@ class Expressions(Conditions):
         found = scope.resolve(expr) if scope is not None else None
         if found is not None:
             return found[0]
+        variable = self.env.variables.find(expr.parts)
+        if variable is not None:
+            return self._bind(ast.Bind(variable, expr.parts[-1], expr.at))
         if len(expr.parts) == 1 and not expr.quoted:
             pseudo = scope.pseudo.get(expr.parts[0]) if scope is not None else None
             if pseudo is not None:
