@@ -42,7 +42,7 @@ def parse_json(text: str) -> bytes:
 
 def serialize(image: bytes) -> str:
     """JSON text of an image, without blanks. Raises ORA-40568 for what is none."""
-    return _text(decode(image))
+    return text_of(decode(image))
 
 
 def checked(image: bytes) -> bytes:
@@ -51,11 +51,14 @@ def checked(image: bytes) -> bytes:
     return image
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """JSON text of a value, without blanks."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_text(item)}" for name, item in value.items()) + "}"
+        return (
+            "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{text_of(item)}" for name, item in value.items()) + "}"
+        )
     if isinstance(value, list):
-        return "[" + ",".join(map(_text, value)) + "]"
+        return "[" + ",".join(map(text_of, value)) + "]"
     if isinstance(value, Decimal):
         shown = number.text(number.encode(value), ".")
         return shown.replace("-.", "-0.") if shown.startswith("-.") else "0" + shown if shown.startswith(".") else shown
