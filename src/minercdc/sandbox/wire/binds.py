@@ -23,7 +23,7 @@ _NCHAR = 2
 _MAX_INLINE = 32767
 _BOOLEAN = 252
 _ESCAPE = 253
-_TRUE, _FALSE = b"\xc1\x02", b"\x80"
+_TRUE, _FALSE = b"\x01", b"\x00"
 _TYPES = {int(t): t for t in OraType} | {
     3: OraType.NUMBER,  # BINARY_INTEGER
     6: OraType.NUMBER,  # VARNUM
@@ -36,7 +36,6 @@ _TYPES = {int(t): t for t in OraType} | {
     189: OraType.INTERVAL_YM,
     190: OraType.INTERVAL_DS,
     232: OraType.TIMESTAMP_LTZ,
-    _BOOLEAN: OraType.NUMBER,
 }
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
 _TIMESTAMPS = frozenset((OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ))
