@@ -62,6 +62,8 @@ def test_pooled_servers_are_not_there(schema: SandboxProcess, suffix: str) -> No
 def test_sysdba_is_for_sys(schema: SandboxProcess) -> None:
     with oracledb.connect(user="sys", password="oracle", dsn=schema.dsn, mode=oracledb.AUTH_MODE_SYSDBA) as connection:
         assert connection.cursor().execute("select user from dual").fetchone() == ("SYS",)
+    with pytest.raises(oracledb.DatabaseError, match="ORA-28009"):
+        oracledb.connect(user="sys", password="oracle", dsn=schema.dsn)
 
 
 def test_passwords_change_lock_and_expire(schema: SandboxProcess) -> None:

@@ -431,8 +431,11 @@ class Catalog:
         return [
             (child, constraint)
             for child in self.containers[table.container].tables.values()
-            for constraint in child.foreign_keys
-            if constraint.reference is not None and constraint.reference[:2] == (table.owner, table.name)
+            for constraint in child.constraints
+            if constraint.reference is not None
+            and constraint.reference[:2] == (table.owner, table.name)
+            and constraint.kind == "R"
+            and constraint.enabled
         ]
 
     def tables(self, container: int | None = None) -> Iterator[Table]:

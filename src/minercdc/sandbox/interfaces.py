@@ -26,6 +26,7 @@ class OraError(Exception):
     """An error as Oracle reports it: number, text without the ORA- prefix, and the offset into the statement.
 
     :param position: 0-based character offset of the culprit in the SQL text.
+    :ivar rows_done: rows an array DML had changed before the iteration that failed; they stay changed.
     """
 
     def __init__(self, number: int, text: str, position: int = 0) -> None:
@@ -33,6 +34,7 @@ class OraError(Exception):
         self.number = number
         self.text = text
         self.position = position
+        self.rows_done = 0
 
 
 class OraType(IntEnum):
@@ -127,6 +129,7 @@ class Result:
     :param columns: of a query; None otherwise.
     :param row_count: rows affected by DML, all iterations together.
     :param row_counts: per iteration, when asked for.
+    :param last_row_id: ROWID of the last row inserted, updated or deleted.
     :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR, a tuple the elements
         of an index-by table.
     :param out_only: bind positions that are pure OUT.
@@ -145,6 +148,7 @@ class Result:
     return_binds: tuple[int, ...] = ()
     returned: list[list[tuple[Cell, ...]]] = field(default_factory=list)
     implicit: list[Result] = field(default_factory=list)
+    last_row_id: str | None = None
 
 
 class Session(Protocol):

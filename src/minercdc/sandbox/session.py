@@ -21,7 +21,7 @@ from minercdc.sandbox.sql.commands.registry import run_command
 from minercdc.sandbox.sql.dml.change import ScanPlan, plan_scan, run_change
 from minercdc.sandbox.sql.dml.constraints import verify_deferred
 from minercdc.sandbox.sql.dml.insert import plan_insert, run_insert
-from minercdc.sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows
+from minercdc.sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows, tables_to_lock
 from minercdc.sandbox.sql.dml.many import plan_many, run_many
 from minercdc.sandbox.sql.dml.merge import plan_merge, run_merge
 from minercdc.sandbox.sql.execution import Deferred, Instance
@@ -411,27 +411,21 @@ class SandboxSession:
     def _query_for_update(
         self, sql: str, query: ast.Query, plan: Plan, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]
     ) -> Result:
-        select = query.body
-        simple = isinstance(select, ast.Select) and not select.group_by and not select.distinct and not query.with_
-        if not simple or not isinstance(select, ast.Select) or query.fetch is not None:
-            raise OraError(2014, "cannot select FOR UPDATE from view with DISTINCT, GROUP BY, etc.", query.at)
-        target = select.relations[0]
-        if len(select.relations) != 1 or not isinstance(target, ast.TableRef) or target.as_of is not None:
-            raise OraError(3001, "unimplemented feature: FOR UPDATE of a join or subquery", query.at)
         assert query.for_update is not None
+        env = self.environment
 
-        def make() -> ScanPlan:
-            return plan_scan(self.environment, target, (), select.where, bind_types)
+        def make() -> list[ScanPlan]:
+            return [plan_scan(env, ref, (), where, bind_types) for ref, where in tables_to_lock(env, query)]
 
-        scan: ScanPlan = self._planned("for update " + sql, bind_types, make)
+        scans: list[ScanPlan] = self._planned("for update " + sql, bind_types, make)
         with self.storage.lock:
             self._settle_cursors()
             if query.for_update.skip_locked:
-                kept = only_rows(query, lock_free_rows(self, scan, binds))
-                env = self.environment
+                kept = only_rows(query, lock_free_rows(self, scans[0], binds))
                 plan = Queries(env, Expressions(env, bind_types)).plan(kept)
             else:
-                lock_rows(self, scan, binds, query.for_update)
+                for scan in scans:
+                    lock_rows(self, scan, binds, query.for_update)
             rows = self._open_query(plan, binds)
             return Result(plan.columns, FixedRows(rows.fetch(1 << 62)))
 

@@ -32,7 +32,7 @@ from minercdc.sandbox.logminer.reading import (
     log_bounds,
     wanted_from,
 )
-from minercdc.sandbox.logminer.sql_text import TextOptions, known_shape, raw_shape
+from minercdc.sandbox.logminer.sql_text import Shapes, TextOptions, raw_shape
 from minercdc.sandbox.redo.large_values import Large, large_of
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql.nls import Nls
@@ -65,6 +65,7 @@ class Mining:
 
     :param look_up: the dictionary; None for the online catalog.
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
+    :param shapes: what earlier readings of the session have compiled.
     :param since_23: texts are those of 23ai, see `TextOptions`.
     """
 
@@ -81,7 +82,9 @@ class Mining:
         lobs: LobStore | None = None,
         *,
         since_23: bool = True,
+        shapes: Shapes | None = None,
     ) -> None:
+        self._shapes = shapes or Shapes()
         self._lobs, self._since_23 = lobs, since_23
         self._look_up = look_up or online_catalog(catalog)
         self.files = tuple(files)
@@ -160,7 +163,7 @@ class Mining:
             return TableText(version.owner, version.table, None, comment=_TEMPORARY)
         if _has_long_name(version) or any(large_of(column) is Large.UNSUPPORTED for column in version.columns):
             return TableText(version.owner, version.table, None)
-        return TableText(version.owner, version.table, known_shape(version, text))
+        return TableText(version.owner, version.table, self._shapes.known(version, text))
 
     # ---- modes ------------------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from minercdc.sandbox.logminer.dictionary import (
 from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering, missing_logs
 from minercdc.sandbox.logminer.mining import Mining, Option
 from minercdc.sandbox.logminer.reading import MiningRange, ReadingMemory
+from minercdc.sandbox.logminer.sql_text import Shapes
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
 STORE_IN_REDO_LOGS = 2
@@ -57,6 +58,7 @@ class LogMinerSession:
         self.missing: list[tuple[int, int, int]] = []
         self.changes = 0
         self.memory = ReadingMemory()
+        self.shapes = Shapes()
 
 
 def state_of(session: Session) -> LogMinerSession:
@@ -165,6 +167,7 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
         *(files, wanted, options, database.redo, database.catalog, container, state.memory),
         *(_dictionary(client, options, files), database.storage.lobs),
         since_23=database.version[0] >= NEW_TEXTS_SINCE,
+        shapes=state.shapes,
     )
 
 

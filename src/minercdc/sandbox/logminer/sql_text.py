@@ -22,6 +22,8 @@ from minercdc.sandbox.logminer.row_text import Columns, Row, RowText
 from minercdc.sandbox.redo.large_values import Large, in_row, large_columns, large_of
 from minercdc.sandbox.sql.nls import Nls
 
+_REMEMBERED_SHAPES = 256
+
 
 class Texts(NamedTuple):
     """SQL_REDO, and SQL_UNDO, which gets old and new values the other way round; None for no SQL_UNDO."""
@@ -165,6 +167,24 @@ def known_shape(version: TableVersion, options: TextOptions) -> Shape:
             shown = literal(column, options.nls)
             literals.append(bare_string(shown) if options.strings and column.type in BARE else shown)
     return Shape(version.owner, version.table, names, literals, options, version.columns)
+
+
+class Shapes:
+    """The shapes that a session's readings have made, so that a poll does not compile the same statements again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[TableVersion, TextOptions], Shape] = {}
+
+    def known(self, version: TableVersion, options: TextOptions) -> Shape:
+        """See `known_shape`."""
+        shape = self._known.get((version, options))
+        if shape is None:
+            shape = known_shape(version, options)
+            if shape.large is None:  # else it counts pieces of one reading
+                if len(self._known) >= _REMEMBERED_SHAPES:
+                    self._known.clear()
+                self._known[version, options] = shape
+        return shape
 
 
 def raw_shape(owner: str, table: str, width: int, options: TextOptions, national: Collection[int] = frozenset()) -> Shape:

@@ -9,7 +9,7 @@ An address is counted in blocks of 512 bytes of which 16 are header, as in Oracl
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -63,11 +63,25 @@ class RedoBatch:
     lob: tuple[int, int] | None = None
     placeholder: bool = False
     continued: bool = False
+    _counted: int | None = None
 
     def records(self) -> int:
         return 1 if self.shared else len(self.rows)
 
     def bytes(self) -> int:
+        """What it takes in the log; counted once it is complete."""
+        if self._counted is None:
+            self._counted = self._count()
+        return self._counted
+
+    def extend(self, rows: list[ChangedRow]) -> int:
+        """Add rows to a batch whose rows do not share a record; the bytes they take."""
+        size = sum([_RECORD_HEADER + _row_bytes(row) for row in rows])
+        self._counted = self.bytes() + size
+        self.rows += rows
+        return size
+
+    def _count(self) -> int:
         size = sum(_row_bytes(row) for row in self.rows) + _RECORD_HEADER * self.records() + len(self.statement or "")
         return size + self.lob[1] if self.lob is not None and self.op in _WRITES else size
 
@@ -79,13 +93,8 @@ def _row_bytes(row: ChangedRow) -> int:
     size = 16
     for image in (row[1], row[2]):
         if image is not None:
-            size += len(image) + sum([len(cell) for cell in image if cell])
+            size += len(image) + sum(map(len, filter(None, image)))
     return size
-
-
-def record_bytes(rows: Sequence[ChangedRow]) -> int:
-    """What rows take that are a record each."""
-    return sum([_RECORD_HEADER + _row_bytes(row) for row in rows])
 
 
 _Packed: TypeAlias = "tuple[Any, ...]"

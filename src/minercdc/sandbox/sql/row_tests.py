@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, RowTest
@@ -58,7 +60,7 @@ class _Reader:
         if self._at != len(self._tokens):
             raise _NoTest
         # The source is made of what is matched here: column numbers, operators and names of constants.
-        holds: Callable[[Sequence[Cell]], bool] = eval(f"lambda row: {source}", self._constants)
+        holds: Callable[[Sequence[Cell]], bool] = eval(_code(source), self._constants)
         return RowTest(frozenset(self._read), holds)
 
     def _peek(self) -> tuple[str, str]:
@@ -161,6 +163,11 @@ class _Reader:
         name = f"k{len(self._constants)}"
         self._constants[name] = value
         return name
+
+
+@lru_cache(maxsize=256)
+def _code(source: str) -> CodeType:
+    return compile(f"lambda row: {source}", "<row test>", "eval")
 
 
 def _tokens(text: str) -> Sequence[tuple[str, str]]:

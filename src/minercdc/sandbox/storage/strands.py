@@ -17,7 +17,7 @@ from minercdc.sandbox.redo.large_values import (
     undo_step,
     update_steps,
 )
-from minercdc.sandbox.redo.log import ChangedRow, RedoBatch, RedoLog, record_bytes
+from minercdc.sandbox.redo.log import ChangedRow, RedoBatch, RedoLog
 from minercdc.sandbox.redo.supplemental import logged_positions
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.locks import Client
@@ -120,9 +120,8 @@ class Strands:
         )
 
     def _extend(self, client: Client, transaction: Transaction, rows: list[ChangedRow]) -> None:
-        transaction.strand[-1].rows += rows
+        transaction.strand_bytes += transaction.strand[-1].extend(rows)
         transaction.strand_records += len(rows)
-        transaction.strand_bytes += record_bytes(rows)
         self._bind_full(client, transaction)
 
     def _logged(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, OraType
 from minercdc.sandbox.wire.lobs import narrow
@@ -23,7 +23,7 @@ _NCHAR = 2
 _MAX_INLINE = 32767
 _BOOLEAN = 252
 _ESCAPE = 253
-_TRUE, _FALSE = b"\xc1\x02", b"\x80"
+_TRUE, _FALSE = b"\x01", b"\x00"
 _TYPES = {int(t): t for t in OraType} | {
     3: OraType.NUMBER,  # BINARY_INTEGER
     6: OraType.NUMBER,  # VARNUM
@@ -36,7 +36,6 @@ _TYPES = {int(t): t for t in OraType} | {
     189: OraType.INTERVAL_YM,
     190: OraType.INTERVAL_DS,
     232: OraType.TIMESTAMP_LTZ,
-    _BOOLEAN: OraType.NUMBER,
 }
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
 _TIMESTAMPS = frozenset((OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ))
@@ -191,10 +190,14 @@ def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
         form = _FORMS.get(oac.type)
         if form is None:
             continue
-        matches, failure = form[0].fullmatch, form[1]
-        cells = (cell for row in rows for cell in (row[position] if oac.is_array else (row[position],)) or ())
-        if not all(cell is None or (isinstance(cell, bytes) and matches(cell)) for cell in cells):
-            raise failure
+        values: list[Any] = [row[position] for row in rows]
+        if oac.is_array:
+            values = [cell for array in values for cell in array or ()]
+        try:
+            if not all(map(form[0].fullmatch, [cell for cell in values if cell is not None])):
+                raise form[1]
+        except TypeError:  # a text
+            raise form[1] from None
 
 
 class BindReader:

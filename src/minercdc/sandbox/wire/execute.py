@@ -325,7 +325,7 @@ def _run_statement(talk: Conversation, request: _Request) -> None:
     cursor = request.cursor
     result = _session_execute(talk, request, request.bind_rows)
     counts = result.row_counts if request.want_row_counts else None
-    end = talk.call_end(rows=result.row_count, batch_errors=result.batch_errors)
+    end = talk.call_end(rows=result.row_count, batch_errors=result.batch_errors, row_id=result.last_row_id)
     failure = _BATCH_FAILED if result.batch_errors else None
     reply = talk.reply()
     if result.return_binds:

@@ -52,6 +52,18 @@ def to_lob(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     raise inconsistent("LONG", args[0].type.family, expr.at)
 
 
+def json_value(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """JSON_VALUE(json, path, kind, on error) as the parser has it: VARCHAR2(4000) or NUMBER."""
+    rest = ",".join(arg.sql for arg in args[1:])
+    kind = NUMBER if args[2].literal == "N" else varchar(4000)
+    return Typed(f"o_json_value({x.json_text(args[0], expr.at)},{rest})", kind)
+
+
+def json_query(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """JSON_QUERY(json, path, on error): VARCHAR2(4000)."""
+    return Typed(f"o_json_query({x.json_text(args[0], expr.at)},{args[1].sql},{args[2].sql})", varchar(4000))
+
+
 def _lob(x: Conditions, typed: Typed, at: int) -> str:
     """A LOB argument of DBMS_LOB; text and RAW are converted."""
     if typed.type.family in (Family.CLOB, Family.BLOB):
@@ -189,6 +201,8 @@ RULES: dict[str, Rule] = {
     **{f"XMLTYPE.{method}": rule for method, rule in XML_METHODS.items()},
     "TO_BOOLEAN": since_23(to_boolean),
     "JSON": since_23(of_text(Family.JSON)),
+    "JSON_VALUE": json_value,
+    "JSON_QUERY": json_query,
     "JSON_SERIALIZE": since_23(text_of(Family.JSON, "o_json_text")),
     "TO_VECTOR": since_23(of_text(Family.VECTOR)),
     "VECTOR": since_23(of_text(Family.VECTOR)),
