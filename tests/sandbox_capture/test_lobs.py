@@ -14,7 +14,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_capture import make_lab
 
-from minercdc.events import UNAVAILABLE, ChangeEvent, Row
+from minercdc.events import UNAVAILABLE, ChangeEvent, Row, Value
 
 BIG, OTHER = "0123456789" * 500, "it's <b>\n" * 700
 BYTES = bytes(range(256)) * 40
@@ -53,16 +53,17 @@ def execute(lab: Lab, sql: str, *binds: Any) -> None:
 
 def merged(reader: Reader, table: str) -> list[Row]:
     """The table after the changes, as a consumer keeps it that leaves alone what is unavailable."""
-    rows: dict[Any, Row] = {}
+    rows: dict[Any, dict[str, Value]] = {}
     for event in reader.events:
         if isinstance(event, ChangeEvent) and event.schema.id.table == table:
-            old = rows.pop(event.before[0], None) if event.before else None
+            known = rows.pop(event.before[0], {}) if event.before else {}
             if event.after:
-                known = old or event.after
-                rows[event.after[0]] = tuple(
-                    old_value if value is UNAVAILABLE else value for value, old_value in zip(event.after, known, strict=True)
-                )
-    return sorted(rows.values(), key=str)
+                names = [column.name for column in event.schema.columns]
+                told = zip(names, event.after, strict=True)
+                rows[event.after[0]] = {
+                    name: known.get(name, value) if value is UNAVAILABLE else value for name, value in told
+                }
+    return sorted((tuple(row.values()) for row in rows.values()), key=str)
 
 
 def same_as_snapshot(lab: Lab, reader: Reader, *tables: str) -> None:
@@ -303,3 +304,31 @@ def mark_and_switch(lab: Lab, session: oracledb.Connection, number: int) -> None
         cursor.execute("insert into marker values (:1)", [number])
     session.commit()
     lab.switch_log()
+
+
+def test_lob_columns_come_and_go(lab: Lab, reader: Reader) -> None:
+    execute(lab, "insert into elsewhere values (1)")
+    lab.run(
+        "create table only (id number(10) primary key, c clob)",
+        "alter table only add supplemental log data (all) columns",
+    )
+    execute(lab, "insert into only values (1, :1)", BIG)
+    execute(lab, "update only set c = :1", OTHER)
+    lab.app.commit()
+    reader.until_marker(1)
+    lab.run("alter table only add (b blob default empty_blob(), d clob)")
+    execute(lab, "update only set b = :1, d = 'small'", BYTES)
+    execute(lab, "insert into only values (2, null, null, :1)", BIG)
+    lab.app.commit()
+    reader.until_marker(2)
+    same_as_snapshot(lab, reader, "ONLY")
+    lab.run("alter table only drop column c", "alter table only rename column d to e")
+    execute(lab, "update only set e = :1 where id = 1", OTHER)
+    lab.app.commit()
+    reader.until_marker(3)
+    assert reader.changes("ONLY")[-1][2] == ("1", UNAVAILABLE, OTHER)
+    lab.run("alter table only rename to other")
+    execute(lab, "insert into other values (3, empty_blob(), 'x')")
+    lab.app.commit()
+    reader.until_marker(4)
+    assert reader.changes("OTHER") == [("c", None, ("3", "", "x"))]
