@@ -11,18 +11,21 @@ from rich.console import Console
 
 from bench.processes import Sandbox
 from bench.report import Measure, machine, show
+from bench.server_stages import SERVER_STAGES
 from bench.stages import Bench
 from bench.tables import SEED
 from minercdc.local.kafka_broker import KafkaBroker
 
-STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
+PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
+STAGES = (*PIPELINE_STAGES, *SERVER_STAGES)
+ONLY_BY_NAME = ("versions",)
 
 
 def main() -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("stage", nargs="*", help=f"of {', '.join(STAGES)}; default all")
-    wanted = parser.parse_args().stage or list(STAGES)
+    parser.add_argument("stage", nargs="*", help=f"of {', '.join(STAGES)}; default all but {', '.join(ONLY_BY_NAME)}")
+    wanted = parser.parse_args().stage or [stage for stage in STAGES if stage not in ONLY_BY_NAME]
     if unknown := sorted(set(wanted) - set(STAGES)):
         parser.error(f"no such stage: {', '.join(unknown)}")
     console, begun, facts = Console(width=140), time.monotonic(), machine()
@@ -37,7 +40,10 @@ def main() -> None:
                 # A sandbox of its own: nothing of the stage before is in its logs.
                 with Sandbox(directory, SEED) as sandbox:
                     console.print(f"{stage} ..", highlight=False)
-                    measures += getattr(Bench(directory, sandbox, bootstrap_servers), stage)()
+                    if stage in SERVER_STAGES:
+                        measures += SERVER_STAGES[stage](sandbox, directory)
+                    else:
+                        measures += getattr(Bench(directory, sandbox, bootstrap_servers), stage)()
         finally:
             broker.stop()
     show(measures, facts, console)

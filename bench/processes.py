@@ -40,6 +40,10 @@ class MeasuredProcess:
         times = self._facts.cpu_times()
         return float(times.user + times.system)
 
+    def memory(self) -> int:
+        """Bytes in memory by now."""
+        return int(self._facts.memory_info().rss)
+
     def check(self) -> None:
         """Raises RuntimeError when it has ended by itself."""
         if (status := self._process.poll()) is not None:
@@ -85,12 +89,16 @@ class MeasuredProcess:
 
 
 class Sandbox(MeasuredProcess):
-    """An Oracle-compatible server on a free port, with the tables of a seed script."""
+    """An Oracle-compatible server on a free port, with the tables of a seed script; '' for none.
 
-    def __init__(self, directory: Path, seed: str) -> None:
+    :param arguments: more for its command line.
+    """
+
+    def __init__(self, directory: Path, seed: str, arguments: Sequence[str] = ()) -> None:
         script = directory / "bench.sql"
         script.write_text(seed)
-        super().__init__(("minercdc.sandbox", "--port", "0", "--seed", str(script)), directory / "sandbox.log")
+        seeds = ("--seed", str(script)) if seed else ()
+        super().__init__(("minercdc.sandbox", "--port", "0", *seeds, *arguments), directory / "sandbox.log")
         self.host, _, port = self.await_line("ready ").split()[1].rpartition(":")
         self.port = int(port)
 

@@ -22,7 +22,7 @@ from tenacity.stop import stop_base
 
 from minercdc.contracts import Capture, Record, RecordEncoder, RecordSink, SchemaHistory, Snapshot, StopFlag
 from minercdc.errors import DecodeError, DeliveryError, MinerCdcError, MiningSessionError, TransientSourceError
-from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
+from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, UndecodableRow
 from minercdc.metrics import Counters, TableScan
 from minercdc.offset import Offset, PartialTransaction, SnapshotState
 
@@ -177,14 +177,17 @@ def read_events(life: Life, capture: Capture, offset: Offset | None, counters: C
 def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[Event]:
     """Leave out the events of a split transaction that an earlier life delivered."""
     for event in events:
-        if isinstance(event, ChangeEvent) and _delivered(event, partial):
+        if isinstance(event, ChangeEvent | UndecodableRow) and _delivered(event, partial):
             continue
         yield event
 
 
-def _delivered(event: ChangeEvent, partial: PartialTransaction) -> bool:
+def _delivered(event: ChangeEvent | UndecodableRow, partial: PartialTransaction) -> bool:
     tx = event.tx
-    return tx is not None and tx.id == partial.tx_id and tx.commit_scn == partial.commit_scn and event.seq <= partial.seq
+    if tx is None or tx.id != partial.tx_id or tx.commit_scn != partial.commit_scn:
+        return False
+    # A split is behind a change, and what could not be decoded has the number of the change before it.
+    return event.seq < partial.seq or (event.seq == partial.seq and isinstance(event, ChangeEvent))
 
 
 class _Batch:
@@ -238,6 +241,8 @@ class _Publisher:
                 self._change(event)
             elif isinstance(event, Progress):
                 self._progress(event)
+            elif isinstance(event, UndecodableRow):
+                self._left_out(event)
             else:
                 self._schema_change(event)
         if self._batch.records and self._whole:
@@ -250,7 +255,7 @@ class _Publisher:
         except DecodeError as error:
             if not self._life.skip_undecodable(error):
                 raise
-            self._counters.skipped += 1
+            self._left_out(_undecodable(event, error))
             return
         write, batch = self._life.sink.write, self._batch
         for record in records:
@@ -267,6 +272,14 @@ class _Publisher:
         if event.tx is not None and (batch.full() or (batch.records % 256 == 0 and batch.age() > _LONGEST_TRANSACTION_S)):
             self._partial = PartialTransaction(event.tx.id, event.tx.commit_scn, event.seq)
             self._save()
+
+    def _left_out(self, row: UndecodableRow) -> None:
+        """Count a row without event; its dead letter, if that is wanted, is committed with its neighbours."""
+        self._whole = False
+        self._counters.skipped += 1
+        for record in self._life.encoder.encode(row):
+            self._write(record)
+            self._batch.bytes += 100 + len(record.value or b"")
 
     def _schema_change(self, change: SchemaChange) -> None:
         self._whole = False
@@ -317,6 +330,23 @@ class _Publisher:
         self._batch.clear()
         if self._latest is not None and self._latest.position is not None:
             self._capture.confirm(self._latest.position)
+
+
+def _undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
+    """A change that was decoded, but has a value that its record cannot hold."""
+    return UndecodableRow(
+        event.schema.id,
+        event.op.name,
+        f"{error.code}: {error.message}",
+        event.redo_sql,
+        event.scn,
+        event.time_us,
+        event.tx,
+        max(event.seq - 1, 0),
+        event.row_id,
+        event.rs_id,
+        event.ssn,
+    )
 
 
 def _show_scans(counters: Counters, state: SnapshotState) -> None:

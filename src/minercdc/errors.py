@@ -11,7 +11,8 @@
     |- DecodeError            4xxx    event.processing.failure.handling.mode; carries where in the redo it was
     |  |- RedoSyntaxError
     |  |- ValueDecodeError
-    |  `- SchemaMismatchError
+    |  |- SchemaMismatchError
+    |  `- UnsupportedRowError
     |- SchemaHistoryError     5xxx    stop
     |- SinkError              6xxx
     |  |- DeliveryError               restart from the last offset
@@ -140,6 +141,12 @@ class SchemaMismatchError(DecodeError):
     """A row was written under another version of the table than the one known."""
 
     code = "MC-4301"
+
+
+class UnsupportedRowError(DecodeError):
+    """LogMiner shows that a row was changed, but not how: its table has a type that it does not support."""
+
+    code = "MC-4401"
 
 
 class SchemaHistoryError(MinerCdcError):

@@ -103,6 +103,30 @@ class ChangeEvent:
 
 
 @dataclass(slots=True)
+class UndecodableRow:
+    """A row that is left out because it could not be decoded, with what it takes to repair it by hand.
+
+    :param table: None when not even that is known.
+    :param op: of the row: INSERT, UPDATE, DELETE or what LogMiner calls it.
+    :param reason: code and message of the error.
+    :param redo_sql: SQL_REDO, as far as there is any.
+    :param seq: of the transaction's last change before it, 0 when it has none.
+    """
+
+    table: TableId | None
+    op: str
+    reason: str
+    redo_sql: str | None
+    scn: Scn
+    time_us: int
+    tx: TransactionInfo | None
+    seq: int
+    row_id: str | None = None
+    rs_id: str | None = None
+    ssn: int = 0
+
+
+@dataclass(slots=True)
 class SchemaChange:
     """One DDL statement, or the structure of a table found by a snapshot.
 
@@ -142,4 +166,4 @@ class Progress:
     snapshot: SnapshotState | None = None
 
 
-Event: TypeAlias = ChangeEvent | SchemaChange | Progress
+Event: TypeAlias = ChangeEvent | UndecodableRow | SchemaChange | Progress

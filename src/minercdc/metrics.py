@@ -22,6 +22,8 @@ class Counters:
 
     :param phase: what the connector is doing, in a word or two.
     :param source_us: time of the newest change delivered, microseconds since the epoch in UTC.
+    :param skipped: rows left out, because they could not be decoded or LogMiner does not support them.
+    :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
     :param progress_us: source time up to which everything has been delivered; lag is told from it.
     """
 
@@ -34,6 +36,7 @@ class Counters:
     schema_changes: int = 0
     restarts: int = 0
     skipped: int = 0
+    unknown_lobs: int = 0
     complete_scn: int = 0
     source_us: int = 0
     progress_us: int = 0

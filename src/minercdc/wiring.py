@@ -112,8 +112,9 @@ class _Run:
 class _Life:
     """Opens what one life of the stream needs, all sharing one picture of the tables."""
 
-    def __init__(self, config: ConnectorConfig, this_run: _Run) -> None:
+    def __init__(self, config: ConnectorConfig, this_run: _Run, counters: Counters) -> None:
         self._config = config
+        self._counters = counters
         self._run = this_run
         self._tables = Tables()
         self._filter = table_filter(config.filters)
@@ -157,6 +158,7 @@ class _Life:
             key_columns=key_columns(config.filters),
             include_schema_changes=config.topics.include_schema_changes,
             clock_ns=time.time_ns,
+            dead_letters=config.run.minercdc_dead_letter_topic,
         )
 
     def _skip_undecodable(self, error: DecodeError) -> bool:
@@ -188,6 +190,7 @@ class _Life:
             container=self._database if config.database.database_pdb_name else None,
             on_failure=config.run.event_processing_failure_handling_mode,
             committed=config.database.database_connection_adapter == "logminer_unbuffered",
+            counters=self._counters,
         )
 
     def _capture(self) -> Capture:
@@ -216,6 +219,7 @@ class _Life:
             start_position=log_miner.start_position,
             load_position=log_miner.load_position,
             with_rows=mode != "no_data",
+            lobs=self._config.log_mining.lob_enabled,
         )
 
 
@@ -233,12 +237,12 @@ def build(config: ConnectorConfig, counters: Counters | None = None) -> Parts:
     """The parts of a connector; nothing is connected before the engine runs."""
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
-    this_run = _Run()
-    live: Callable[[], Life] = lambda: _Life(config, this_run).open()  # noqa: E731
+    this_run, counted = _Run(), counters or Counters()
+    live: Callable[[], Life] = lambda: _Life(config, this_run, counted).open()  # noqa: E731
     return Parts(
         live=live,
         max_restarts=config.run.errors_max_retries,
         longest_wait=config.run.retriable_restart_connector_wait_ms / 1000,
         monotonic=time.monotonic,
-        counters=counters or Counters(),
+        counters=counted,
     )

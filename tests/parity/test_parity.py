@@ -42,6 +42,7 @@ def connector_settings(source: SandboxProcess, mode: str) -> dict[str, str]:
         "database.dbname": source.root_service,
         "database.pdb.name": source.service,
         "schema.include.list": "PAR",
+        "log.mining.strategy": "hybrid",
         "decimal.handling.mode": "precise",
         "include.schema.changes": "true",
         "tombstones.on.delete": "true",

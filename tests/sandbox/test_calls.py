@@ -155,3 +155,23 @@ def test_error_position(sandbox: SandboxProcess, owner: str) -> None:
         with pytest.raises(oracledb.DatabaseError) as caught:
             cursor.execute("select id, nothing from t")
         assert (caught.value.args[0].code, caught.value.args[0].offset) == (904, 11)
+
+
+def test_for_update_of_a_join_locks_the_tables_it_names(sandbox: SandboxProcess, owner: str) -> None:
+    with sandbox.connect(owner, owner) as holder, sandbox.connect(owner, owner) as other:
+        cursor, waiter = holder.cursor(), other.cursor()
+        cursor.execute("create table child (id number primary key, parent number)")
+        cursor.execute("insert into child values (10, 1)")
+        holder.commit()
+        query = "select t.v, c.id from t join child c on c.parent = t.id for update"
+        assert len(cursor.execute(f"{query} of c.id").fetchall()) == 1
+        waiter.execute("select id from t where id = 1 for update nowait")
+        with pytest.raises(oracledb.DatabaseError, match="ORA-00054"):
+            waiter.execute("select id from child for update nowait")
+        other.rollback()
+        cursor.execute(query)
+        with pytest.raises(oracledb.DatabaseError, match="ORA-00054"):
+            waiter.execute("select id from t where id = 1 for update nowait")
+        with pytest.raises(oracledb.DatabaseError, match="ORA-00904"):
+            cursor.execute(f"{query} of nothing")
+        holder.rollback()

@@ -204,13 +204,14 @@ LARGE = "id number(10) primary key, t varchar2(20), c clob, b blob, nc nclob"
 
 
 def _change_large(cursor: oracledb.Cursor, chance: random.Random) -> None:
-    """One statement or DBMS_LOB call on the table of LOBs."""
+    """One statement or DBMS_LOB call on the table of LOBs. A NULL CLOB stays NULL: what LogMiner prints when one gets a long value
+    finds no locator to write to (STATUS 2, not re-executable)."""
     key, kind = chance.randrange(12), chance.random()
-    text = "".join(chance.choices(string.ascii_letters + "'\\;\n\u00e9\u0416", k=chance.choice([0, 5, 900, 5000, 14000])))
+    text = "".join(chance.choices(string.ascii_letters + "'\\;\n\u00e9\u0416", k=chance.choice([3, 5, 900, 5000, 14000])))
     raw = chance.randbytes(chance.choice([0, 7, 2500, 9000]))
     if kind < 0.35:
-        cursor.setinputsizes(None, None, oracledb.DB_TYPE_CLOB, oracledb.DB_TYPE_BLOB, oracledb.DB_TYPE_NCLOB)
-        with suppress(oracledb.IntegrityError):
+        if not cursor.execute("select 1 from large where id = :1", [key]).fetchall():
+            cursor.setinputsizes(None, None, oracledb.DB_TYPE_CLOB, oracledb.DB_TYPE_BLOB, oracledb.DB_TYPE_NCLOB)
             cursor.execute("insert into large values (:1, :2, :3, :4, :5)", [key, text[:9], text, raw, text[:3000]])
     elif kind < 0.5:
         cursor.setinputsizes(oracledb.DB_TYPE_CLOB, None, None)

@@ -78,3 +78,29 @@ def test_block_returns_into_binds(cursor: oracledb.Cursor) -> None:
     with pytest.raises(oracledb.DatabaseError, match="ORA-01422"):
         cursor.execute("begin delete handed returning name into :a; end;", [name])
     assert cursor.execute("select count(*) from handed").fetchone() == (2,)
+
+
+def test_the_last_row_changed_is_told(cursor: oracledb.Cursor) -> None:
+    for statement in (
+        "insert into handed values (1, 'x')",
+        "update handed set name = 'y'",
+        "insert into handed select 2, 'z' from dual",
+    ):
+        cursor.execute(statement)
+    row_id = cursor.lastrowid
+    cursor.execute("update handed set name = 'w' where id = 1")
+    assert row_id != cursor.lastrowid is not None
+    found = cursor.execute("select id from handed where rowid = :1", [cursor.lastrowid]).fetchall()
+    assert found == [(1,)]
+    cursor.execute("update handed set name = 'w' where id = 99")
+    assert cursor.lastrowid is None
+
+
+def test_a_failed_array_counts_the_rows_before(cursor: oracledb.Cursor) -> None:
+    with pytest.raises(oracledb.IntegrityError, match="ORA-00001"):
+        cursor.executemany("insert into handed values (:1, :2)", [(1, "a"), (2, "b"), (1, "c"), (3, "d")])
+    assert cursor.rowcount == 2
+    with pytest.raises(oracledb.DatabaseError, match="ORA-12899"):
+        cursor.executemany("update handed set name = :1 where id = :2", [("q", 1), ("w" * 30, 2)])
+    assert cursor.rowcount == 1
+    assert cursor.execute("select id, name from handed order by id").fetchall() == [(1, "q"), (2, "b")]

@@ -95,6 +95,7 @@ class Lab:
             start_position=capture.start_position,
             load_position=capture.load_position,
             with_rows=with_rows,
+            lobs=self.mining.lob_enabled,
         )
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:

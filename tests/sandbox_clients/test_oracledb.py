@@ -62,6 +62,8 @@ def test_pooled_servers_are_not_there(schema: SandboxProcess, suffix: str) -> No
 def test_sysdba_is_for_sys(schema: SandboxProcess) -> None:
     with oracledb.connect(user="sys", password="oracle", dsn=schema.dsn, mode=oracledb.AUTH_MODE_SYSDBA) as connection:
         assert connection.cursor().execute("select user from dual").fetchone() == ("SYS",)
+    with pytest.raises(oracledb.DatabaseError, match="ORA-28009"):
+        oracledb.connect(user="sys", password="oracle", dsn=schema.dsn)
 
 
 def test_passwords_change_lock_and_expire(schema: SandboxProcess) -> None:
@@ -169,9 +171,6 @@ _REFUSED: dict[str, Callable[[oracledb.Connection], object]] = {
     "sessionless": lambda connection: connection.begin_sessionless_transaction(),
     "direct path": lambda connection: connection.direct_path_load("APP", "T", ["ID", "V"], [(5000, "a")]),
     "Advanced Queuing": lambda connection: connection.queue("q").enqone(connection.msgproperties(payload=b"x")),
-    "index-by": lambda connection: connection.cursor().execute(
-        "begin :1 := 1; end;", [connection.cursor().arrayvar(int, [1, 2])]
-    ),
 }
 
 

@@ -60,6 +60,15 @@ _ROWS: tuple[tuple[str, str, int | None, int | None, str, str], ...] = (
         "",
     ),
     ("INTERVAL DAY TO SECOND", "INTERVAL DAY TO SECOND", 2, 6, "+01 02:03:04.500000", ""),
+    ("VARCHAR2(32767)", "VARCHAR2", 32767, None, "long", "beyond 4000 bytes: needs `lob.enabled`"),
+    ("CLOB, NCLOB", "CLOB", None, None, "text", "needs `lob.enabled`; an empty LOB is the empty text, not null"),
+    ("BLOB", "BLOB", None, None, "00ff10", "needs `lob.enabled`"),
+    ("XMLTYPE", "XMLTYPE", None, None, "<a/>", "needs `lob.enabled`; binary or CLOB storage"),
+    ("LONG", "LONG", None, None, "text", ""),
+    ("LONG RAW", "LONG RAW", None, None, "00ff10", ""),
+    ("BOOLEAN", "BOOLEAN", None, None, "true", "snapshots only: LogMiner shows no changes of its table"),
+    ("JSON", "JSON", None, None, '{"a":1}', "snapshots only, as BOOLEAN"),
+    ("VECTOR", "VECTOR", None, None, "[1.0E+000]", "snapshots only, as BOOLEAN"),
 )
 
 _INTRODUCTION = """\
@@ -77,8 +86,18 @@ _CLOSING = """
 What does not fit is never cut silently. A value that its topic type cannot hold (a TIMESTAMP(9) of the year 9999 as int64
 nanoseconds) is a `ValueDecodeError`, and `event.processing.failure.handling.mode` says what follows. What redo does not tell
 (a column without supplemental logging) is `unavailable.value.placeholder` in text columns and null elsewhere; `minercdc check`
-warns of tables where that can happen. Columns of other types (CLOB, BLOB, XMLTYPE, LONG, JSON, VECTOR, objects) are left out of
-the events, with one warning per table.
+warns of tables where that can happen. Columns of other types (BFILE, UROWID, objects, collections) are left out of the events,
+with one warning per table.
+
+Large values: with `lob.enabled=false`, the default, CLOB, NCLOB, BLOB and XMLTYPE columns hold the placeholder, in snapshots
+too, and an update of such columns only has no event. With `lob.enabled=true` the placeholder means: not changed by this
+statement. It is also what `before` has of every LOB, and of a LOB that DBMS_LOB changed in part when its value was not given
+in the same transaction: redo tells the part only (counted, and one warning per table). A statement that LogMiner spreads over
+several rows is one event; rows of DBMS_LOB that directly follow an insert of their row are part of the insert.
+
+Rows that LogMiner does not support (operation code 255: BOOLEAN, JSON, VECTOR, object types) are failures, which
+`event.processing.failure.handling.mode` decides on: `fail` stops, `warn` and `skip` leave the row out. A single value printed as
+`Unsupported Type` is the placeholder.
 """
 
 

@@ -70,7 +70,6 @@ IGNORED_PREFIXES: Mapping[str, str] = {
 
 # property -> the values (lower case) that ask for nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
-    "lob.enabled": ("false",),
     "provide.transaction.metadata": ("false",),
     "heartbeat.interval.ms": ("0",),
     "signal.enabled.channels": ("source", ""),

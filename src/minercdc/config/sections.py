@@ -135,6 +135,10 @@ class LogMiningConfig(Section):
     archive_destination_name: CommaList = Field(
         (), description="LOG_ARCHIVE_DEST_n to read from, in order of precedence; default the first local valid one."
     )
+    lob_enabled: bool = Field(
+        False,
+        description="Read CLOB, NCLOB, BLOB and XMLTYPE values, and strings beyond 4000 bytes; without it `unavailable.value.placeholder` stands for them, in snapshots too. LogMiner tells large values only of transactions it has read from their start, so redo of long transactions is read again and again.",
+    )
     log_mining_include_redo_sql: bool = Field(False, description="Copy SQL_REDO into `source.redo_sql`.")
     log_mining_username_include_list: CommaList = Field((), description="Capture only transactions of these users.")
     log_mining_username_exclude_list: CommaList = Field((), description="Leave out transactions of these users.")
@@ -174,6 +178,8 @@ class LogMiningConfig(Section):
 
     @model_validator(mode="after")
     def _one_list_each(self) -> Self:
+        if self.lob_enabled and self.log_mining_include_redo_sql:
+            raise ValueError("log.mining.include.redo.sql: does not go with lob.enabled, whose events have many statements")
         if self.log_mining_username_include_list and self.log_mining_username_exclude_list:
             raise ValueError("log.mining.username.include.list: give it or log.mining.username.exclude.list, not both")
         if self.log_mining_clientid_include_list and self.log_mining_clientid_exclude_list:
@@ -314,7 +320,13 @@ class RunConfig(Section):
         10_000, ge=1, description="Longest wait before such a restart (it starts at a tenth of it)."
     )
     event_processing_failure_handling_mode: Literal["fail", "warn", "skip"] = Field(
-        "fail", description="A redo row that cannot be decoded: stop, or leave it out with a warning, or silently."
+        "fail",
+        description="A redo row that cannot be decoded, or that LogMiner does not support (BOOLEAN, JSON, VECTOR, object types): stop, or leave it out with a warning, or silently.",
+    )
+    minercdc_dead_letter_topic: str | None = Field(
+        None,
+        pattern=TRANSPORTABLE.pattern,
+        description="Topic for rows that are left out so: SQL_REDO, place in redo and error, in the Kafka transaction of their neighbours. Default none.",
     )
 
 

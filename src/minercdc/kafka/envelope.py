@@ -4,6 +4,7 @@ insert, read            one record
 update, same key        one record
 update of a key column  delete of the old key, its tombstone, create of the new key
 delete                  the delete, its tombstone
+left out                a dead letter, when there is a topic for them
 truncate                one record with a null key
 """
 
@@ -18,8 +19,9 @@ from json.encoder import encode_basestring
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import Record
 from minercdc.errors import SchemaMismatchError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Row, SchemaChange
+from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Row, SchemaChange, UndecodableRow
 from minercdc.kafka import connect_schema, table_changes
+from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.row_format import PrintedColumn, RowToJson, compile_row
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
@@ -53,6 +55,7 @@ class EnvelopeEncoder:
 
     :param published: does this column appear in values?
     :param key_columns: positions of a table's record key; empty for none.
+    :param dead_letters: topic for rows that are left out, None for none.
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
@@ -68,6 +71,7 @@ class EnvelopeEncoder:
         key_columns: KeyColumns,
         include_schema_changes: bool,
         clock_ns: Callable[[], int],
+        dead_letters: str | None = None,
     ) -> None:
         self._topics = topics
         self._source = source
@@ -78,6 +82,7 @@ class EnvelopeEncoder:
         self._key_columns = key_columns
         self._include_schema_changes = include_schema_changes
         self._clock_ns = clock_ns
+        self._dead_letters = dead_letters
         self._formats: dict[tuple[TableId, int], _TableFormat] = {}
         self._schema: TableSchema | None = None
         self._format: _TableFormat
@@ -91,6 +96,8 @@ class EnvelopeEncoder:
         """
         if isinstance(event, ChangeEvent):
             return self._change(event) if event.op not in self._skipped else ()
+        if isinstance(event, UndecodableRow):
+            return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
         if not isinstance(event, SchemaChange):
             return ()
         records = [self._schema_change(event)] if self._include_schema_changes else []

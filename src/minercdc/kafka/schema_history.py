@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from minercdc.contracts import Record
@@ -65,9 +66,11 @@ def _changes(document: dict[str, Any]) -> Iterator[SchemaChange]:
     for item in document["tableChanges"]:
         table = table_changes.table_of(item) if item.get("table") else None
         dropped = item["type"] == "DROP"
+        # A rename: the table under its old name has to go.
+        old = replace(table, id=table_changes.table_id(item["previousId"])) if table and item.get("previousId") else None
         yield SchemaChange(
             table=table_changes.table_id(item["id"]),
-            before=table if dropped else None,
+            before=table if dropped else old,
             after=None if dropped else table,
             ddl=document.get("ddl") or "",
             scn=Scn(int(document["position"]["scn"])),

@@ -41,8 +41,11 @@ def published(change: SchemaChange) -> list[JsonValue]:
         return []
     table = change.after or change.before
     kind = "DROP" if change.after is None else "CREATE" if change.before is None else "ALTER"
-    identity = f'"{change.table.database}"."{change.table.schema}"."{change.table.table}"'
-    return [{"type": kind, "id": identity, "table": _structure(table) if table else None}]
+    return [{"type": kind, "id": _identity(change.table), "table": _structure(table) if table else None}]
+
+
+def _identity(table: TableId) -> str:
+    return f'"{table.database}"."{table.schema}"."{table.table}"'
 
 
 def _structure(table: TableSchema) -> dict[str, JsonValue]:
@@ -75,10 +78,13 @@ def _column(column: Column, position: int) -> dict[str, JsonValue]:
 
 
 def remembered(change: SchemaChange) -> list[JsonValue]:
-    """`tableChanges` of a record of the schema history: absent values left out, identity and version as attributes."""
+    """`tableChanges` of a record of the schema history: absent values left out, identity and version as attributes, and
+    the old name of a renamed table as `previousId`."""
     changes = published(change)
     for item in changes:
         assert isinstance(item, dict)
+        if change.before and change.after and change.before.id != change.after.id:
+            item["previousId"] = _identity(change.before.id)
         table = change.after or change.before
         structure = item.get("table")
         if not isinstance(structure, dict) or table is None:

@@ -16,7 +16,7 @@ from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.scn import one_row
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableSchema
-from minercdc.values.codec import is_supported
+from minercdc.values.codec import UNMINED_TYPES, is_supported
 
 # What the connector reads; grants are on the V_$ forms.
 _VIEWS = ("V$DATABASE", "V$LOG", "V$LOGFILE", "V$ARCHIVED_LOG", "V$ARCHIVE_DEST_STATUS", "V$THREAD", "V$TRANSACTION")
@@ -119,6 +119,13 @@ def table_findings(tables: Sequence[TableSchema]) -> Iterator[Finding]:
             yield Finding(
                 f"{table.id}: columns of unsupported types are left out: {', '.join(unsupported)}",
                 f"Accept it, or leave the table out: table.exclude.list={table.id}",
+                blocking=False,
+            )
+        unmined = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in UNMINED_TYPES]
+        if unmined:
+            yield Finding(
+                f"{table.id}: LogMiner does not show changes of tables with columns of these types: {', '.join(unmined)}",
+                "Leave the table out, or set event.processing.failure.handling.mode=warn to go on without its changes.",
                 blocking=False,
             )
 

@@ -180,6 +180,7 @@ class Table:
     :param next_rid: number of the next row inserted; ROWIDs are made of it.
     :param next_slot: physical column the next ADD COLUMN gets.
     :param virtual: virtual columns, each with its place among all columns.
+    :param analyzed: when DBMS_STATS last counted its rows, and how many there were.
     :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live.
     """
 
@@ -207,6 +208,7 @@ class Table:
     temporary: str | None = None
     partitioning: Partitioning | None = None
     read_only: bool = False
+    analyzed: tuple[float, int] | None = None
 
     def all_columns(self) -> list[Column]:
         """Stored and virtual columns in the order of their definition."""
@@ -429,8 +431,11 @@ class Catalog:
         return [
             (child, constraint)
             for child in self.containers[table.container].tables.values()
-            for constraint in child.foreign_keys
-            if constraint.reference is not None and constraint.reference[:2] == (table.owner, table.name)
+            for constraint in child.constraints
+            if constraint.reference is not None
+            and constraint.reference[:2] == (table.owner, table.name)
+            and constraint.kind == "R"
+            and constraint.enabled
         ]
 
     def tables(self, container: int | None = None) -> Iterator[Table]:

@@ -14,7 +14,6 @@ from minercdc.sandbox.catalog import ROOT, SEED, STANDARD, Catalog
 from minercdc.sandbox.faults import Faults
 from minercdc.sandbox.interfaces import OraError, Procedure, Session, View
 from minercdc.sandbox.lobs.scalars import register_lob_scalars
-from minercdc.sandbox.metadata_package import Transform, get_ddl
 from minercdc.sandbox.redo.journal import Journal
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.session import SandboxSession
@@ -24,6 +23,7 @@ from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.engine import Storage
 from minercdc.sandbox.storage.home import DataDirectory
 from minercdc.sandbox.storage.locks import Client
+from minercdc.sandbox.table_ddl import table_ddl
 
 
 class SandboxDatabase:
@@ -92,11 +92,12 @@ class SandboxDatabase:
                 return None
             return number.integer(self.clock.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9))
 
-        def ddl(container: int, kind: str, name: str, schema: str, flags: int) -> str:
-            transform = Transform(bool(flags & 1), bool(flags & 2), bool(flags & 4))
-            return get_ddl(self.catalog, container, kind, name, schema, transform)
+        def ddl(kind: str, name: str, schema: str | None) -> str:
+            session = cast(SandboxSession, runtime.asking_session())
+            how = session.state.get("DBMS_METADATA", {})
+            return table_ddl(self.catalog, session.container, kind, name, schema or session.schema, how)
 
-        connection.create_scalar_function("o_get_ddl", cast(Any, ddl), 5)
+        connection.create_scalar_function("o_ddl", cast(Any, ddl), 3)
         connection.create_scalar_function("o_scn_time", cast(Any, scn_time), 1)
         connection.create_scalar_function("o_time_scn", cast(Any, time_scn), 1)
 

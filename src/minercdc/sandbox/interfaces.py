@@ -26,6 +26,7 @@ class OraError(Exception):
     """An error as Oracle reports it: number, text without the ORA- prefix, and the offset into the statement.
 
     :param position: 0-based character offset of the culprit in the SQL text.
+    :ivar rows_done: rows an array DML had changed before the iteration that failed; they stay changed.
     """
 
     def __init__(self, number: int, text: str, position: int = 0) -> None:
@@ -33,6 +34,7 @@ class OraError(Exception):
         self.number = number
         self.text = text
         self.position = position
+        self.rows_done = 0
 
 
 class OraType(IntEnum):
@@ -92,11 +94,15 @@ class ColumnDescription:
 
 @dataclass(frozen=True, slots=True)
 class BindType:
-    """What the client said about one bind variable. `national`: a character type in the national character set."""
+    """What the client said about one bind variable. `national`: a character type in the national character set.
+
+    :param elements: most elements of a PL/SQL index-by table, whose value is a tuple of Cells; 0 of a single value.
+    """
 
     type: OraType
     size: int = 0
     national: bool = False
+    elements: int = 0
 
 
 class Rows(Protocol):
@@ -123,7 +129,9 @@ class Result:
     :param columns: of a query; None otherwise.
     :param row_count: rows affected by DML, all iterations together.
     :param row_counts: per iteration, when asked for.
-    :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR.
+    :param last_row_id: ROWID of the last row inserted, updated or deleted.
+    :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR, a tuple the elements
+        of an index-by table.
     :param out_only: bind positions that are pure OUT.
     :param return_binds: bind positions of RETURNING .. INTO, whose values the client does not send.
     :param returned: RETURNING's values: for each row of binds the rows it affected, by `return_binds`.
@@ -140,6 +148,7 @@ class Result:
     return_binds: tuple[int, ...] = ()
     returned: list[list[tuple[Cell, ...]]] = field(default_factory=list)
     implicit: list[Result] = field(default_factory=list)
+    last_row_id: str | None = None
 
 
 class Session(Protocol):
@@ -392,6 +401,18 @@ class Restriction:
 
 
 @dataclass(frozen=True, slots=True)
+class RowTest:
+    """A condition on the rows of a view.
+
+    :param columns: positions of the columns it reads.
+    :param holds: whether it is true of a row; it looks at those cells only.
+    """
+
+    columns: frozenset[int]
+    holds: Callable[[Sequence[Cell]], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """A dictionary or dynamic performance view.
 
@@ -399,12 +420,15 @@ class View:
     :param rows: called once per scan with the asking session; streams, one tuple of Cells per row.
         May raise OraError (V$LOGMNR_CONTENTS before START_LOGMNR: ORA-01306).
     :param restricted: the same for a query of which more is known; None when that would not help.
+    :param picked: rows of the columns at these positions, of the rows that pass the test, in batches (some may be empty);
+        None for views that have no faster way to make them.
     """
 
     name: str
     columns: tuple[ColumnDescription, ...]
     rows: Callable[[Session], Iterator[tuple[Cell, ...]]]
     restricted: Callable[[Session, Restriction], Iterator[tuple[Cell, ...]]] | None = None
+    picked: Callable[[Session, Restriction, Sequence[int], RowTest], Iterator[list[tuple[Cell, ...]]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from minercdc.sandbox import faults, faults_package, flashback_package
+from minercdc.sandbox import client_packages, faults, faults_package, flashback_package
 from minercdc.sandbox.lobs import dbms_lob
 from minercdc.sandbox.logminer import packages
 from minercdc.sandbox.logminer.mining import Option
@@ -52,7 +52,7 @@ _NOTES = """\
 
 * **Rows.** Statement-level read consistency by SCN, read-only and serializable transactions, row and table locks, deadlock
   detection, flashback queries, `VERSIONS BETWEEN`, `ORA_ROWSCN` (of the block unless ROWDEPENDENCIES).
-* **Redo.** Private strands, log groups and members, archive destinations, one to four redo threads. There is no RESETLOGS, no
+* **Redo.** Private strands, log groups and members, archive destinations, one to four redo threads, several pluggable databases, RESETLOGS. There is no
   direct path, no flashback of the whole database. A partitioned table is one segment in redo.
 * **SQL_REDO** follows the session's NLS formats and time zone, the profile's LOB dialect, and supplemental logging as declared.
 * **Regions.** Time zones come from the host's time zone data; region ids are the sandbox's own. Repeated hours are standard time.
@@ -121,6 +121,7 @@ def _packages() -> str:
         **dbms_lob.PROCEDURES,
         **flashback_package.PROCEDURES,
         **faults_package.PROCEDURES,
+        **client_packages.PROCEDURES,
     }
     for name in procedures:
         package, _, procedure = name.partition(".")

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from minercdc.sandbox import faults_package, flashback_package, metadata_package
+from minercdc.sandbox import client_packages, faults_package, flashback_package
 from minercdc.sandbox.database import SandboxDatabase, open_database
 from minercdc.sandbox.faults import Faults
 from minercdc.sandbox.interfaces import OraError
@@ -46,13 +46,13 @@ def sandbox_database(
         **PROCEDURES,
         **faults_package.PROCEDURES,
         **flashback_package.PROCEDURES,
-        **metadata_package.PROCEDURES,
         **dbms_lob.PROCEDURES,
+        **client_packages.PROCEDURES,
     }
     database = open_database(
         views=ALL_VIEWS,
         procedures=procedures,
-        constants={**CONSTANTS, **metadata_package.CONSTANTS, **dbms_lob.CONSTANTS},
+        constants={**CONSTANTS, **dbms_lob.CONSTANTS, **client_packages.CONSTANTS},
         data_dir=data_dir,
         max_string_size=max_string_size.upper(),
     )

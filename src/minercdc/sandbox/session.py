@@ -13,7 +13,7 @@ import apsw
 
 from minercdc.sandbox.catalog import EXTENDED, Table
 from minercdc.sandbox.faults import WatchedRows
-from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, LobKind, OraError, OraType, Result
+from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, LobKind, OraError, OraType, Result, Session
 from minercdc.sandbox.lobs import access
 from minercdc.sandbox.lobs.temporary import SessionLobs, lobs_of
 from minercdc.sandbox.sql import ast, statements
@@ -21,7 +21,7 @@ from minercdc.sandbox.sql.commands.registry import run_command
 from minercdc.sandbox.sql.dml.change import ScanPlan, plan_scan, run_change
 from minercdc.sandbox.sql.dml.constraints import verify_deferred
 from minercdc.sandbox.sql.dml.insert import plan_insert, run_insert
-from minercdc.sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows
+from minercdc.sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows, tables_to_lock
 from minercdc.sandbox.sql.dml.many import plan_many, run_many
 from minercdc.sandbox.sql.dml.merge import plan_merge, run_merge
 from minercdc.sandbox.sql.execution import Deferred, Instance
@@ -29,7 +29,17 @@ from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.plsql import block
 from minercdc.sandbox.sql.query.plan import Plan
 from minercdc.sandbox.sql.query.select import Queries
-from minercdc.sandbox.sql.runtime import NO_TRANSACTION, FixedRows, Parameter, QueryRows, Run, execute, translated
+from minercdc.sandbox.sql.row_tests import row_test
+from minercdc.sandbox.sql.runtime import (
+    NO_TRANSACTION,
+    FixedRows,
+    Parameter,
+    PickedRows,
+    QueryRows,
+    Run,
+    execute,
+    translated,
+)
 from minercdc.sandbox.sql.statements import Parsed
 from minercdc.sandbox.sql.translate.environment import Environment, VariableNames
 from minercdc.sandbox.sql.translate.expressions import Expressions
@@ -359,10 +369,23 @@ class SandboxSession:
                 return Result(plan.columns, self._open_query(plan, binds))
         return Result(plan.columns, self._open_query(plan, binds))
 
-    def _open_query(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows:
+    def _picked_rows(self, plan: Plan, run: Run) -> PickedRows | None:
+        """Rows of a query that its one view can answer itself; None when SQLite must."""
+        [use] = plan.uses.values()
+        view = self.database.views[use.name]
+        if view.picked is None:
+            return None
+        test = row_test(plan.picked_where, view.columns, lambda number: plan.parameters[number - 1](run))
+        if test is None:
+            return None
+        return PickedRows(view.picked(cast(Session, self), run.restriction(use), plan.picked, test), run)
+
+    def _open_query(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows | PickedRows:
         if not plan.stored:
             cursor_run = self.run(binds)
             cursor_run.uses = plan.uses
+            if plan.picked and (picked := self._picked_rows(plan, cursor_run)) is not None:
+                return picked
             cursor = execute(self.own_connection(), plan.sql, plan.parameters, cursor_run)
             return QueryRows(cursor, cursor_run, self._own_lock, picked=plan.picked)
         with self.storage.lock:
@@ -388,27 +411,21 @@ class SandboxSession:
     def _query_for_update(
         self, sql: str, query: ast.Query, plan: Plan, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]
     ) -> Result:
-        select = query.body
-        simple = isinstance(select, ast.Select) and not select.group_by and not select.distinct and not query.with_
-        if not simple or not isinstance(select, ast.Select) or query.fetch is not None:
-            raise OraError(2014, "cannot select FOR UPDATE from view with DISTINCT, GROUP BY, etc.", query.at)
-        target = select.relations[0]
-        if len(select.relations) != 1 or not isinstance(target, ast.TableRef) or target.as_of is not None:
-            raise OraError(3001, "unimplemented feature: FOR UPDATE of a join or subquery", query.at)
         assert query.for_update is not None
+        env = self.environment
 
-        def make() -> ScanPlan:
-            return plan_scan(self.environment, target, (), select.where, bind_types)
+        def make() -> list[ScanPlan]:
+            return [plan_scan(env, ref, (), where, bind_types) for ref, where in tables_to_lock(env, query)]
 
-        scan: ScanPlan = self._planned("for update " + sql, bind_types, make)
+        scans: list[ScanPlan] = self._planned("for update " + sql, bind_types, make)
         with self.storage.lock:
             self._settle_cursors()
             if query.for_update.skip_locked:
-                kept = only_rows(query, lock_free_rows(self, scan, binds))
-                env = self.environment
+                kept = only_rows(query, lock_free_rows(self, scans[0], binds))
                 plan = Queries(env, Expressions(env, bind_types)).plan(kept)
             else:
-                lock_rows(self, scan, binds, query.for_update)
+                for scan in scans:
+                    lock_rows(self, scan, binds, query.for_update)
             rows = self._open_query(plan, binds)
             return Result(plan.columns, FixedRows(rows.fetch(1 << 62)))
 

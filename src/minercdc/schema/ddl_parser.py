@@ -61,6 +61,7 @@ _TYPE_ALIASES: Final[dict[str, tuple[str, int | None, int | None]]] = {
     "DOUBLE": ("FLOAT", 126, None),
     "FLOAT": ("FLOAT", 126, None),
 }
+_MOST_DIGITS: Final = 9
 
 
 class _Unknown(Exception):
@@ -114,8 +115,8 @@ class _Tokens:
     def number(self) -> int:
         negative = self.take("-")
         kind, text = self.peek()
-        if kind != "number":
-            raise _Unknown(f"a number was expected before {text!r}")
+        if kind != "number" or not text.isdigit() or len(text) > _MOST_DIGITS:
+            raise _Unknown(f"a whole number was expected before {text[:60]!r}")
         self.at += 1
         return -int(text) if negative else int(text)
 

@@ -52,6 +52,7 @@ class InitialSnapshot:
     :param start_position: position of the stream from (snapshot SCN, SCN to mine from).
     :param load_position: that position back from its JSON.
     :param with_rows: False for structures only (`snapshot.mode=no_data`).
+    :param lobs: `lob.enabled`: read large values; without it they are unavailable.
     :param now: seconds since the epoch.
     """
 
@@ -66,6 +67,7 @@ class InitialSnapshot:
         start_position: Callable[[int, int], Position],
         load_position: Callable[[Mapping[str, JsonValue]], Position],
         with_rows: bool = True,
+        lobs: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._connect = connect
@@ -76,6 +78,7 @@ class InitialSnapshot:
         self._start_position = start_position
         self._load_position = load_position
         self._with_rows = with_rows
+        self._lobs = lobs
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
@@ -172,7 +175,7 @@ class InitialSnapshot:
             if done.completed:
                 continue
             _log.info("reading %s", done.table)
-            for batch in scan(connection, schema, scn, done.last_row_id, fetch_size):
+            for batch in scan(connection, schema, scn, done.last_row_id, fetch_size, lobs=self._lobs):
                 for row_id, row in batch:
                     yield place, ChangeEvent(Op.READ, schema, None, row, scn, time_us, None, 0, row_id)
                 if stop.is_set():

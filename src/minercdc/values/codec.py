@@ -13,13 +13,13 @@ from types import ModuleType
 
 from minercdc.errors import ValueDecodeError
 from minercdc.schema.table import Column
-from minercdc.values import interval, number, raw, temporal, text
+from minercdc.values import boolean, document, interval, lob, number, raw, temporal, text
 from minercdc.values.family import Convert, FieldType, Reading, ValueHandling
 from minercdc.values.literal import read_literal, text_of
 
-__all__ = ["Codec", "FieldType", "ValueHandling", "codec_for", "is_supported", "reading_for"]
+__all__ = ["LARGE_TYPES", "UNMINED_TYPES", "Codec", "FieldType", "ValueHandling", "codec_for", "is_supported", "reading_for"]
 
-_FAMILIES: tuple[ModuleType, ...] = (number, text, temporal, raw, interval)
+_FAMILIES: tuple[ModuleType, ...] = (number, text, temporal, raw, interval, lob, document, boolean)
 _FAMILY_OF = {name: family for family in _FAMILIES for name in family.TYPES}
 
 
@@ -38,6 +38,13 @@ class Codec:
     from_redo: Convert
     select: Callable[[str], str]
     from_driver: Callable[[object], str]
+
+
+# Values that LogMiner tells with op codes of their own, which are asked for by lob.enabled.
+LARGE_TYPES = lob.TYPES | {"XMLTYPE"}
+
+# Snapshots have their values; LogMiner prints every row of a table with such a column as `Unsupported` (23ai).
+UNMINED_TYPES = frozenset({"JSON", "VECTOR", "BOOLEAN"})
 
 
 def is_supported(column: Column) -> bool:

@@ -37,10 +37,8 @@ def text_of_image(column: Column, image: bytes, charset: str) -> str:
     :param charset: NLS_CHARACTERSET of the database.
     :raises ValueDecodeError: bytes that are no value of the type, or a type that has no such text.
     """
-    if column.type_name in ("CHAR", "VARCHAR2", "VARCHAR"):
-        if charset not in CHARACTER_SETS:
-            raise ValueDecodeError(f"stored text in the character set {charset} cannot be read")
-        return _decoded(image, CHARACTER_SETS[charset])
+    if column.type_name in ("CHAR", "VARCHAR2", "VARCHAR", "LONG"):
+        return text_of_bytes(image, charset)
     decode = _DECODERS.get(column.type_name)
     if decode is None:
         raise ValueDecodeError(f"stored values of type {column.type_name} cannot be read")
@@ -48,6 +46,13 @@ def text_of_image(column: Column, image: bytes, charset: str) -> str:
         return decode(image)
     except (IndexError, ValueError, OverflowError, struct.error) as error:
         raise ValueDecodeError(f"{image.hex()} is no stored {column.type_name}") from error
+
+
+def text_of_bytes(image: bytes, charset: str) -> str:
+    """Text that is printed or stored as bytes in the database's character set. Raises ValueDecodeError."""
+    if charset not in CHARACTER_SETS:
+        raise ValueDecodeError(f"stored text in the character set {charset} cannot be read")
+    return _decoded(image, CHARACTER_SETS[charset])
 
 
 def _decoded(image: bytes, codec: str) -> str:
@@ -134,6 +139,7 @@ _DECODERS: Final[Mapping[str, Callable[[bytes], str]]] = {
     "INTERVAL YEAR TO MONTH": _year_month,
     "INTERVAL DAY TO SECOND": _day_second,
     "RAW": bytes.hex,
+    "LONG RAW": bytes.hex,
     "NCHAR": lambda image: _decoded(image, "utf-16-be"),
     "NVARCHAR2": lambda image: _decoded(image, "utf-16-be"),
 }

@@ -17,8 +17,8 @@ _YM = "INTERVAL YEAR TO MONTH"
 _DS = "INTERVAL DAY TO SECOND"
 TYPES: Final = frozenset({_YM, _DS})
 
-_YM_TEXT = re.compile(r"([+-]?)(\d+)-(\d+)", re.ASCII)
-_DS_TEXT = re.compile(r"([+-]?)(\d+) (\d+):(\d+):(\d+)(?:\.(\d{0,9}))?", re.ASCII)
+_YM_TEXT = re.compile(r"([+-]?)(\d{1,18})-(\d{1,18})", re.ASCII)
+_DS_TEXT = re.compile(r"([+-]?)(\d{1,18}) (\d{1,18}):(\d{1,18}):(\d{1,18})(?:\.(\d{0,9}))?", re.ASCII)
 # A twelfth of 365.25 days, Debezium's average month, in microseconds.
 _MONTH_US = 2_629_800_000_000
 

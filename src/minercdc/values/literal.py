@@ -17,6 +17,8 @@ from minercdc.errors import RedoSyntaxError, ValueDecodeError
 from minercdc.values.family import Reading
 
 UNSUPPORTED: Final = "Unsupported Type"
+# Literals without an argument that are values: LOBs of length 0.
+EMPTY_LOBS: Final = frozenset({"EMPTY_CLOB", "EMPTY_BLOB"})
 _COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]+")
 _BARS = re.compile(r" ?\|\| ?")
@@ -100,6 +102,8 @@ def _read_quoted(sql: str, at: int, relaxed: bool) -> tuple[str, int]:
 def text_of(literal: Literal, reading: Reading) -> str:
     """Row text of a literal that has one (not NULL, not `Unsupported Type`)."""
     if literal.text is None:
+        if literal.function in EMPTY_LOBS and literal.function in reading.literals:
+            return ""
         raise ValueDecodeError(f"{literal.function or 'NULL'} has no value")
     try:
         convert = reading.literals[literal.function]

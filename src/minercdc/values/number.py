@@ -30,8 +30,9 @@ _VARIABLE_SCALE = FieldType(
 _INTEGER_WIDTHS = ((3, "int8"), (5, "int16"), (10, "int32"), (19, "int64"))
 _SPECIAL = {"nan": "NaN", "inf": "Infinity", "+inf": "Infinity", "-inf": "-Infinity", "infinity": "Infinity"}
 _SPECIAL["-infinity"] = "-Infinity"
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_PLAIN = re.compile(r"(?!-0$)-?(?:0|[1-9]\d*)(?:\.\d*[1-9])?", re.ASCII).fullmatch
+# NUMBER has 40 digits and exponents up to 130; more digits than any spelling of it needs are no number, but cost time.
+_NUMBER = re.compile(r"[+-]?(?:\d{1,200}\.?\d{0,200}|\.\d{1,200})(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_PLAIN = re.compile(r"(?!-0$)-?(?:0|[1-9]\d{0,199})(?:\.\d{0,199}[1-9])?", re.ASCII).fullmatch
 
 
 def canonical(text: str) -> str:
@@ -41,7 +42,7 @@ def canonical(text: str) -> str:
 
 def _canonical(text: str) -> str:
     if not _NUMBER.fullmatch(text):
-        raise ValueDecodeError(f"{text!r} is not a NUMBER")
+        raise ValueDecodeError(f"{text[:60]!r} is not a NUMBER")
     plain = format(Decimal(text), "f")
     negative = plain.startswith("-")
     whole, _, fraction = plain.lstrip("+-").partition(".")

@@ -1,4 +1,4 @@
-"""RAW. Row text is lower-case hex."""
+"""RAW and LONG RAW. Row text is lower-case hex."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minercdc.errors import ValueDecodeError
 from minercdc.schema.table import Column
 from minercdc.values.family import FieldType, Reading, ValueHandling, Writing, as_is
 
-TYPES: Final = frozenset({"RAW"})
+TYPES: Final = frozenset({"RAW", "LONG RAW"})
 
 
 def reading(column: Column) -> Reading:

@@ -1,4 +1,4 @@
-"""Character types: CHAR, VARCHAR2, NCHAR, NVARCHAR2 and ROWID. CHAR and NCHAR keep their blanks."""
+"""Character types: CHAR, VARCHAR2, NCHAR, NVARCHAR2, LONG and ROWID. CHAR and NCHAR keep their blanks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minercdc.errors import ValueDecodeError
 from minercdc.schema.table import Column
 from minercdc.values.family import FieldType, Reading, ValueHandling, Writing, as_is
 
-TYPES: Final = frozenset({"CHAR", "VARCHAR2", "VARCHAR", "NCHAR", "NVARCHAR2", "ROWID"})
+TYPES: Final = frozenset({"CHAR", "VARCHAR2", "VARCHAR", "NCHAR", "NVARCHAR2", "LONG", "ROWID"})
 
 _ESCAPE = re.compile(r"\\(?:\\|([0-9A-Fa-f]{4}))?")
 

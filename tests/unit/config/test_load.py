@@ -65,13 +65,13 @@ def test_every_problem_is_told_at_once() -> None:
             "database.port": "no",
             "log.mining.strategi": "x",
             "transforms": "unwrap",
-            "lob.enabled": "true",
+            "heartbeat.interval.ms": "1000",
             "topic.prefix": "a b",
         }
     )
     assert [line.split(":")[0] for line in found] == [
         "database.port",
-        "lob.enabled",
+        "heartbeat.interval.ms",
         "log.mining.strategi",
         "topic.prefix",
         "transforms",

@@ -106,11 +106,13 @@ def test_key_is_the_first_whose_columns_are_not_null() -> None:
 
 def test_findings_of_tables_and_filter() -> None:
     table = TableSchema(
-        TableId("DB", "LAB", "T"), (Column("ID", "NUMBER"), Column("P" * 31, "NUMBER"), Column("DOC", "CLOB"))
+        TableId("DB", "LAB", "T"),
+        (Column("ID", "NUMBER"), Column("P" * 31, "NUMBER"), Column("DOC", "BFILE"), Column("FLAG", "BOOLEAN")),
     )
-    long_names, unsupported = table_findings([table])
+    long_names, unsupported, unmined = table_findings([table])
     assert "P" * 31 in long_names.problem
-    assert "DOC CLOB" in unsupported.problem
+    assert "DOC BFILE" in unsupported.problem
+    assert "FLAG BOOLEAN" in unmined.problem
     assert "table.exclude.list=LAB.T" in unsupported.fix
     (finding,) = filter_findings(["lab.t", "lab.x"], ["LAB.T"])
     assert "lab.x" in finding.problem

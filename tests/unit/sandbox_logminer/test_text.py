@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from minercdc.sandbox.interfaces import OraError, OraType, RedoOp, RedoRecord, StoredColumn, TableVersion
 from minercdc.sandbox.logminer.contents import _pieces
@@ -14,6 +18,7 @@ from minercdc.sandbox.logminer.mining import without_undone
 from minercdc.sandbox.logminer.reading import MiningRange
 from minercdc.sandbox.logminer.sql_text import TextOptions, known_shape, raw_shape
 from minercdc.sandbox.redo.log import RedoLog
+from minercdc.sandbox.sql import number
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.storage.clock import ScnClock
 
@@ -67,19 +72,19 @@ def test_statement_forms() -> None:
     plain = known_shape(VERSION, TextOptions(ISO, row_ids=False, delimiter=False)).render
     full = known_shape(VERSION, TextOptions(ISO)).render
     update = record(RedoOp.UPDATE, before=(ONE, None), after=(ONE, "x"), changed=(1,), logged=(0, 1))
-    assert plain[RedoOp.UPDATE](update) == (
+    assert plain(update) == (
         'update "S"."T" set "N" = \'x\' where "ID" = \'1\' and "N" IS NULL',
         'update "S"."T" set "N" = NULL where "ID" = \'1\' and "N" = \'x\'',
     )
-    assert full[RedoOp.UPDATE](update)[0].endswith(" and ROWID = 'AAAR3xAAMAAAACDAAA';")
+    assert full(update)[0].endswith(" and ROWID = 'AAAR3xAAMAAAACDAAA';")
     minimal = record(RedoOp.UPDATE, before=(ONE, "a"), after=(ONE, "x"), changed=(1,), logged=(1,))
-    assert plain[RedoOp.UPDATE](minimal)[0] == 'update "S"."T" set "N" = \'x\' where "N" = \'a\''
+    assert plain(minimal)[0] == 'update "S"."T" set "N" = \'x\' where "N" = \'a\''
     undo = record(RedoOp.UPDATE, before=(ONE, "x"), after=(ONE, "a"), changed=(1,), undo=True)
-    assert plain[RedoOp.UPDATE](undo) == ('update "S"."T" set "N" = \'a\'', None)
+    assert plain(undo) == ('update "S"."T" set "N" = \'a\'', None)
     undone_insert = record(RedoOp.DELETE, before=(ONE, "x"), undo=True)
-    assert plain[RedoOp.DELETE](undone_insert) == ('delete from "S"."T" where ROWID = \'AAAR3xAAMAAAACDAAA\'', None)
+    assert plain(undone_insert) == ('delete from "S"."T" where ROWID = \'AAAR3xAAMAAAACDAAA\'', None)
     raw = raw_shape("UNKNOWN", "OBJ# 9", 2, TextOptions(ISO, row_ids=False)).render
-    assert raw[RedoOp.DELETE](record(RedoOp.DELETE, before=(ONE, None)))[0] == (
+    assert raw(record(RedoOp.DELETE, before=(ONE, None)))[0] == (
         'delete from "UNKNOWN"."OBJ# 9" where "COL 1" = HEXTORAW(\'c102\') and "COL 2" IS NULL;'
     )
 
@@ -160,3 +165,21 @@ def test_only_logs_that_touch_the_range_are_read(redo: RedoLog) -> None:
         logs_covering(redo, MiningRange(1050, 1160))
     redo.delete_archived(1, 2)  # still online
     assert [f.sequence for f in logs_covering(redo, MiningRange(1150, 1160))] == [2]
+
+
+@given(value=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**14), max_value=10**14, places=6))
+@example(value=Decimal("100"))
+@example(value=Decimal("-0.5"))
+def test_numbers_are_written_as_to_char_writes_them(value: Decimal) -> None:
+    for point in ".,":
+        nls = replace(ISO, numeric_characters=f"{point} ")
+        stored = number.encode(value)
+        assert literal(StoredColumn("C", OraType.NUMBER, ""), nls)(stored) == f"'{number.text(stored, point)}'"
+
+
+def test_names_are_never_read_as_code() -> None:
+    columns = (StoredColumn("A{b}\"'\\", OraType.VARCHAR2, "VARCHAR2(9)"),)
+    shape = known_shape(TableVersion("S{x}", "T'\\", 1, 1, 1, columns), TextOptions(ISO))
+    assert shape.redo(record(RedoOp.INSERT, after=("a{b}",))) == (
+        'insert into "S{x}"."T\'\\"("A{b}"\'\\") values (\'a{b}\');'
+    )

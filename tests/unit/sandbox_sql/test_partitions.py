@@ -57,3 +57,13 @@ def test_list_and_hash_partitions(shop: SqlClient) -> None:
 )  # fmt: skip
 def test_refused(items: SqlClient, sql: str, code: int) -> None:
     items.fails(code, sql)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["add partition q values less than (99)", "drop partition p1", "truncate partition p1", "enable row movement"],
+)
+def test_changes_of_partitions_are_refused_by_name(shop: SqlClient, change: str) -> None:
+    shop.run("create table parted (k number) partition by range (k) (partition p1 values less than (10))")
+    word = "ROW MOVEMENT" if "row" in change else f"ALTER TABLE {change.split()[0].upper()} PARTITION"
+    assert word in str(shop.fails(3001, f"alter table parted {change}"))

@@ -22,7 +22,7 @@ from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.query import build_query
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.events import Event, Progress, Scn
 
@@ -54,8 +54,11 @@ class BufferedAssembly:
 
     committed = False
 
-    def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery) -> None:
+    def __init__(
+        self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery, *, lobs: bool = False
+    ) -> None:
         self._start = start
+        self._lobs = lobs
         self._buffer = buffer
         buffer.given_up |= {bytes.fromhex(xid) for xid in start.given_up}
         self._delivery = delivery
@@ -69,13 +72,31 @@ class BufferedAssembly:
         """Per thread, the record that the next pass has to begin at: the last one read."""
         return {thread: RedoAddress(at.rs_id, at.rows) for thread, at in self._threads.items() if at.rs_id}
 
+    def begins(self) -> dict[int, RedoAddress]:
+        """With LOBs the start of the oldest open transaction, even one that has touched no captured table yet: LogMiner
+        shows rows with large values only when it has read their transaction from its START (D-24)."""
+        begins = self.marks()
+        for thread, mark in begins.items() if self._lobs else ():
+            begins[thread] = min(mark, self._oldest(thread, mark, 0)[0])
+        return begins
+
+    def _oldest(self, thread: int, mark: RedoAddress, scn: int) -> tuple[RedoAddress, int]:
+        """Record and SCN of the oldest transaction that is still needed from its start, else `mark` and `scn`."""
+        starts = [self._buffer.oldest(thread)]
+        if self._lobs:
+            starts.append(self._buffer.oldest_untouched(thread))
+        for start in starts:
+            if start is not None and start.address is not None and start.address.rs_id < mark.rs_id:
+                mark, scn = RedoAddress(start.address.rs_id), start.scn
+        return mark, scn
+
     def reached(self) -> object:
         """Differs from before when something new was read."""
         return self.marks()
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """SQL and binds of the next pass."""
-        return build_query(self.marks(), container, excluded_owners)
+        return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
         """Rows from `marks` on are about to come, those of the marked records once more."""
@@ -93,6 +114,9 @@ class BufferedAssembly:
             if RedoAddress(at.rs_id) < start:
                 at.rs_id, at.rows, at.commits = start.rs_id, 0, 0
         self._delivery.complete(begun.complete_scn)
+        if begun.complete_scn and begun.oldest_scn:
+            # What was not open then had its end in the logs that are read now.
+            self._buffer.drop_untouched(begun.oldest_scn)
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows in redo order, and yield what became ready."""
@@ -102,7 +126,7 @@ class BufferedAssembly:
             if address is not None and not address.rows:
                 continue
             code = row.code
-            if code <= OpCode.UPDATE or code == OpCode.UNSUPPORTED:
+            if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
                 name = (row.owner, row.table, row.object_id)
                 if not delivery.knows(name):
                     yield from delivery.learn(row)
@@ -137,10 +161,7 @@ class BufferedAssembly:
         for thread, at in self._threads.items():
             if not at.rs_id:
                 continue
-            oldest = self._buffer.oldest(thread)
-            resume, scn = RedoAddress(at.rs_id), at.scn
-            if oldest is not None and oldest.address is not None and oldest.address.rs_id < at.rs_id:
-                resume, scn = RedoAddress(oldest.address.rs_id), oldest.scn
+            resume, scn = self._oldest(thread, RedoAddress(at.rs_id), at.scn)
             done = self._delivery.threads[thread]
             threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
         given_up = frozenset(xid.hex() for xid in self._buffer.given_up)

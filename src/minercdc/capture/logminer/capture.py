@@ -34,6 +34,7 @@ from minercdc.config.sections import LogMiningConfig
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, LogGapError, MiningSessionError
 from minercdc.events import Event
+from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import character_set, host_clock, oldest_undecided_scn, open_transactions, resetlogs_scn
@@ -66,6 +67,7 @@ class LogMinerCapture:
         container: str | None = None,
         on_failure: OnFailure = "fail",
         committed: bool = False,
+        counters: Counters | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._connect = connect
@@ -77,7 +79,12 @@ class LogMinerCapture:
         self._clock = HostClock()
         self._shapes = ShapeTracker(tables, table_filter, database, read_table)
         self._decoder = TransactionDecoder(
-            self._shapes, self._clock, on_failure=on_failure, include_redo_sql=config.log_mining_include_redo_sql
+            self._shapes,
+            self._clock,
+            on_failure=on_failure,
+            include_redo_sql=config.log_mining_include_redo_sql,
+            lobs=config.lob_enabled,
+            counters=counters,
         )
         retention = config.log_mining_transaction_retention_ms
         self._limits = Limits(
@@ -117,7 +124,7 @@ class LogMinerCapture:
         check_directory(spill)
         buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, spill)
         delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants)
-        self._assembly = self._assembly_of(start, buffer, delivery)
+        self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._config.lob_enabled)
         _log.info("streaming from %s", start.to_json())
         try:
             yield from self._sessions(self._assembly, start, stop)
@@ -188,7 +195,8 @@ class LogMinerCapture:
         host_time, self._clock.offset = host_clock(session.connection)
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
-        oldest_scn = oldest_undecided_scn(session.connection) if assembly.committed else 0
+        asks = assembly.committed or (self._config.lob_enabled and not self._config.log_mining_archive_log_only_mode)
+        oldest_scn = oldest_undecided_scn(session.connection) if asks else 0
         session.start(selection.start_scn, committed=assembly.committed)
         archived_only = self._config.log_mining_archive_log_only_mode
         behind = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
@@ -243,12 +251,13 @@ class LogMinerCapture:
                 # The log that one thread begins with reaches further back than what is to be read of the others.
                 begin = min((log.first_scn for log in logs), default=scn)
                 logs = read_logs(session.connection, begin, self._config.archive_destination_name)
-            # What a bound cuts off, LogMiner does not show at all when it shows whole transactions only.
-            at_most = len(logs) if assembly.committed else self._config.log_mining_log_count_min
+            # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
+            # of transactions it has read from their start.
+            at_most = len(logs) if assembly.committed or self._config.lob_enabled else self._config.log_mining_log_count_min
             archived_only = self._config.log_mining_archive_log_only_mode
             try:
                 selection = select_logs(
-                    logs, threads, assembly.marks(), start.start_scn, at_most, archived_only=archived_only
+                    logs, threads, assembly.begins(), start.start_scn, at_most, archived_only=archived_only
                 )
             except LogGapError as gap:
                 tries += 1

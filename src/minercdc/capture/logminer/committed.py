@@ -18,7 +18,7 @@ from minercdc.capture.logminer.logs import LogFile
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.query import committed_query
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.errors import MiningSessionError
 from minercdc.events import Event, Progress, Scn
@@ -47,8 +47,11 @@ class CommittedAssembly:
 
     committed = True
 
-    def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery) -> None:
+    def __init__(
+        self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery, *, lobs: bool = False
+    ) -> None:
         self._start = start
+        self._lobs = lobs
         self._buffer = buffer
         self._delivery = delivery
         self._resume = {thread: (mark.resume, mark.resume_scn) for thread, mark in start.threads.items()}
@@ -60,6 +63,10 @@ class CommittedAssembly:
         """Per thread, the address that the next pass has to begin at."""
         return {thread: address for thread, (address, _) in self._resume.items()}
 
+    def begins(self) -> dict[int, RedoAddress]:
+        """The same: transactions are shown from their start anyway."""
+        return self.marks()
+
     def reached(self) -> object:
         """Differs from before when a pass has delivered something."""
         return {thread: done.last_commit for thread, done in self._delivery.threads.items()}
@@ -67,7 +74,7 @@ class CommittedAssembly:
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """SQL and binds of the next pass."""
         least = min([scn for _, scn in self._resume.values()], default=self._start.start_scn)
-        return committed_query(least, container, excluded_owners)
+        return committed_query(least, container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
         """All transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
@@ -95,7 +102,7 @@ class CommittedAssembly:
         delivery = self._delivery
         for row in rows:
             code = row.code
-            if code <= OpCode.UPDATE or code == OpCode.UNSUPPORTED:
+            if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
                 name = (row.owner, row.table, row.object_id)
                 if not delivery.knows(name):
                     yield from delivery.learn(row)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.dml import RedoDecoder, RowChange
+from minercdc.capture.logminer.large_rows import Assembled, LargeRowAssembler
+from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
-from minercdc.errors import DecodeError, SchemaMismatchError
-from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo
+from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowError
+from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo, UndecodableRow
+from minercdc.metrics import Counters
 from minercdc.schema.table import TableSchema
 
 _log = logging.getLogger(__name__)
@@ -49,24 +52,43 @@ class TransactionDecoder:
 
     :param on_failure: `event.processing.failure.handling.mode` for rows that cannot be decoded.
     :param include_redo_sql: copy the statement into each event.
+    :param lobs: `lob.enabled`.
+    :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
+    :ivar counters: counts LOBs that were changed in part while their value was not known.
     :ivar charset: NLS_CHARACTERSET, for rows that LogMiner prints as stored bytes.
     """
 
     def __init__(
-        self, shapes: ShapeTracker, clock: HostClock, *, on_failure: OnFailure = "fail", include_redo_sql: bool = False
+        self,
+        shapes: ShapeTracker,
+        clock: HostClock,
+        *,
+        on_failure: OnFailure = "fail",
+        include_redo_sql: bool = False,
+        lobs: bool = False,
+        counters: Counters | None = None,
     ) -> None:
         self._shapes = shapes
         self._clock = clock
         self._on_failure = on_failure
         self._include_redo_sql = include_redo_sql
+        self._lobs = lobs
         self._decoders: dict[tuple[str | None, str | None], RedoDecoder] = {}
         self._generation = -1
         self._warned: set[object] = set()
         self.charset = "AL32UTF8"
         self.unsupported_rows = 0
+        self.undecodable_rows = 0
+        self.counters = counters or Counters()
 
-    def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent]:
-        """The transaction's changes in order, `seq` counting from 1."""
+    def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
+        """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
+
+        :raises DecodeError: a row could not be decoded, and `on_failure` is `fail`.
+        """
+        if self._lobs and transaction.is_large:
+            yield from self._assembled_events(transaction, info)
+            return
         seq = 0
         last_time: datetime | None = None
         time_us = 0
@@ -75,17 +97,16 @@ class TransactionDecoder:
                 decoder = self._decoder(row)
                 sql = row.sql
                 if sql is None or row.status or row.code == OpCode.UNSUPPORTED:
-                    if self._is_left_out(row, decoder.schema):
+                    change = self._unusual(row, decoder)
+                    if change is None:
                         continue
-                    sql = sql or ""
-                if row.status and "Dictionary" in (row.info or ""):
-                    op, before, after = decoder.decode_images(sql, self.charset)
+                    op, before, after = change
                 else:
                     op, before, after = decoder.decode(sql)
                 if op is not _OPS.get(row.code):  # type: ignore[call-overload]
-                    raise SchemaMismatchError(f"OPERATION_CODE {row.code} with the text of another operation")
+                    raise _other_operation(row)
             except DecodeError as error:
-                self._fail(error, row)
+                yield self._left_out(error, row, info, seq)
                 continue
             if decoder.unknown:
                 self._warn_of_unknown_columns(decoder)
@@ -110,6 +131,61 @@ class TransactionDecoder:
                 sql if self._include_redo_sql else None,
             )
 
+    def _assembled_events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
+        """The same for a transaction with rows that may belong together."""
+        seq = 0
+        for change in self._assembled(transaction):
+            if isinstance(change, _Failure):
+                yield self._left_out(change.error, change.row, info, seq)
+                continue
+            row = change.row
+            seq += 1
+            self._count_unknown(change)
+            yield ChangeEvent(
+                change.op,
+                change.decoder.schema,
+                change.before,
+                change.after,
+                Scn(row.scn),
+                self._clock.utc_us(row.timestamp),
+                info,
+                seq,
+                change.row_id,
+                row.rs_id.strip(),
+                row.ssn,
+            )
+
+    def _assembled(self, transaction: Transaction) -> Iterator[Assembled | _Failure]:
+        assembler = LargeRowAssembler(self.charset)
+        for row in transaction.replay():
+            try:
+                decoder = self._decoder(row)
+                if row.code in LARGE_CODES:
+                    yield from assembler.take_piece(row, decoder)
+                    continue
+                change = self._unusual(row, decoder) if row.sql is None or row.status else decoder.decode(row.sql)
+                if change is None:
+                    continue
+                if change[0] is not _OPS.get(row.code):  # type: ignore[call-overload]
+                    raise _other_operation(row)
+                yield from assembler.take_dml(row, decoder, change)
+            except DecodeError as error:
+                yield _Failure(error, row)
+                continue
+            if decoder.unknown:
+                self._warn_of_unknown_columns(decoder)
+        yield from assembler.flush()
+
+    def _count_unknown(self, change: Assembled) -> None:
+        if change.unknown:
+            self.counters.unknown_lobs += change.unknown
+            table = change.decoder.schema.id
+            if (table, "lobs") not in self._warned:
+                self._warned.add((table, "lobs"))
+                _log.warning(
+                    "%s: a LOB was changed in part, and redo does not tell the rest; the placeholder stands for it", table
+                )
+
     def _decoder(self, row: LogMinerRow) -> RedoDecoder:
         if self._generation != self._shapes.tables.generation:
             self._decoders.clear()
@@ -121,8 +197,16 @@ class TransactionDecoder:
             schema = self._shapes.tables.find(table) if table else None
             if schema is None:
                 raise SchemaMismatchError("the table's shape is not known")
-            decoder = self._decoders[name] = RedoDecoder(schema)
+            decoder = self._decoders[name] = RedoDecoder(schema, lobs=self._lobs)
         return decoder
+
+    def _unusual(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange | None:
+        """A row that is not plainly usable. None when it has no event; raises DecodeError when it should have one."""
+        if self._is_left_out(row, decoder.schema):
+            return None
+        if row.status and "Dictionary" in (row.info or ""):
+            return decoder.decode_images(row.sql or "", self.charset)
+        return decoder.decode(row.sql or "")
 
     def _is_left_out(self, row: LogMinerRow, schema: TableSchema) -> bool:
         """Whether a row that is not plainly usable has no event. Raises DecodeError when it should have one.
@@ -131,10 +215,11 @@ class TransactionDecoder:
         """
         if row.code == OpCode.UNSUPPORTED:
             self.unsupported_rows += 1
-            if schema.id not in self._warned:
-                self._warned.add(schema.id)
-                _log.warning("%s: LogMiner does not support its rows (%s); they are lost", schema.id, row.info or row.sql)
-            return True
+            raise UnsupportedRowError(
+                f"LogMiner does not support rows of {schema.id} ({row.info or row.sql})",
+                hint=f"Leave the table out: table.exclude.list={schema.id}; "
+                "or go on without its changes: event.processing.failure.handling.mode=warn",
+            )
         if row.sql is None:
             raise SchemaMismatchError("LogMiner gave no SQL_REDO")
         return row.sql.startswith("/* No SQL_REDO for temporary tables")
@@ -147,7 +232,9 @@ class TransactionDecoder:
             self._warned.add(key)
             _log.info("%s: columns in redo that are not captured: %s", decoder.schema.id, ", ".join(names))
 
-    def _fail(self, error: DecodeError, row: LogMinerRow) -> None:
+    def _left_out(self, error: DecodeError, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
+        """A row that goes without event. Raises the error, located, when `on_failure` is `fail`."""
+        self.undecodable_rows += 1
         where = (
             f"SCN {row.scn}, thread {row.thread}, RS_ID {row.rs_id.strip()}, SSN {row.ssn}, XID {row.xid.hex()}, "
             f"{row.owner}.{row.table}, ROW_ID {row.row_id}"
@@ -157,4 +244,36 @@ class TransactionDecoder:
         if self._on_failure == "fail":
             raise located from error
         if self._on_failure == "warn":
-            _log.warning("a row is left out: %s", located)
+            self._warn(located, row)
+        table = self._shapes.captured(row.owner, row.table, row.object_id)
+        return UndecodableRow(
+            table,
+            OpCode(row.code).name,
+            f"{located.code}: {located.message}",
+            row.sql,
+            Scn(row.scn),
+            self._clock.utc_us(row.timestamp),
+            info,
+            seq,
+            row.row_id,
+            row.rs_id.strip(),
+            row.ssn,
+        )
+
+    def _warn(self, error: DecodeError, row: LogMinerRow) -> None:
+        """Of what holds for all rows of a table there is one warning."""
+        if isinstance(error, UnsupportedRowError):
+            if (row.owner, row.table) in self._warned:
+                return
+            self._warned.add((row.owner, row.table))
+        _log.warning("a row is left out: %s", error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    error: DecodeError
+    row: LogMinerRow
+
+
+def _other_operation(row: LogMinerRow) -> SchemaMismatchError:
+    return SchemaMismatchError(f"OPERATION_CODE {row.code} with the text of another operation")

@@ -83,7 +83,7 @@ class Delivery:
         if not delivered and self._wants(info.user, info.client_id):
             count = 0
             for event in self._decoder.events(transaction, info):
-                count = event.seq
+                count += 1
                 yield event
             if count:
                 yield Progress(position(), Scn(self.complete_scn), info.commit_us, info)

@@ -22,11 +22,12 @@ from typing import Any, Final, TypeAlias
 
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
-from minercdc.schema.table import TableSchema
-from minercdc.values.codec import reading_for
+from minercdc.schema.table import Column, TableSchema
+from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.family import Convert, Reading
 from minercdc.values.image import text_of_image
-from minercdc.values.literal import NULL, UNSUPPORTED, Literal, read_literal, text_of
+from minercdc.values.literal import EMPTY_LOBS, NULL, UNSUPPORTED, Literal, read_literal, text_of
+from minercdc.values.lob import TYPES as LOB_TYPES
 
 _INSERT = re.compile(r'insert into "([^"]+)"\."([^"]+)"\(')
 _UPDATE = re.compile(r'update "([^"]+)"\."([^"]+)" (?:a )?set ')
@@ -63,10 +64,10 @@ def parse_redo(sql: str, *, relaxed: bool = False) -> RedoDml:
     elif match := _UPDATE.match(sql):
         dml = RedoDml(Op.UPDATE, match[1], match[2])
         at = _read_set(sql, match.end(), dml.new, relaxed)
-        at = _read_where(sql, at, dml.old, relaxed)
+        at = read_where(sql, at, dml.old, relaxed=relaxed)
     elif match := _DELETE.match(sql):
         dml = RedoDml(Op.DELETE, match[1], match[2])
-        at = _read_where(sql, match.end(), dml.old, relaxed)
+        at = read_where(sql, match.end(), dml.old, relaxed=relaxed)
     else:
         raise RedoSyntaxError(f"no INSERT, UPDATE or DELETE: {sql[:40]!r}")
     if sql[at:].rstrip() not in ("", ";"):
@@ -100,7 +101,8 @@ def _read_set(sql: str, at: int, new: dict[str, Literal], relaxed: bool) -> int:
         at += 2
 
 
-def _read_where(sql: str, at: int, old: dict[str, Literal], relaxed: bool) -> int:
+def read_where(sql: str, at: int, old: dict[str, Literal], *, relaxed: bool = False) -> int:
+    """Put what a condition at `at` tells into `old`; where it ends, which is `at` when there is none."""
     if not sql.startswith(" where ", at):
         return at
     at += len(" where ")
@@ -149,13 +151,21 @@ class _Shape:
 class RedoDecoder:
     """Statements of one table version -> rows. Not for use by two threads at once.
 
+    :param lobs: `lob.enabled`; without it LOB and XML columns are never told, for the rows that hold them are not read.
     :ivar unknown: columns that redo named and the table version has not; for the caller to warn about.
+    :ivar lobs: positions of the LOB columns whose values are read.
+    :ivar large: whether the table has columns whose values may come in rows of their own.
     """
 
-    def __init__(self, schema: TableSchema) -> None:
+    def __init__(self, schema: TableSchema, *, lobs: bool = False) -> None:
         self.schema = schema
         self.unknown: set[str] = set()
-        self._positions = schema.positions()
+        self._hidden = frozenset(c.name for c in schema.columns if c.type_name in LARGE_TYPES and not lobs)
+        self._positions = {name: i for name, i in schema.positions().items() if name not in self._hidden}
+        self.lobs = frozenset(i for i, c in enumerate(schema.columns) if lobs and c.type_name in LOB_TYPES)
+        # Left out of an INSERT when they follow; what does not follow is null.
+        self._following = frozenset(i for i, c in enumerate(schema.columns) if lobs and _may_follow(c))
+        self.large = bool(self.lobs or self._following)
         self._readings: list[Reading] = [reading_for(column) for column in schema.columns]
         self._shapes: dict[str, _Shape | None] = {}
         # Only such columns can have undoubled apostrophes; elsewhere a relaxed reading could only hide an error.
@@ -177,7 +187,7 @@ class RedoDecoder:
             return self.decode_generally(sql)
         for i, convert in shape.conversions:
             pieces[i] = convert(pieces[i])
-        pieces += (UNAVAILABLE, None)
+        pieces += ("", UNAVAILABLE, None)
         before, after = shape.before, shape.after
         return shape.op, before(pieces) if before else None, after(pieces) if after else None
 
@@ -191,11 +201,22 @@ class RedoDecoder:
             dml = parse_redo(sql, relaxed=True)
         new, old = self._texts(dml.new), self._texts(dml.old)
         count = len(self.schema.columns)
+        if dml.op is Op.CREATE:
+            old = dict.fromkeys(self._following, None)
         before = tuple(old.get(i, UNAVAILABLE) for i in range(count))
         after = tuple(new.get(i, before[i]) for i in range(count))
         if dml.op is Op.UPDATE and not new:
             return dml.op, None, None
         return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
+
+    def position(self, name: str) -> int | None:
+        """Where a column is; None when it is not captured."""
+        return self._positions.get(name)
+
+    def row_of(self, condition: Mapping[str, Literal]) -> Row:
+        """What a condition tells of a row. Raises ValueDecodeError."""
+        told = self._texts(condition)
+        return tuple(told.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
 
     def decode_images(self, sql: str, charset: str) -> RowChange:
         """A row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
@@ -229,6 +250,8 @@ class RedoDecoder:
                 continue
             if literal == NULL:
                 texts[i] = None
+            elif self.schema.columns[i].type_name in LARGE_TYPES:
+                texts[i] = UNAVAILABLE  # a locator
             elif literal.function == "HEXTORAW" and literal.text is not None:
                 texts[i] = text_of_image(self.schema.columns[i], bytes.fromhex(literal.text), charset)
             else:
@@ -251,7 +274,7 @@ class RedoDecoder:
 
     def _position(self, name: str) -> int | None:
         position = self._positions.get(name)
-        if position is None:
+        if position is None and name not in self._hidden:
             self.unknown.add(name)
         return position
 
@@ -277,6 +300,8 @@ class RedoDecoder:
         if new is None or old is None:
             return None
         count = len(self.schema.columns)
+        if dml.op is Op.CREATE:
+            old = dict.fromkeys(self._following, -1)
         before = [old.get(i, -2) for i in range(count)]
         after = [new.get(i, before[i]) for i in range(count)]
         if dml.op is Op.UPDATE and not new:
@@ -289,7 +314,7 @@ class RedoDecoder:
         )
 
     def _sources(self, literals: Mapping[str, Literal], conversions: dict[int, Convert]) -> dict[int, int] | None:
-        """Column position -> piece number; -1 is NULL, -2 is UNAVAILABLE (the two pieces `decode` appends)."""
+        """Column position -> piece number; -1 is NULL, -2 UNAVAILABLE, -3 the empty text (the pieces `decode` appends)."""
         sources: dict[int, int] = {}
         for name, literal in literals.items():
             i = self._position(name)
@@ -299,6 +324,8 @@ class RedoDecoder:
                 sources[i] = -1
             elif literal.function == UNSUPPORTED:
                 sources[i] = -2
+            elif literal.function in EMPTY_LOBS and literal.function in self._readings[i].literals:
+                sources[i] = -3
             elif literal.text is None or not literal.text.isdigit() or literal.function not in self._readings[i].literals:
                 return None
             else:
@@ -307,6 +334,12 @@ class RedoDecoder:
                 if convert:
                     conversions[sources[i]] = convert
         return sources
+
+
+def _may_follow(column: Column) -> bool:
+    """XML documents, and strings that may be longer than 4000 bytes: up to four for a character."""
+    extended = column.type_name in ("VARCHAR2", "NVARCHAR2") and (column.length or 0) > 1000
+    return column.type_name == "XMLTYPE" or extended or (column.type_name == "RAW" and (column.length or 0) > 2000)
 
 
 def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:

@@ -44,6 +44,9 @@ class Assembly(Protocol):
     def marks(self) -> dict[int, RedoAddress]:
         """Per thread, where the next pass has to begin."""
 
+    def begins(self) -> dict[int, RedoAddress]:
+        """Per thread, where LogMiner has to begin to show all that is asked for: at or before `marks`."""
+
     def reached(self) -> object:
         """Differs from before when something new was read."""
 

@@ -11,21 +11,23 @@ from collections.abc import Mapping
 from typing import Final
 
 from minercdc.capture.logminer.position import RedoAddress
-from minercdc.capture.logminer.row import COLUMNS, OpCode
+from minercdc.capture.logminer.row import COLUMNS, LARGE_CODES, OpCode
 
-_CODES: Final = ", ".join(str(int(code)) for code in OpCode)
+_PLAIN_CODES: Final = ", ".join(str(int(code)) for code in OpCode if code not in LARGE_CODES)
+_ALL_CODES: Final = ", ".join(str(int(code)) for code in OpCode)
 
 
 def build_query(
-    marks: Mapping[int, RedoAddress], container: str | None, excluded_owners: frozenset[str]
+    marks: Mapping[int, RedoAddress], container: str | None, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
     """SQL and binds for rows as they were written.
 
     :param marks: per thread, the record to begin at; threads without one are read from the start.
     :param container: SRC_CON_NAME of the rows; None outside a container database.
     :param excluded_owners: schemas whose rows are not wanted; they are dictionary noise, most of redo's rows.
+    :param lobs: the rows that carry large values, too.
     """
-    conditions, binds = _wanted(container, excluded_owners)
+    conditions, binds = _wanted(container, excluded_owners, lobs)
     if marks:
         places = [f"THREAD# NOT IN ({', '.join(str(thread) for thread in sorted(marks))})", "RS_ID = :nowhere"]
         # Rows without an address (all zeros) cannot be placed: they always come, and are told apart afterwards.
@@ -39,20 +41,20 @@ def build_query(
 
 
 def committed_query(
-    from_scn: int, container: str | None, excluded_owners: frozenset[str]
+    from_scn: int, container: str | None, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
     """SQL and binds for whole transactions.
 
     :param from_scn: no transaction that is still wanted began before it. DDL, and the START before it, have no COMMIT_SCN.
     """
-    conditions, binds = _wanted(container, excluded_owners)
+    conditions, binds = _wanted(container, excluded_owners, lobs)
     conditions.append("(COMMIT_SCN IS NULL OR COMMIT_SCN >= :from_scn)")
     binds["from_scn"] = from_scn
     return _select(conditions), binds
 
 
-def _wanted(container: str | None, excluded_owners: frozenset[str]) -> tuple[list[str], dict[str, str | int]]:
-    conditions = [f"OPERATION_CODE IN ({_CODES})"]
+def _wanted(container: str | None, excluded_owners: frozenset[str], lobs: bool) -> tuple[list[str], dict[str, str | int]]:
+    conditions = [f"OPERATION_CODE IN ({_ALL_CODES if lobs else _PLAIN_CODES})"]
     binds: dict[str, str | int] = {}
     if container:
         conditions.append("SRC_CON_NAME = :container")

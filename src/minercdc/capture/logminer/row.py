@@ -25,9 +25,39 @@ class OpCode(IntEnum):
     DDL = 5
     START = 6
     COMMIT = 7
+    LOB_LOCATOR = 9
+    LOB_WRITE = 10
+    LOB_TRIM = 11
+    # The manual says 28.
+    LOB_ERASE = 29
     MISSING_SCN = 34
     ROLLBACK = 36
+    XML_BEGIN = 68
+    XML_WRITE = 70
+    XML_END = 71
+    STRING_BEGIN = 91
+    STRING_WRITE = 92
+    STRING_END = 93
     UNSUPPORTED = 255
+
+
+# Rows that carry values too large for the row itself: LOBs, XML documents, strings beyond 4000 bytes.
+LARGE_CODES: Final = frozenset(
+    {
+        OpCode.LOB_LOCATOR,
+        OpCode.LOB_WRITE,
+        OpCode.LOB_TRIM,
+        OpCode.LOB_ERASE,
+        OpCode.XML_BEGIN,
+        OpCode.XML_WRITE,
+        OpCode.XML_END,
+        OpCode.STRING_BEGIN,
+        OpCode.STRING_WRITE,
+        OpCode.STRING_END,
+    }
+)
+# Rows of a table beside INSERT, DELETE and UPDATE.
+OTHER_ROW_CODES: Final = LARGE_CODES | {OpCode.UNSUPPORTED}
 
 
 class LogMinerRow(NamedTuple):

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from minercdc.capture.logminer.position import RedoAddress
-from minercdc.capture.logminer.row import PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow
+from minercdc.capture.logminer.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow
 from minercdc.capture.logminer.spill import SpillFile
+from minercdc.capture.logminer.undo import undo_large
 
 # XIDs are unique per container only (local undo).
 TransactionKey: TypeAlias = tuple[int, bytes]
@@ -39,6 +40,7 @@ class Start(NamedTuple):
     time: datetime
     user: str | None
     client_id: str | None
+    thread: int
 
 
 @dataclass(slots=True, eq=False)
@@ -46,6 +48,7 @@ class Transaction:
     """One open transaction's rows, oldest first; the older ones may be on disk.
 
     :ivar changes: captured rows it has had, undone ones too.
+    :ivar is_large: it has had rows that may belong together, see `large_rows`.
     """
 
     key: TransactionKey
@@ -55,26 +58,37 @@ class Transaction:
     spill: SpillFile | None = None
     bytes: int = 0
     changes: int = 0
+    is_large: bool = False
     without_address: set[tuple[object, ...]] = field(default_factory=set)
 
     def undo(self, row: LogMinerRow) -> bool:
         """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none.
 
-        Neither RS_ID nor text would do: an undo row has its own address and no key. Rows with LOB columns are inserted
-        under the placeholder and undone under their real ROWID.
+        Neither RS_ID nor text would do: an undo row has its own address and no key.
         """
-        while True:
-            rows = self.rows
-            for i in range(len(rows) - 1, -1, -1):
-                done = rows[i]
-                if done.row_id in (row.row_id, PLACEHOLDER_ROW_ID) and done.table == row.table and done.owner == row.owner:
-                    self.bytes -= _cost(rows.pop(i))
-                    return True
+        if self.is_large:
+            return undo_large(self, row)
+        kept = 0
+        while (done := self.row_before(kept)) is not None:
+            if done.row_id == row.row_id and done.table == row.table and done.owner == row.owner:
+                self.take_out(kept)
+                return True
+            kept += 1
+        return False
+
+    def row_before(self, later: int) -> LogMinerRow | None:
+        """The row that `later` rows follow; None when there are no more. Chunks come back from disk as far as needed."""
+        while len(self.rows) <= later:
             if not self.spill:
-                return False
+                return None
             older = self.spill.pop()
             self.bytes += sum(map(_cost, older))
             self.rows[:0] = older
+        return self.rows[-1 - later]
+
+    def take_out(self, later: int) -> None:
+        """Drop the row that `later` rows follow."""
+        self.bytes -= _cost(self.rows.pop(-1 - later))
 
     def replay(self) -> Iterator[LogMinerRow]:
         """The rows that were not undone, oldest first."""
@@ -137,6 +151,8 @@ class TransactionBuffer:
         transaction = self._transaction(row, address)
         if address is None and transaction.is_repeated(row):
             return
+        if row.row_id == PLACEHOLDER_ROW_ID or row.code in LARGE_CODES:
+            transaction.is_large = True
         transaction.rows.append(row)
         transaction.changes += 1
         cost = _cost(row)
@@ -190,6 +206,15 @@ class TransactionBuffer:
             heapq.heappop(heap)
         return None
 
+    def oldest_untouched(self, thread: int) -> Start | None:
+        """Of the transactions that have a START but no captured row, the oldest of a thread."""
+        return next((start for start in self._starts.values() if start.thread == thread), None)
+
+    def drop_untouched(self, before_scn: int) -> None:
+        """Forget transactions without captured rows that began before an SCN: START rows that never end (D-4)."""
+        for key in [key for key, start in self._starts.items() if start.scn < before_scn]:
+            del self._starts[key]
+
     def close(self) -> None:
         """Forget everything and delete all spill files."""
         for transaction in self._open.values():
@@ -211,7 +236,7 @@ class TransactionBuffer:
 
     def _start_of(self, row: LogMinerRow, address: RedoAddress | None, start_scn: int) -> Start:
         self._order += 1
-        return Start(self._order, address, row.scn, start_scn, row.timestamp, row.user, row.client_id)
+        return Start(self._order, address, row.scn, start_scn, row.timestamp, row.user, row.client_id, row.thread)
 
     def _resolve(self, row: LogMinerRow) -> TransactionKey:
         """The transaction's key; a partial XID stands for the one with the same undo segment and slot."""

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, RedoOp, RedoRecord
 from minercdc.sandbox.logminer.large_text import LARGE_OPS
-from minercdc.sandbox.logminer.sql_text import Shape, TextOptions
+from minercdc.sandbox.logminer.sql_text import Shape, TextOptions, Texts
 from minercdc.sandbox.redo.log import rs_id
 from minercdc.sandbox.sql import number, temporal
 
@@ -239,9 +239,9 @@ class RowWriter:
                     operation = (_LOCATOR_LABELS[self._options.since_23], *operation[1:])
             else:
                 if self._with_undo:
-                    redo, undo = text.shape.render[record.op](record)
+                    redo, undo = text.shape.render(record)
                 else:
-                    redo = text.shape.render_redo[record.op](record)
+                    redo = text.shape.redo(record)
                 if text.mismatch:
                     info, status = _MISMATCH, _TWO
                 elif record.op is RedoOp.UPDATE and text.shape.has_long:
@@ -266,6 +266,13 @@ class RowWriter:
         pieces = list(zip_longest(_pieces(redo), _pieces(undo)))
         for n, (redo_piece, undo_piece) in enumerate(pieces, 1):
             yield (*head, redo_piece, undo_piece, place, _int(record.ssn), _ONE if n < len(pieces) else _ZERO, *tail)
+
+    def row_texts(self, record: RedoRecord) -> Texts | None:
+        """How rows like that of an INSERT, UPDATE or DELETE are shown; None when their texts do not come from values alone."""
+        shape = self._text_of(record).shape
+        if shape is None or record.row_id is None:
+            return None
+        return shape.texts(record.op, record.changed, record.logged, record.undo)
 
     # ---- parts of a row -------------------------------------------------------------------------------------------------
 

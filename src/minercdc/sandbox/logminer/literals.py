@@ -25,7 +25,7 @@ Literal: TypeAlias = Callable[[Cell], str]
 _PLAIN_YEAR = re.compile(r"(?<!S)YYYY", re.IGNORECASE)
 _ISO_DATE = "YYYY-MM-DD HH24:MI:SS"
 _ISO_TIMESTAMP = "YYYY-MM-DD HH24:MI:SS.FF9"
-_POWERS = [100**n for n in range(20)]
+_REMEMBERED_SECONDS = 4096
 _PLAIN = [f"{n:02d}" for n in range(256)]
 _EXCESS_1 = [f"{n - 1:02d}" for n in range(256)]
 _EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
@@ -38,7 +38,7 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
     """
     point = nls.numeric_characters[0]
     if column.type in (OraType.CLOB, OraType.BLOB):
-        return unistr if column.national else raw_literal if column.type is OraType.BLOB else _quoted
+        return unistr if column.national else raw_literal if column.type is OraType.BLOB else quoted
     if column.national:
         return unistr
     if large_of(column) is Large.EXTENDED and column.type is OraType.VARCHAR2:
@@ -47,7 +47,7 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
         case OraType.NUMBER:
             return _number(nls)
         case OraType.VARCHAR2 | OraType.CHAR | OraType.LONG | OraType.ROWID | OraType.UROWID:
-            return _quoted
+            return quoted
         case OraType.DATE:
             return _date(nls)
         case OraType.TIMESTAMP:
@@ -88,7 +88,7 @@ def _binary(cell: Cell) -> bytes:
     return cell
 
 
-def _quoted(cell: Cell) -> str:
+def quoted(cell: Cell) -> str:
     text = str(cell)
     return "'" + text.replace("'", "''") + "'" if "'" in text else "'" + text + "'"
 
@@ -98,17 +98,53 @@ def _bare(cell: Cell) -> str:
     return f"'{cell!s}'" if isinstance(cell, str) else raw_literal(cell)
 
 
+DigitTexts: TypeAlias = "tuple[list[str | None], ...]"
+"""For each byte of a NUMBER behind the first: the text it stands for; None where a byte is not what it usually is."""
+
+
+def _digit_texts(first: int, size: int, point: str) -> DigitTexts | None:
+    """Of numbers with this first byte and size: up to four base-100 digits, the first before the point."""
+    negative = first < 0x80
+    whole, count = (63 - first, size - 2) if negative else (first - 192, size - 1)
+    if not (1 <= whole <= 18 and 1 <= count <= 4):
+        return None
+    tables: list[list[str | None]] = []
+    for at in range(count):
+        table: list[str | None] = [None] * 256
+        for digit in range(1 if at in (0, count - 1) else 0, 100):  # zeros at the ends are not canonical
+            text = f"{digit:02d}" if at else f"'{'-' if negative else ''}{digit}"
+            if at == count - 1:
+                text = text + "00" * (whole - count) if at < whole else text.rstrip("0")
+                text += "" if negative else "'"
+            table[101 - digit if negative else digit + 1] = (point if at == whole else "") + text
+        tables.append(table)
+    if negative:
+        tables.append([None if byte != 0x66 else "'" for byte in range(256)])
+    return tuple(tables)
+
+
 def _number(nls: Nls) -> Literal:
     point = nls.numeric_characters[0]
+    forms: dict[int, DigitTexts | None] = {}
 
     def text(cell: Cell) -> str:
         data: bytes = cell  # type: ignore[assignment]
-        last = data[0] - 192  # place of the last base-100 digit before the point
-        if 0 < last < 19 and len(data) <= last + 1:  # a whole number, the common case
-            value = 0
-            for byte in data[1:]:
-                value = value * 100 + byte - 1
-            return f"'{value * _POWERS[last + 1 - len(data)]}'"
+        size = len(data)
+        if 2 <= size <= 5:
+            form = data[0] << 3 | size
+            tables = forms[form] if form in forms else forms.setdefault(form, _digit_texts(data[0], size, point))
+            if tables is not None:
+                try:  # the sum fails where a table has no text
+                    if size == 3:
+                        return tables[0][data[1]] + tables[1][data[2]]  # type: ignore[operator]
+                    if size == 4:
+                        return tables[0][data[1]] + tables[1][data[2]] + tables[2][data[3]]  # type: ignore[operator]
+                    if size == 5:
+                        a, b, c, d = tables
+                        return a[data[1]] + b[data[2]] + c[data[3]] + d[data[4]]  # type: ignore[operator]
+                    return tables[0][data[1]] + ""  # type: ignore[operator]
+                except TypeError:
+                    pass
         return "'" + number.text(data, point) + "'"
 
     return text
@@ -145,10 +181,17 @@ def _date(nls: Nls) -> Literal:
 def _timestamp(column: StoredColumn, nls: Nls) -> Literal:
     model, digits = nls.timestamp_format, column.scale
     if model.upper() == _ISO_TIMESTAMP:
+        seconds: dict[bytes, str] = {}  # changes come in the order of time, more or less
 
         def iso(cell: Cell) -> str:
-            data = _binary(cell)
-            return f"TO_TIMESTAMP('{_iso(data)}.{int.from_bytes(data[7:11], 'big'):09d}')"
+            data: bytes = cell  # type: ignore[assignment]
+            whole = data[:7]
+            begun = seconds.get(whole)
+            if begun is None:
+                if len(seconds) >= _REMEMBERED_SECONDS:
+                    seconds.clear()
+                begun = seconds[whole] = f"TO_TIMESTAMP('{_iso(whole)}."
+            return f"{begun}{int.from_bytes(data[7:11], 'big'):09d}')" if len(data) > 7 else begun + "000000000')"
 
         return iso
     return lambda cell: f"TO_TIMESTAMP('{_shown(temporal.decode(_binary(cell)), model, digits=digits)}')"

@@ -10,27 +10,29 @@ Redo order is not SCN order: a private strand bound late brings lower SCNs, so a
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import IntFlag
 from functools import partial
 from typing import TypeAlias
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, Restriction, TableVersion
+from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, Restriction, RowTest, TableVersion
 from minercdc.sandbox.lobs.values import LobStore
+from minercdc.sandbox.logminer.batch_rows import BatchRows
 from minercdc.sandbox.logminer.contents import MinedTransaction, RowWriter, TableText
 from minercdc.sandbox.logminer.dictionary import LookUp, online_catalog
 from minercdc.sandbox.logminer.large_text import LARGE_OPS
 from minercdc.sandbox.logminer.logs import LogFile, logs_to_read
 from minercdc.sandbox.logminer.reading import (
     MiningRange,
+    ReadBatch,
     ReadingMemory,
     ThreadReading,
     TransactionKey,
     log_bounds,
     wanted_from,
 )
-from minercdc.sandbox.logminer.sql_text import TextOptions, known_shape, raw_shape
+from minercdc.sandbox.logminer.sql_text import Shapes, TextOptions, raw_shape
 from minercdc.sandbox.redo.large_values import Large, large_of
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql.nls import Nls
@@ -63,6 +65,7 @@ class Mining:
 
     :param look_up: the dictionary; None for the online catalog.
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
+    :param shapes: what earlier readings of the session have compiled.
     :param since_23: texts are those of 23ai, see `TextOptions`.
     """
 
@@ -79,7 +82,9 @@ class Mining:
         lobs: LobStore | None = None,
         *,
         since_23: bool = True,
+        shapes: Shapes | None = None,
     ) -> None:
+        self._shapes = shapes or Shapes()
         self._lobs, self._since_23 = lobs, since_23
         self._look_up = look_up or online_catalog(catalog)
         self.files = tuple(files)
@@ -94,17 +99,32 @@ class Mining:
         :param nls: the session's settings when it selects: they decide the literals' text.
         :param restriction: what the query reads of them; None for everything.
         """
+        writer = self._writer(nls, None if restriction is None else restriction.columns)
+        if Option.COMMITTED_DATA_ONLY in self.options:
+            yield from self._committed_rows(writer)
+        else:
+            yield from self._plain_rows(writer, None if restriction is None else restriction.first_record)
+
+    def picked_rows(
+        self, nls: Nls, restriction: Restriction, picked: Sequence[int], test: RowTest
+    ) -> Iterator[list[tuple[Cell, ...]]]:
+        """The same rows for a query that picks columns of those that pass a test, in batches."""
+        writer = self._writer(nls, restriction.columns)
+        rows = BatchRows(writer, picked, test)
+        files = logs_to_read(self._redo, self.files, self.wanted)
+        if Option.COMMITTED_DATA_ONLY in self.options:
+            return rows.of_rows(self._committed_rows(writer))
+        if len({file.thread for file in files}) > 1:  # merged record by record
+            return rows.of_rows(self._plain_rows(writer, restriction.first_record))
+        return self._plain_batches(rows, files, restriction.first_record)
+
+    def _writer(self, nls: Nls, columns: Collection[int] | None) -> RowWriter:
         options = self.options
         text = TextOptions(
             *(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options),
             *(self._lobs, self._since_23, Option.STRING_LITERALS_IN_STMT in options),
         )
-        columns = None if restriction is None else restriction.columns
-        writer = RowWriter(text, self._catalog, partial(self._table_text, text), columns)
-        if Option.COMMITTED_DATA_ONLY in self.options:
-            yield from self._committed_rows(writer)
-        else:
-            yield from self._plain_rows(writer, None if restriction is None else restriction.first_record)
+        return RowWriter(text, self._catalog, partial(self._table_text, text), columns)
 
     # ---- reading --------------------------------------------------------------------------------------------------------
 
@@ -143,24 +163,51 @@ class Mining:
             return TableText(version.owner, version.table, None, comment=_TEMPORARY)
         if _has_long_name(version) or any(large_of(column) is Large.UNSUPPORTED for column in version.columns):
             return TableText(version.owner, version.table, None)
-        return TableText(version.owner, version.table, known_shape(version, text))
+        return TableText(version.owner, version.table, self._shapes.known(version, text))
 
     # ---- modes ------------------------------------------------------------------------------------------------------------
 
     def _plain_rows(self, writer: RowWriter, first_record: FirstRecord | None) -> Iterator[tuple[Cell, ...]]:
-        transactions: dict[TransactionKey, MinedTransaction] = {}
-        for record, is_wanted in self._records(first_record, transactions):
-            key = (record.container, record.xid)
-            transaction = transactions.get(key)
-            if transaction is None:
-                transaction = transactions[key] = MinedTransaction(record, record.op is RedoOp.START)
-            # LOB rows come only when the range holds the transaction from its START on (B.7.3).
-            if is_wanted and (transaction.started or record.op not in LARGE_OPS):
+        known: dict[TransactionKey, MinedTransaction] = {}
+        for record, is_wanted in self._records(first_record, known):
+            transaction = _transaction_of(record, known)
+            if _is_shown(record, is_wanted, transaction):
                 yield from writer.rows(record, transaction)
             else:
                 transaction.rows += 1
-            if record.op in (RedoOp.COMMIT, RedoOp.ROLLBACK):
-                del transactions[key]
+
+    def _plain_batches(
+        self, rows: BatchRows, files: Sequence[LogFile], first_record: FirstRecord
+    ) -> Iterator[list[tuple[Cell, ...]]]:
+        """`_plain_rows` of one thread; batches that differ in nothing but their rows are not taken apart into records."""
+        known: dict[TransactionKey, MinedTransaction] = {}
+        wanted = [_wanted(file, first_record) for file in files]
+        reading = ThreadReading(self._redo, files, self.wanted, wanted, known, self._memory)
+        for found in reading.batches():
+            batch = found.batch
+            container, _ = batch.transaction
+            if self._container not in (None, container) or self.wanted.starts_behind(batch):
+                continue
+            transaction = known.get(batch.transaction)
+            if transaction is not None and found.is_wanted and self.wanted.holds_all(batch):
+                made = rows.of_batch(batch, found.file.thread, found.file.sequence, transaction)
+                if made is not None:
+                    yield made
+                    continue
+            yield self._record_rows(rows, found, known)
+
+    def _record_rows(
+        self, rows: BatchRows, found: ReadBatch, known: dict[TransactionKey, MinedTransaction]
+    ) -> list[tuple[Cell, ...]]:
+        made: list[tuple[Cell, ...]] = []
+        for record, is_wanted in found.records():
+            if self.wanted.holds(record):
+                transaction = _transaction_of(record, known)
+                if _is_shown(record, is_wanted, transaction):
+                    made += rows.of_record(record, transaction)
+                else:
+                    transaction.rows += 1
+        return made
 
     def _committed_rows(self, writer: RowWriter) -> Iterator[tuple[Cell, ...]]:
         open_transactions: dict[TransactionKey, list[RedoRecord]] = {}
@@ -179,6 +226,22 @@ class Mining:
                 del open_transactions[key]
             elif record.op is not RedoOp.INTERNAL:
                 pending.append(record)
+
+
+def _transaction_of(record: RedoRecord, known: dict[TransactionKey, MinedTransaction]) -> MinedTransaction:
+    """The record's transaction, which is known from its first record to its last."""
+    key = (record.container, record.xid)
+    transaction = known.get(key)
+    if transaction is None:
+        transaction = known[key] = MinedTransaction(record, record.op is RedoOp.START)
+    if record.op in (RedoOp.COMMIT, RedoOp.ROLLBACK):
+        del known[key]
+    return transaction
+
+
+def _is_shown(record: RedoRecord, is_wanted: bool, transaction: MinedTransaction) -> bool:
+    """LOB rows come only when the range holds the transaction from its START on (B.7.3)."""
+    return is_wanted and (transaction.started or record.op not in LARGE_OPS)
 
 
 def _whole(writer: RowWriter, records: list[RedoRecord]) -> Iterator[tuple[Cell, ...]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from minercdc.sandbox.arguments import Arguments
 from minercdc.sandbox.asking import AskingSession, asking
 from minercdc.sandbox.catalog import ROOT
-from minercdc.sandbox.interfaces import Argument, Cell, OraError, Procedure, Restriction, Session
+from minercdc.sandbox.interfaces import Argument, Cell, OraError, Procedure, Restriction, RowTest, Session
 from minercdc.sandbox.logminer.dictionary import (
     DICTIONARY_INFO,
     LookUp,
@@ -22,6 +22,7 @@ from minercdc.sandbox.logminer.dictionary import (
 from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering, missing_logs
 from minercdc.sandbox.logminer.mining import Mining, Option
 from minercdc.sandbox.logminer.reading import MiningRange, ReadingMemory
+from minercdc.sandbox.logminer.sql_text import Shapes
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
 STORE_IN_REDO_LOGS = 2
@@ -57,6 +58,7 @@ class LogMinerSession:
         self.missing: list[tuple[int, int, int]] = []
         self.changes = 0
         self.memory = ReadingMemory()
+        self.shapes = Shapes()
 
 
 def state_of(session: Session) -> LogMinerSession:
@@ -81,6 +83,18 @@ def mined_rows(session: Session, restriction: Restriction | None = None) -> Iter
         if state.changes != changes:
             raise OraError(1315, "Log files have been added or removed during select")
         yield row
+
+
+def picked_rows(
+    session: Session, restriction: Restriction, picked: Sequence[int], test: RowTest
+) -> Iterator[list[tuple[Cell, ...]]]:
+    """The same for a query that picks columns, in batches."""
+    state, mining = state_of(session), active_mining(session)
+    changes = state.changes
+    for rows in mining.picked_rows(asking(session).nls, restriction, picked, test):
+        if state.changes != changes:
+            raise OraError(1315, "Log files have been added or removed during select")
+        yield rows
 
 
 def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
@@ -153,6 +167,7 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
         *(files, wanted, options, database.redo, database.catalog, container, state.memory),
         *(_dictionary(client, options, files), database.storage.lobs),
         since_23=database.version[0] >= NEW_TEXTS_SINCE,
+        shapes=state.shapes,
     )
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from minercdc.sandbox.interfaces import RedoRecord
 from minercdc.sandbox.logminer.contents import MinedTransaction
 from minercdc.sandbox.logminer.logs import LogFile
-from minercdc.sandbox.redo.log import RedoLog, position_of, rs_id
+from minercdc.sandbox.redo.log import PackedBatch, RedoLog, position_of, rs_id
 
 TransactionKey: TypeAlias = tuple[int, tuple[int, int, int]]
 _REMEMBERED_PLACES = 8
@@ -34,6 +34,19 @@ class MiningRange:
     end: int | None = None
     start_time: int | None = None
     end_time: int | None = None
+
+    def starts_behind(self, batch: PackedBatch) -> bool:
+        """Does the range begin behind a whole batch?"""
+        return self.start is not None and batch.last_scn < self.start
+
+    def holds_all(self, batch: PackedBatch) -> bool:
+        """Is a whole batch inside?"""
+        return (
+            (self.start is None or batch.scn >= self.start)
+            and (self.end is None or batch.last_scn <= self.end)
+            and (self.start_time is None or batch.time >= self.start_time)
+            and (self.end_time is None or batch.time <= self.end_time)
+        )
 
     def holds(self, record: RedoRecord) -> bool:
         """Is the record inside?"""
@@ -116,6 +129,25 @@ def log_bounds(sequence: int) -> tuple[str, str]:
     return rs_id(sequence, 0, 0), rs_id(sequence, _LAST_BLOCK, _LAST_BYTE)
 
 
+class ReadBatch(NamedTuple):
+    """A batch of a log, and the position from which on the log's records are wanted; None for none of them."""
+
+    batch: PackedBatch
+    file: LogFile
+    wanted: int | None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether all of its records are wanted."""
+        return self.wanted is not None and self.batch.position >= self.wanted
+
+    def records(self) -> Iterator[tuple[RedoRecord, bool]]:
+        """Its records with whether they are wanted."""
+        wanted = self.wanted
+        for record in self.batch.records(self.file.thread, self.file.sequence):
+            yield record, wanted is not None and (not wanted or position_of(record.block, record.byte) >= wanted)
+
+
 class ThreadReading:
     """One reading of one thread's logs.
 
@@ -139,18 +171,23 @@ class ThreadReading:
         # Inside a range with other ends, every record must be looked at.
         self._start = limits.start or 0 if replace(limits, start=None) == MiningRange() else 1 << 64
 
-    def records(self) -> Iterator[tuple[RedoRecord, bool]]:
-        """Records with whether they are wanted; changes before the first wanted one that tell nothing new are only counted."""
+    def batches(self) -> Iterator[ReadBatch]:
+        """Batches in redo order; changes before the first wanted one that tell nothing new are only counted."""
         place = self._memory.furthest(self._contexts, self._wanted)
         if place is not None:
             self._open.update(place.transactions())
         for number, file in enumerate(self._files):
             if place is None or number > place.file:
-                yield from self._file_records(number, file, 0)
+                yield from self._file_batches(number, file, 0)
             elif number == place.file:
-                yield from self._file_records(number, file, place.chunk)
+                yield from self._file_batches(number, file, place.chunk)
 
-    def _file_records(self, number: int, file: LogFile, first_chunk: int) -> Iterator[tuple[RedoRecord, bool]]:
+    def records(self) -> Iterator[tuple[RedoRecord, bool]]:
+        """Their records with whether they are wanted."""
+        for found in self.batches():
+            yield from found.records()
+
+    def _file_batches(self, number: int, file: LogFile, first_chunk: int) -> Iterator[ReadBatch]:
         wanted, known = self._wanted[number], self._open
         for chunk, batches in self._redo.chunks(file.thread, file.sequence, first_chunk):
             self._memory.note(self._contexts[number], number, chunk, batches[0].position, known)
@@ -159,5 +196,4 @@ class ThreadReading:
                 if before and batch.op in _CHANGES and batch.scn >= self._start and batch.transaction in known:
                     known[batch.transaction].rows += batch.rows
                     continue
-                for record in batch.records(file.thread, file.sequence):
-                    yield record, wanted is not None and (not wanted or position_of(record.block, record.byte) >= wanted)
+                yield ReadBatch(batch, file, wanted)

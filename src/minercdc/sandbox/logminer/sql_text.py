@@ -10,21 +10,26 @@ When the dictionary's version is not the record's, columns are `COL n` and value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple
 
-from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, StoredColumn, TableVersion
+from minercdc.sandbox.interfaces import RedoOp, RedoRecord, StoredColumn, TableVersion
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.large_text import LargeText, empty_lob, lob_literal
 from minercdc.sandbox.logminer.literals import BARE, Literal, bare_string, literal, raw_literal, raw_national
+from minercdc.sandbox.logminer.row_text import Columns, Row, RowText
 from minercdc.sandbox.redo.large_values import Large, in_row, large_columns, large_of
 from minercdc.sandbox.sql.nls import Nls
 
-Render = Callable[[RedoRecord], tuple[str, str | None]]
-"""SQL_REDO and SQL_UNDO of one record."""
-Texts: TypeAlias = "Sequence[str | None] | Mapping[int, str | None]"
-"""Literals by position, None for NULL."""
+_REMEMBERED_SHAPES = 256
+
+
+class Texts(NamedTuple):
+    """SQL_REDO, and SQL_UNDO, which gets old and new values the other way round; None for no SQL_UNDO."""
+
+    redo: RowText
+    undo: RowText | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,65 +71,44 @@ class Shape:
     ) -> None:
         target = f'"{owner}"."{table}"'
         self._options = options
-        self._end = options.end
         self._literals = list(literals)
-        self._insert = f"insert into {target}({','.join(names)}) values ("
-        self._update = f"update {target} set "
-        self._delete = f"delete from {target}"
+        self._columns = Columns(target, names, self._literals, options.end)
         self._is_null = [f"{name} IS NULL" for name in names]
         self._equals = [f"{name} = " for name in names]
-        self._set_null = [f"{name} = NULL" for name in names]
         self._all = tuple(range(len(names)))
         large = large_columns(columns)
         self.has_long = any(large_of(column) is Large.LONG for column in columns)
         if large or self.has_long:
             self._all = tuple(at for at, column in enumerate(columns) if large_of(column) is None)
-        self._names, self._large = names, large
+        self._large = large
         self._empty = {at: empty_lob(columns[at]) for at, (kind, _) in large.items() if kind is Large.LOB}
-        self._target = target
         self.large: LargeText | None = None
         if large and options.lobs is not None:
             self.large = LargeText(
                 target, names, columns, options.lobs, self._where_large, options.since_23, options.end, {}
             )
-        self.render: dict[RedoOp, Render] = {
-            RedoOp.INSERT: self._render_insert,
-            RedoOp.UPDATE: self._render_update,
-            RedoOp.DELETE: self._render_delete,
-        }
-        self.render_redo: dict[RedoOp, Callable[[RedoRecord], str]] = {
-            RedoOp.INSERT: lambda record: self._inserted(record.after or ()),
-            RedoOp.UPDATE: self._update_redo,
-            RedoOp.DELETE: self._delete_redo,
-        }
+        self._texts: dict[tuple[RedoOp, tuple[int, ...], tuple[int, ...] | None, bool], Texts] = {}
+
+    def render(self, record: RedoRecord) -> tuple[str, str | None]:
+        """SQL_REDO and SQL_UNDO of one record."""
+        redo, undo = self.texts(record.op, record.changed, record.logged, record.undo)
+        row_id, old, new = record.row_id, record.before or (), record.after or ()
+        return redo(row_id, old, new), None if undo is None else undo(row_id, new, old)
+
+    def redo(self, record: RedoRecord) -> str:
         """SQL_REDO alone: nothing is rendered for what only SQL_UNDO shows."""
+        text = self.texts(record.op, record.changed, record.logged, record.undo).redo
+        return text(record.row_id, record.before or (), record.after or ())
+
+    def texts(self, op: RedoOp, changed: tuple[int, ...], logged: tuple[int, ...] | None, undo: bool) -> Texts:
+        """How changes are shown that differ in row and values only: see `RedoRecord`."""
+        key = (op, changed, logged, undo)
+        found = self._texts.get(key)
+        if found is None:
+            found = self._texts[key] = self._compiled(*key)
+        return found
 
     # ---- clauses ----
-
-    def _texts(self, row: Sequence[Cell]) -> list[str | None]:
-        """Literals of a row, None for NULL."""
-        return [text(cell) if cell is not None else None for text, cell in zip(self._literals, row, strict=False)]
-
-    def _texts_at(self, row: Sequence[Cell], positions: Sequence[int]) -> dict[int, str | None]:
-        """The same of some columns, by position."""
-        literals = self._literals
-        return {at: None if (cell := row[at]) is None else literals[at](cell) for at in positions}
-
-    def _insert_text(self, texts: Sequence[str | None]) -> str:
-        return f"{self._insert}{','.join([text or 'NULL' for text in texts])}){self._end}"
-
-    def _inserted(self, row: Sequence[Cell]) -> str:
-        """LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are not there (B.7)."""
-        if not self._large:
-            return self._insert_text(self._texts(row))
-        names, texts = [], []
-        for at, cell in enumerate(row):
-            kind = self._large[at][0] if at in self._large else None
-            if kind is Large.XML or (kind is Large.EXTENDED and cell is not None and not in_row(cell, kind)):
-                continue
-            names.append(self._names[at])
-            texts.append("NULL" if cell is None else self._empty.get(at) or self._literals[at](cell))
-        return f"insert into {self._target}({','.join(names)}) values ({','.join(texts)}){self._end}"
 
     def _where_large(self, record: RedoRecord, prefix: str) -> str:
         """The row of a LOB, XML or extended string record: never by its ROWID."""
@@ -138,53 +122,35 @@ class Shape:
             terms.append(f"ROWID = '{record.row_id}'")
         return " where " + " and ".join(terms)
 
-    def _set_clause(self, texts: Mapping[int, str | None], positions: Sequence[int]) -> str:
-        return ", ".join([self._set_null[i] if (text := texts[i]) is None else self._equals[i] + text for i in positions])
-
-    def _where(self, texts: Texts, positions: Sequence[int], row_id: str | None) -> str:
-        terms = [self._is_null[i] if (text := texts[i]) is None else self._equals[i] + text for i in positions]
-        if row_id is not None:
-            terms.append(f"ROWID = '{row_id}'")
-        return " where " + " and ".join(terms) + self._end if terms else self._end
-
-    def _row_id(self, record: RedoRecord) -> str | None:
-        return record.row_id if self._options.row_ids else None
-
     # ---- statements ----
 
-    def _render_insert(self, record: RedoRecord) -> tuple[str, str | None]:
-        row = record.after or ()
-        redo = self._inserted(row)
-        if record.undo:
-            return redo, None
-        return redo, self._delete + self._where(self._texts_at(row, self._all), self._all, self._row_id(record))
+    def _compiled(self, op: RedoOp, changed: tuple[int, ...], logged: tuple[int, ...] | None, undo: bool) -> Texts:
+        columns, row_ids = self._columns, self._options.row_ids
+        if op is RedoOp.UPDATE:
+            found_by = self._all if logged is None else logged
+            if self._large or self.has_long:
+                found_by = tuple(at for at in found_by if at in self._all)
+            text = columns.update(changed, () if undo else found_by, row_id=row_ids)
+            return Texts(text, None if undo else text)
+        insert = self._insert_large if self._large else columns.insert()
+        if not undo:
+            delete = columns.delete(self._all, row_id=row_ids)
+            return Texts(insert, delete) if op is RedoOp.INSERT else Texts(delete, insert)
+        if op is RedoOp.INSERT:
+            return Texts(insert, None)
+        # 23ai prints the ROWID here whatever NO_ROWID_IN_STMT says; older releases do not (DBZ-3235)
+        return Texts(columns.delete((), row_id=self._options.since_23 or row_ids), None)
 
-    def _delete_redo(self, record: RedoRecord) -> str:
-        if record.undo:  # 23ai prints the ROWID here whatever NO_ROWID_IN_STMT says; older releases do not (DBZ-3235)
-            named = self._options.since_23 or self._options.row_ids
-            return self._delete + (f" where ROWID = '{record.row_id}'" if named else "") + self._end
-        return self._delete + self._where(self._texts_at(record.before or (), self._all), self._all, self._row_id(record))
-
-    def _render_delete(self, record: RedoRecord) -> tuple[str, str | None]:
-        return self._delete_redo(record), None if record.undo else self._inserted(record.before or ())
-
-    def _update_redo(self, record: RedoRecord) -> str:
-        return self._update_text(record, record.after or (), record.before or ())
-
-    def _render_update(self, record: RedoRecord) -> tuple[str, str | None]:
-        undo = None if record.undo else self._update_text(record, record.before or (), record.after or ())
-        return self._update_redo(record), undo
-
-    def _update_text(self, record: RedoRecord, new: Sequence[Cell], old: Sequence[Cell]) -> str:
-        """The statement that makes `new` out of `old`."""
-        row_id = self._row_id(record)
-        changed = self._set_clause(self._texts_at(new, record.changed), record.changed)
-        if record.undo:
-            return self._update + changed + self._where({}, (), row_id)
-        logged = self._all if record.logged is None else record.logged
-        if self._large or self.has_long:
-            logged = tuple(at for at in logged if at in self._all)
-        return self._update + changed + self._where(self._texts_at(old, logged), logged, row_id)
+    def _insert_large(self, _row_id: str | None, _old: Row, new: Row) -> str:
+        """LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are not there (B.7)."""
+        names, texts = [], []
+        for at, cell in enumerate(new):
+            kind = self._large[at][0] if at in self._large else None
+            if kind is Large.XML or (kind is Large.EXTENDED and cell is not None and not in_row(cell, kind)):
+                continue
+            names.append(self._columns.names[at])
+            texts.append("NULL" if cell is None else self._empty.get(at) or self._literals[at](cell))
+        return f"insert into {self._columns.target}({','.join(names)}) values ({','.join(texts)}){self._columns.end}"
 
 
 def known_shape(version: TableVersion, options: TextOptions) -> Shape:
@@ -201,6 +167,24 @@ def known_shape(version: TableVersion, options: TextOptions) -> Shape:
             shown = literal(column, options.nls)
             literals.append(bare_string(shown) if options.strings and column.type in BARE else shown)
     return Shape(version.owner, version.table, names, literals, options, version.columns)
+
+
+class Shapes:
+    """The shapes that a session's readings have made, so that a poll does not compile the same statements again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[TableVersion, TextOptions], Shape] = {}
+
+    def known(self, version: TableVersion, options: TextOptions) -> Shape:
+        """See `known_shape`."""
+        shape = self._known.get((version, options))
+        if shape is None:
+            shape = known_shape(version, options)
+            if shape.large is None:  # else it counts pieces of one reading
+                if len(self._known) >= _REMEMBERED_SHAPES:
+                    self._known.clear()
+                self._known[version, options] = shape
+        return shape
 
 
 def raw_shape(owner: str, table: str, width: int, options: TextOptions, national: Collection[int] = frozenset()) -> Shape:

@@ -10,7 +10,7 @@ from minercdc.sandbox.logminer import contents
 from minercdc.sandbox.logminer.contents import date_cell
 from minercdc.sandbox.logminer.logs import LogRange, log_ranges, touches
 from minercdc.sandbox.logminer.mining import Mining
-from minercdc.sandbox.logminer.packages import mined_rows, state_of
+from minercdc.sandbox.logminer.packages import mined_rows, picked_rows, state_of
 from minercdc.sandbox.redo.threads import BLOCK_SIZE
 from minercdc.sandbox.sql.number import integer
 
@@ -111,12 +111,7 @@ def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 
 VIEWS = (
-    View(
-        "V$LOGMNR_CONTENTS",
-        contents.COLUMNS,
-        mined_rows,
-        mined_rows,
-    ),
+    View("V$LOGMNR_CONTENTS", contents.COLUMNS, mined_rows, mined_rows, picked_rows),
     View("V$LOGMNR_LOGS", _LOG_COLUMNS, _logs),
     View("V$LOGMNR_PARAMETERS", _PARAMETER_COLUMNS, _parameters),
 )

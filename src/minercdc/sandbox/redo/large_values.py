@@ -49,6 +49,10 @@ _LARGE = {
 }
 
 
+_SMALL = frozenset((OraType.NUMBER, OraType.DATE, OraType.TIMESTAMP, OraType.CHAR))
+"""Types of which no column is large, whatever it is declared with."""
+
+
 class TypedColumn(Protocol):
     """What a column of the catalog or of LogMiner's dictionary tells here."""
 
@@ -82,6 +86,8 @@ def large_columns(columns: Sequence[TypedColumn]) -> LargeColumns:
     columns of a table whose rows are Unsupported as a whole."""
     found: LargeColumns = {}
     for at, column in enumerate(columns):
+        if column.type in _SMALL:
+            continue
         kind = large_of(column)
         if kind is Large.UNSUPPORTED:
             return {}

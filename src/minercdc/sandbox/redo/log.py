@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from minercdc.sandbox.interfaces import Cell, OraError, RedoOp, RedoRecord
 from minercdc.sandbox.redo.journal import PART, WHOLE, Journal
@@ -64,11 +64,25 @@ class RedoBatch:
     lob: tuple[int, int] | None = None
     placeholder: bool = False
     continued: bool = False
+    _counted: int | None = None
 
     def records(self) -> int:
         return 1 if self.shared else len(self.rows)
 
     def bytes(self) -> int:
+        """What it takes in the log; counted once it is complete."""
+        if self._counted is None:
+            self._counted = self._count()
+        return self._counted
+
+    def extend(self, rows: list[ChangedRow]) -> int:
+        """Add rows to a batch whose rows do not share a record; the bytes they take."""
+        size = sum([_RECORD_HEADER + _row_bytes(row) for row in rows])
+        self._counted = self.bytes() + size
+        self.rows += rows
+        return size
+
+    def _count(self) -> int:
         size = sum(_row_bytes(row) for row in self.rows) + _RECORD_HEADER * self.records() + len(self.statement or "")
         return size + self.lob[1] if self.lob is not None and self.op in _WRITES else size
 
@@ -80,11 +94,37 @@ def _row_bytes(row: ChangedRow) -> int:
     size = 16
     for image in (row[1], row[2]):
         if image is not None:
-            size += len(image) + sum([len(cell) for cell in image if cell])
+            size += len(image) + sum(map(len, filter(None, image)))
     return size
 
 
 _Packed: TypeAlias = "tuple[Any, ...]"
+
+
+class BatchHead(NamedTuple):
+    """What of a batch its rows are shown with.
+
+    :param alike: equal for batches of one log and transaction whose rows differ in SCN, place, ROWID and values only.
+    """
+
+    op: str
+    scn: int
+    time: int
+    rows: list[ChangedRow]
+    shared: bool
+    placeholder: bool
+    alike: object
+    position: int
+
+    def addresses(self) -> list[tuple[int, int]]:
+        """Block and byte of each record."""
+        position, found = self.position, []
+        for row in self.rows[:1] if self.shared or len(self.rows) == 1 else self.rows:
+            block, byte = divmod(position, _BLOCK_BODY)
+            found.append((1 + block, 16 + byte))
+            if len(self.rows) > 1:
+                position += _RECORD_HEADER + _row_bytes(row)
+        return found
 
 
 class PackedBatch:
@@ -122,6 +162,22 @@ class PackedBatch:
     def scn(self) -> int:
         """Of its first row; those of the others are not lower."""
         return int(self._packed[1])
+
+    @property
+    def last_scn(self) -> int:
+        """Of its last row."""
+        return self.scn if self._packed[7] else self.scn + self.rows - 1
+
+    @property
+    def time(self) -> int:
+        """Host seconds."""
+        return int(self._packed[3])
+
+    def head(self) -> BatchHead:
+        """See `BatchHead`."""
+        packed = self._packed
+        op, time = packed[0], packed[3]
+        return BatchHead(op, packed[1], time, packed[6], packed[7], packed[21], (op, time, packed[8:18]), packed[-1])
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
         """One record for each row."""

@@ -396,10 +396,11 @@ class OrderItem:
 
 @dataclass(slots=True)
 class LockWait:
-    """FOR UPDATE or LOCK TABLE: `seconds` None waits for ever, 0 is NOWAIT."""
+    """FOR UPDATE or LOCK TABLE: `seconds` None waits for ever, 0 is NOWAIT; `of` the columns of FOR UPDATE OF."""
 
     seconds: float | None = None
     skip_locked: bool = False
+    of: list[Name] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import Any
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import binary, number
+from minercdc.sandbox.sql import binary, number, temporal
 
 MAGIC = b"\xffJZ"
 _NAMES_255, _NAMES_65535 = 1, 3
@@ -42,7 +42,7 @@ def parse_json(text: str) -> bytes:
 
 def serialize(image: bytes) -> str:
     """JSON text of an image, without blanks. Raises ORA-40568 for what is none."""
-    return _text(decode(image))
+    return text_of(decode(image))
 
 
 def checked(image: bytes) -> bytes:
@@ -51,11 +51,14 @@ def checked(image: bytes) -> bytes:
     return image
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """JSON text of a value, without blanks."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_text(item)}" for name, item in value.items()) + "}"
+        return (
+            "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{text_of(item)}" for name, item in value.items()) + "}"
+        )
     if isinstance(value, list):
-        return "[" + ",".join(map(_text, value)) + "]"
+        return "[" + ",".join(map(text_of, value)) + "]"
     if isinstance(value, Decimal):
         shown = number.text(number.encode(value), ".")
         return shown.replace("-.", "-0.") if shown.startswith("-.") else "0" + shown if shown.startswith(".") else shown
@@ -238,6 +241,13 @@ class _Reader:
         return items if kind & 0x40 else dict(zip(names, items, strict=True))
 
 
+def _iso(cell: bytes) -> str:
+    """A date or timestamp as JSON text has it: ISO 8601, the fraction without trailing zeros."""
+    year, month, day, hour, minute, second, nano = temporal.decode(cell)
+    fraction = f".{nano:09d}".rstrip("0") if nano else ""
+    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{fraction}"
+
+
 def _read_scalar(kind: int, image: bytes, at: int) -> Any:
     if kind in (_NULL, _TRUE, _FALSE):
         return {_NULL: None, _TRUE: True, _FALSE: False}[kind]
@@ -255,4 +265,6 @@ def _read_scalar(kind: int, image: bytes, at: int) -> Any:
         return number.decode(image[at : at + (kind & 0x0F)])
     if kind in (_DOUBLE, _FLOAT):
         return number.decode(binary.to_number(image[at : at + (8 if kind == _DOUBLE else 4)]))
+    if kind in (_DATE, _STAMP, _STAMP7):
+        return _iso(image[at : at + (11 if kind == _STAMP else 7)])
     raise OraError(3001, f"unimplemented feature: JSON text of a scalar of OSON type {kind:#x}")

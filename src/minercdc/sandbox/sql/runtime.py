@@ -93,7 +93,11 @@ class Run:
         use = self.uses.get(view.name)
         if view.restricted is None or use is None:
             return view.rows(self.session)
-        return view.restricted(self.session, Restriction(use.columns, partial(first_record, use.where, self._known)))
+        return view.restricted(self.session, self.restriction(use))
+
+    def restriction(self, use: ViewUse) -> Restriction:
+        """What the view is told of the query."""
+        return Restriction(use.columns, partial(first_record, use.where, self._known))
 
     def _known(self, expr: ast.Expr) -> str | int | None:
         """Value of a literal or bind, as `redo_bounds` wants it."""
@@ -112,6 +116,12 @@ class Run:
 Parameter: TypeAlias = "Callable[[Run], Any]"
 
 _active = threading.local()
+
+
+def asking_session() -> RunningSession:
+    """The session whose statement SQLite works for."""
+    run: Run = _active.run
+    return run.session
 
 
 class _ViewTable:
@@ -379,6 +389,43 @@ class QueryRows:
             with self._lock:
                 self._cursor.close(True)
         self._cursor, self._drained = None, None
+
+
+class PickedRows:
+    """Rows that a view picks itself (interfaces.Rows), without SQLite.
+
+    :param batches: some may be empty. The first rows are found at once, because executing a query tells what is wrong with it.
+    """
+
+    def __init__(self, batches: Iterator[list[tuple[Cell, ...]]], run: Run) -> None:
+        self._batches: Iterator[list[tuple[Cell, ...]]] | None = batches
+        self._client = run.session.client
+        self._found: list[tuple[Cell, ...]] = []
+        self._more(1)
+
+    def _more(self, count: int) -> None:
+        """Have that many rows, or all there are. Raises ORA-01013 when the session was cancelled."""
+        assert self._batches is not None
+        while len(self._found) < count:
+            if self._client.cancelled:
+                self._client.cancelled = False
+                raise OraError(1013, "user requested cancel of current operation")
+            batch = next(self._batches, None)
+            if batch is None:
+                return
+            self._found += batch
+
+    def fetch(self, count: int) -> list[tuple[Cell, ...]]:
+        """See `interfaces.Rows`."""
+        if self._batches is None:
+            raise OraError(1001, "invalid cursor")
+        self._more(count)
+        rows, self._found = self._found[:count], self._found[count:]
+        return rows
+
+    def close(self) -> None:
+        """See `interfaces.Rows`."""
+        self._batches, self._found = None, []
 
 
 class FixedRows:

@@ -21,7 +21,7 @@ import apsw
 
 from minercdc.sandbox.interfaces import OraError
 
-FORMAT = 1
+FORMAT = 2
 _SCN_STEP = 100_000
 
 

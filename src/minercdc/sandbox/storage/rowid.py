@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from minercdc.sandbox.interfaces import OraError
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -17,6 +19,7 @@ def _text(number: int, width: int) -> str:
     return "".join(_DIGITS[number >> shift & 63] for shift in range(6 * (width - 1), -1, -6))
 
 
+@lru_cache(maxsize=1024)
 def object_prefix(data_object_id: int) -> str:
     """The part of the ROWID that all rows of a segment share."""
     return _text(data_object_id, 6) + _text(FILE, 3)

@@ -15,6 +15,7 @@ A unique index ends in e: the current version of a much updated row is found wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import cast
 
 import apsw
@@ -46,6 +47,18 @@ def open_store() -> apsw.Connection:
         connection.execute(f"pragma {pragma}").fetchall()
     connection.execute("begin")
     return connection
+
+
+@lru_cache(maxsize=1024)
+def _holders_of(name: str, slots: tuple[int, ...]) -> str:
+    where = " and ".join(f"c{slot} is ?" for slot in slots)
+    return f"select vid,s,x from {name} where {where} and e={LIVE}"
+
+
+@lru_cache(maxsize=1024)
+def _insert_version(name: str, slots: tuple[int, ...]) -> str:
+    columns = "".join(f",c{slot}" for slot in slots)
+    return f"insert into {name}(vid,s,e,x{columns}) values(?,?,{LIVE},0{',?' * len(slots)})"
 
 
 class Segments:
@@ -103,9 +116,7 @@ class Segments:
         )
 
     def insert_version(self, table: Table, vid: int, row: tuple[Cell, ...], stamp: int) -> None:
-        slots = "".join(f",c{c.slot}" for c in table.columns)
-        marks = ",?" * len(table.columns)
-        sql = f"insert into {segment(table)}(vid,s,e,x{slots}) values(?,?,{LIVE},0{marks})"
+        sql = _insert_version(segment(table), tuple([c.slot for c in table.columns]))
         self.db.execute(sql, (vid, stamp, *row))
 
     def overwrite(self, table: Table, vid: int, row: tuple[Cell, ...]) -> None:
@@ -147,7 +158,6 @@ class Segments:
 
     def holders(self, table: Table, index: Index, key: tuple[Cell, ...]) -> list[tuple[int, int, int]]:
         """(vid, s, x) of current or tentative versions with this key."""
-        columns = [table.columns[at].slot for at in table.positions(index.columns)]
-        where = " and ".join(f"c{slot} is ?" for slot in columns)
-        sql = f"select vid,s,x from {segment(table)} where {where} and e={LIVE}"
+        slots = tuple([table.columns[at].slot for at in table.positions(index.columns)])
+        sql = _holders_of(segment(table), slots)
         return cast(list[tuple[int, int, int]], self.db.execute(sql, key).fetchall())

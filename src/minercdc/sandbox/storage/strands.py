@@ -56,6 +56,9 @@ class Strands:
         transaction.strand.append(batch)
         transaction.strand_records += batch.records()
         transaction.strand_bytes += batch.bytes()
+        self._bind_full(client, transaction)
+
+    def _bind_full(self, client: Client, transaction: Transaction) -> None:
         if client.user in self.holding and not transaction.ended:
             return
         if transaction.strand_records >= STRAND_RECORDS or transaction.strand_bytes >= STRAND_BYTES:
@@ -89,9 +92,46 @@ class Strands:
                 self.log_large(client, transaction, table, row[0], _steps(large, op, row, changed, undo), undo)
             return
         self.start(client, transaction)
-        batch = self.mark(op, client, transaction, self.clock.advance(1 if shared else len(rows)))
+        scn = self.clock.advance(1 if shared else len(rows))
+        if not shared and self._extends(transaction, table, op, scn, changed, undo):
+            self._extend(client, transaction, rows)
+            return
+        batch = self.mark(op, client, transaction, scn)
         batch.rows, batch.shared = rows, shared
         self._log_change(client, transaction, table, batch, changed, undo)
+
+    def _extends(
+        self, transaction: Transaction, table: Table, op: RedoOp, scn: int, changed: tuple[int, ...], undo: bool
+    ) -> bool:
+        """Whether rows could be the strand's last batch's next ones: single-row statements that follow each other."""
+        last = transaction.strand[-1] if transaction.strand else None
+        return (
+            last is not None
+            and last.op is op
+            and not last.shared
+            and last.scn + len(last.rows) == scn
+            and last.data_obj_d == table.data_object_id
+            and last.data_obj_v == table.version
+            and (last.owner, last.table) == (table.owner, table.name)
+            and last.changed == changed
+            and last.undo == undo
+            and last.logged == self._logged(table, op, changed, undo)
+            and last.time == int(self.clock.now())
+        )
+
+    def _extend(self, client: Client, transaction: Transaction, rows: list[ChangedRow]) -> None:
+        transaction.strand_bytes += transaction.strand[-1].extend(rows)
+        transaction.strand_records += len(rows)
+        self._bind_full(client, transaction)
+
+    def _logged(
+        self, table: Table, op: RedoOp, changed: tuple[int, ...], undo: bool, whole_row: bool = False
+    ) -> tuple[int, ...] | None:
+        """Positions of the old values that go into the record, see `RedoRecord`."""
+        if op in (RedoOp.INSERT, RedoOp.DELETE) or whole_row:
+            return None
+        # Undo is logged without supplemental data (MOS 462948.1).
+        return changed if undo else logged_positions(table, self.catalog.logging, changed)
 
     def log_large(
         self, client: Client, transaction: Transaction, table: Table, row_id: str | None, steps: Sequence[Step], undo: bool
@@ -121,9 +161,7 @@ class Strands:
         batch.owner, batch.table = table.owner, table.name
         batch.data_obj, batch.data_obj_d, batch.data_obj_v = table.object_id, table.data_object_id, table.version
         transaction.segments.add(table.data_object_id)
-        if batch.op not in (RedoOp.INSERT, RedoOp.DELETE) and not whole_row:
-            # Undo is logged without supplemental data (MOS 462948.1).
-            batch.logged = changed if undo else logged_positions(table, self.catalog.logging, changed)
+        batch.logged = self._logged(table, batch.op, changed, undo, whole_row)
         self.log(client, transaction, batch)
 
     def bind(self, transaction: Transaction, *, may_switch: bool = True) -> None:

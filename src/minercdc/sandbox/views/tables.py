@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import OraType, View
 from minercdc.sandbox.views.family import family
-from minercdc.sandbox.views.shape import Row, yes_no
+from minercdc.sandbox.views.shape import Row, date, yes_no
 
 _STORAGE = (
     "PCT_FREE N, PCT_USED N, INI_TRANS N, MAX_TRANS N, INITIAL_EXTENT N, NEXT_EXTENT N, MIN_EXTENTS N, MAX_EXTENTS N, "
@@ -60,6 +60,8 @@ def _tables(table: Table) -> Iterator[Row]:
         "INI_TRANS": 1,
         "MAX_TRANS": 255,
         "LOGGING": "YES",
+        "NUM_ROWS": table.analyzed[1] if table.analyzed else None,
+        "LAST_ANALYZED": date(table.analyzed[0]) if table.analyzed else None,
         "BACKED_UP": "N",
         "DEGREE": "         1",
         "INSTANCES": "         1",

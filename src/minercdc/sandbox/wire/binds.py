@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, OraType
 from minercdc.sandbox.wire.lobs import narrow
@@ -23,7 +23,7 @@ _NCHAR = 2
 _MAX_INLINE = 32767
 _BOOLEAN = 252
 _ESCAPE = 253
-_TRUE, _FALSE = b"\xc1\x02", b"\x80"
+_TRUE, _FALSE = b"\x01", b"\x00"
 _TYPES = {int(t): t for t in OraType} | {
     3: OraType.NUMBER,  # BINARY_INTEGER
     6: OraType.NUMBER,  # VARNUM
@@ -36,7 +36,6 @@ _TYPES = {int(t): t for t in OraType} | {
     189: OraType.INTERVAL_YM,
     190: OraType.INTERVAL_DS,
     232: OraType.TIMESTAMP_LTZ,
-    _BOOLEAN: OraType.NUMBER,
 }
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
 _TIMESTAMPS = frozenset((OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ))
@@ -57,6 +56,12 @@ class Oac(NamedTuple):
     charset_form: int
     max_chars: int
     flags_more: int = 0
+    elements: int = 0
+
+    @property
+    def is_array(self) -> bool:
+        """A PL/SQL index-by table."""
+        return bool(self.flags & _ARRAY)
 
     @property
     def prefetch(self) -> int | None:
@@ -73,7 +78,8 @@ class Oac(NamedTuple):
 
     def bind_type(self) -> BindType:
         """What the session is told."""
-        return BindType(self.type, self.size, self.charset_form == _NCHAR and self.type in _TEXTS)
+        national = self.charset_form == _NCHAR and self.type in _TEXTS
+        return BindType(self.type, self.size, national, self.elements if self.is_array else 0)
 
 
 def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
@@ -89,7 +95,7 @@ def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
         else:
             reader.u8()
         size = reader.ub()
-        reader.ub()  # elements of an array
+        elements = reader.ub()
         flags_more = reader.ub()
         reader.dalc()
         reader.ub()
@@ -98,7 +104,7 @@ def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
         max_chars = reader.ub()
         if agreed.field_version >= 8:
             reader.ub()
-        oacs.append(Oac(kind, flags, size, form, max_chars, flags_more))
+        oacs.append(Oac(kind, flags, size, form, max_chars, flags_more, elements))
     return oacs
 
 
@@ -113,18 +119,18 @@ def _cell(raw: bytes, oac: Oac, kind: OraType | None) -> Cell:
 
 
 def _read_value(reader: TtcReader, oac: Oac, kind: OraType | None) -> Cell:
-    if oac.flags & _ARRAY:
-        for _ in range(reader.ub()):
-            reader.clr()
-        return None
+    if oac.is_array:
+        count = reader.ub()
+        if count > oac.elements:
+            raise ProtocolError(f"{count} elements of an array of {oac.elements}")
+        single = oac._replace(flags=oac.flags & ~_ARRAY)
+        return cast(Cell, tuple(_read_value(reader, single, kind) for _ in range(count)))
     if oac.kind in (OraType.CLOB, OraType.BLOB):
         return narrow(reader.dalc()) or None
     if oac.kind in (OraType.JSON, OraType.VECTOR):
         return _read_image(reader)
     if oac.kind == OraType.CURSOR:
-        if reader.ub():
-            reader.ub()
-        return None
+        return cast(Cell, CursorNumber(reader.ub())) if reader.ub() else None
     if oac.kind == OraType.ROWID:
         return read_row_id(reader)
     if oac.kind == _BOOLEAN:
@@ -147,11 +153,15 @@ def _read_boolean(reader: TtcReader) -> Cell:
     return None if not raw else _TRUE if raw[-1] else _FALSE
 
 
-def check_supported(oacs: Sequence[Oac]) -> None:
+class CursorNumber(int):
+    """The value of a REF CURSOR bind as it was read: a cursor of this conversation, 0 for one that is not open."""
+
+
+def check_supported(oacs: Sequence[Oac], *, plsql: bool) -> None:
     """Raise OraError for binds whose values were read but cannot be used."""
     for oac in oacs:
-        if oac.flags & _ARRAY:
-            raise OraError(3001, "unimplemented feature: PL/SQL index-by table binds")
+        if oac.is_array and not plsql:
+            raise OraError(1484, "arrays can only be bound to PL/SQL statements")
         _ = oac.type
 
 
@@ -180,9 +190,14 @@ def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
         form = _FORMS.get(oac.type)
         if form is None:
             continue
-        matches, failure = form[0].fullmatch, form[1]
-        if not all(cell is None or (isinstance(cell, bytes) and matches(cell)) for cell in (row[position] for row in rows)):
-            raise failure
+        values: list[Any] = [row[position] for row in rows]
+        if oac.is_array:
+            values = [cell for array in values for cell in array or ()]
+        try:
+            if not all(map(form[0].fullmatch, [cell for cell in values if cell is not None])):
+                raise form[1]
+        except TypeError:  # a text
+            raise form[1] from None
 
 
 class BindReader:
@@ -203,7 +218,7 @@ class BindReader:
 
     def _is_plain(self, position: int) -> bool:
         oac, kind = self._oacs[position], self._kinds[position]
-        if oac.flags & _ARRAY or oac.kind == _BOOLEAN:
+        if oac.is_array or oac.kind == _BOOLEAN:
             return False
         return kind in _PLAIN or (kind in _TEXTS and oac.charset_form != _NCHAR)
 

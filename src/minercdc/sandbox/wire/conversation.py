@@ -160,7 +160,7 @@ class Conversation:
         reply.finish(_END)
         self._reply = None
 
-    def call_end(self, rows: int = 0, batch_errors: Sequence[BatchError] = ()) -> replies.CallEnd:
+    def call_end(self, rows: int = 0, batch_errors: Sequence[BatchError] = (), row_id: str | None = None) -> replies.CallEnd:
         """The facts for the end of the running call."""
         self._sequence += 1
         open_transaction = self._session is not None and self._session.in_transaction()
@@ -172,6 +172,7 @@ class Conversation:
             cursor=self.cursor,
             rows=rows,
             batch_errors=batch_errors,
+            row_id=row_id,
         )
 
     def send_status(self) -> None:
@@ -184,7 +185,7 @@ class Conversation:
 
         When rows of this response have left already, the error follows them: they may end in the middle of a row.
         """
-        end = self.call_end()
+        end = self.call_end(rows=error.rows_done)
         if failed := self.cursors.get(self.cursor):
             failed.close_rows()
         begun = self._reply if self._reply is not None and self._reply.begun else None

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, Result
+from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Result
 from minercdc.sandbox.wire import replies
-from minercdc.sandbox.wire.binds import BindReader, Oac, check_supported, check_values, read_oacs
+from minercdc.sandbox.wire.binds import BindReader, CursorNumber, Oac, check_supported, check_values, read_oacs
 from minercdc.sandbox.wire.conversation import Conversation, Cursor
 from minercdc.sandbox.wire.lobs import LOB_TYPES
 from minercdc.sandbox.wire.negotiation import Ttc
@@ -168,7 +169,18 @@ def _sent(cursor: Cursor) -> list[int]:
 
 
 def _read_binds(talk: Conversation, cursor: Cursor, count: int, sent: Sequence[int]) -> Sequence[tuple[Cell, ...]]:
-    return BindReader(cursor.oacs, plsql=cursor.kind is StatementKind.PLSQL, sent=sent).read(talk.reader, count)
+    rows = BindReader(cursor.oacs, plsql=cursor.kind is StatementKind.PLSQL, sent=sent).read(talk.reader, count)
+    if not any(oac.kind == OraType.CURSOR for oac in cursor.oacs):
+        return rows
+    return [tuple([_bound_cursor(talk, cell) for cell in row]) for row in rows]
+
+
+def _bound_cursor(talk: Conversation, cell: Any) -> Any:
+    """A REF CURSOR that the client hands back: the open query of that number; its rows go on where the client has left them."""
+    if not isinstance(cell, CursorNumber):
+        return cell
+    known = talk.cursors.get(cell)
+    return Result(known.columns, known.rows) if known is not None and known.rows is not None else None
 
 
 def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
@@ -205,7 +217,7 @@ def fetch(talk: Conversation) -> None:
 
 def _run(talk: Conversation, request: _Request) -> None:
     cursor = request.cursor
-    check_supported(cursor.oacs)
+    check_supported(cursor.oacs, plsql=cursor.kind is StatementKind.PLSQL)
     if request.has(_DESCRIBE_ONLY) or not request.has(_EXECUTE | _FETCH | _DEFINE):
         _describe_only(talk, cursor)
     elif cursor.kind is StatementKind.QUERY:
@@ -313,7 +325,7 @@ def _run_statement(talk: Conversation, request: _Request) -> None:
     cursor = request.cursor
     result = _session_execute(talk, request, request.bind_rows)
     counts = result.row_counts if request.want_row_counts else None
-    end = talk.call_end(rows=result.row_count, batch_errors=result.batch_errors)
+    end = talk.call_end(rows=result.row_count, batch_errors=result.batch_errors, row_id=result.last_row_id)
     failure = _BATCH_FAILED if result.batch_errors else None
     reply = talk.reply()
     if result.return_binds:
@@ -363,6 +375,11 @@ def _io_vector(count: int, result: Result) -> bytes:
 def _out_value(talk: Conversation, oac: Oac, value: Cell | Result) -> bytes:
     if isinstance(value, Result):
         return b"\1" + _open_result(talk, value) + sb(0)
+    if isinstance(value, tuple):
+        single = oac._replace(flags=0)
+        return ub(len(value)) + b"".join(_out_value(talk, single, one) for one in value)
+    if oac.is_array:
+        return ub(0)
     if value is None:
         return NULL + sb(0)
     try:

@@ -131,11 +131,13 @@ class Logon:
         talk.finish(talk.reply(), _parameters(self._facts(self._key.answer())) + replies.error(talk.call_end()))
 
     def _check_wishes(self, mode: int, pairs: Mapping[str, str]) -> None:
-        """Refuse what the sandbox does not have. Only SYS is in the password file, and the sandbox lets it in without AS SYSDBA too."""
+        """Refuse what the sandbox does not have, and SYS without AS SYSDBA. Only SYS is in the password file."""
         if mode & _OTHER_ROLES:
             raise OraError(3001, "unimplemented feature: administrative privileges other than SYSDBA")
         if mode & _SYSDBA and self._user != "SYS":
             raise _DENIED
+        if self._user == "SYS" and not mode & _SYSDBA:
+            raise OraError(28009, "connection as SYS should be as SYSDBA or SYSOPER")
         if any(name.startswith("AUTH_APPCTX") for name in pairs):
             raise OraError(3001, "unimplemented feature: application context at logon")
         edition = pairs.get("AUTH_ORA_EDITION", "").rstrip("\0")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from minercdc.sandbox.interfaces import BatchError, OraError
 from minercdc.sandbox.wire.negotiation import Ttc
 from minercdc.sandbox.wire.primitives import clr, dalc, sb, ub
+from minercdc.sandbox.wire.row_ids import oer_row_id
 
 NO_DATA_FOUND = OraError(1403, "no data found")
 _IN_TRANSACTION = 0x02
-_NO_ROW_ID = b"\0" * 5
 
 
 @dataclass(slots=True)
@@ -29,6 +29,7 @@ class CallEnd:
     cursor: int = 0
     rows: int = 0
     batch_errors: Sequence[BatchError] = ()
+    row_id: str | None = None
 
 
 def message(error: OraError) -> bytes:
@@ -66,7 +67,7 @@ def error(end: CallEnd, failure: OraError | None = None) -> bytes:
     number = failure.number if failure else 0
     position = failure.position if failure else 0
     pieces = [bytes((Ttc.ERROR,)), call_status(end), ub(end.sequence & 0xFFFF), ub(end.rows & 0xFFFFFFFF)]
-    pieces += [ub(min(number, 0xFFFF)), b"\0\0", ub(end.cursor), sb(position), bytes(6), _NO_ROW_ID, b"\0\0"]
+    pieces += [ub(min(number, 0xFFFF)), b"\0\0", ub(end.cursor), sb(position), bytes(6), oer_row_id(end.row_id), b"\0\0"]
     pieces += [bytes((end.call,)), b"\0\0", dalc(b""), _batch(end.batch_errors), ub(number), ub(end.rows)]
     if end.field_version >= 14:
         pieces.append(b"\0\0")  # SQL type, checksum

@@ -43,6 +43,11 @@ encoded_row_id = _Encoded()
 """Wire form of a ROWID's text."""
 
 
+def oer_row_id(text: str | None) -> bytes:
+    """As the end of a call has it, without the byte that tells whether there is one: all 0 when there is none."""
+    return bytes(5) if text is None else encoded_row_id[text][1:]
+
+
 def fixed_row_id(text: str) -> bytes:
     """Object (4 bytes), file (2), block (4), row (2)."""
     object_, file, block, row = (_number(text[a:b]) for a, b in _GROUPS)

@@ -29,6 +29,7 @@ def statement_kind(sql: str) -> StatementKind:
     return StatementKind.PLSQL if keyword in ("BEGIN", "DECLARE", "CALL") else StatementKind.OTHER
 
 
+_MAY_RETURN = re.compile("return", re.IGNORECASE)
 _SKIPPED = r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/"
 _RETURNING = re.compile(
     rf"{_SKIPPED}|\b(RETURN(?:ING)?)\b|\b(INTO)\b|(:\s*(?:[\w$#]+|\"[^\"]+\"))", re.DOTALL | re.IGNORECASE
@@ -37,6 +38,8 @@ _RETURNING = re.compile(
 
 def return_binds(sql: str) -> frozenset[int]:
     """Positions of the binds DML hands values back in (RETURNING .. INTO :a, :b), which have no values in a bind row."""
+    if _MAY_RETURN.search(sql) is None:
+        return frozenset()
     found: set[int] = set()
     position, returning, into = 0, False, False
     for match in _RETURNING.finditer(sql):

@@ -26,8 +26,8 @@ from tests.unit.capture.logminer.redo import (
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.row import ZERO_XID, LogMinerRow, OpCode
-from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Progress
+from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, UnsupportedRowError
+from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Progress, UndecodableRow
 from minercdc.schema.table import Column, TableId, TableSchema
 
 A, B, C = xid(1), xid(2), xid(3)
@@ -517,8 +517,8 @@ def test_d19_ddl_is_applied_once_after_a_restart(tmp_path: Path) -> None:
 
 def test_new_table_is_captured_from_its_create_table_on(life: Life) -> None:
     redo = Redo()
-    redo.ddl(A, "create table fresh (id number(5) primary key, pic blob)", table="FRESH", object_id=90)
-    redo.dml(OpCode.INSERT, B, """insert into "LAB"."FRESH"("ID","PIC") values ('1',EMPTY_BLOB());""", table="FRESH", object_id=90, row_id="r")  # fmt: skip
+    redo.ddl(A, "create table fresh (id number(5) primary key, pic bfile)", table="FRESH", object_id=90)
+    redo.dml(OpCode.INSERT, B, """insert into "LAB"."FRESH"("ID","PIC") values ('1',Unsupported Type);""", table="FRESH", object_id=90, row_id="r")  # fmt: skip
     redo.commit(B)
     events = life.read(redo.rows)
     (change,) = schema_changes(events)
@@ -574,13 +574,27 @@ def test_e74_rows_of_temporary_tables_are_left_out(life: Life) -> None:
     assert life.read(redo.rows) == []
 
 
-def test_e75_unsupported_rows_are_counted_with_one_warning(life: Life, caplog: pytest.LogCaptureFixture) -> None:
+def unsupported_rows() -> Redo:
     redo = Redo()
     for _ in range(3):
         redo.dml(OpCode.UNSUPPORTED, A, "Unsupported", status=2)
     redo.commit(A)
-    assert life.read(redo.rows) == []
-    assert life.decoder.unsupported_rows == 3
+    return redo
+
+
+def test_e75_unsupported_rows_stop_the_stream(life: Life) -> None:
+    with pytest.raises(UnsupportedRowError, match=r"LAB\.ITEM.*SCN 101"):
+        life.read(unsupported_rows().rows)
+
+
+def test_e75_unsupported_rows_are_left_out_with_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    life = Life(tmp_path, on_failure="warn")
+    *letters, progress = life.read(unsupported_rows().rows)
+    assert [(letter.op, letter.redo_sql) for letter in letters if isinstance(letter, UndecodableRow)] == [
+        ("UNSUPPORTED", "Unsupported")
+    ] * 3
+    assert isinstance(progress, Progress)
+    assert life.decoder.unsupported_rows == life.decoder.undecodable_rows == 3
     assert caplog.text.count("does not support") == 1
 
 

@@ -23,6 +23,8 @@ from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_list, 
 from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, supplemental
 from minercdc.sandbox.sql.parse.statements import Parser
 
+_OF_PARTITIONS = frozenset(("ADD", "COALESCE", "DROP", "EXCHANGE", "MERGE", "MODIFY", "MOVE", "RENAME", "SPLIT", "TRUNCATE"))
+
 
 def alter_table(session: SqlSession, parser: Parser) -> None:
     at = parser.token.start
@@ -38,7 +40,10 @@ def alter_table(session: SqlSession, parser: Parser) -> None:
 
 
 def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
-    """Apply it; returns whether the stored columns changed."""
+    """Apply it; returns whether the stored columns changed. Raises ORA-03001 for what changes partitions: the table has one segment."""
+    at, word = parser.token.start, parser.token.text
+    if word in _OF_PARTITIONS and parser.peek().text in ("PARTITION", "PARTITIONS", "SUBPARTITION"):
+        raise OraError(3001, f"unimplemented feature: ALTER TABLE {word} PARTITION", at)
     if parser.word("ADD"):
         return _alter_add(session, parser, table)
     if parser.word("DROP"):
@@ -85,9 +90,14 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 
 def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
-    """ENABLE | DISABLE [VALIDATE | NOVALIDATE] constraint [CASCADE]; ROW MOVEMENT means nothing here."""
-    enable = parser.take().text == "ENABLE"
+    """ENABLE | DISABLE [VALIDATE | NOVALIDATE] constraint [CASCADE]; ROW MOVEMENT means nothing where there are no partitions.
+
+    Raises ORA-03001 for rows that would move between partitions.
+    """
+    at, enable = parser.token.start, parser.take().text == "ENABLE"
     if parser.word("ROW", "MOVEMENT"):
+        if enable and table.partitioning is not None:
+            raise OraError(3001, "unimplemented feature: ROW MOVEMENT of a partitioned table", at)
         parser.end()
         return False
     spec = ConstraintSpec(None, "", (), 0, enabled=enable, validated=enable)

@@ -24,7 +24,8 @@ from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family
 from minercdc.sandbox.storage.engine import StatementRestart, Target
-from minercdc.sandbox.storage.store import segment, visible
+from minercdc.sandbox.storage.rowid import object_prefix, row_text
+from minercdc.sandbox.storage.store import VERSION_BITS, segment, visible
 
 
 @dataclass(slots=True)
@@ -153,6 +154,9 @@ def run_change(
         try:
             targets = _change_once(session, plan, binds, delete)
             count = len(targets)
+            if targets:
+                last = row_text(object_prefix(plan.table.data_object_id), targets[-1].vid >> VERSION_BITS)
+                result.last_row_id = last
             if plan.returning is not None:
                 rows = [(t.before if delete else t.after, t.vid) for t in targets]
                 returned = plan.returning.rows(session, binds, rows)
@@ -160,6 +164,7 @@ def run_change(
             session.storage.undo_to(session.client, mark)
             count = 0
             if not batch_errors:
+                error.rows_done = result.row_count
                 raise
             result.batch_errors.append(BatchError(number, error))
         if plan.returning is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BatchError, BindType, Cell, ColumnDescription, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.dml.constraints import after_insert, guarded
@@ -17,6 +18,7 @@ from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import SqlType, type_of_wire
+from minercdc.sandbox.storage.rowid import object_prefix, row_text
 from minercdc.sandbox.storage.store import VERSION_BITS
 
 
@@ -91,11 +93,14 @@ def run_insert(
         done += count
         if error_ is not None:
             if not batch_errors:
+                error_.rows_done = result.row_count
                 raise error_
             result.batch_errors.append(BatchError(origin[done], error_))
             done += 1
     if failure is not None:
+        failure.rows_done = result.row_count
         raise failure
+    note_row(result, table, table.next_rid - 1)
     result.batch_errors.sort(key=lambda e: e.offset)
     if row_counts:
         failed = {e.offset for e in result.batch_errors}
@@ -122,6 +127,7 @@ def _insert_singly(
         except OraError as failure:
             session.storage.undo_to(session.client, mark)
             if not batch_errors:
+                failure.rows_done = result.row_count
                 raise
             result.batch_errors.append(BatchError(number, failure))
         if plan.returning is not None:
@@ -129,7 +135,14 @@ def _insert_singly(
         result.row_count += count
         if row_counts:
             result.row_counts.append(count)
+    note_row(result, table, table.next_rid - 1)
     return result
+
+
+def note_row(result: Result, table: Table, rid: int) -> None:
+    """The ROWID that clients show as that of the last row changed."""
+    if result.row_count:
+        result.last_row_id = row_text(object_prefix(table.data_object_id), rid)
 
 
 def _insert_query(session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], row_counts: bool) -> Result:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from minercdc.sandbox.catalog import Table
+from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.dml.change import ScanPlan, targets_of
 from minercdc.sandbox.sql.dml.target import BindRow
 from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.query.names import find_relation
+from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.engine import StatementRestart
 from minercdc.sandbox.storage.store import VERSION_BITS
@@ -36,6 +40,57 @@ def lock_free_rows(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[
     storage.lock_rows(client, plan.table, targets)
     prefix = rowid.object_prefix(plan.table.data_object_id)
     return [rowid.row_text(prefix, target.vid >> VERSION_BITS) for target in targets]
+
+
+def tables_to_lock(env: Environment, query: ast.Query) -> list[tuple[ast.TableRef, ast.Expr | None]]:
+    """The tables whose rows FOR UPDATE locks, each with the condition that finds them: of a join all of them, or those that OF
+    names a column of (SQL Language Reference, SELECT, for_update_clause).
+
+    Raises ORA-02014 for a query whose rows are no rows of tables, ORA-00904 for no column.
+    """
+    select, wait = query.body, query.for_update
+    assert wait is not None
+    if not isinstance(select, ast.Select) or select.group_by or select.distinct or query.with_ or query.fetch is not None:
+        raise OraError(2014, "cannot select FOR UPDATE from view with DISTINCT, GROUP BY, etc.", query.at)
+    refs = [ref for relation in select.relations for ref in _tables(relation)]
+    chosen = refs
+    if wait.of:
+        named = [_table_of(env, refs, column) for column in wait.of]
+        chosen = [ref for ref in refs if any(ref is one for one in named)]
+    if len(refs) == 1 and isinstance(select.relations[0], ast.TableRef):
+        return [(refs[0], select.where)]
+    if wait.skip_locked:
+        raise OraError(3001, "unimplemented feature: FOR UPDATE SKIP LOCKED of a join", query.at)
+    return [(ref, _joined_rows(select, ref)) for ref in chosen]
+
+
+def _tables(relation: ast.Relation) -> Iterator[ast.TableRef]:
+    if isinstance(relation, ast.Join):
+        yield from _tables(relation.left)
+        yield from _tables(relation.right)
+    elif isinstance(relation, ast.TableRef) and relation.as_of is None:
+        yield relation
+    else:
+        raise OraError(3001, "unimplemented feature: FOR UPDATE of a subquery", relation.at)
+
+
+def _table_of(env: Environment, refs: Sequence[ast.TableRef], column: ast.Name) -> ast.TableRef:
+    *path, name = column.parts
+    for ref in refs:
+        if path and path[-1] != (ref.alias or ref.name):
+            continue
+        found = find_relation(env, ref.owner, ref.name, ref.at)
+        if isinstance(found, Table) and any(one.name == name for one in found.all_columns()):
+            return ref
+    raise OraError(904, f'"{name}": invalid identifier', column.at)
+
+
+def _joined_rows(select: ast.Select, ref: ast.TableRef) -> ast.Expr:
+    """`ROWID IN (the join's ROWIDs of that table)`."""
+    at = select.at
+    item = ast.Item(ast.Name((ref.alias or ref.name, "ROWID"), at), None, "ROWID")
+    rows = ast.Query(ast.Select([item], select.relations, select.where, at=at), at=at)
+    return ast.InQuery(ast.Name(("ROWID",), at), rows, False, at)
 
 
 _LIST = 500

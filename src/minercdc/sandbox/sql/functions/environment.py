@@ -12,6 +12,7 @@ from minercdc.sandbox.sql.scope import Typed
 from minercdc.sandbox.sql.translate.conditions import Conditions
 from minercdc.sandbox.sql.types import (
     BINARY_SIZES,
+    CLOB,
     DATE,
     DOUBLE,
     FLOAT,
@@ -95,7 +96,21 @@ def local_transaction_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Ty
     return Typed(x.parameter(expr.name, text), varchar(200))
 
 
+def get_ddl(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DBMS_METADATA.GET_DDL(type, name [, schema]): a CLOB."""
+    count_arguments(expr, args, 2, 3)
+    parts = [x.to(arg, Family.VARCHAR, expr.at) for arg in args] + ["null"] * (3 - len(args))
+    return Typed(f"o_to_lob(o_ddl({','.join(parts)}),'CLOB')", CLOB, False)
+
+
+def get_time(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DBMS_UTILITY.GET_TIME: hundredths of a second since some moment."""
+    count_arguments(expr, args, 0, 0)
+    return Typed(x.parameter(expr.name, lambda run: number.integer(int(run.now * 100) % (1 << 31))), NUMBER, False)
+
+
 PACKAGED: dict[str, Rule] = {
+    "DBMS_UTILITY.GET_TIME": get_time,
     "DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER": current_scn,
     "DBMS_TRANSACTION.LOCAL_TRANSACTION_ID": local_transaction_id,
 }
@@ -103,6 +118,7 @@ PACKAGED: dict[str, Rule] = {
 
 RULES: dict[str, Rule] = {
     **PACKAGED,
+    "DBMS_METADATA.GET_DDL": get_ddl,
     "SYS_CONTEXT": sys_context,
     "SYS_GUID": sys_guid,
 }

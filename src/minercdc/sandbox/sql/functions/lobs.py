@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.metadata_package import transform_of
 from minercdc.sandbox.sql import ast, number
 from minercdc.sandbox.sql.functions.arguments import count_arguments
 from minercdc.sandbox.sql.functions.rules import Rule
-from minercdc.sandbox.sql.runtime import Run
 from minercdc.sandbox.sql.scope import Typed
 from minercdc.sandbox.sql.translate.conditions import Conditions
 from minercdc.sandbox.sql.translate.environment import blob
@@ -17,21 +15,6 @@ from minercdc.sandbox.sql.types import BLOB, CLOB, NCLOB, NUMBER, TEXT, Family, 
 def as_clob(text: str, national: bool) -> Typed:
     """A CLOB of a text: what text functions make of one."""
     return Typed(f"o_to_lob({text},'{'NCLOB' if national else 'CLOB'}')", NCLOB if national else CLOB)
-
-
-def get_ddl(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_METADATA.GET_DDL(object_type, name, schema)."""
-    count_arguments(expr, args, 2, 3)
-    texts = [x.to(arg, Family.VARCHAR, expr.at) for arg in args]
-    schema = texts[2] if len(texts) > 2 else x.parameter("schema", lambda run: run.session.userenv("CURRENT_SCHEMA"))
-    container = x.parameter("container", lambda run: run.session.client.container)
-
-    def flags(run: Run) -> int:
-        transform = transform_of(run.session)
-        return transform.terminator | transform.attributes << 1 | transform.constraints << 2
-
-    found = f"o_get_ddl({container},{texts[0]},{texts[1]},{schema},{x.parameter('transform', flags)})"
-    return as_clob(found, national=False)
 
 
 def empty(kind: str, result: SqlType) -> Rule:
@@ -67,6 +50,18 @@ def to_lob(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     if args[0].type.family is Family.LONG_RAW:
         return Typed(f"o_to_lob({args[0].sql},'BLOB')", BLOB)
     raise inconsistent("LONG", args[0].type.family, expr.at)
+
+
+def json_value(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """JSON_VALUE(json, path, kind, on error) as the parser has it: VARCHAR2(4000) or NUMBER."""
+    rest = ",".join(arg.sql for arg in args[1:])
+    kind = NUMBER if args[2].literal == "N" else varchar(4000)
+    return Typed(f"o_json_value({x.json_text(args[0], expr.at)},{rest})", kind)
+
+
+def json_query(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """JSON_QUERY(json, path, on error): VARCHAR2(4000)."""
+    return Typed(f"o_json_query({x.json_text(args[0], expr.at)},{args[1].sql},{args[2].sql})", varchar(4000))
 
 
 def _lob(x: Conditions, typed: Typed, at: int) -> str:
@@ -195,7 +190,6 @@ RULES: dict[str, Rule] = {
     "TO_NCLOB": to_clob("NCLOB", NCLOB),
     "TO_BLOB": to_blob,
     "TO_LOB": to_lob,
-    "DBMS_METADATA.GET_DDL": get_ddl,
     "DBMS_LOB.GETLENGTH": one_lob("length"),
     "DBMS_LOB.SUBSTR": substr,
     "DBMS_LOB.INSTR": instr,
@@ -207,6 +201,8 @@ RULES: dict[str, Rule] = {
     **{f"XMLTYPE.{method}": rule for method, rule in XML_METHODS.items()},
     "TO_BOOLEAN": since_23(to_boolean),
     "JSON": since_23(of_text(Family.JSON)),
+    "JSON_VALUE": json_value,
+    "JSON_QUERY": json_query,
     "JSON_SERIALIZE": since_23(text_of(Family.JSON, "o_json_text")),
     "TO_VECTOR": since_23(of_text(Family.VECTOR)),
     "VECTOR": since_23(of_text(Family.VECTOR)),

@@ -204,6 +204,8 @@ class ExpressionGrammar(AnalyticGrammar):
             target = self.type_name()
             self.expect_op(")")
             return ast.Cast(operand, target, token.start)
+        if word in ("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS") and after.text == "(":
+            return self._json_path(token)
         if word == "TRIM" and after.text == "(":
             return self._trim(token)
         if word == "EXTRACT" and after.text == "(":
@@ -229,6 +231,33 @@ class ExpressionGrammar(AnalyticGrammar):
             kind = kind if target.name == "CLOB" else "GETSTRINGVAL"
         self.expect_op(")")
         return ast.Call(f"XMLTYPE.{kind}", [operand], token.start)
+
+    def _json_path(self, token: Token) -> ast.Expr:
+        """`JSON_VALUE(json [FORMAT JSON], 'path' [RETURNING type] [ERROR | NULL ON ERROR])`, and its like."""
+        self.at += 2
+        args = [self.expr()]
+        self.word("FORMAT", "JSON")
+        self.expect_op(",")
+        if self.token.kind != "S":
+            raise OraError(40454, "path expression not a literal", self.token.start)
+        args.append(ast.Literal("S", self.take().text, token.start))
+        kind = "T"
+        if self.word("RETURNING"):
+            target = self.type_name()
+            if target.name not in ("VARCHAR2", "NUMBER") or (token.text != "JSON_VALUE" and target.name == "NUMBER"):
+                raise OraError(3001, f"unimplemented feature: {token.text} RETURNING {target.name}", target.at)
+            kind = target.name[0] if target.name == "NUMBER" else "T"
+        on_error = "NULL"
+        if token.text != "JSON_EXISTS" and (self.is_word("ERROR", "ON", "ERROR") or self.is_word("NULL", "ON", "ERROR")):
+            on_error = self.take().text
+            self.at += 2
+        if self.token.text != ")":
+            raise OraError(3001, f"unimplemented feature: {self.token.text} in {token.text}", self.token.start)
+        self.at += 1
+        options = [ast.Literal("S", kind, token.start)] if token.text == "JSON_VALUE" else []
+        if token.text != "JSON_EXISTS":
+            options.append(ast.Literal("S", on_error, token.start))
+        return ast.Call(token.text, [*args, *options], token.start)
 
     def _interval(self, token: Token) -> ast.Expr:
         self.at += 1

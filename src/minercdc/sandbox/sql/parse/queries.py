@@ -69,16 +69,21 @@ class QueryGrammar(RelationGrammar):
             self.expect_word("ONLY")
 
     def _for_update(self) -> ast.LockWait:
+        columns: list[ast.Name] = []
         if self.word("OF"):
-            self._column_name()
+            columns.append(self._column_name())
             while self.op(","):
-                self._column_name()
-        return self.lock_wait()
+                columns.append(self._column_name())
+        wait = self.lock_wait()
+        wait.of = columns
+        return wait
 
-    def _column_name(self) -> None:
-        self.name(904, "invalid identifier")
+    def _column_name(self) -> ast.Name:
+        at = self.token.start
+        parts = [self.name(904, "invalid identifier")]
         while self.op("."):
-            self.name(904, "invalid identifier")
+            parts.append(self.name(904, "invalid identifier"))
+        return ast.Name(tuple(parts), at)
 
     def lock_wait(self) -> ast.LockWait:
         if self.word("NOWAIT"):

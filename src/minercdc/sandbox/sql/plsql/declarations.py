@@ -36,6 +36,7 @@ _OWN_TYPES: dict[str, Type] = {
     "LONG": TEXT,
 }
 """Types that only PL/SQL has, or has differently."""
+_PACKAGED_TYPES = {"DBMS_OUTPUT.CHARARR": Collection(TEXT, True), "DBMSOUTPUT_LINESARRAY": Collection(TEXT, False)}
 _SIZED = frozenset(("VARCHAR2", "VARCHAR", "STRING", "NVARCHAR2", "RAW"))
 
 
@@ -125,6 +126,8 @@ class Declarations(Calls):
         known = self.visible.find(parts[0]) if len(parts) == 1 else None
         if isinstance(known, Scalar | Record | Collection | RefCursor):
             return known
+        if ".".join(parts[-2:]) in _PACKAGED_TYPES:
+            return _PACKAGED_TYPES[".".join(parts[-2:])]
         if len(parts) == 1 and parts[0] in _OWN_TYPES and self.token.text != "(":
             return _OWN_TYPES[parts[0]]
         self.at -= 2 * len(parts) - 1

@@ -219,7 +219,7 @@ class Blocks(Parser):
                 slot = variable.slot
                 return Compiled(lambda frame: frame.cells[slot], NULL, slot, variable)
         prelude: list[Step] = []
-        resolved = self._resolved(expr, prelude)
+        resolved = expr if isinstance(expr, ast.Bind) else self._resolved(expr, prelude)
         if isinstance(resolved, ast.Bind):
             at = resolved.index
             if at < self.slots.clients:
@@ -324,6 +324,8 @@ class Blocks(Parser):
             code = self.compiled(node.args[0]).value
             return self._place(TEXT, lambda frame: message_of(number.to_int(code(frame))), prelude, node.at)
         if isinstance(node, ast.Bind) and node.index < self.slots.clients:
+            if self.slots.types[node.index].elements:
+                raise located(self.sql, node.at, "PLS-00382: expression is of wrong type")
             self.read.add(node.index)
         if not is_dataclass(node) or isinstance(node, type):
             return node
@@ -339,6 +341,10 @@ class Blocks(Parser):
         if node.parts == ("SQLERRM",):
             return self._place(TEXT, lambda frame: sqlerrm(frame.error), prelude, node.at)
         parts = node.parts[1:] if node.parts[0] == "SYS" else node.parts
+        if parts == ("DBMS_UTILITY", "FORMAT_ERROR_STACK"):
+            return self._place(TEXT, lambda frame: frame.error and str(frame.error), prelude, node.at)
+        if parts == ("DBMS_UTILITY", "FORMAT_ERROR_BACKTRACE"):
+            return self._place(TEXT, lambda frame: (frame.error and frame.stack(frame.error)[1:]) or None, prelude, node.at)
         constant = self.session.database.constants.get(".".join(parts))
         if constant is not None:
             return ast.Literal("N", str(constant), node.at)

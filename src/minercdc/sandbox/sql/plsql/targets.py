@@ -10,7 +10,7 @@ from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.plsql import attributes
 from minercdc.sandbox.sql.plsql.errors import located
-from minercdc.sandbox.sql.plsql.expressions import Blocks
+from minercdc.sandbox.sql.plsql.expressions import Blocks, Compiled
 from minercdc.sandbox.sql.plsql.frame import Frame, Step
 from minercdc.sandbox.sql.plsql.variables import TEXT, Collection, Record, RefCursor, Scalar, Variable
 from minercdc.sandbox.sql.types import SqlType, column_type
@@ -150,6 +150,9 @@ class Targets(Blocks):
             if given is None or not isinstance(given.type, Record) or given.width != wanted.width:
                 raise located(self.sql, at, "PLS-00382: expression is of wrong type")
             return _record_copy(target, given, [self._type_of(given.slot + n) for n in range(given.width)])
+        array = self._array_copy(target, value)
+        if array is not None:
+            return array
         if wanted is not None and isinstance(wanted.type, Collection):
             if given is None or not isinstance(given.type, Collection):
                 raise located(self.sql, at, "PLS-00382: expression is of wrong type")
@@ -159,6 +162,30 @@ class Targets(Blocks):
         if self._is_cursor(target) or (given is not None and isinstance(given.type, RefCursor)):
             return self._cursor_copy(target, value.slot, at)
         return lambda frame: target.store(frame, (value.value(frame),), types)
+
+    def _array_copy(self, target: Target, value: Compiled) -> Step | None:
+        """Between a collection and a client's index-by table bind."""
+        to = target.variable.slot if target.variable is not None else target.slot
+        source = value.slot
+        arrays = [slot is not None and self.slots.types[slot].elements for slot in (to, source)]
+        if not any(arrays):
+            return None
+        collections = [one is not None and isinstance(one.type, Collection) for one in (target.variable, value.variable)]
+        if not all(array or collection for array, collection in zip(arrays, collections, strict=True)):
+            raise located(self.sql, self.token.start, "PLS-00382: expression is of wrong type")
+        assert to is not None
+        assert source is not None
+        kind = target.variable.type if target.variable is not None else None
+        types = [self._type_of(source)] if self.slots.types[source].elements else None
+
+        def copy(frame: Frame) -> None:
+            found = dict(frame.cells[source] or {})
+            if types is not None and isinstance(kind, Collection) and isinstance(kind.element, Scalar):
+                found = {key: (frame.fitted(kind.element, cells[0], types[0]),) for key, cells in found.items()}
+            frame.cells[to] = found
+            frame.assigned.add(to)
+
+        return copy
 
     def _is_cursor(self, target: Target) -> bool:
         slot = target.variable.slot if target.variable is not None else target.slot

@@ -18,6 +18,7 @@ class Plan:
     :param uses: views named once, by name.
     :param picked: of a query that only picks columns of one view's rows: their positions. Its SQL then finds the rows, and
         shows none of their columns.
+    :param picked_where: the condition of such a query, as in `sql`; None for none.
     """
 
     sql: str
@@ -27,3 +28,4 @@ class Plan:
     tables: list[tuple[Table, Parameter | None]]
     uses: dict[str, ViewUse] = field(default_factory=dict)
     picked: tuple[int, ...] = ()
+    picked_where: str | None = None

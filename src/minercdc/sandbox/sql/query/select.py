@@ -35,9 +35,11 @@ class Queries(Blocks):
         described = tuple(column.typed.type.describe(column.name, column.typed.nullable) for column in columns)
         uses = self._uses(sql)
         picked = self._picked(query, sql)
+        where = None
         if picked:
             sql = _PICKING.sub("select 1 from", sql)
-        return Plan(sql, described, self.x.parameters, bool(self.tables), self.tables, uses, picked)
+            where = sql.partition(" where ")[2] or None
+        return Plan(sql, described, self.x.parameters, bool(self.tables), self.tables, uses, picked, where)
 
     def _picked(self, query: ast.Query, sql: str) -> tuple[int, ...]:
         """Positions for `Plan.picked`; empty for any query that SQLite must do more for than test each row of a view."""

@@ -17,6 +17,7 @@ import apsw
 
 from minercdc.sandbox.sql import binary, number
 from minercdc.sandbox.sql.convert import utf16_units
+from minercdc.sandbox.sql.json_paths import json_exists, json_query, json_value
 from minercdc.sandbox.sql.number import decode, encode
 from minercdc.sandbox.sql.number_formats import char_to_number, number_to_char
 from minercdc.sandbox.sql.scalars import analysis, times
@@ -90,6 +91,9 @@ def _textual(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _STRICT: dict[str, Callable[..., Any]] = {
+    "json_value": json_value,
+    "json_query": json_query,
+    "json_exists": json_exists,
     "add": add,
     "sub": subtract,
     "mul": multiply,

@@ -59,6 +59,9 @@ class Conditions(Conversions):
             return f"exists ({self.subquery(expr.query, scope)[0]})"
         if isinstance(expr, ast.Call) and expr.name == "REGEXP_LIKE":
             return self._regexp_like(expr, scope)
+        if isinstance(expr, ast.Call) and expr.name == "JSON_EXISTS":
+            text = self.json_text(self.value(expr.args[0], scope), expr.at)
+            return f"o_json_exists({text},{self.value(expr.args[1], scope).sql})"
         if isinstance(expr, ast.Call) and expr.name == "LNNVL":
             count_arguments(expr, [], 0)
             return f"(({self.condition(expr.args[0], scope)}) is not true)"

@@ -177,6 +177,10 @@ class Conversions:
             return f"o_lob_text({typed.sql})"
         return self.to(typed, Family.VARCHAR, at)
 
+    def json_text(self, typed: Typed, at: int) -> str:
+        """SQL of a JSON document's text: of JSON, a CLOB or text."""
+        return f"o_json_text({typed.sql})" if typed.type.family is Family.JSON else self.whole_text(typed, at)
+
     def to_type(self, typed: Typed, target: SqlType, at: int) -> str:
         if typed.type.family is target.family:
             return typed.sql

@@ -1,0 +1,336 @@
+"""Rows of one transaction on tables with large columns -> whole changes.
+
+    INSERT[-]           LOB columns read EMPTY_CLOB(), whatever they are; then, until another row of the table is touched:
+        UPDATE[R]       sets LOBs that fit into the row, also to NULL: their values in the INSERT
+        9, 10+, 11, 29  pieces of one LOB column that does not fit: begun by a locator (9)
+    UPDATE[-]           of plain columns; the LOB columns of the same statement follow likewise
+    UPDATE[R]           complete, with the LOBs that fit
+    68, 70+, 71         an XML document for the INSERT or UPDATE before it, or of an UPDATE of that column alone
+    91, 92+, 93         a string beyond 4000 bytes, likewise
+
+[R]: with a ROW_ID, [-]: with the placeholder. A locator with the placeholder begins a value of its own; one with a ROW_ID
+is DBMS_LOB at work on the value that is there. Rows are one change when they follow each other and what their conditions
+tell of the row fits; tables without large columns never merge (D-25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from minercdc.capture.logminer.dml import RedoDecoder, RowChange
+from minercdc.capture.logminer.large_text import (
+    Target,
+    Write,
+    parse_lob_edit,
+    parse_locator,
+    parse_string_begin,
+    parse_string_piece,
+    parse_xml_begin,
+    parse_xml_piece,
+)
+from minercdc.capture.logminer.large_value import LargeValue
+from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
+from minercdc.errors import DecodeError, SchemaMismatchError
+from minercdc.events import UNAVAILABLE, Op, Row, Value
+from minercdc.schema.table import TableId
+from minercdc.values.image import text_of_bytes
+from minercdc.values.lob import TYPES as LOB_TYPES
+
+# Values of LOBs are remembered within the transaction, for DBMS_LOB to go on with, up to this many characters in all.
+_REMEMBERED: Final = 8 * 1024 * 1024
+_ENTRY: Final = 300  # what one costs beside its text, about
+
+
+@dataclass(slots=True)
+class Assembled:
+    """One whole change.
+
+    :param row: the first of its rows.
+    :param row_id: None when none of its rows had one.
+    :param unknown: large values that redo did not tell, though it changed them.
+    """
+
+    row: LogMinerRow
+    row_id: str | None
+    decoder: RedoDecoder
+    op: Op
+    before: Row | None
+    after: Row | None
+    unknown: int = 0
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A change whose rows may not be complete.
+
+    :ivar awaited: LOB columns of an INSERT whose value may follow.
+    :ivar takes_lobs: LOB rows that follow may belong to it.
+    """
+
+    row: LogMinerRow
+    row_id: str | None
+    decoder: RedoDecoder
+    op: Op
+    before: Row | None
+    after: list[Value]
+    takes_lobs: bool
+    awaited: set[int] = field(default_factory=set)
+    values: dict[int, LargeValue] = field(default_factory=dict)
+    spoiled: set[int] = field(default_factory=set)
+
+    def fits(self, told: Row) -> bool:
+        """Whether the row that a condition tells of can be this one, before or after the change."""
+        for i, value in enumerate(told):
+            if value is UNAVAILABLE or self.after[i] is UNAVAILABLE or value == self.after[i]:
+                continue
+            if self.before is None or (self.before[i] is not UNAVAILABLE and value != self.before[i]):
+                return False
+        return True
+
+    def has(self, column: int) -> bool:
+        """Whether it gives the LOB column a value already."""
+        return column in self.values or (self.after[column] is not UNAVAILABLE and column not in self.awaited)
+
+
+@dataclass(slots=True)
+class _Document:
+    """An XML document or a long string while its pieces come in.
+
+    :ivar column: its position.
+    """
+
+    pending: _Pending
+    column: int
+    binary: bool
+    pieces: list[str | bytes | None] = field(default_factory=list)
+
+
+class LargeRowAssembler:
+    """Assembles the rows of one transaction, fed in order.
+
+    :param charset: NLS_CHARACTERSET, in which binary XML is printed.
+    """
+
+    def __init__(self, charset: str) -> None:
+        self._charset = charset
+        self._pending: _Pending | None = None
+        self._document: _Document | None = None
+        self._located: tuple[Target | None, bool] = (None, True)
+        self._begins = False  # no piece came since the locator
+        self._known: dict[tuple[TableId, Row, int], str] = {}
+        self._known_size = 0
+
+    def take_dml(self, row: LogMinerRow, decoder: RedoDecoder, change: RowChange) -> Iterator[Assembled]:
+        """An INSERT, UPDATE or DELETE that was decoded; yields what is complete now."""
+        op, before, after = change
+        row_id = None if row.row_id == PLACEHOLDER_ROW_ID else row.row_id
+        if decoder.large and op is Op.UPDATE and before and after and self._complete(decoder, before, after, row_id):
+            return
+        early = self._early_pieces(decoder, op, after)
+        if early is None:
+            yield from self.flush()
+        if before is None and after is None:
+            return
+        if not decoder.large or after is None:
+            self._forget(decoder, before)
+            yield Assembled(row, row_id, decoder, op, before, after)
+            return
+        pending = _Pending(row, row_id, decoder, op, before, list(after), op is Op.CREATE or row_id is None)
+        if op is Op.CREATE:
+            pending.awaited = {i for i in decoder.lobs if after[i] == ""}
+        if early is not None:
+            pending.values, pending.spoiled = early.values, early.spoiled
+        self._pending = pending
+
+    def take_piece(self, row: LogMinerRow, decoder: RedoDecoder) -> Iterator[Assembled]:
+        """A row of one of the LARGE_CODES; yields what is complete now.
+
+        :raises DecodeError: it cannot be read; the value it belongs to is not known any more.
+        """
+        code = row.code
+        try:
+            if code == OpCode.LOB_LOCATOR:
+                target = parse_locator(row.sql) if row.sql else None
+                self._located = (target, row.row_id == PLACEHOLDER_ROW_ID)
+                self._begins = True
+            elif code in (OpCode.LOB_WRITE, OpCode.LOB_TRIM, OpCode.LOB_ERASE):
+                yield from self._edit(row, decoder)
+            elif code in (OpCode.XML_BEGIN, OpCode.STRING_BEGIN):
+                target = (parse_xml_begin if code == OpCode.XML_BEGIN else parse_string_begin)(row.sql or "")
+                yield from self._begin_document(row, decoder, target)
+            elif code in (OpCode.XML_WRITE, OpCode.STRING_WRITE):
+                self._continue_document(row)
+            else:
+                self._end_document()
+        except DecodeError:
+            self._spoil()
+            raise
+
+    def flush(self) -> Iterator[Assembled]:
+        """Nothing more belongs to the pending change."""
+        pending, self._pending, self._document = self._pending, None, None
+        if pending is None:
+            return
+        unknown = len(pending.spoiled)
+        after = pending.after
+        for i, value in pending.values.items():
+            text = value.text()
+            after[i] = UNAVAILABLE if text is None else text
+            unknown += text is None
+        for i in pending.spoiled:
+            after[i] = UNAVAILABLE
+        whole = tuple(after)
+        self._remember(pending, whole)
+        yield Assembled(
+            pending.row, pending.row_id, pending.decoder, pending.op, pending.before, whole, unknown
+        )  # fmt: skip
+
+    # ---- LOBs ----
+
+    def _complete(self, decoder: RedoDecoder, before: Row, after: Row, row_id: str | None) -> bool:
+        """Whether an UPDATE gives the pending change nothing but LOBs it lacks; they are its now."""
+        pending = self._pending
+        if pending is None or not pending.takes_lobs or pending.decoder is not decoder or row_id is None:
+            return False
+        changed = {i for i, value in enumerate(after) if value is not before[i] and value != before[i]}
+        free = pending.awaited if pending.op is Op.CREATE else decoder.lobs - set(pending.values)
+        if not changed or not changed <= free or pending.row_id not in (None, row_id) or not pending.fits(before):
+            return False
+        if any(i in pending.values or (pending.op is Op.UPDATE and pending.after[i] is not UNAVAILABLE) for i in changed):
+            return False
+        for i in changed:
+            pending.after[i] = after[i]
+        pending.awaited -= changed
+        pending.row_id = row_id
+        return True
+
+    def _early_pieces(self, decoder: RedoDecoder, op: Op, after: Row | None) -> _Pending | None:
+        """Pieces that came before the INSERT they belong to: LOBs without storage in the row (B.7.1)."""
+        pending = self._pending
+        if pending is None or op is not Op.CREATE or after is None or pending.decoder is not decoder:
+            return None
+        if pending.row.code < OpCode.LOB_LOCATOR or any(after[i] is not UNAVAILABLE for i in pending.values):
+            return None
+        return pending if pending.values and pending.fits(after) else None
+
+    def _edit(self, row: LogMinerRow, decoder: RedoDecoder) -> Iterator[Assembled]:
+        target, edit = parse_lob_edit(row.sql or "")
+        located, is_new = self._located
+        target = target or located
+        if target is None:
+            raise SchemaMismatchError("a LOB piece without its locator")
+        column = decoder.position(target.column)
+        if column is None or decoder.schema.columns[column].type_name not in LOB_TYPES:
+            return
+        pending = self._pending
+        told = decoder.row_of(target.where)
+        # A value that begins anew is another statement's; a locator for the TRIM of a BasicFile is not.
+        begins, self._begins = self._begins and is_new and isinstance(edit, Write), False
+        if (
+            pending is None
+            or pending.decoder is not decoder
+            or not pending.takes_lobs
+            or not pending.fits(told)
+            or (begins and pending.has(column))
+        ):
+            yield from self.flush()
+            pending = self._pending = self._update(row, decoder, told, takes_lobs=True)
+        if row.row_id != PLACEHOLDER_ROW_ID:
+            pending.row_id = row.row_id
+        if column not in pending.values:
+            base = self._base(pending, column, is_new)
+            binary = decoder.schema.columns[column].type_name == "BLOB"
+            pending.values[column] = LargeValue(base, binary=binary)
+        pending.awaited.discard(column)
+        pending.values[column].apply(edit)
+
+    def _base(self, pending: _Pending, column: int, is_new: bool) -> str | None:
+        """What the LOB was before its first piece; None when that is not known."""
+        value = pending.after[column]
+        if isinstance(value, str):
+            return value
+        if is_new or pending.op is Op.CREATE:
+            return ""
+        return self._known.get((pending.decoder.schema.id, _key(pending.decoder, pending.after), column))
+
+    def _update(self, row: LogMinerRow, decoder: RedoDecoder, told: Row, *, takes_lobs: bool) -> _Pending:
+        row_id = None if row.row_id == PLACEHOLDER_ROW_ID else row.row_id
+        return _Pending(row, row_id, decoder, Op.UPDATE, told, list(told), takes_lobs)
+
+    # ---- documents ----
+
+    def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder, target: Target) -> Iterator[Assembled]:
+        column = decoder.position(target.column)
+        if column is None:
+            self._document = None
+            return
+        told = decoder.row_of(target.where)
+        pending = self._pending
+        if pending is None or pending.decoder is not decoder or self._has(pending, column) or not pending.fits(told):
+            yield from self.flush()
+            pending = self._pending = self._update(row, decoder, told, takes_lobs=False)
+        self._document = _Document(pending, column, (row.sql or "").startswith("XML DOC BEGIN"))
+
+    @staticmethod
+    def _has(pending: _Pending, column: int) -> bool:
+        """Whether the pending change gave this column a document already: another statement's, then."""
+        return pending.after[column] is not UNAVAILABLE and pending.after[column] is not None
+
+    def _continue_document(self, row: LogMinerRow) -> None:
+        document = self._document
+        if document is None:
+            return  # of a column that is not captured, or whose beginning could not be read
+        if row.code == OpCode.XML_WRITE:
+            document.pieces.append(parse_xml_piece(row.sql, binary=document.binary))
+        else:
+            document.pieces.append(parse_string_piece(row.sql or ""))
+
+    def _end_document(self) -> None:
+        document, self._document = self._document, None
+        if document is None:
+            return
+        pieces = [piece for piece in document.pieces if piece is not None]
+        raw = b"".join(piece for piece in pieces if isinstance(piece, bytes))
+        text = text_of_bytes(raw, self._charset) if raw else "".join(piece for piece in pieces if isinstance(piece, str))
+        document.pending.after[document.column] = text if pieces else None
+
+    def _spoil(self) -> None:
+        """A piece is missing: what it belonged to must not look complete."""
+        document, self._document = self._document, None
+        if document is not None:
+            document.pending.spoiled.add(document.column)
+        elif self._pending is not None:
+            self._pending.spoiled.update(self._pending.values)
+
+    # ---- values of LOBs that this transaction knows ----
+
+    def _remember(self, pending: _Pending, after: Row) -> None:
+        schema = pending.decoder.schema
+        if not schema.key:
+            return
+        key, old = _key(pending.decoder, after), _key(pending.decoder, pending.before or after)
+        for i in pending.decoder.lobs:
+            value = after[i]
+            kept = self._take(schema.id, old, i)
+            if value is UNAVAILABLE and i not in pending.values and i not in pending.spoiled:
+                value = kept if kept is not None else UNAVAILABLE
+            if isinstance(value, str) and self._known_size + len(value) + _ENTRY <= _REMEMBERED:
+                self._known[schema.id, key, i] = value
+                self._known_size += len(value) + _ENTRY
+
+    def _forget(self, decoder: RedoDecoder, before: Row | None) -> None:
+        if before is not None and self._known:
+            for i in decoder.lobs:
+                self._take(decoder.schema.id, _key(decoder, before), i)
+
+    def _take(self, table: TableId, key: Row, column: int) -> str | None:
+        kept = self._known.pop((table, key, column), None)
+        if kept is not None:
+            self._known_size -= len(kept) + _ENTRY
+        return kept
+
+
+def _key(decoder: RedoDecoder, row: Row | list[Value]) -> Row:
+    return tuple(row[i] for i in decoder.schema.key)

@@ -1,0 +1,254 @@
+"""The texts of rows that carry large values: LOB pieces, XML documents, extended strings (LogMiner facts, B.7).
+
+    9   DECLARE .. BEGIN select "C" into loc_c from "S"."T" where .. for update;        up to 19c; nothing in 23ai
+    10  buf_c := 'text'; dbms_lob.write(loc_c, amount, offset, buf_c);                   23ai: a block with the SELECT of 9
+    11  dbms_lob.trim(loc_c, length);        29  e_len := n; dbms_lob.erase(loc_c, e_len, offset);
+    68  XML DOC BEGIN: select "X" from "S"."T" where ..    |  update "S"."T" a set a."X" = XMLType(:1) where ..
+    70  XML_REDO := HEXTORAW('3c612f3e'):4                 |  bare text
+    91  .. Stmt := 'update "S"."T" a set a."V" = :V where ..';      92  buf_c := 'text'; call(..);
+
+Amounts and offsets count characters of CLOBs and bytes of BLOBs, offsets from 1. Pure functions; every failure is a
+RedoSyntaxError that tells the character.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from minercdc.capture.logminer.dml import read_where
+from minercdc.errors import RedoSyntaxError
+from minercdc.values import literal
+from minercdc.values.text import unistr
+
+_SELECT = re.compile(r'\s*select "([^"]+)" into loc_(?:c|b|nc) from "([^"]+)"\."([^"]+)"')
+_BEGIN = "\nBEGIN\n"
+_BUFFER = re.compile(r"\s*buf_(c|b|nc)\s*:=\s*")
+_WRITE = re.compile(r"\s*;\s*dbms_lob\.write\(loc_(c|b|nc), (\d{1,15}), (\d{1,15}), buf_(?:c|b|nc)\);")
+_TRIM = re.compile(r"\s*dbms_lob\.trim\(loc_(?:c|b|nc), (\d{1,15})\);")
+_ERASE = re.compile(r"\s*e_len\s*:=\s*(\d{1,15});\s*dbms_lob\.erase\(loc_(?:c|b|nc), e_len, (\d{1,15})\);")
+_XML_SELECT = re.compile(r'XML DOC BEGIN:\s+select "([^"]+)" from "([^"]+)"\."([^"]+)"')
+_SET_BIND = re.compile(r'update "([^"]+)"\."([^"]+)" (?:a )?set (?:a\.)?"([^"]+)" = (?:XMLType\(:1\)|:)')
+_XML_REDO = "XML_REDO := "
+_HEX = re.compile(r"HEXTORAW\('([0-9A-Fa-f]*)'?\)?(?::\s*(\d{1,15}))?\s*")
+_AMOUNT = re.compile(r"\s*amount:\s*(\d{1,15})\s*$")
+_STATEMENT = "Stmt := '"
+# Stands for '' in an extended string: a piece is never empty.
+_EMPTY_STRING: Final = "LM_EMPTY_STRING"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The column of a row that large data belongs to.
+
+    :param where: what the condition tells of the row, by column.
+    """
+
+    owner: str
+    table: str
+    column: str
+    where: dict[str, literal.Literal]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Data written at an offset.
+
+    :param offset: from 0, in characters or bytes.
+    :param data: text, or lower-case hex.
+    """
+
+    offset: int
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """Cut to a length."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    """A stretch overwritten with blanks or zero bytes; the length stays.
+
+    :param offset: from 0.
+    """
+
+    offset: int
+    amount: int
+
+
+Edit: TypeAlias = Write | Trim | Erase
+
+
+def parse_locator(sql: str) -> Target:
+    """The target that a row of code 9 selects. Raises RedoSyntaxError."""
+    target, at = _read_select(sql, _after_begin(sql))
+    _expect_end(sql, at, "")
+    return target
+
+
+def parse_lob_edit(sql: str) -> tuple[Target | None, Edit]:
+    """The edit of a row of code 10, 11 or 29, and its target when it names one. Raises RedoSyntaxError."""
+    target, at, end = None, 0, ""
+    edit: Edit
+    if sql.startswith("DECLARE"):
+        target, at = _read_select(sql, _after_begin(sql))
+        end = "END;"
+    if match := _BUFFER.match(sql, at):
+        edit, at = _read_write(sql, match.end(), match[1])
+    elif match := _TRIM.match(sql, at):
+        edit, at = Trim(int(match[1])), match.end()
+    elif match := _ERASE.match(sql, at):
+        edit, at = Erase(_offset(match[2], match.start(2)), int(match[1])), match.end()
+    else:
+        raise RedoSyntaxError(f"a write, trim or erase of a LOB was expected at character {at + 1}")
+    _expect_end(sql, at, end)
+    return target, edit
+
+
+def parse_xml_begin(sql: str) -> Target:
+    """The target of a row of code 68. Raises RedoSyntaxError."""
+    if match := _XML_SELECT.match(sql):
+        column, owner, table = match.groups()
+        return _target(sql, match.end(), owner, table, column)
+    return _parse_set_bind(sql)
+
+
+def parse_xml_piece(sql: str | None, *, binary: bool) -> str | bytes | None:
+    """The piece of a document that a row of code 70 holds: bytes in the database's character set, text, None for null.
+
+    :param binary: the row is of binary storage (`XML_REDO := ..`); otherwise all of it is document.
+    :raises RedoSyntaxError: neither.
+    """
+    if sql is None or not binary:
+        return sql
+    if not sql.startswith(_XML_REDO):
+        raise RedoSyntaxError(f"{_XML_REDO!r} was expected at character 1")
+    body = sql[len(_XML_REDO) :]
+    if body.strip() == "NULL":
+        return None
+    if match := _HEX.fullmatch(body):
+        if len(match[1]) % 2 or (match[2] and int(match[2]) * 2 != len(match[1])):
+            raise RedoSyntaxError(f"the bytes at character {len(_XML_REDO) + 1} are not as many as the text says")
+        return bytes.fromhex(match[1])
+    if not body.startswith("'"):
+        raise RedoSyntaxError(f"a document was expected at character {len(_XML_REDO) + 1}")
+    return _quoted_document(body)
+
+
+def parse_string_begin(sql: str) -> Target:
+    """The target of a row of code 91. Raises RedoSyntaxError."""
+    at = sql.find(_STATEMENT)
+    end = sql.rfind("'")
+    if at < 0 or end < at + len(_STATEMENT):
+        raise RedoSyntaxError(f"{_STATEMENT!r} with a statement was expected")
+    return _parse_set_bind(sql[at + len(_STATEMENT) : end].replace("''", "'"))
+
+
+def parse_string_piece(sql: str) -> str:
+    """The data of a row of code 92: text, or lower-case hex. Raises RedoSyntaxError.
+
+    Apostrophes inside are not doubled, as everywhere in these columns (DBZ-8034): the last one of the row ends the data.
+    """
+    match = _BUFFER.match(sql)
+    if not match:
+        raise RedoSyntaxError("an assignment to a buffer was expected at character 1")
+    start, end = sql.find("'", match.end()), sql.rfind("'")
+    if start < 0 or end <= start or not sql[end + 1 :].lstrip(") ").startswith(";"):
+        raise RedoSyntaxError(f"quoted data was expected at character {match.end() + 1}")
+    data, function = sql[start + 1 : end], sql[match.end() : start]
+    if function == "HEXTORAW(":
+        return _hex(data, start + 1)
+    if function == "UNISTR(":
+        return unistr(data)
+    if function:
+        raise RedoSyntaxError(f"{function!r} at character {match.end() + 1} is no text")
+    return "" if data == _EMPTY_STRING else data
+
+
+def _quoted_document(body: str) -> str:
+    """`'<a/>'` and a line with the amount. Whether apostrophes are doubled is not known, so the amount decides."""
+    tail = _AMOUNT.search(body)
+    head = body[: tail.start()] if tail else body
+    head = head.rstrip()
+    plain = head[1:-1] if len(head) > 1 and head.endswith("'") else head[1:]
+    if tail and int(tail[1]) in (len(plain), len(plain.encode("utf-8", "replace"))):
+        return plain
+    return plain.replace("''", "'")
+
+
+def _after_begin(sql: str) -> int:
+    at = sql.find(_BEGIN)
+    if at < 0:
+        raise RedoSyntaxError("BEGIN was expected on a line of its own")
+    return at + len(_BEGIN)
+
+
+def _read_select(sql: str, at: int) -> tuple[Target, int]:
+    match = _SELECT.match(sql, at)
+    if not match:
+        raise RedoSyntaxError(f"the SELECT of a locator was expected at character {at + 1}")
+    column, owner, table = match.groups()
+    where: dict[str, literal.Literal] = {}
+    at = read_where(sql, match.end(), where)
+    if not sql.startswith(" for update;", at):
+        raise RedoSyntaxError(f"' for update;' was expected at character {at + 1}")
+    return Target(owner, table, column, where), at + len(" for update;")
+
+
+def _read_write(sql: str, at: int, buffer: str) -> tuple[Write, int]:
+    found, after = literal.read_literal(sql, at)
+    if found.text is None:
+        raise RedoSyntaxError(f"data was expected at character {at + 1}")
+    if buffer == "b":
+        if found.function != "HEXTORAW":
+            raise RedoSyntaxError(f"HEXTORAW was expected at character {at + 1}")
+        data = _hex(found.text, at)
+    else:
+        data = unistr(found.text) if found.function == "UNISTR" else found.text
+    match = _WRITE.match(sql, after)
+    if not match or match[1] != buffer:
+        raise RedoSyntaxError(f"dbms_lob.write of buf_{buffer} was expected at character {after + 1}")
+    length = len(data) // 2 if buffer == "b" else len(data)
+    if int(match[2]) != length:
+        raise RedoSyntaxError(f"the data at character {at + 1} has {length} units where {match[2]} are written")
+    return Write(_offset(match[3], match.start(3)), data), match.end()
+
+
+def _hex(text: str, at: int) -> str:
+    try:
+        return bytes.fromhex(text).hex()
+    except ValueError:
+        raise RedoSyntaxError(f"hexadecimal digits were expected at character {at + 1}") from None
+
+
+def _parse_set_bind(sql: str) -> Target:
+    match = _SET_BIND.match(sql)
+    if not match:
+        raise RedoSyntaxError("an UPDATE with a bind variable was expected")
+    owner, table, column = match.groups()
+    at = match.end()
+    if sql.startswith(column, at):  # the variable is named like the column
+        at += len(column)
+    return _target(sql, at, owner, table, column)
+
+
+def _target(sql: str, at: int, owner: str, table: str, column: str) -> Target:
+    where: dict[str, literal.Literal] = {}
+    _expect_end(sql, read_where(sql, at, where), ";")
+    return Target(owner, table, column, where)
+
+
+def _expect_end(sql: str, at: int, end: str) -> None:
+    if sql[at:].strip() not in ("", end):
+        raise RedoSyntaxError(f"text after the statement's end at character {at + 1}")
+
+
+def _offset(digits: str, at: int) -> int:
+    if int(digits) < 1:
+        raise RedoSyntaxError(f"offsets begin with 1, at character {at + 1}")
+    return int(digits) - 1

@@ -1,0 +1,81 @@
+"""One LOB value while its pieces come in: what is known of it, and what not."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from minercdc.capture.logminer.large_text import Edit, Trim, Write
+
+
+class LargeValue:
+    """Edits applied to a LOB, in order.
+
+    Of an unknown LOB only what was written from its beginning on without a gap is known; it becomes known as a whole when it
+    is trimmed to that or less, which is how a SecureFile is replaced: write, then trim (LogMiner facts, B.7.1).
+    Pieces are kept as they come and joined once: most LOBs are written front to back, and they may be large.
+
+    :param base: the value before the edits; None when it is not known.
+    :param binary: a BLOB, as hex; offsets and lengths then count bytes.
+    """
+
+    def __init__(self, base: str | None, *, binary: bool) -> None:
+        self._pieces: list[str] = [base] if base else []
+        self._starts: list[int] = [0] if base else []
+        self._length = len(base or "")
+        self._known = base is not None
+        self._width = 2 if binary else 1
+        self._filler = "0" if binary else " "
+
+    def apply(self, edit: Edit) -> None:
+        """One more edit. Writing beyond the end fills the hole; erasing does not shorten."""
+        width = self._width
+        if isinstance(edit, Write):
+            self._write(edit.offset * width, edit.data)
+        elif isinstance(edit, Trim):
+            self._trim(edit.length * width)
+        else:
+            start = min(edit.offset * width, self._length)
+            end = min((edit.offset + edit.amount) * width, self._length)
+            self._replace(start, self._filler * (end - start))
+
+    def spoil(self) -> None:
+        """An edit could not be read: nothing is known any more, until the value is cut to nothing."""
+        self._pieces, self._starts, self._length, self._known = [], [], 0, False
+
+    def text(self) -> str | None:
+        """The whole value as Row text; None when it is not known."""
+        return "".join(self._pieces) if self._known else None
+
+    def _write(self, start: int, data: str) -> None:
+        if start > self._length:
+            if not self._known:
+                return  # behind a gap: it counts only if the value becomes known, and then it was cut off
+            self._replace(self._length, self._filler * (start - self._length))
+        self._replace(start, data)
+
+    def _trim(self, length: int) -> None:
+        if length <= self._length:
+            at = self._cut(length)
+            del self._pieces[at:], self._starts[at:]
+            self._length = length
+            self._known = True
+
+    def _replace(self, start: int, data: str) -> None:
+        if not data:
+            return
+        first, last = self._cut(start), self._cut(min(start + len(data), self._length))
+        self._pieces[first:last] = [data]
+        self._starts[first:last] = [start]
+        self._length = max(self._length, start + len(data))
+
+    def _cut(self, at: int) -> int:
+        """Index of the piece that begins at `at`, cutting the one that holds it."""
+        if at >= self._length:
+            return len(self._pieces)
+        index = bisect_left(self._starts, at)
+        if index < len(self._starts) and self._starts[index] == at:
+            return index
+        whole, start = self._pieces[index - 1], self._starts[index - 1]
+        self._pieces[index - 1 : index] = [whole[: at - start], whole[at - start :]]
+        self._starts.insert(index, at)
+        return index

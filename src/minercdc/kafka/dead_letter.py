@@ -1,0 +1,40 @@
+"""Dead letters: rows that could not be decoded, as they were in redo, for repair by hand.
+
+Written in the same Kafka transaction as the changes around them, in one partition: their order is that of the redo.
+"""
+
+from __future__ import annotations
+
+import json
+
+from minercdc.contracts import Record
+from minercdc.events import UndecodableRow
+
+
+def dead_letter(topic: str, row: UndecodableRow) -> Record:
+    """The record of a row that is left out; its key is the place of the row in redo."""
+    tx, table = row.tx, row.table
+    place = {
+        "scn": str(row.scn),
+        "redo_thread": tx.redo_thread if tx else None,
+        "rs_id": row.rs_id,
+        "ssn": row.ssn,
+        "txId": tx.id if tx else None,
+    }
+    value = place | {
+        "commit_scn": str(tx.commit_scn) if tx else None,
+        "txSeq": row.seq,
+        "row_id": row.row_id,
+        "db": table.database if table else None,
+        "schema": table.schema if table else None,
+        "table": table.table if table else None,
+        "operation": row.op,
+        "error": row.reason,
+        "redo_sql": row.redo_sql,
+        "ts_us": row.time_us,
+    }
+    return Record(topic, _json(place), _json(value), partition=0)
+
+
+def _json(document: dict[str, str | int | None]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()

@@ -1,0 +1,354 @@
+"""Rows of large values to whole changes: the multi-row fixtures of the facts sheet (E49, E54 to E64), in both dialects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.capture.logminer.redo import Life, Redo, xid
+
+from minercdc.capture.logminer.large_text import Edit, Erase, Trim, Write
+from minercdc.capture.logminer.large_value import LargeValue
+from minercdc.capture.logminer.row import OpCode
+from minercdc.errors import RedoSyntaxError
+from minercdc.events import UNAVAILABLE, ChangeEvent, Row, UndecodableRow
+from minercdc.schema.table import Column, TableId, TableSchema
+
+A = xid(1)
+X = UNAVAILABLE
+ID = Column("ID", "NUMBER", 10, 0)
+DOC = TableSchema(
+    TableId("DB", "LAB", "DOC"),
+    (ID, Column("T", "VARCHAR2", 20), Column("C", "CLOB"), Column("B", "BLOB")),
+    (0,),
+    object_id=80,
+)
+XD = TableSchema(TableId("DB", "LAB", "XD"), (ID, Column("X", "XMLTYPE")), (0,), object_id=81)
+WIDE = TableSchema(TableId("DB", "LAB", "WIDE"), (ID, Column("V", "VARCHAR2", 32767)), (0,), object_id=82)
+
+DECLARE = (
+    "DECLARE \n loc_c CLOB; \n buf_c VARCHAR2(6174); \n loc_b BLOB; \n buf_b RAW(6174); \n loc_nc NCLOB; \n"
+    " buf_nc NVARCHAR2(6174); \n"
+)
+Change = tuple[str, Row | None, Row | None]
+
+
+class Large(Redo):
+    """Redo of one transaction on DOC; a ROW_ID is given where the row has one."""
+
+    def insert_doc(self, key: int, lobs: str = "EMPTY_CLOB(),EMPTY_BLOB()") -> None:
+        self.on(OpCode.INSERT, f"""insert into "LAB"."DOC"("ID","T","C","B") values ('{key}','t',{lobs});""")
+
+    def update_doc(self, key: int, sets: str, row_id: str | None = "r1", told: str = "t") -> None:
+        self.on(OpCode.UPDATE, f"""update "LAB"."DOC" set {sets} where "ID" = '{key}' and "T" = '{told}';""", row_id)
+
+    def on(self, code: int, sql: str | None, row_id: str | None = None, **other: Any) -> None:
+        table = {"owner": "LAB", "table": "DOC", "object_id": 80, **({"row_id": row_id} if row_id else {}), **other}
+        self.row(code, A, sql, **table)
+
+
+class Blocks:
+    """The dialect of 23ai: a block per piece."""
+
+    @staticmethod
+    def locator(redo: Large, key: int, column: str = "C", row_id: str | None = None) -> None:
+        redo.on(OpCode.LOB_LOCATOR, None, row_id)
+
+    @staticmethod
+    def piece(
+        redo: Large, code: int, key: int, text: str, column: str = "C", row_id: str | None = None, told: str = "t"
+    ) -> None:
+        block = f"{DECLARE} e_len NUMBER; \nBEGIN\n{select(key, column, told)}\n\n{text}\nEND;"
+        redo.on(code, block, row_id, status=2, info="LOB sql_redo not re-executable")
+
+
+class Statements:
+    """The dialect up to 19c: the SELECT once, then a statement per piece."""
+
+    @staticmethod
+    def locator(redo: Large, key: int, column: str = "C", row_id: str | None = None) -> None:
+        redo.on(OpCode.LOB_LOCATOR, f"{DECLARE}BEGIN\n{select(key, column)}", row_id, status=2)
+
+    @staticmethod
+    def piece(
+        redo: Large, code: int, key: int, text: str, column: str = "C", row_id: str | None = None, told: str = "t"
+    ) -> None:
+        redo.on(code, text, row_id, status=2)
+
+
+def select(key: int, column: str, told: str = "t") -> str:
+    suffix = column.lower()
+    return f""" select "{column}" into loc_{suffix} from "LAB"."DOC" where "ID" = '{key}' and "T" = '{told}' for update;"""
+
+
+def write(text: str, offset: int = 1, amount: int | None = None) -> str:
+    quoted = text.replace("'", "''")
+    return f" buf_c := '{quoted}'; \n  dbms_lob.write(loc_c, {amount or len(text)}, {offset}, buf_c);"
+
+
+def write_bytes(data: str, offset: int = 1) -> str:
+    return f" buf_b := HEXTORAW('{data}'); \n  dbms_lob.write(loc_b, {len(data) // 2}, {offset}, buf_b);"
+
+
+@pytest.fixture(params=[Statements, Blocks])
+def dialect(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Life:
+    return Life(tmp_path, tables=(DOC, XD, WIDE), lobs=True)
+
+
+@pytest.fixture
+def redo() -> Large:
+    redo = Large()
+    redo.start(A)
+    return redo
+
+
+def told(life: Life, redo: Large) -> list[Change]:
+    redo.commit(A)
+    return [(e.op.value, e.before, e.after) for e in life.read(redo.rows) if isinstance(e, ChangeEvent)]
+
+
+def test_e54_small_values_complete_the_insert(life: Life, redo: Large) -> None:
+    redo.insert_doc(54)
+    redo.update_doc(54, """"C" = 'short', "B" = HEXTORAW('0102')""")
+    assert told(life, redo) == [("c", None, ("54", "t", "short", "0102"))]
+
+
+def test_e55_null_is_not_empty(life: Life, redo: Large) -> None:
+    redo.insert_doc(55)
+    redo.update_doc(55, '"C" = NULL, "B" = NULL')
+    redo.insert_doc(56)
+    assert told(life, redo) == [("c", None, ("55", "t", None, None)), ("c", None, ("56", "t", "", ""))]
+
+
+def test_an_update_after_the_completing_one_stays_an_update(life: Life, redo: Large) -> None:
+    redo.insert_doc(1)
+    redo.update_doc(1, """"C" = 'a', "B" = NULL""")
+    redo.update_doc(1, """"C" = 'b'""")
+    assert told(life, redo) == [("c", None, ("1", "t", "a", None)), ("u", ("1", "t", X, X), ("1", "t", "b", X))]
+
+
+def test_e56_pieces_complete_the_insert(life: Life, redo: Large, dialect: Any) -> None:
+    redo.insert_doc(56, "EMPTY_CLOB(),NULL")
+    dialect.locator(redo, 56)
+    dialect.piece(redo, OpCode.LOB_WRITE, 56, write("Jo's "))
+    dialect.piece(redo, OpCode.LOB_WRITE, 56, write("book", 6))
+    assert told(life, redo) == [("c", None, ("56", "t", "Jo's book", None))]
+
+
+def test_e57_replaced_by_write_and_trim(life: Life, redo: Large, dialect: Any) -> None:
+    dialect.locator(redo, 57)
+    dialect.piece(redo, OpCode.LOB_WRITE, 57, write("XYZ"))
+    dialect.piece(redo, OpCode.LOB_TRIM, 57, "  dbms_lob.trim(loc_c, 3);")
+    assert told(life, redo) == [("u", ("57", "t", X, X), ("57", "t", "XYZ", X))]
+
+
+def test_e58_a_hole_is_filled_when_the_value_is_known(life: Life, redo: Large, dialect: Any) -> None:
+    redo.insert_doc(58, "NULL,EMPTY_BLOB()")
+    dialect.locator(redo, 58, "B", "r1")
+    dialect.piece(redo, OpCode.LOB_WRITE, 58, write_bytes("aabb", 3), "B", "r1")
+    dialect.locator(redo, 59, "B", "r2")
+    dialect.piece(redo, OpCode.LOB_WRITE, 59, write_bytes("aabb", 3), "B", "r2")
+    assert told(life, redo) == [("c", None, ("58", "t", None, "0000aabb")), ("u", ("59", "t", X, X), ("59", "t", X, X))]
+    assert life.decoder.counters.unknown_lobs == 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_e59_erase_fills_with_blanks(life: Life, redo: Large, dialect: Any, known: bool) -> None:
+    if known:
+        redo.update_doc(59, """"C" = 'abcdef'""")
+    dialect.locator(redo, 59, row_id="r1")
+    dialect.piece(redo, OpCode.LOB_ERASE, 59, "  e_len :=  2;\n  dbms_lob.erase(loc_c, e_len, 3);")
+    assert told(life, redo)[-1] == ("u", ("59", "t", X, X), ("59", "t", "ab  ef" if known else X, X))
+
+
+def test_e60_lobs_that_are_not_named_are_unavailable(life: Life, redo: Large) -> None:
+    redo.update_doc(60, """"T" = 'u'""")
+    assert told(life, redo) == [("u", ("60", "t", X, X), ("60", "u", X, X))]
+
+
+def test_e61_a_statement_is_undone_with_its_pieces(life: Life, redo: Large, dialect: Any) -> None:
+    redo.insert_doc(60)
+    redo.insert_doc(61, "EMPTY_CLOB(),NULL")
+    dialect.locator(redo, 61)
+    dialect.piece(redo, OpCode.LOB_WRITE, 61, write("gone"))
+    redo.on(OpCode.DELETE, """delete from "LAB"."DOC" where ROWID = 'r2'""", "r2", rollback=1)
+    assert told(life, redo) == [("c", None, ("60", "t", "", ""))]
+
+
+def test_undo_of_an_update_takes_columns_pieces_and_what_fits_the_row(life: Life, redo: Large, dialect: Any) -> None:
+    redo.update_doc(1, """"T" = 'a'""")
+    redo.update_doc(1, """"T" = 'b'""", None, "a")
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write("gone"))
+    dialect.piece(redo, OpCode.LOB_TRIM, 1, "  dbms_lob.trim(loc_c, 4);")
+    redo.update_doc(1, """"B" = HEXTORAW('00')""")
+    redo.on(OpCode.UPDATE, 'update "LAB"."DOC" set "T" = \'a\', "C" = EMPTY_CLOB(), "B" = EMPTY_BLOB()', "r1", rollback=1)
+    assert told(life, redo) == [("u", ("1", "t", X, X), ("1", "a", X, X))]
+
+
+def test_undo_reaches_rows_on_disk(tmp_path: Path, redo: Large, dialect: Any) -> None:
+    life = Life(tmp_path, tables=(DOC,), lobs=True, memory_max=1)
+    redo.insert_doc(60)
+    redo.insert_doc(61, "EMPTY_CLOB(),NULL")
+    dialect.locator(redo, 61)
+    dialect.piece(redo, OpCode.LOB_WRITE, 61, write("gone"))
+    redo.on(OpCode.DELETE, """delete from "LAB"."DOC" where ROWID = 'r2'""", "r2", rollback=1)
+    assert told(life, redo) == [("c", None, ("60", "t", "", ""))]
+
+
+def test_key_change_with_a_large_value_is_one_update(life: Life, redo: Large, dialect: Any) -> None:
+    redo.update_doc(3, """"ID" = '30'""", None)
+    dialect.locator(redo, 30)
+    dialect.piece(redo, OpCode.LOB_WRITE, 30, write("new"))
+    dialect.piece(redo, OpCode.LOB_TRIM, 30, "  dbms_lob.trim(loc_c, 3);")
+    assert told(life, redo) == [("u", ("3", "t", X, X), ("30", "t", "new", X))]
+
+
+def test_basicfile_with_a_second_locator_is_one_change(life: Life, redo: Large, dialect: Any) -> None:
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write("new"))
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_TRIM, 1, "  dbms_lob.trim(loc_c, 3);")
+    assert told(life, redo) == [("u", ("1", "t", X, X), ("1", "t", "new", X))]
+
+
+def test_d25_rows_of_others_do_not_merge(life: Life, redo: Large, dialect: Any) -> None:
+    redo.insert_doc(1)
+    redo.update_doc(2, """"C" = 'two'""", "r2")
+    dialect.locator(redo, 3)
+    dialect.piece(redo, OpCode.LOB_WRITE, 3, write("three"))
+    assert [(op, after and after[:3]) for op, _, after in told(life, redo)] == [
+        ("c", ("1", "t", "")),
+        ("u", ("2", "t", "two")),
+        ("u", ("3", "t", "three")),
+    ]
+
+
+def test_pieces_before_their_insert(life: Life, redo: Large) -> None:
+    Blocks.piece(redo, OpCode.LOB_WRITE, 1, write("first"))
+    redo.on(OpCode.INSERT, """insert into "LAB"."DOC"("ID","T","B") values ('1','t',NULL);""")
+    assert told(life, redo) == [("c", None, ("1", "t", "first", None))]
+
+
+def test_a_piece_that_cannot_be_read_spoils_its_value_only(tmp_path: Path, redo: Large, dialect: Any) -> None:
+    life = Life(tmp_path, tables=(DOC,), lobs=True, on_failure="skip")
+    redo.insert_doc(1, "EMPTY_CLOB(),NULL")
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write("one"))
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write("two", 4, amount=99))
+    redo.commit(A)
+    letter, change, _ = life.read(redo.rows)
+    assert isinstance(letter, UndecodableRow)
+    assert "3 units where 99 are written" in letter.reason
+    assert isinstance(change, ChangeEvent)
+    assert change.after == ("1", "t", X, None)
+
+
+def test_the_place_of_a_failure_is_told(life: Life, redo: Large) -> None:
+    Blocks.piece(redo, OpCode.LOB_WRITE, 1, " buf_c := 'no end")
+    redo.commit(A)
+    with pytest.raises(RedoSyntaxError, match=r"character \d+.*SCN \d+.*LAB\.DOC"):
+        life.read(redo.rows)
+
+
+def test_e62_binary_xml(life: Life, redo: Large) -> None:
+    for number, (piece, more) in enumerate(
+        [("HEXTORAW('3c612f3e'):4", ""), ("'<a>it''s</a>'\n amount: 11", ""), ("NULL", ""), ("HEXTORAW('3c61", "2f3e'):4")]
+    ):
+        xml(redo, OpCode.INSERT, f"""insert into "LAB"."XD"("ID") values ('{number}');""", row_id=f"r{number}")
+        begin = f"""XML DOC BEGIN:  select "X" from "LAB"."XD" where "ID" = '{number}'"""
+        xml(redo, OpCode.XML_BEGIN, begin, status=2)
+        xml(redo, OpCode.XML_WRITE, f"XML_REDO := {piece}{more}", status=2)
+        xml(redo, OpCode.XML_END, None)
+    assert [after and after[1] for _, _, after in told(life, redo)] == ["<a/>", "<a>it's</a>", None, "<a/>"]
+
+
+def test_e63_xml_as_clob_in_two_pieces(life: Life, redo: Large) -> None:
+    xml(redo, OpCode.XML_BEGIN, """update "LAB"."XD" a set a."X" = XMLType(:1) where a."ID" = '63';""", status=5)
+    xml(redo, OpCode.XML_WRITE, "<r>", status=5)
+    xml(redo, OpCode.XML_WRITE, "</r>", status=5)
+    xml(redo, OpCode.XML_END, None)
+    assert told(life, redo) == [("u", ("63", X), ("63", "<r></r>"))]
+
+
+def xml(redo: Large, code: int, sql: str | None, **other: Any) -> None:
+    redo.row(code, A, sql, **{"owner": "LAB", "table": "XD", "object_id": 81, **other})
+
+
+@pytest.mark.parametrize(
+    ("piece", "text"),
+    [
+        ("  buf_c := 'long text'; \n x(TempLob, 9);", "long text"),
+        ("  buf_c := 'it's, 'so''; \n DBMS_LOB.WriteAppend(TempLob, 10, buf_c);", "it's, 'so'"),
+        ("  buf_c := 'LM_EMPTY_STRING'; \n x(TempLob, 0);", ""),
+    ],
+)
+def test_e64_extended_strings(life: Life, redo: Large, piece: str, text: str) -> None:
+    statement = """update "LAB"."WIDE" a set a."V" = :V where a."ID" = ''64'';"""
+    begin = f"DECLARE\n TempLob CLOB;\n buf_c   VARCHAR2(32767);\n Stmt    CLOB;\nBEGIN\n Stmt := '{statement}';"
+    where = {"owner": "LAB", "table": "WIDE", "object_id": 82}
+    redo.row(OpCode.INSERT, A, """insert into "LAB"."WIDE"("ID") values ('64');""", row_id="r1", **where)
+    redo.row(OpCode.STRING_BEGIN, A, begin, **where)
+    redo.row(OpCode.STRING_WRITE, A, piece, **where)
+    redo.row(OpCode.STRING_END, A, None, **where)
+    assert told(life, redo) == [("c", None, ("64", text))]
+
+
+def test_without_lob_enabled_a_lob_is_never_told(tmp_path: Path, redo: Large) -> None:
+    life = Life(tmp_path, tables=(DOC,))
+    redo.insert_doc(54)
+    redo.update_doc(54, """"C" = 'short', "B" = HEXTORAW('0102')""")
+    redo.update_doc(54, """"C" = 'short', "T" = 'u'""")
+    assert told(life, redo) == [("c", None, ("54", "t", X, X)), ("u", ("54", "t", X, X), ("54", "u", X, X))]
+
+
+EDITS = st.one_of(
+    st.builds(Write, st.integers(0, 12), st.text("abc", min_size=1, max_size=6)),
+    st.builds(Trim, st.integers(0, 12)),
+    st.builds(Erase, st.integers(0, 12), st.integers(1, 6)),
+)
+
+
+def applied(value: str, edit: Edit) -> str:
+    """The edit as DBMS_LOB does it, by slices."""
+    if isinstance(edit, Write):
+        return value.ljust(edit.offset)[: edit.offset] + edit.data + value[edit.offset + len(edit.data) :]
+    if isinstance(edit, Trim):
+        return value[: edit.length]
+    end = min(edit.offset + edit.amount, len(value))
+    return value[: edit.offset] + " " * max(end - edit.offset, 0) + value[max(end, edit.offset) :]
+
+
+@given(st.text("xyz", max_size=10), st.lists(EDITS, max_size=12))
+def test_edits_of_a_known_value(base: str, edits: list[Edit]) -> None:
+    value, expected = LargeValue(base, binary=False), base
+    for edit in edits:
+        value.apply(edit)
+        expected = applied(expected, edit)
+        assert value.text() == expected
+
+
+@given(st.text("xyz", max_size=10), st.lists(EDITS, max_size=12))
+def test_of_an_unknown_value_nothing_false_is_told(base: str, edits: list[Edit]) -> None:
+    value, expected = LargeValue(None, binary=False), base
+    for edit in edits:
+        if isinstance(edit, Trim) and edit.length > len(expected):
+            continue  # ORA-22926
+        value.apply(edit)
+        expected = applied(expected, edit)
+        assert value.text() in (None, expected)
+
+
+def test_a_large_value_rewritten_piece_by_piece_takes_no_quadratic_time() -> None:
+    value = LargeValue("a" * 4_000_000, binary=False)
+    for offset in range(0, 4_000_000, 1000):
+        value.apply(Write(offset, "b" * 1000))
+    assert value.text() == "b" * 4_000_000
