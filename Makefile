@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo lint test torture bench docs
+.PHONY: install demo lint test torture parity bench docs
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -23,6 +23,9 @@ test: lint
 
 torture: install
 	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 $(BIN)/python -m pytest -q -s tests/torture tests/checker
+
+parity: install
+	$(BIN)/python -m pytest -q tests/parity
 
 bench: install
 	$(BIN)/python -m bench

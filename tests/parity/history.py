@@ -21,8 +21,8 @@ _TYPED = (
     " interval '-3-4' year to month, interval '5 06:07:08.9' day to second)"
 )
 _BEFORE = (
-    "insert into item values (1, 'one', 1.5, date '2024-01-01')",
-    "insert into item values (2, null, null, null)",
+    "insert into item (id, name, qty, d) values (1, 'one', 1.5, date '2024-01-01')",
+    "insert into item (id, name, qty, d) values (2, null, null, null)",
     _TYPED.format(id=1),
     "insert into typed (id) values (2)",
     "insert into pair values (1, 'k', 'v')",
@@ -49,17 +49,17 @@ def history(source: SandboxProcess, round_number: int) -> None:
     """DML of every type, key changes, rollbacks, savepoints, DDL, truncate; a marker at the end."""
     n = 100 * round_number
     with source.connect("par", "par") as session, source.connect("par", "par") as other, session.cursor() as cursor:
-        cursor.execute(f"insert into item values ({n}, 'it''s', 2.125, date '2024-02-29')")
+        cursor.execute(f"insert into item (id, name, qty, d) values ({n}, 'it''s', 2.125, date '2024-02-29')")
         cursor.execute(_TYPED.format(id=n))
         cursor.execute(f"update typed set n = n + 1, nv = 'x', bd = null where id = {n}")
-        other.cursor().execute(f"insert into item values ({n + 1}, 'other', null, null)")
+        other.cursor().execute(f"insert into item (id, name, qty, d) values ({n + 1}, 'other', null, null)")
         cursor.execute("savepoint s")
         cursor.execute(f"update item set qty = 99 where id = {n}")
         cursor.execute("rollback to savepoint s")
         cursor.execute(f"update item set name = null where id = {n}")
         session.commit()
         other.commit()
-        cursor.execute(f"insert into item values ({n + 2}, 'rolled back', null, null)")
+        cursor.execute(f"insert into item (id, name, qty, d) values ({n + 2}, 'rolled back', null, null)")
         session.rollback()
         cursor.execute(f"update item set id = {n + 5} where id = {n}")
         cursor.executemany("insert into pair (a, b) values (:1, :2)", [(n + k, f"b{k}") for k in range(3)])

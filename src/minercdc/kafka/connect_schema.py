@@ -13,12 +13,15 @@ from minercdc.values.codec import FieldType
 
 Schema: TypeAlias = dict[str, JsonValue]
 
+# Connect's JSON converter has its own words for two types, and keeps a schema's documentation.
+_WRITTEN = {"float32": "float", "float64": "double"}
+_DOCS = {"io.debezium.data.VariableScaleDecimal": "Variable scaled decimal"}
 _SNAPSHOT_WORDS = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
 
 
 def field_schema(name: str, field: FieldType, *, optional: bool) -> Schema:
     """The schema of one column inside a row's struct."""
-    schema: Schema = {"type": field.type, "optional": optional, "field": name}
+    schema: Schema = {"type": _WRITTEN.get(field.type, field.type), "optional": optional, "field": name}
     if field.fields:
         schema["fields"] = [field_schema(inner, kind, optional=False) for inner, kind in field.fields]
     if field.name:
@@ -27,6 +30,8 @@ def field_schema(name: str, field: FieldType, *, optional: bool) -> Schema:
         schema["version"] = field.version
     if field.parameters:
         schema["parameters"] = dict(field.parameters)
+    if field.name in _DOCS:
+        schema["doc"] = _DOCS[field.name]
     return schema
 
 

@@ -198,7 +198,7 @@ def mark_rows(
     for place, event in events:
         if held is not None:
             is_last = held[0] != place
-            if is_last and held[1].snapshot is SnapshotMark.TRUE:
+            if is_last and held[1].snapshot is not SnapshotMark.FIRST:
                 held[1].snapshot = SnapshotMark.LAST_IN_DATA_COLLECTION
             yield held[1], held[0], is_last
         if is_first:

@@ -8,6 +8,7 @@ A value without zone counts as UTC wall clock when it becomes an epoch number, a
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from minercdc.errors import ValueDecodeError
@@ -91,7 +92,8 @@ def _parts(text: str) -> tuple[str, str, str | None]:
 def writing(column: Column, handling: ValueHandling) -> Writing:
     """The Connect type by `time.precision.mode` and the declared fraction."""
     if column.type_name in (_TZ, _LTZ):
-        return Writing(FieldType("string", "io.debezium.time.ZonedTimestamp", 1), _checked(_zoned_json))
+        digits = 6 if column.scale is None else column.scale
+        return Writing(FieldType("string", "io.debezium.time.ZonedTimestamp", 1), _checked(partial(_zoned_json, digits)))
     mode = handling.time_precision
     if mode == "isostring":
         return Writing(FieldType("string", "io.debezium.time.IsoTimestamp", 1), _checked(_iso_json))
@@ -182,7 +184,11 @@ def _iso_json(text: str) -> str:
     return f'"{_iso_stem(text)[0]}Z"'
 
 
-def _zoned_json(text: str) -> str:
+def _zoned_json(digits: int, text: str) -> str:
+    """With as many digits of the fraction as the column has."""
     stem, offset = _iso_stem(text)
     offset = offset.strip()
-    return f'"{stem}{"Z" if offset in ("", "+00:00", "-00:00") else offset}"'
+    whole, _, fraction = stem.partition(".")
+    if digits:
+        whole += f".{fraction[:digits]:0<{digits}}"
+    return f'"{whole}{"Z" if offset in ("", "+00:00", "-00:00") else offset}"'

@@ -61,7 +61,7 @@ def test_last_row_is_last_though_empty_tables_follow() -> None:
 
 def test_single_rows() -> None:
     assert marks([1]) == [("last", True)]
-    assert marks([1, 1, 1]) == [("first", True), ("first_in_data_collection", True), ("last", True)]
+    assert marks([1, 1, 1]) == [("first", True), ("last_in_data_collection", True), ("last", True)]
 
 
 def test_resumed_snapshot_has_no_second_first() -> None:
