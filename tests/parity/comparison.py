@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from tests.e2e.topics import Topics
@@ -14,9 +14,15 @@ _SOURCE = ("version", "start_scn", "ssn")
 _CLOCK = ("ts_ms", "ts_us", "ts_ns")
 
 
-def differences(theirs: Sequence[Emitted], topics: Topics, prefix: str, tables: Sequence[str]) -> list[str]:
-    """One line for each difference."""
+def differences(
+    theirs: Sequence[Emitted], topics: Topics, prefix: str, tables: Sequence[str], not_compared: Sequence[str] = ()
+) -> list[str]:
+    """One line for each difference.
+
+    :param not_compared: fields of `source`, besides those that never are.
+    """
     found: list[str] = []
+    left_out = {*_SOURCE, *not_compared}
     for table in tables:
         topic = f"{prefix}.PAR.{table}"
         expected = [(_parsed(r.key), _parsed(r.value)) for r in theirs if r.topic == topic]
@@ -24,7 +30,9 @@ def differences(theirs: Sequence[Emitted], topics: Topics, prefix: str, tables: 
         if len(expected) != len(came):
             found.append(f"{topic}: Debezium has {len(expected)} messages, minercdc {len(came)}")
         for number, (their, our) in enumerate(zip(expected, came, strict=False)):
-            for part, one, other in zip(("key", "value"), map(_normal, their), map(_normal, our), strict=True):
+            for part, one, other in zip(
+                ("key", "value"), *([_normal(part, left_out) for part in pair] for pair in (their, our)), strict=True
+            ):
                 found += [f"{topic} {number} {part}{path}: {a!r} != {b!r}" for path, a, b in _unequal(one, other)]
     return found
 
@@ -33,14 +41,14 @@ def _parsed(text: str | None) -> Any:
     return None if text is None else json.loads(text)
 
 
-def _normal(message: Any) -> Any:
+def _normal(message: Any, left_out: Collection[str]) -> Any:
     """Without what is not compared."""
     if isinstance(message, dict) and "schema" in message:
         message = {**message, "schema": _without_defaults(message["schema"])}
     if not isinstance(message, dict) or "op" not in message.get("payload", {}):
         return message
     payload = {name: value for name, value in message["payload"].items() if name not in _CLOCK}
-    source = {name: value for name, value in payload["source"].items() if name not in _SOURCE}
+    source = {name: value for name, value in payload["source"].items() if name not in left_out}
     if payload["op"] == "r":
         source = {name: value for name, value in source.items() if name not in (*_CLOCK, "scn")}
     return {**message, "payload": {**payload, "source": source}}
