@@ -122,9 +122,9 @@ def start(_sandbox: Sandbox, directory: Path) -> Iterator[Measure]:
 
 def versions(_sandbox: Sandbox, directory: Path) -> Iterator[Measure]:
     """50,000 rows updated 199 times, in memory's file and in a data directory."""
-    for kind in ("", "with --data-dir"):
+    for kind in ("", "with --data"):
         with TemporaryDirectory(dir=directory) as home:
-            arguments = ("--data-dir", home) if kind else ()
+            arguments = ("--data", home) if kind else ()
             with Sandbox(directory, SEED, arguments) as server:
                 yield from _many_versions(server, kind)
 

@@ -322,7 +322,7 @@ def test_types_of_23ai_are_not_in_19c(kind: str) -> None:
 
 
 def test_lobs_live_on_in_the_data_directory(tmp_path: Path) -> None:
-    process = SandboxProcess((), "--data-dir", str(tmp_path / "data"))
+    process = SandboxProcess((), "--data", str(tmp_path / "data"))
     process.create_user("lab")
     lab = Lab(process)
     lab.run(*TABLES)
@@ -330,7 +330,7 @@ def test_lobs_live_on_in_the_data_directory(tmp_path: Path) -> None:
     lab.commit()
     lab.close()
     assert process.stop() == (0, "")
-    process = SandboxProcess((), "--data-dir", str(tmp_path / "data"))
+    process = SandboxProcess((), "--data", str(tmp_path / "data"))
     lab = Lab(process)
     assert value(lab, "length(c) || '/' || length(b)") == "50000/50000"
     lab.run("update doc set c = c || 'b'")
@@ -340,7 +340,7 @@ def test_lobs_live_on_in_the_data_directory(tmp_path: Path) -> None:
 
 
 def test_recovery_undoes_lob_changes(tmp_path: Path) -> None:
-    process = SandboxProcess((), "--data-dir", str(tmp_path / "data"))
+    process = SandboxProcess((), "--data", str(tmp_path / "data"))
     process.create_user("lab")
     lab = Lab(process)
     lab.run(*TABLES)
@@ -353,7 +353,7 @@ def test_recovery_undoes_lob_changes(tmp_path: Path) -> None:
         cursor.execute("alter system switch logfile")
     process.process.kill()
     process.process.communicate()
-    process = SandboxProcess((), "--data-dir", str(tmp_path / "data"))
+    process = SandboxProcess((), "--data", str(tmp_path / "data"))
     lab = Lab(process)
     assert lab.cursor.execute("select id, to_char(c) from doc").fetchall() == [(1, "old")]
     for (name,) in lab.mining.execute("select name from v$archived_log order by sequence#").fetchall():

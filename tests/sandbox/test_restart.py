@@ -16,7 +16,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 
 @contextmanager
 def running(directory: Path, *arguments: str) -> Iterator[SandboxProcess]:
-    server = SandboxProcess((), "--data-dir", str(directory), *arguments)
+    server = SandboxProcess((), "--data", str(directory), *arguments)
     try:
         yield server
     finally:
@@ -190,4 +190,4 @@ def test_an_incarnation_survives_a_kill(tmp_path: Path) -> None:
 
 def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     with running(tmp_path), pytest.raises(RuntimeError, match="ORA-01102"):
-        SandboxProcess((), "--data-dir", str(tmp_path))
+        SandboxProcess((), "--data", str(tmp_path))

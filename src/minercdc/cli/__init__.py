@@ -190,6 +190,8 @@ def sandbox(
     port: Annotated[int, typer.Option(help="Port; 0: a free one.")] = 1521,
     seed: Annotated[list[Path] | None, typer.Option(help="SQL script to run first; may be given several times.")] = None,
     profile: Annotated[str, typer.Option(help="Release to imitate: 19c or 23ai.")] = "23ai",
+    data: Annotated[Path | None, typer.Option(help="Keep the database here; without it, it ends with the process.")] = None,
+    max_string_size: Annotated[str, typer.Option(help="Of a new database: standard or extended.")] = "standard",
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate in PEM; makes the port a TCPS port.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Its key, unless it is in the certificate's file.")] = None,
 ) -> None:
@@ -198,7 +200,12 @@ def sandbox(
         from minercdc.sandbox.server import serve
     except ImportError as error:
         raise ConfigError([f"the sandbox needs the package {error.name}"], hint="pip install 'minercdc[sandbox]'") from None
-    serve(host, port, seed or [], profile=profile, certificate=tls_cert, key=tls_key)
+    serve(
+        *(host, port, seed or [], data, profile),
+        max_string_size=max_string_size,
+        certificate=tls_cert,
+        key=tls_key,
+    )
 
 
 @app.command()

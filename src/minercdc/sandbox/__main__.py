@@ -15,7 +15,7 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=1521, help="port; 0 for a free one (default: %(default)s)")
     parser.add_argument("--seed", type=Path, action="append", default=[], metavar="FILE", help="SQL script to run first")
-    parser.add_argument("--data-dir", type=Path, default=None, help="keep the data there")
+    parser.add_argument("--data", type=Path, default=None, metavar="DIR", help="keep the database there")
     parser.add_argument("--profile", default="23ai", help="release to imitate: 19c or 23ai (default: %(default)s)")
     parser.add_argument(
         "--max-string-size",
@@ -28,7 +28,7 @@ def main() -> None:
     given = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     serve(
-        *(given.host, given.port, given.seed, given.data_dir, given.profile),
+        *(given.host, given.port, given.seed, given.data, given.profile),
         max_string_size=given.max_string_size,
         certificate=given.tls_cert,
         key=given.tls_key,

@@ -39,9 +39,9 @@ accepted and ignored but storage clauses, optimizer hints and a few session para
 | Start with | to get |
 |---|---|
 | `--profile 19c` or `23ai` (default) | the protocol, banner, types and LogMiner dialect of that release |
-| `--data-dir DIR` | a database that outlives the process, also a killed one; without it, it ends with the process |
+| `--data DIR` | a database that outlives the process, also a killed one; without it, it ends with the process |
 | `--seed FILE` | SQL run in a new database before clients may connect |
-| `--tls-cert FILE --tls-key FILE` | TCPS beside TCP on the same port |
+| `--tls-cert FILE --tls-key FILE` | TCPS in place of TCP |
 | `--max-string-size extended` | VARCHAR2 and RAW up to 32767 bytes |
 
 Users: `SYS` and `SYSTEM` (password `oracle`), `C##MINERCDC` (`minercdc`) with what a connector needs.

@@ -1,4 +1,4 @@
-"""A database's directory: what `--data-dir` keeps, so that a server that is stopped or killed comes back with what it had.
+"""A database's directory: what `--data` keeps, so that a server that is stopped or killed comes back with what it had.
 
     rows.db     SQLite: the segments, and a table `kept` of named, pickled parts: dictionary, redo threads, the last moment
     redo.log    every record of every redo thread, framed (redo/journal.py)
