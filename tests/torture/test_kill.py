@@ -43,6 +43,8 @@ def torture_sandbox() -> Iterator[SandboxProcess]:
         with server.connect(service=server.root_service) as connection, connection.cursor() as cursor:
             cursor.execute("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA")
         server.create_user("tt")
+        with server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("GRANT ALTER SYSTEM TO tt")
         with server.connect("tt", "tt") as connection, connection.cursor() as cursor:
             for table in TABLES:
                 for statement in SCHEMA.format(t=table).strip().split("\n/"):
