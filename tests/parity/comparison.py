@@ -50,7 +50,7 @@ def _normal(message: Any, left_out: Collection[str]) -> Any:
     payload = {name: value for name, value in message["payload"].items() if name not in _CLOCK}
     source = {name: value for name, value in payload["source"].items() if name not in left_out}
     if payload["op"] == "r":
-        source = {name: value for name, value in source.items() if name not in (*_CLOCK, "scn")}
+        source = {name: value for name, value in source.items() if name not in (*_CLOCK, "scn", "row_id")}
     return {**message, "payload": {**payload, "source": source}}
 
 

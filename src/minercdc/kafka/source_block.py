@@ -43,7 +43,7 @@ class SourceBlock:
         us = event.time_us
         snapshot = event.snapshot or "false"
         rs_id = f'"{event.rs_id}"' if event.rs_id else "null"
-        row_id = f'"{event.row_id}"' if event.row_id and not event.snapshot else "null"
+        row_id = f'"{event.row_id}"' if event.row_id else "null"
         sequence = f"{times}{event.seq}" if tx else times
         return (
             f'{self._head}{us // 1000},"snapshot":"{snapshot}",{database},"sequence":null,"ts_us":{us},"ts_ns":{us * 1000},{table},'
