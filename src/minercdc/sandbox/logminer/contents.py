@@ -83,7 +83,7 @@ _CONTROL_TEXT = {
     RedoOp.ROLLBACK: "rollback",
 }
 _int = number.integer
-_ZERO, _ONE, _TWO = _int(0), _int(1), _int(2)
+_ZERO, _ONE, _TWO, _NINETEEN = _int(0), _int(1), _int(2), _int(19)
 _OPERATIONS: dict[tuple[RedoOp, bool], tuple[Cell, ...]] = {
     (op, undo): (str(op), _int(code), _ONE if undo else _ZERO) for op, code in _CODES.items() for undo in (False, True)
 }
@@ -107,6 +107,7 @@ class TableText:
     """How rows of one table version are shown.
 
     :param shape: None for a table LogMiner has no SQL for; `comment` stands in its place, else the row is Unsupported.
+    :param partition: name of the partition that the record's object is.
     """
 
     owner: str
@@ -114,6 +115,7 @@ class TableText:
     shape: Shape | None
     mismatch: bool = False
     comment: str | None = None
+    partition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ class MinedTransaction:
         self.client_id = (first.session or {}).get("client_id") if started else None
         self.scns: tuple[Cell, Cell] = (None, None)
         self.times: tuple[Cell, Cell] = (None, None)
-        self._parts: dict[tuple[str | None, str | None, tuple[Cell, ...], bool], SharedParts] = {}
+        self._parts: dict[object, SharedParts] = {}
 
     def parts(
         self,
@@ -149,14 +151,20 @@ class MinedTransaction:
         operation: tuple[Cell, ...],
         owner: str | None,
         table: str | None,
+        partition: str | None,
         container: tuple[Cell, ...],
     ) -> SharedParts:
         """Cells before ROW_ID and behind STATUS, the same for all rows of an operation on a table."""
         partial = record.undo or record.op is RedoOp.ROLLBACK
-        key = (owner, table, operation, partial)
+        key = (owner, table, partition, operation, partial)
         found = self._parts.get(key)
         if found is None:
-            segment = _NO_TABLE if table is None else (owner, table, table, _TWO, "TABLE", "USERS")
+            if table is None:
+                segment = _NO_TABLE
+            elif partition is None:
+                segment = (owner, table, table, _TWO, "TABLE", "USERS")
+            else:
+                segment = (owner, f"{table},{partition}", table, _NINETEEN, "TABLE PARTITION", "USERS")
             found = self._parts[key] = SharedParts(
                 (self.partial_xid if partial else self.xid) + operation + segment,
                 (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container),
@@ -220,13 +228,13 @@ class RowWriter:
         transaction.rows += 1
         operation = _OPERATIONS[record.op, record.undo]
         row_id = record.row_id
-        owner, table = record.owner, record.table
+        owner, table, partition = record.owner, record.table, None
         redo: str | None
         undo: str | None = None
         info, status = None if record.op is RedoOp.INTERNAL else record.info, _ZERO
         if row_id is not None and record.op in _ROW_OPS:
             text = self._text_of(record)
-            owner, table = text.owner, text.table
+            owner, table, partition = text.owner, text.table, text.partition
             if text.comment is not None:
                 redo = text.comment
             elif text.shape is None:
@@ -251,7 +259,7 @@ class RowWriter:
         else:
             control = _CONTROL_TEXT.get(record.op)
             redo = control + self._options.end if control else None
-        parts = transaction.parts(record, operation, owner, table, self._container(record.container))
+        parts = transaction.parts(record, operation, owner, table, partition, self._container(record.container))
         count = _int(transaction.rows) if self._with_count else None
         address = (_int(record.sequence), _int(record.block), _int(record.byte)) if self._with_address else _NO_ADDRESS
         shown_id = PLACEHOLDER_ROW_ID if row_id is None or record.placeholder else row_id

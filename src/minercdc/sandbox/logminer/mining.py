@@ -158,12 +158,12 @@ class Mining:
             return TableText(owner, table, raw_shape(owner, table, _width(record), text, national), mismatch=True)
         if version.data_obj_v != record.data_obj_v:
             shape = raw_shape(version.owner, version.table, _width(record), text, national)
-            return TableText(version.owner, version.table, shape, mismatch=True)
+            return TableText(version.owner, version.table, shape, mismatch=True, partition=version.partition)
         if version.temporary:
             return TableText(version.owner, version.table, None, comment=_TEMPORARY)
         if _has_long_name(version) or any(large_of(column) is Large.UNSUPPORTED for column in version.columns):
-            return TableText(version.owner, version.table, None)
-        return TableText(version.owner, version.table, self._shapes.known(version, text))
+            return TableText(version.owner, version.table, None, partition=version.partition)
+        return TableText(version.owner, version.table, self._shapes.known(version, text), partition=version.partition)
 
     # ---- modes ------------------------------------------------------------------------------------------------------------
 

@@ -37,19 +37,19 @@ def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
     return Typed(sql, NUMBER)
 
 
-def version_rows(table: Table, low: str, high: str) -> str:
-    """SQL of all committed versions between two SCNs, with `vs` and `ve` their SCNs within that range and `vo` the operation."""
+def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
+    """SQL of all committed versions between two SCNs (and of one partition), with `vs` and `ve` their SCNs within that range and `vo` the operation."""
     name = segment(table)
     columns = "".join(f",v.c{c.slot}" for c in table.columns)
     begun = f"case when v.s>={low} then v.s end"
     first = f"case when v.s>={low} then case when v.vid&{VERSION_MASK} then 'U' else 'I' end end"
     versions = (
         f"select v.vid{columns},{begun} as vs,case when v.e<={high} then v.e end as ve,{first} as vo"
-        f" from {name} v where v.s<={high} and v.s<{TENTATIVE} and v.e>{low}"
+        f" from {name} v where v.s<={high} and v.s<{TENTATIVE} and v.e>{low}{part}"
     )
     deleted = (
         f"select v.vid{columns},v.e,null,'D' from {name} v where v.e>{low} and v.e<={high} and v.e<{LIVE}"
-        f" and not exists (select 1 from {name} n where n.vid=v.vid+1 and n.s=v.e)"
+        f" and not exists (select 1 from {name} n where n.vid=v.vid+1 and n.s=v.e){part}"
     )
     return f"({versions} union all {deleted})"
 
