@@ -37,7 +37,7 @@ def partitions(lab: Lab) -> dict[str, tuple[int, int]]:
 
 
 def objects(lab: Lab, where: str = "operation_code in (1, 2, 3)") -> list[tuple[int, int, str, str, int, str]]:
-    return lab.mined("data_obj#, data_objd#, seg_name, table_name, seg_type, seg_type_name", where)  # type: ignore[return-value]
+    return lab.mined("data_obj#, data_objd#, seg_name, table_name, seg_type, seg_type_name", where)
 
 
 def test_each_partition_is_an_object(lab: Lab) -> None:

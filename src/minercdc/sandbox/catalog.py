@@ -163,6 +163,7 @@ class Table:
     :param next_slot: physical column the next ADD COLUMN gets.
     :param virtual: virtual columns, each with its place among all columns.
     :param analyzed: when DBMS_STATS last counted its rows, and how many there were.
+    :param history_of: the data object id whose old versions lie apart.
     :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live.
     """
 
@@ -193,6 +194,12 @@ class Table:
     row_movement: bool = False
     read_only: bool = False
     analyzed: tuple[float, int] | None = None
+    history_of: int = 0
+
+    @property
+    def has_history(self) -> bool:
+        """Whether some of its versions have moved, see `storage.history`."""
+        return self.history_of == self.data_object_id
 
     def all_columns(self) -> list[Column]:
         """Stored and virtual columns in the order of their definition."""

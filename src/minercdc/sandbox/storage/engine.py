@@ -26,9 +26,10 @@ from minercdc.sandbox.redo.log import ChangedRow, RedoLog
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.durability import Durability
+from minercdc.sandbox.storage.history import History
 from minercdc.sandbox.storage.home import DataDirectory
 from minercdc.sandbox.storage.locks import ROW_EXCLUSIVE, Client, Locks
-from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments, open_store, segment
+from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments, history, open_store, segment
 from minercdc.sandbox.storage.strands import STRAND_RECORDS, Strands
 from minercdc.sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo
 
@@ -67,9 +68,11 @@ class Storage:
         self.lock = threading.Condition(threading.RLock())
         self.clock, self.redo, self.catalog = clock, redo, catalog
         self.transactions = Transactions()
+        self._changed_tables: tuple[Table, ...] = ()
         self.locks = Locks(self.lock)
         self.db: apsw.Connection = open_store() if home is None else home.db
         self.segments = Segments(self.db)
+        self.history = History(self.segments, catalog, self.transactions)
         self.db.execute("create table if not exists commits(scn integer primary key,xid)")
         self.lobs = LobStore(self.db, self.lock)
         self.horizon = 0
@@ -114,6 +117,9 @@ class Storage:
             self.strands.log(client, transaction, self.strands.mark(RedoOp.COMMIT, client, transaction, scn))
             self.strands.bind(transaction)
         self._end(client, transaction)
+        if scn is not None and self._changed_tables:
+            self.history.move(self._changed_tables, scn)
+            self._changed_tables = ()
         self._purge_old_versions()
         return scn
 
@@ -135,7 +141,7 @@ class Storage:
             return
         self.horizon = horizon
         for table in self.catalog.tables():
-            self.segments.purge(segment(table), horizon)
+            self.segments.purge(table, horizon)
         self.db.execute("delete from commits where scn<=?", (horizon,))
 
     def check_snapshot(self, scn: int) -> None:
@@ -165,8 +171,10 @@ class Storage:
     def _stamp(self, transaction: Transaction, scn: int) -> None:
         new: dict[str, list[tuple[int, int]]] = defaultdict(list)
         ended: dict[str, list[int]] = defaultdict(list)
+        tables: dict[str, Table] = {}
         for undo in transaction.undo:
             name = segment(undo.table)
+            tables[name] = undo.table
             if undo.op == "I":
                 new[name].append((undo.first, undo.first + ((undo.count - 1) << VERSION_BITS)))
             elif undo.op in "UD" and not undo.in_place:
@@ -177,6 +185,9 @@ class Storage:
             self.segments.stamp_new(name, ranges, transaction.stamp, scn)
         for name, vids in ended.items():
             self.segments.stamp_ended(name, vids, transaction.stamp, scn)
+            self.history.note_ended(tables[name], len(vids), scn)
+        if ended:
+            self._changed_tables = tuple(tables[name] for name in ended)
 
     def undo_to(self, client: Client, mark: int) -> None:
         """Take back all changes after the first `mark` undo entries, newest first, and log the undoing."""
@@ -449,15 +460,15 @@ class Storage:
         self, transaction: Transaction, table: Table, targets: Sequence[Target], changed: tuple[int, ...]
     ) -> list[ChangedRow]:
         logged: list[ChangedRow] = []
+        fresh = [target for target in targets if target.s != transaction.stamp]
+        if any(target.vid & VERSION_MASK == VERSION_MASK for target in fresh):
+            raise OraError(600, "row has too many versions for the sandbox")
+        self.segments.mark_all(table, [target.vid for target in fresh], transaction.stamp)
+        self.segments.insert_versions(table, [(target.vid + 1, target.after) for target in fresh], transaction.stamp)
         for target in targets:
             own = target.s == transaction.stamp
             if own:
                 self.segments.overwrite(table, target.vid, target.after)
-            else:
-                if target.vid & VERSION_MASK == VERSION_MASK:
-                    raise OraError(600, "row has too many versions for the sandbox")
-                self.segments.mark(table, target.vid, transaction.stamp)
-                self.segments.insert_version(table, target.vid + 1, target.after, transaction.stamp)
             transaction.undo.append(Undo("U", table, target.vid, 1, target.before, target.after, changed, in_place=own))
             logged.append((rowid.of_row(table, target.vid >> VERSION_BITS), target.before, target.after))
         return logged
@@ -508,9 +519,12 @@ class Storage:
                 table.next_rid = max(table.next_rid, self._highest_rid(table, rowid.ABOVE - 1) + 1)
 
     def _highest_rid(self, table: Table, below: int) -> int:
-        sql = f"select ifnull(max(vid), -1) from {segment(table)} where vid<?"
-        ((last,),) = self.db.execute(sql, (below << VERSION_BITS,)).fetchall()
-        return cast(int, last) >> VERSION_BITS
+        names = (segment(table), history(table)) if table.has_history else (segment(table),)
+        found = [
+            self.db.execute(f"select ifnull(max(vid), -1) from {name} where vid<?", (below << VERSION_BITS,)).get
+            for name in names
+        ]
+        return max(cast("list[int]", found)) >> VERSION_BITS
 
     def close(self) -> None:
         self.durability.harden()

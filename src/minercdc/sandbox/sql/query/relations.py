@@ -19,7 +19,7 @@ from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
 from minercdc.sandbox.sql.types import Family, type_of_wire, varchar
-from minercdc.sandbox.storage.store import segment, visible
+from minercdc.sandbox.storage.store import history, segment, visible
 
 _NO_OWN = "-1"
 
@@ -148,7 +148,11 @@ class Relations:
             source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, snapshot)}
             seen = visible(snapshot, _NO_OWN)
         slots = "".join(f",c{c.slot}" for c in table.columns)
-        return f"(select vid{slots} from {segment(table)} where {seen}{self._part(table, ref, 'vid')}) {alias}"
+        seen += self._part(table, ref, "vid")
+        rows = f"select vid{slots} from {segment(table)} where {seen}"
+        if table.has_history and (ref.as_of is not None or self.env.flashback):
+            rows += f" union all select vid{slots} from {history(table)} where {seen}"
+        return f"({rows}) {alias}"
 
     def _part(self, table: Table, ref: ast.TableRef, vid: str) -> str:
         """The condition that PARTITION adds."""
