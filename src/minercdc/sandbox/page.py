@@ -133,7 +133,8 @@ def _packages() -> str:
 
 def _logminer() -> str:
     rows = [
-        (option.name or "", str(int(option)), "ORA-01283" if option in packages.UNSUPPORTED else "yes") for option in Option
+        (option.name or "", str(int(option)), "ORA-44609" if option is Option.CONTINUOUS_MINE else "yes")
+        for option in Option
     ]
     return "## LogMiner options\n\n" + _table(("Option of START_LOGMNR", "Value", "Emulated"), rows)
 

@@ -77,7 +77,9 @@ def test_rows_that_were_deleted(db: SandboxDatabase, counted: SqlClient) -> None
     assert counted.one("select count(*) from t") == 0
     assert counted.one(f"select count(*) from t as of scn {before}") == 10
     assert counted.one(f"select max(ora_rowscn) from t as of scn {deleted}") == deleted
-    found = counted.rows("select id from t versions between scn minvalue and maxvalue where versions_operation = 'D' order by id")
+    found = counted.rows(
+        "select id from t versions between scn minvalue and maxvalue where versions_operation = 'D' order by id"
+    )
     assert found == [(n,) for n in range(10)]
     counted.many("insert into t values (:1, 0)", [(n,) for n in range(10)])
     assert counted.one("select count(*) from t") == 10

@@ -14,6 +14,7 @@ from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, RedoOp, RedoRecord
 from minercdc.sandbox.logminer.large_text import LARGE_OPS
 from minercdc.sandbox.logminer.sql_text import Shape, TextOptions, Texts
+from minercdc.sandbox.logminer.value_handles import handle_of
 from minercdc.sandbox.redo.log import rs_id
 from minercdc.sandbox.sql import number, temporal
 
@@ -95,6 +96,8 @@ _NO_ADDRESS: tuple[Cell, ...] = (None,) * 3
 _NO_VALUES: tuple[Cell, ...] = (_ZERO, _ZERO, _ZERO)
 _MISMATCH = "Dictionary Mismatch"
 _VIEW_CONTAINER = _ONE
+_RECENT = 4096
+"""Records that MINE_VALUE finds without looking into the log."""
 
 
 def date_cell(seconds: float) -> bytes:
@@ -200,6 +203,7 @@ class RowWriter:
 
     :param table_text: looks a record's table version up in the dictionary.
     :param columns: positions that are read; None for all. What is costly and not read is left None.
+    :param recent: remembers records by the handle of their values; without it there are no handles.
     """
 
     def __init__(
@@ -208,12 +212,14 @@ class RowWriter:
         catalog: Catalog,
         table_text: Callable[[RedoRecord], TableText],
         columns: Collection[int] | None = None,
+        recent: dict[int, RedoRecord] | None = None,
     ) -> None:
         read = frozenset(range(len(COLUMNS))) if columns is None else frozenset(columns)
         self._with_undo = not read.isdisjoint(_places("SQL_UNDO"))
         self._with_count = not read.isdisjoint(_places("SEQUENCE#"))
         self._with_address = not read.isdisjoint(_places("RBASQN", "RBABLK", "RBABYTE"))
         self._with_block = not read.isdisjoint(_places("ABS_FILE#", "REL_FILE#", "DATA_BLK#"))
+        self._recent = recent if not read.isdisjoint(_places("REDO_VALUE", "UNDO_VALUE")) else None
         self._options = options
         self._catalog = catalog
         self._table_text = table_text
@@ -268,12 +274,23 @@ class RowWriter:
         head = self._when(record, transaction) + parts.front + body + block + self._object(record)
         place = rs_id(record.sequence, record.block, record.byte)
         tail = (info, status, *parts.back)
+        if self._recent is not None and row_id is not None and record.op in _ROW_OPS:
+            tail = (info, status, *self._handles(record), *parts.back[2:])
         if (redo is None or len(redo) <= PIECE_BYTES // 4) and (undo is None or len(undo) <= PIECE_BYTES // 4):
             yield (*head, redo, undo, place, _int(record.ssn), _ZERO, *tail)
             return
         pieces = list(zip_longest(_pieces(redo), _pieces(undo)))
         for n, (redo_piece, undo_piece) in enumerate(pieces, 1):
             yield (*head, redo_piece, undo_piece, place, _int(record.ssn), _ONE if n < len(pieces) else _ZERO, *tail)
+
+    def _handles(self, record: RedoRecord) -> tuple[Cell, Cell]:
+        """REDO_VALUE and UNDO_VALUE."""
+        handle = handle_of(record)
+        assert self._recent is not None
+        if len(self._recent) >= _RECENT:
+            self._recent.clear()
+        self._recent[handle >> 1] = record
+        return number.encode(handle + 1), number.encode(handle)
 
     def row_texts(self, record: RedoRecord) -> Texts | None:
         """How rows like that of an INSERT, UPDATE or DELETE are shown; None when their texts do not come from values alone."""
