@@ -80,6 +80,7 @@ class _Seen:
                 "group.id": "bench-capacity",
                 "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed",
+                "max.poll.interval.ms": 7_200_000,
                 "topic.metadata.refresh.interval.ms": 500,
             }
         )
@@ -100,7 +101,7 @@ class _Seen:
 
 def recovery(_sandbox: Sandbox, _directory: Path, broker: str) -> Iterator[Measure]:
     """10,000 tables of 20 columns, each with one history record."""
-    client = KafkaClient(KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": broker}), TopicConfig(), {})
+    client = KafkaClient(KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": broker}), TopicConfig.model_validate({}), {})
     history = KafkaSchemaHistory(client, topic="bench-history", server="bench", clock_ms=lambda: 0)
     client.ensure_topic("bench-history", partitions=1)
     producer = client.producer("bench-history")
