@@ -101,7 +101,9 @@ class _Seen:
 
 def recovery(_sandbox: Sandbox, _directory: Path, broker: str) -> Iterator[Measure]:
     """10,000 tables of 20 columns, each with one history record."""
-    client = KafkaClient(KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": broker}), TopicConfig.model_validate({}), {})
+    client = KafkaClient(
+        KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": broker}), TopicConfig.model_validate({}), {}
+    )
     history = KafkaSchemaHistory(client, topic="bench-history", server="bench", clock_ms=lambda: 0)
     client.ensure_topic("bench-history", partitions=1)
     producer = client.producer("bench-history")

@@ -283,3 +283,41 @@ def test_a_database_that_is_restarted_is_gone_on_with(tmp_path: Path, committed:
             assert len({xid for xid, _ in ledger.transactions()}) == len(ledger.transactions()) == 4
     finally:
         assert server.stop() == (0, "")
+
+
+@pytest.mark.parametrize("committed", [False, True], ids=["uncommitted", "committed"])
+def test_a_session_that_grew_is_replaced_between_passes(
+    sandbox: SandboxProcess, faults: oracledb.Cursor, tmp_path: Path, committed: bool
+) -> None:
+    limit: dict[str, Any] = {"minercdc.log.mining.session.max.pga.bytes": 64 << 20}
+    lab = make_lab(sandbox, tmp_path, committed=committed, **limit)
+    ledger = Ledger()
+    with running(lab, ledger) as engine:
+        engine.until_marker(1)
+        sessions = engine.sessions
+        faults.execute("call dbms_sandbox.grow_pga('C##MINERCDC', 1000)")
+        engine.until_marker(2)
+        assert engine.sessions == sessions
+        for grown in range(1, 4):
+            faults.execute(f"call dbms_sandbox.grow_pga('C##MINERCDC', {64 << 20})")
+            engine.until(lambda grown=grown: engine.sessions >= sessions + grown)  # type: ignore[misc]
+            engine.until_marker(2 + grown)  # the new one is there
+        work(lab)
+        engine.until_marker(9)
+        assert engine.sessions == sessions + 3
+        assert engine.counters.restarts == 0
+    check(lab, ledger)
+    lab.app.close()
+
+
+def test_a_limit_that_cannot_be_watched_is_told_and_does_not_stop_the_capture(
+    lab: Lab, faults: oracledb.Cursor, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults.execute("call dbms_sandbox.fail_call(942, matching => 'V$MYSTAT', username => 'C##MINERCDC', times => 0)")
+    ledger = Ledger()
+    with running(lab, ledger) as engine:
+        engine.until_marker(1)
+        work(lab)
+        engine.until_marker(2)
+    check(lab, ledger)
+    assert [r.message for r in caplog.records if "max.pga.bytes has no effect" in r.message]
