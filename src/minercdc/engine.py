@@ -22,7 +22,7 @@ from tenacity.stop import stop_base
 
 from minercdc.contracts import Capture, Record, RecordEncoder, RecordSink, SchemaHistory, Snapshot, StopFlag
 from minercdc.errors import DecodeError, DeliveryError, MinerCdcError, MiningSessionError, TransientSourceError
-from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, UndecodableRow
+from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, UndecodableRow
 from minercdc.metrics import Counters, TableScan
 from minercdc.offset import Offset, PartialTransaction, SnapshotState
 
@@ -48,6 +48,7 @@ class Life:
 
     :param snapshot: None when no initial snapshot is wanted.
     :param stream: False to stop after the snapshot.
+    :param notified: told of each notification once it is durable.
     """
 
     adapter: str
@@ -59,6 +60,7 @@ class Life:
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
     stream: bool = True
+    notified: Callable[[Notification], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +236,7 @@ class _Publisher:
         self._whole = True  # nothing was written since the last Progress
         self._schema: object = None  # of the last change
         self._table = ""
+        self._told: list[Notification] = []  # not durable yet
 
     def publish(self, events: Iterator[Event]) -> None:
         for event in events:
@@ -243,9 +246,11 @@ class _Publisher:
                 self._progress(event)
             elif isinstance(event, UndecodableRow):
                 self._left_out(event)
+            elif isinstance(event, Notification):
+                self._notification(event)
             else:
                 self._schema_change(event)
-        if self._batch.records and self._whole:
+        if (self._batch.records or self._told) and self._whole:
             self._save()
 
     def _change(self, event: ChangeEvent) -> None:
@@ -289,6 +294,12 @@ class _Publisher:
             self._write(record)
         self._counters.schema_changes += 1
 
+    def _notification(self, notification: Notification) -> None:
+        self._whole = False
+        self._told.append(notification)
+        for record in self._life.encoder.encode(notification):
+            self._write(record)
+
     def _write(self, record: Record) -> None:
         self._life.sink.write(record)
         self._batch.records += 1
@@ -306,7 +317,7 @@ class _Publisher:
         if progress.snapshot is not None:
             _show_scans(counters, progress.snapshot)
             self._save()
-        elif batch.records:
+        elif batch.records or self._told:
             if progress.committed is None or batch.full() or batch.age() >= self._life.bounds.seconds:
                 self._save()
         elif batch.age() >= _IDLE_OFFSET_S:
@@ -328,6 +339,9 @@ class _Publisher:
         self._stored = offset
         self._counters.commits += 1
         self._batch.clear()
+        for notification in self._told:
+            self._life.notified(notification)
+        self._told.clear()
         if self._latest is not None and self._latest.position is not None:
             self._capture.confirm(self._latest.position)
 

@@ -16,7 +16,8 @@ a spilled row is plain text, and equal rows are equal tuples.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final, NewType, TypeAlias
 
@@ -166,4 +167,21 @@ class Progress:
     snapshot: SnapshotState | None = None
 
 
-Event: TypeAlias = ChangeEvent | UndecodableRow | SchemaChange | Progress
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """What became of a snapshot or signal; ordered among the rows, and told once the Progress behind it is durable.
+
+    :param id: of the signal or run; a UUID where nothing else names it.
+    :param aggregate_type: what it is about: `Initial Snapshot`, `Incremental Snapshot`, `Signal`, ...
+    :param type: what happened: STARTED, IN_PROGRESS, COMPLETED, ...
+    :param additional_data: Debezium's keys; `connector_name` is added when it is written.
+    """
+
+    id: str
+    aggregate_type: str
+    type: str
+    time_us: int
+    additional_data: Mapping[str, str] = field(default_factory=dict)
+
+
+Event: TypeAlias = ChangeEvent | UndecodableRow | SchemaChange | Progress | Notification

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import time
@@ -15,8 +16,10 @@ from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import Capture, Snapshot
 from minercdc.engine import Bounds, Life, Parts
 from minercdc.errors import ConfigError, DecodeError, PrerequisiteError
+from minercdc.events import Notification
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
+from minercdc.kafka.notification import NotificationEncoder, document
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.source_block import SourceBlock
@@ -120,7 +123,7 @@ class _Life:
         self._filter = table_filter(config.filters)
         self._database = database_name(config.database)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-        self._topics = TopicNames(config.identity, config.topics, config.kafka)
+        self._topics = TopicNames(config.identity, config.topics, config.kafka, config.notifications)
         self._history = KafkaSchemaHistory(
             self._client,
             topic=self._topics.schema_history,
@@ -144,6 +147,7 @@ class _Life:
             ),
             skip_undecodable=self._skip_undecodable,
             stream=config.snapshot.snapshot_mode != "initial_only",
+            notified=self._notified,
         )
 
     def _encoder(self) -> EnvelopeEncoder:
@@ -159,7 +163,23 @@ class _Life:
             include_schema_changes=config.topics.include_schema_changes,
             clock_ns=time.time_ns,
             dead_letters=config.run.minercdc_dead_letter_topic,
+            notifications=self._notification_encoder(),
         )
+
+    def _notification_encoder(self) -> NotificationEncoder | None:
+        topic, config = self._topics.notifications, self._config
+        if topic is None:
+            return None
+        return NotificationEncoder(
+            topic,
+            config.identity.topic_prefix,
+            key_schemas=config.values.key_converter_schemas_enable,
+            value_schemas=config.values.value_converter_schemas_enable,
+        )
+
+    def _notified(self, notification: Notification) -> None:
+        if "log" in self._config.notifications.notification_enabled_channels:
+            log.info("notification: %s", json.dumps(document(notification, self._config.identity.topic_prefix)))
 
     def _skip_undecodable(self, error: DecodeError) -> bool:
         mode = self._config.run.event_processing_failure_handling_mode

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -11,7 +11,17 @@ import pytest
 from minercdc.contracts import Capture, Record, Snapshot, StopFlag
 from minercdc.engine import Bounds, Life, Parts, run, run_once, skip_sent
 from minercdc.errors import DecodeError, DeliveryError, FencedError, LogGapError, TransientSourceError
-from minercdc.events import ChangeEvent, Event, Op, Progress, SchemaChange, Scn, TransactionInfo, UndecodableRow
+from minercdc.events import (
+    ChangeEvent,
+    Event,
+    Notification,
+    Op,
+    Progress,
+    SchemaChange,
+    Scn,
+    TransactionInfo,
+    UndecodableRow,
+)
 from minercdc.offset import JsonValue, Offset, PartialTransaction, Position, SnapshotState
 from minercdc.schema.table import Column, TableId, TableSchema
 
@@ -121,6 +131,8 @@ class RowEncoder:
             return (Record("t", None, value.encode()),)
         if isinstance(event, UndecodableRow):
             return (Record("letters", None, b"-13"),)
+        if isinstance(event, Notification):
+            return (Record("told", None, event.id.encode()),)
         return (Record("ddl", None, b"ddl"),) if isinstance(event, SchemaChange) else ()
 
 
@@ -154,6 +166,7 @@ def parts_of(
     snapshot: Snapshot | None = None,
     skip: bool = False,
     max_restarts: int = 3,
+    notified: Callable[[Notification], None] = lambda _: None,
     clock: Clock | None = None,
 ) -> Parts:
     def live() -> Life:
@@ -166,6 +179,7 @@ def parts_of(
             capture=lambda: capture,
             bounds=bounds,
             skip_undecodable=lambda error: skip,
+            notified=notified,
         )
 
     return Parts(live, max_restarts, 0.001, clock or Clock())
@@ -297,3 +311,21 @@ def test_dead_letters_of_a_split_transaction_are_sent_once() -> None:
     letters = [UndecodableRow(None, "UPDATE", "", None, Scn(1), 0, info, seq) for seq in (0, 1, 2)]
     partial = PartialTransaction("x", Scn(9), 1)
     assert list(skip_sent(iter(letters), partial)) == letters[1:]
+
+
+class Announcing(ScriptedCapture):
+    """Tells before each transaction's end that it ends."""
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        for event in super().stream(start, stop):
+            if isinstance(event, Progress) and event.committed:
+                yield Notification(event.committed.id, "Transaction", "ENDS", 0)
+            yield event
+
+
+def test_a_notification_is_committed_among_its_rows_and_told_when_it_is_durable() -> None:
+    store, told = Store(offset=at(0)), list[str]()
+    store.fail_at_commit.append(DeliveryError("broker gone"))
+    run(parts_of(store, Announcing([[1], [2]]), notified=lambda n: told.append(n.id)), threading.Event())
+    assert store.batches == [[b"1", b"x0"], [b"2", b"x1"]]
+    assert told == ["x0", "x1"]

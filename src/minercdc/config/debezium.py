@@ -95,8 +95,6 @@ UNSUPPORTED: Mapping[str, str] = {
     "post.processors": "Java classes cannot run here",
     "sourceinfo.struct.maker": "Java classes cannot run here",
     "database.connection.factory.class": "Java classes cannot run here",
-    "notification.sink.topic.name": "notifications are not there yet",
-    "notification.enabled.channels": "notifications are not there yet",
 }
 
 UNSUPPORTED_PREFIXES: Mapping[str, str] = {

@@ -21,6 +21,7 @@ import yaml
 from pydantic import ValidationError
 
 from minercdc.config import debezium
+from minercdc.config.ad_hoc import NotificationConfig
 from minercdc.config.section import Section
 from minercdc.config.sections import (
     ConnectorIdentity,
@@ -52,6 +53,7 @@ class ConnectorConfig:
     filters: TableFilterConfig
     log_mining: LogMiningConfig
     snapshot: SnapshotConfig
+    notifications: NotificationConfig
     values: ValueConfig
     topics: TopicConfig
     kafka: KafkaConfig
@@ -68,6 +70,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "filters": TableFilterConfig,
     "log_mining": LogMiningConfig,
     "snapshot": SnapshotConfig,
+    "notifications": NotificationConfig,
     "values": ValueConfig,
     "topics": TopicConfig,
     "kafka": KafkaConfig,

@@ -5,6 +5,7 @@ Field names, schema names and versions are those of Debezium's Oracle connector.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -46,16 +47,24 @@ def struct(
     return schema
 
 
-def _plain(field: str, kind: str, *, optional: bool = False) -> Schema:
+def plain(field: str, kind: str, *, optional: bool = False) -> Schema:
+    """A member of a struct that is of a type without parameters."""
     return {"type": kind, "optional": optional, "field": field}
+
+
+def wrapped(enabled: bool, schema: Schema) -> tuple[str, str]:
+    """What stands before and behind a payload: `schemas.enable` of a converter."""
+    if not enabled:
+        return "", ""
+    return f'{{"schema":{json.dumps(schema, separators=(",", ":"))},"payload":', "}"
 
 
 SOURCE = struct(
     [
-        _plain("version", "string"),
-        _plain("connector", "string"),
-        _plain("name", "string"),
-        _plain("ts_ms", "int64"),
+        plain("version", "string"),
+        plain("connector", "string"),
+        plain("name", "string"),
+        plain("ts_ms", "int64"),
         {
             "type": "string",
             "optional": True,
@@ -65,26 +74,26 @@ SOURCE = struct(
             "default": "false",
             "field": "snapshot",
         },
-        _plain("db", "string"),
-        _plain("sequence", "string", optional=True),
-        _plain("ts_us", "int64", optional=True),
-        _plain("ts_ns", "int64", optional=True),
-        _plain("schema", "string"),
-        _plain("table", "string"),
-        _plain("txId", "string", optional=True),
-        _plain("scn", "string", optional=True),
-        _plain("commit_scn", "string", optional=True),
-        _plain("lcr_position", "string", optional=True),
-        _plain("rs_id", "string", optional=True),
-        _plain("ssn", "int64", optional=True),
-        _plain("redo_thread", "int32", optional=True),
-        _plain("user_name", "string", optional=True),
-        _plain("redo_sql", "string", optional=True),
-        _plain("row_id", "string", optional=True),
-        _plain("commit_ts_ms", "int64", optional=True),
-        _plain("start_scn", "string", optional=True),
-        _plain("start_ts_ms", "int64", optional=True),
-        _plain("txSeq", "int64", optional=True),
+        plain("db", "string"),
+        plain("sequence", "string", optional=True),
+        plain("ts_us", "int64", optional=True),
+        plain("ts_ns", "int64", optional=True),
+        plain("schema", "string"),
+        plain("table", "string"),
+        plain("txId", "string", optional=True),
+        plain("scn", "string", optional=True),
+        plain("commit_scn", "string", optional=True),
+        plain("lcr_position", "string", optional=True),
+        plain("rs_id", "string", optional=True),
+        plain("ssn", "int64", optional=True),
+        plain("redo_thread", "int32", optional=True),
+        plain("user_name", "string", optional=True),
+        plain("redo_sql", "string", optional=True),
+        plain("row_id", "string", optional=True),
+        plain("commit_ts_ms", "int64", optional=True),
+        plain("start_scn", "string", optional=True),
+        plain("start_ts_ms", "int64", optional=True),
+        plain("txSeq", "int64", optional=True),
     ],
     name="io.debezium.connector.oracle.Source",
     version=1,
@@ -92,7 +101,7 @@ SOURCE = struct(
 )
 
 TRANSACTION = struct(
-    [_plain("id", "string"), _plain("total_order", "int64"), _plain("data_collection_order", "int64")],
+    [plain("id", "string"), plain("total_order", "int64"), plain("data_collection_order", "int64")],
     name="event.block",
     version=1,
     optional=True,
@@ -108,10 +117,10 @@ def envelope(topic: str, row_fields: Sequence[Schema]) -> Schema:
             struct(row_fields, name=f"{topic}.Value", optional=True, field="after"),
             SOURCE,
             TRANSACTION,
-            _plain("op", "string"),
-            _plain("ts_ms", "int64", optional=True),
-            _plain("ts_us", "int64", optional=True),
-            _plain("ts_ns", "int64", optional=True),
+            plain("op", "string"),
+            plain("ts_ms", "int64", optional=True),
+            plain("ts_us", "int64", optional=True),
+            plain("ts_ns", "int64", optional=True),
         ],
         name=f"{topic}.Envelope",
         version=2,
@@ -125,20 +134,20 @@ def key(topic: str, key_fields: Sequence[Schema]) -> Schema:
 
 _COLUMN = struct(
     [
-        _plain("name", "string"),
-        _plain("jdbcType", "int32"),
-        _plain("nativeType", "int32", optional=True),
-        _plain("typeName", "string"),
-        _plain("typeExpression", "string", optional=True),
-        _plain("charsetName", "string", optional=True),
-        _plain("length", "int32", optional=True),
-        _plain("scale", "int32", optional=True),
-        _plain("position", "int32"),
-        _plain("optional", "boolean", optional=True),
-        _plain("autoIncremented", "boolean", optional=True),
-        _plain("generated", "boolean", optional=True),
-        _plain("comment", "string", optional=True),
-        _plain("defaultValueExpression", "string", optional=True),
+        plain("name", "string"),
+        plain("jdbcType", "int32"),
+        plain("nativeType", "int32", optional=True),
+        plain("typeName", "string"),
+        plain("typeExpression", "string", optional=True),
+        plain("charsetName", "string", optional=True),
+        plain("length", "int32", optional=True),
+        plain("scale", "int32", optional=True),
+        plain("position", "int32"),
+        plain("optional", "boolean", optional=True),
+        plain("autoIncremented", "boolean", optional=True),
+        plain("generated", "boolean", optional=True),
+        plain("comment", "string", optional=True),
+        plain("defaultValueExpression", "string", optional=True),
         {"type": "array", "items": {"type": "string", "optional": False}, "optional": True, "field": "enumValues"},
     ],
     name="io.debezium.connector.schema.Column",
@@ -146,7 +155,7 @@ _COLUMN = struct(
 )
 _TABLE = struct(
     [
-        _plain("defaultCharsetName", "string", optional=True),
+        plain("defaultCharsetName", "string", optional=True),
         {
             "type": "array",
             "items": {"type": "string", "optional": False},
@@ -154,7 +163,7 @@ _TABLE = struct(
             "field": "primaryKeyColumnNames",
         },
         {"type": "array", "items": _COLUMN, "optional": False, "field": "columns"},
-        _plain("comment", "string", optional=True),
+        plain("comment", "string", optional=True),
     ],
     name="io.debezium.connector.schema.Table",
     version=1,
@@ -162,19 +171,17 @@ _TABLE = struct(
     field="table",
 )
 _CHANGE = struct(
-    [_plain("type", "string"), _plain("id", "string"), _TABLE], name="io.debezium.connector.schema.Change", version=1
+    [plain("type", "string"), plain("id", "string"), _TABLE], name="io.debezium.connector.schema.Change", version=1
 )
 
-SCHEMA_CHANGE_KEY = struct(
-    [_plain("databaseName", "string")], name="io.debezium.connector.oracle.SchemaChangeKey", version=1
-)
+SCHEMA_CHANGE_KEY = struct([plain("databaseName", "string")], name="io.debezium.connector.oracle.SchemaChangeKey", version=1)
 SCHEMA_CHANGE_VALUE = struct(
     [
         SOURCE,
-        _plain("ts_ms", "int64"),
-        _plain("databaseName", "string", optional=True),
-        _plain("schemaName", "string", optional=True),
-        _plain("ddl", "string", optional=True),
+        plain("ts_ms", "int64"),
+        plain("databaseName", "string", optional=True),
+        plain("schemaName", "string", optional=True),
+        plain("ddl", "string", optional=True),
         {"type": "array", "items": _CHANGE, "optional": False, "field": "tableChanges"},
     ],
     name="io.debezium.connector.oracle.SchemaChangeValue",

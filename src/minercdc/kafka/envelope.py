@@ -19,9 +19,10 @@ from json.encoder import encode_basestring
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import Record
 from minercdc.errors import SchemaMismatchError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Row, SchemaChange, UndecodableRow
+from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Notification, Op, Row, SchemaChange, UndecodableRow
 from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.dead_letter import dead_letter
+from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.row_format import PrintedColumn, RowToJson, compile_row
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
@@ -56,6 +57,7 @@ class EnvelopeEncoder:
     :param published: does this column appear in values?
     :param key_columns: positions of a table's record key; empty for none.
     :param dead_letters: topic for rows that are left out, None for none.
+    :param notifications: None when they are not wanted in a topic.
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
@@ -72,6 +74,7 @@ class EnvelopeEncoder:
         include_schema_changes: bool,
         clock_ns: Callable[[], int],
         dead_letters: str | None = None,
+        notifications: NotificationEncoder | None = None,
     ) -> None:
         self._topics = topics
         self._source = source
@@ -83,6 +86,7 @@ class EnvelopeEncoder:
         self._include_schema_changes = include_schema_changes
         self._clock_ns = clock_ns
         self._dead_letters = dead_letters
+        self._notifications = notifications
         self._formats: dict[tuple[TableId, int], _TableFormat] = {}
         self._schema: TableSchema | None = None
         self._format: _TableFormat
@@ -98,6 +102,8 @@ class EnvelopeEncoder:
             return self._change(event) if event.op not in self._skipped else ()
         if isinstance(event, UndecodableRow):
             return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
+        if isinstance(event, Notification):
+            return (self._notifications.encode(event),) if self._notifications else ()
         if not isinstance(event, SchemaChange):
             return ()
         records = [self._schema_change(event)] if self._include_schema_changes else []
@@ -200,12 +206,12 @@ class EnvelopeEncoder:
             if self._published(schema.id, schema.columns[i])
         ]
         key_shown = [PrintedColumn(schema.columns[i].name, i, codecs[i]) for i in key]
-        value_head, value_tail = self._wrap(
+        value_head, value_tail = connect_schema.wrapped(
             self._values.value_converter_schemas_enable,
             connect_schema.envelope(topic, [_field(schema.columns[c.position], c.codec) for c in shown]),
         )
         rowid_field = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
-        key_head, key_tail = self._wrap(
+        key_head, key_tail = connect_schema.wrapped(
             self._values.key_converter_schemas_enable,
             connect_schema.key(topic, [_field(schema.columns[i], codecs[i]) for i in key] if key else [rowid_field]),
         )
@@ -216,12 +222,6 @@ class EnvelopeEncoder:
         self._formats[schema.id, schema.version] = compiled
         return compiled
 
-    @staticmethod
-    def _wrap(enabled: bool, schema: connect_schema.Schema) -> tuple[str, str]:
-        if not enabled:
-            return "", ""
-        return f'{{"schema":{json.dumps(schema, separators=(",", ":"))},"payload":', "}"
-
     def _unavailable(self, codec: Codec) -> str:
         """Only text and bytes have room for a placeholder; other types print null, as Debezium does."""
         if codec.field.type == "string" and codec.field.name is None:
@@ -231,8 +231,10 @@ class EnvelopeEncoder:
         return "null"
 
     def _schema_change(self, change: SchemaChange) -> Record:
-        key_head, key_tail = self._wrap(self._values.key_converter_schemas_enable, connect_schema.SCHEMA_CHANGE_KEY)
-        head, tail = self._wrap(self._values.value_converter_schemas_enable, connect_schema.SCHEMA_CHANGE_VALUE)
+        key_head, key_tail = connect_schema.wrapped(
+            self._values.key_converter_schemas_enable, connect_schema.SCHEMA_CHANGE_KEY
+        )
+        head, tail = connect_schema.wrapped(self._values.value_converter_schemas_enable, connect_schema.SCHEMA_CHANGE_VALUE)
         changes = json.dumps(table_changes.published(change), separators=(",", ":"), ensure_ascii=False)
         database, schema = encode_basestring(change.table.database), encode_basestring(change.table.schema)
         value = (

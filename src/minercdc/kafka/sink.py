@@ -36,7 +36,7 @@ class KafkaSink:
         self._topics = topics
         self._name = name
         self._open = False
-        self._one_partition = {topics.schema_changes, topics.schema_history}
+        self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications}
         self._seen: set[str] = set()
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
         client.ensure_topic(topics.schema_history, partitions=1)

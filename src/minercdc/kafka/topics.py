@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from minercdc.config.ad_hoc import NotificationConfig
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
 from minercdc.errors import SinkError
 from minercdc.schema.table import TableId
@@ -12,13 +13,23 @@ _NOT_IN_A_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
 
 
 class TopicNames:
-    """Names topics and refuses two tables that would share one."""
+    """Names topics and refuses two tables that would share one.
 
-    def __init__(self, identity: ConnectorIdentity, topics: TopicConfig, kafka: KafkaConfig) -> None:
+    :ivar notifications: None when they are not wanted in a topic.
+    """
+
+    def __init__(
+        self,
+        identity: ConnectorIdentity,
+        topics: TopicConfig,
+        kafka: KafkaConfig,
+        notifications: NotificationConfig | None = None,
+    ) -> None:
         self._prefix = identity.topic_prefix
         self._delimiter = topics.topic_delimiter
         self._tables: dict[str, TableId] = {}
         self.schema_changes = self._prefix
+        self.notifications = notifications.sink_topic if notifications else None
         self.schema_history = kafka.schema_history_internal_kafka_topic or f"{self._prefix}-schema-history"
         self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"
 

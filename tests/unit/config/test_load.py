@@ -143,3 +143,13 @@ def test_a_file_that_holds_no_properties_is_told(tmp_path: Path, text: str) -> N
 def test_every_example_loads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINERCDC_PASSWORD", "x")
     load_config(file)
+
+
+def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
+    assert problems({**GOOD, "notification.enabled.channels": "sink"}) == [
+        "notification.sink.topic.name: needed, since notification.enabled.channels has sink"
+    ]
+    (refused,) = problems({**GOOD, "notification.enabled.channels": "log,jmx"})
+    assert "GET /notifications" in refused
+    chosen = parse_properties({**GOOD, "notification.enabled.channels": "log,sink", "notification.sink.topic.name": "told"})
+    assert chosen.notifications.sink_topic == "told"
