@@ -151,9 +151,8 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
         problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
     if problems:
         raise ConfigError(sorted(problems), where=where)
-    return ConnectorConfig(  # type: ignore[arg-type]
-        **sections, snapshot_selects=selects, kafka_client=client, ignored=ignored
-    )
+    rest_of_it: dict[str, Any] = {"snapshot_selects": selects, "kafka_client": client, "ignored": ignored}
+    return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
 
 
 def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:

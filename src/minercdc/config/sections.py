@@ -282,7 +282,9 @@ class SnapshotConfig(Section):
         if len(given) == 2:
             raise ValueError("minercdc.start.scn: give it or minercdc.start.timestamp, not both")
         if given and self.snapshot_mode != "no_data":
-            raise ValueError(f"{given[0].replace('_', '.')}: rows of before are not read, so it goes with snapshot.mode=no_data")
+            raise ValueError(
+                f"{given[0].replace('_', '.')}: rows of before are not read, so it goes with snapshot.mode=no_data"
+            )
         return self
 
 

@@ -17,7 +17,8 @@ from minercdc.contracts import StopFlag
 from minercdc.events import ChangeEvent, Event, Op, Progress, Scn
 from minercdc.offset import SnapshotState, TableProgress
 from minercdc.snapshot.marks import Placed, RowMarks
-from minercdc.snapshot.parallel import Batch, Finished, Range, Read, read_ranges
+from minercdc.snapshot.notices import InitialNotices
+from minercdc.snapshot.parallel import Batch, Range, Read, read_ranges
 from minercdc.snapshot.scan import Scan
 
 _log = logging.getLogger(__name__)
@@ -37,20 +38,21 @@ class SnapshotRows:
     def __init__(self, state: SnapshotState, scans: Sequence[Scan], now: Callable[[], float] = time.time) -> None:
         self._state = state
         self._scans = scans
-        self._now_us = lambda: int(now() * 1_000_000)
-        self._tables = [_Table(table) for table in state.tables]
+        self._now = now
+        self._tables = [_Table(place, table) for place, table in enumerate(state.tables)]
         self._marks = RowMarks(place for place, table in enumerate(state.tables) if table.rows)
         self._time_us = self._now_us()
         self._since = 0
         self._told = time.monotonic()
+        names = [f"{scan.schema.id.database}.{scan.schema.id}" for scan in scans]
+        self._notices = InitialNotices(names, now)
+        self._names = names
+        self._begun: set[int] = set()
         self.is_complete = False
 
     def state(self) -> SnapshotState:
         """How far everything yielded so far is."""
-        holds = self._marks.holds
-        tables = tuple(
-            table.progress(lambda number, place=place: holds((place, number))) for place, table in enumerate(self._tables)
-        )
+        tables = tuple(table.progress(self._marks.holds) for table in self._tables)
         return replace(self._state, tables=tables, completed=self.is_complete)
 
     def read(self, connect: Callable[[], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
@@ -68,30 +70,40 @@ class SnapshotRows:
         with read_ranges(connect, ranges, threads=threads, retries=retries) as reads:
             for read in reads:
                 if stop.is_set():
+                    yield from (self._notices.aborted(), self._progress())
                     return
                 if read is not None:
-                    yield from self._delivered(self._take(read))
+                    yield from self._take(read)
                     if self._since >= _PROGRESS_ROWS or (self._since and time.monotonic() - self._told > _PROGRESS_SECONDS):
                         yield self._progress()
         yield from self._delivered(self._marks.end())
+        yield self._notices.completed()
         self.is_complete = True
 
-    def _take(self, read: Read) -> Iterator[Placed]:
+    def _take(self, read: Read) -> Iterator[Event]:
         place = read.range.place
+        if place[0] not in self._begun:
+            self._begun.add(place[0])
+            yield self._notices.in_progress(self._names[place[0]])
         if isinstance(read, Batch):
-            yield from self._marks.take(place, self._events(read))
-            return
-        if read.error is not None:
+            yield from self._delivered(self._marks.take(place, self._events(read)))
+        elif read.error is not None:
+            yield from (self._notices.table_completed(self._names[place[0]], 0, "SQL_EXCEPTION"), self._progress())
             raise read.error
-        yield from self._finish(read)
+        else:
+            yield from self._finish(*place)
 
-    def _finish(self, read: Finished) -> Iterator[Placed]:
-        place, number = read.range.place
-        table = self._tables[place]
+    def _finish(self, place: int, number: int) -> Iterator[Event]:
+        """A range was read to its end. The row that is held back for its mark counts as read."""
+        table, name = self._tables[place], self._names[place]
         table.finished.add(number)
+        if table.ranges > 1:
+            yield self._notices.chunk_completed(name, number + 1, table.ranges)
         if table.is_finished:
-            _log.info("%s is read", table.name)
-            yield from self._marks.end_table(place)
+            rows = table.rows + self._marks.held_of(place)
+            _log.info("%s is read: %d rows", table.name, rows)
+            yield from self._delivered(self._marks.end_table(place))
+            yield self._notices.table_completed(name, rows)
 
     def _events(self, batch: Batch) -> list[ChangeEvent]:
         scan, time_us = batch.range.scan, self._time_us
@@ -109,6 +121,9 @@ class SnapshotRows:
             table.rows += len(events)
             table.last_row_ids[number] = events[-1].row_id
 
+    def _now_us(self) -> int:
+        return int(self._now() * 1_000_000)
+
     def _progress(self) -> Progress:
         self._since = 0
         self._told = time.monotonic()
@@ -121,7 +136,8 @@ class _Table:
     :ivar finished: ranges that were read to their end.
     """
 
-    def __init__(self, begun: TableProgress) -> None:
+    def __init__(self, place: int, begun: TableProgress) -> None:
+        self._place = place
         self._begun = begun
         self.rows = begun.rows
         self.last_row_ids = {number: chunk.last_row_id for number, chunk in enumerate(begun.chunks)}
@@ -132,14 +148,20 @@ class _Table:
         return self._begun.table
 
     @property
-    def is_finished(self) -> bool:
-        return len(self.finished) == len(self._begun.chunks)
+    def ranges(self) -> int:
+        return len(self._begun.chunks)
 
-    def progress(self, holds: Callable[[int], bool]) -> TableProgress:
+    @property
+    def is_finished(self) -> bool:
+        return len(self.finished) == self.ranges
+
+    def progress(self, holds: Callable[[tuple[int, int]], bool]) -> TableProgress:
         """:param holds: whether a row of that range is not delivered yet."""
         chunks = tuple(
             replace(
-                chunk, last_row_id=self.last_row_ids[number], completed=number in self.finished and not holds(number)
+                chunk,
+                last_row_id=self.last_row_ids[number],
+                completed=number in self.finished and not holds((self._place, number)),
             )
             for number, chunk in enumerate(self._begun.chunks)
         )

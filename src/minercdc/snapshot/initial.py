@@ -25,6 +25,7 @@ from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.chunks import cuts_of
 from minercdc.snapshot.delivery import SnapshotRows
+from minercdc.snapshot.notices import InitialNotices
 from minercdc.snapshot.scan import Scan, count_rows
 from minercdc.snapshot.start import Fixed, describe
 
@@ -84,6 +85,7 @@ class InitialSnapshot:
         state = rows.state()
         _log.info("snapshot is complete: %d rows", sum(table.rows for table in state.tables))
         yield Progress(self._load_position(state.start), Scn(state.scn), self._now_us(), snapshot=state)
+        stop.wait(self._config.streaming_delay_ms / 1000)
 
     def _plan(self) -> Generator[Event, None, SnapshotState]:
         """Fix the SCN and the structures, and tell them."""
@@ -100,7 +102,7 @@ class InitialSnapshot:
             state = SnapshotState(fixed.scn, start.to_json(), tuple(self._in_order(connection, wanted, fixed.scn)))
         finally:
             connection.close()
-        yield Progress(None, Scn(0), self._now_us(), snapshot=state)
+        yield from (InitialNotices(now=self._now).started(), Progress(None, Scn(0), self._now_us(), snapshot=state))
         return state
 
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:

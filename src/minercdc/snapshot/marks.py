@@ -35,6 +35,10 @@ class RowMarks:
         held = self._held.get(place[0])
         return (held is not None and held.place == place) or (self._last is not None and self._last.place == place)
 
+    def held_of(self, table: int) -> int:
+        """How many rows of a table are held back."""
+        return int(table in self._held)
+
     def take(self, place: tuple[int, int], events: list[ChangeEvent]) -> Iterator[Placed]:
         """The next rows of a range; yields those that are certain."""
         if not events:

@@ -23,7 +23,7 @@ from minercdc.events import SchemaChange, Scn
 from minercdc.oracle.dictionary import read_altered, read_table_ids, read_tables
 from minercdc.oracle.scn import current_scn, oldest_open_scn, scn_of_time
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.locks import Lock
 from minercdc.values.supported import without_unsupported

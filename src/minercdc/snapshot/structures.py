@@ -12,6 +12,7 @@ from minercdc.contracts import StopFlag
 from minercdc.events import Event, Progress, Scn
 from minercdc.offset import Position, SnapshotState
 from minercdc.schema.tables import Tables
+from minercdc.snapshot.notices import InitialNotices
 from minercdc.snapshot.start import Fixed, describe
 
 _log = logging.getLogger(__name__)
@@ -49,6 +50,8 @@ class StructureSnapshot:
             connection.close()
         position = self._position(fixed)
         time_us = int(self._now() * 1_000_000)
+        notices = InitialNotices(now=self._now)
+        yield notices.started()
         yield from describe(self._tables, fixed.schemas, fixed.scn, time_us)
         _log.info("structures of %d tables are read; streaming will start from %s", len(fixed.schemas), position.to_json())
-        yield Progress(position, Scn(0), time_us)
+        yield from (notices.completed(), Progress(position, Scn(0), time_us))
