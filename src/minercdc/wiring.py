@@ -21,6 +21,7 @@ from minercdc.errors import ConfigError, DecodeError, PrerequisiteError, SchemaH
 from minercdc.events import Notification
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
+from minercdc.kafka.heartbeat import KafkaHeartbeat
 from minercdc.kafka.notification import NotificationEncoder, document
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
@@ -135,7 +136,7 @@ class _Life:
         self._filter = table_filter(config.filters)
         self._database = database_name(config.database)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-        self._topics = TopicNames(config.identity, config.topics, config.kafka, config.notifications)
+        self._topics = TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat)
         self._history = KafkaSchemaHistory(
             self._client,
             topic=self._topics.schema_history,
@@ -159,6 +160,7 @@ class _Life:
             ),
             skip_undecodable=self._skip_undecodable,
             streams=lambda: self._run.steps.stream,
+            heartbeat=self._heartbeat(),
             notified=self._notified,
         )
 
@@ -176,6 +178,19 @@ class _Life:
             clock_ns=time.time_ns,
             dead_letters=config.run.minercdc_dead_letter_topic,
             notifications=self._notification_encoder(),
+        )
+
+    def _heartbeat(self) -> KafkaHeartbeat | None:
+        topic, config = self._topics.heartbeats, self._config
+        if topic is None:
+            return None
+        return KafkaHeartbeat(
+            topic,
+            config.identity.topic_prefix,
+            config.heartbeat.heartbeat_interval_ms / 1000,
+            key_schemas=config.values.key_converter_schemas_enable,
+            value_schemas=config.values.value_converter_schemas_enable,
+            clock_ms=lambda: time.time_ns() // 1_000_000,
         )
 
     def _notification_encoder(self) -> NotificationEncoder | None:

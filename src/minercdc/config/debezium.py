@@ -71,7 +71,6 @@ IGNORED_PREFIXES: Mapping[str, str] = {
 # property -> the values (lower case) that ask for nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
     "provide.transaction.metadata": ("false",),
-    "heartbeat.interval.ms": ("0",),
     "signal.enabled.channels": ("source", ""),
     "include.schema.comments": ("false",),
     "schema.name.adjustment.mode": ("none",),
@@ -90,7 +89,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "signal.data.collection": "signals are not there yet",
     "incremental.snapshot.chunk.size": "incremental snapshots are not there yet",
     "incremental.snapshot.watermarking.strategy": "incremental snapshots are not there yet",
-    "heartbeat.action.query": "nothing is written to the source; idle progress is stored without heartbeats",
+    "heartbeat.action.query": "nothing is written to the source; the offset moves on when it is idle",
     "rac.nodes": "no node is written to, all threads are read from one instance",
     "post.processors": "Java classes cannot run here",
     "sourceinfo.struct.maker": "Java classes cannot run here",

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import NotificationConfig
+from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.section import Section
 from minercdc.config.sections import (
     ConnectorIdentity,
@@ -57,6 +58,7 @@ class ConnectorConfig:
     values: ValueConfig
     topics: TopicConfig
     kafka: KafkaConfig
+    heartbeat: HeartbeatConfig
     run: RunConfig
     lake: LakeConfig
     snapshot_selects: Mapping[str, str]
@@ -74,6 +76,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "values": ValueConfig,
     "topics": TopicConfig,
     "kafka": KafkaConfig,
+    "heartbeat": HeartbeatConfig,
     "run": RunConfig,
     "lake": LakeConfig,
 }

@@ -76,7 +76,7 @@ def test_a_callable_decides() -> None:
 )
 def test_a_callable_that_is_not_there_is_named(name: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        decision_of(SnapshotConfig(**{"snapshot.mode": "custom", "snapshot.mode.custom.name": name}))
+        steps("custom", NOTHING, **{"snapshot.mode.custom.name": name})
 
 
 def test_a_callable_that_returns_something_else_is_named() -> None:
