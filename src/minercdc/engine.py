@@ -47,7 +47,7 @@ class Life:
     """What one life of the stream works with; made anew after every restart.
 
     :param snapshot: None when no initial snapshot is wanted.
-    :param stream: False to stop after the snapshot.
+    :param streams: asked after the snapshot; False to end there.
     :param heartbeat: None when none is wanted.
     :param notified: told of each notification once it is durable.
     """
@@ -60,7 +60,7 @@ class Life:
     capture: Callable[[], Capture]
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
-    stream: bool = True
+    streams: Callable[[], bool] = lambda: True
     heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
 
@@ -163,15 +163,17 @@ def read_events(life: Life, capture: Capture, offset: Offset | None, counters: C
     snapshot = life.snapshot(offset)
     if snapshot is not None:
         counters.phase = "snapshot"
-        position = None
         interrupted = offset.snapshot if offset and offset.position is None else None
         for event in snapshot.take(interrupted, stop):
-            if isinstance(event, Progress) and event.position is not None:
+            if isinstance(event, Progress):
                 position = event.position
             yield event
-    if not life.stream and not stop.is_set():
-        log.info("the snapshot is complete, and snapshot.mode=initial_only asks for no more")
-    if position is None or not life.stream or stop.is_set():
+    if stop.is_set():
+        return
+    if not life.streams():
+        log.info("the snapshot is complete, and snapshot.mode asks for no more")
+        return
+    if position is None:
         return
     counters.phase = "streaming"
     counters.trouble = ""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from minercdc.errors import SchemaHistoryError
-from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, TableProgress
+from minercdc.offset import ChunkProgress, JsonValue, Offset, PartialTransaction, SnapshotState, TableProgress
 
 FORMAT_VERSION = 1
 
@@ -30,9 +30,8 @@ def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
             {
                 "table": table.table,
                 "rows": table.rows,
-                "last_row_id": table.last_row_id,
-                "completed": table.completed,
                 "expected_rows": table.expected_rows,
+                "chunks": [[chunk.first, chunk.until, chunk.last_row_id, chunk.completed] for chunk in table.chunks],
             }
             for table in state.tables
         ],
@@ -64,5 +63,14 @@ def _snapshot_from_json(document: dict[str, Any]) -> SnapshotState:
         scn=int(document["scn"]),
         completed=document["completed"],
         start=document["start"],
-        tables=tuple(TableProgress(**table) for table in document["tables"]),
+        tables=tuple(_table_from_json(table) for table in document["tables"]),
+    )
+
+
+def _table_from_json(document: dict[str, Any]) -> TableProgress:
+    return TableProgress(
+        document["table"],
+        document["rows"],
+        tuple(ChunkProgress(*chunk) for chunk in document["chunks"]),
+        document["expected_rows"],
     )
