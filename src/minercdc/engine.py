@@ -14,7 +14,7 @@ offset names.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
@@ -24,7 +24,7 @@ from minercdc.contracts import Capture, Heartbeat, Record, RecordEncoder, Record
 from minercdc.errors import DecodeError, DeliveryError, MinerCdcError, MiningSessionError, TransientSourceError
 from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, UndecodableRow
 from minercdc.metrics import Counters, TableScan
-from minercdc.offset import Offset, PartialTransaction, SnapshotState
+from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Life:
     encoder: RecordEncoder
     history: SchemaHistory
     snapshot: Callable[[Offset | None], Snapshot | None]
-    capture: Callable[[], Capture]
+    capture: Callable[[Offset | None], Capture]
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
     streams: Callable[[], bool] = lambda: True
@@ -144,7 +144,7 @@ def run_once(parts: Parts, stop: StopFlag) -> None:
     life = parts.live()
     try:
         offset = life.sink.load_offset()
-        capture = life.capture()
+        capture = life.capture(offset)
         try:
             events = read_events(life, capture, offset, parts.counters, stop)
             if offset and offset.partial:
@@ -295,7 +295,11 @@ class _Publisher:
     def _schema_change(self, change: SchemaChange) -> None:
         self._whole = False
         if not change.truncate:
-            self._write(self._life.history.entry(change, self._offset().position or {}))
+            entry = self._life.history.entry(change, self._position() or {})
+            if entry is not None:
+                self._write(entry)
+            else:
+                self._batch.records += 1  # the offset has to count what is remembered elsewhere
         for record in self._life.encoder.encode(change):
             self._write(record)
         self._counters.schema_changes += 1
@@ -342,11 +346,15 @@ class _Publisher:
 
     def _offset(self) -> Offset:
         """What a save stores now."""
-        latest = self._latest
+        latest, history = self._latest, self._life.history.mark()
         if latest is None:
-            return replace(self._stored, partial=self._partial)
-        position = latest.position.to_json() if latest.position is not None else None
-        return Offset(adapter=self._life.adapter, position=position, partial=self._partial, snapshot=latest.snapshot)
+            return replace(self._stored, partial=self._partial, history=history)
+        return Offset(self._life.adapter, self._position(), self._partial, latest.snapshot, history)
+
+    def _position(self) -> Mapping[str, JsonValue] | None:
+        if self._latest is None:
+            return self._stored.position
+        return self._latest.position.to_json() if self._latest.position is not None else None
 
     def _save(self) -> None:
         offset = self._offset()
