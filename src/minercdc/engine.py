@@ -14,17 +14,17 @@ offset names.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
 from tenacity.stop import stop_base
 
-from minercdc.contracts import Capture, Record, RecordEncoder, RecordSink, SchemaHistory, Snapshot, StopFlag
+from minercdc.contracts import Capture, Heartbeat, Record, RecordEncoder, RecordSink, SchemaHistory, Snapshot, StopFlag
 from minercdc.errors import DecodeError, DeliveryError, MinerCdcError, MiningSessionError, TransientSourceError
 from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, UndecodableRow
 from minercdc.metrics import Counters, TableScan
-from minercdc.offset import Offset, PartialTransaction, SnapshotState
+from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,8 @@ class Life:
     """What one life of the stream works with; made anew after every restart.
 
     :param snapshot: None when no initial snapshot is wanted.
-    :param stream: False to stop after the snapshot.
+    :param streams: asked after the snapshot; False to end there.
+    :param heartbeat: None when none is wanted.
     :param notified: told of each notification once it is durable.
     """
 
@@ -56,10 +57,11 @@ class Life:
     encoder: RecordEncoder
     history: SchemaHistory
     snapshot: Callable[[Offset | None], Snapshot | None]
-    capture: Callable[[], Capture]
+    capture: Callable[[Offset | None], Capture]
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
-    stream: bool = True
+    streams: Callable[[], bool] = lambda: True
+    heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
 
 
@@ -142,7 +144,7 @@ def run_once(parts: Parts, stop: StopFlag) -> None:
     life = parts.live()
     try:
         offset = life.sink.load_offset()
-        capture = life.capture()
+        capture = life.capture(offset)
         try:
             events = read_events(life, capture, offset, parts.counters, stop)
             if offset and offset.partial:
@@ -161,15 +163,17 @@ def read_events(life: Life, capture: Capture, offset: Offset | None, counters: C
     snapshot = life.snapshot(offset)
     if snapshot is not None:
         counters.phase = "snapshot"
-        position = None
         interrupted = offset.snapshot if offset and offset.position is None else None
         for event in snapshot.take(interrupted, stop):
-            if isinstance(event, Progress) and event.position is not None:
+            if isinstance(event, Progress):
                 position = event.position
             yield event
-    if not life.stream and not stop.is_set():
-        log.info("the snapshot is complete, and snapshot.mode=initial_only asks for no more")
-    if position is None or not life.stream or stop.is_set():
+    if stop.is_set():
+        return
+    if not life.streams():
+        log.info("the snapshot is complete, and snapshot.mode asks for no more")
+        return
+    if position is None:
         return
     counters.phase = "streaming"
     counters.trouble = ""
@@ -229,6 +233,8 @@ class _Publisher:
         self._life = life
         self._capture = capture
         self._counters = parts.counters
+        self._monotonic = parts.monotonic
+        self._beaten = parts.monotonic()
         self._stored = offset or Offset(adapter=life.adapter)
         self._partial = self._stored.partial
         self._batch = _Batch(life.bounds, parts.monotonic)
@@ -289,7 +295,11 @@ class _Publisher:
     def _schema_change(self, change: SchemaChange) -> None:
         self._whole = False
         if not change.truncate:
-            self._write(self._life.history.entry(change, self._offset().position or {}))
+            entry = self._life.history.entry(change, self._position() or {})
+            if entry is not None:
+                self._write(entry)
+            else:
+                self._batch.records += 1  # the offset has to count what is remembered elsewhere
         for record in self._life.encoder.encode(change):
             self._write(record)
         self._counters.schema_changes += 1
@@ -314,6 +324,7 @@ class _Publisher:
         if progress.committed is not None:
             counters.transactions += 1
             self._partial = None
+        self._beat(progress)
         if progress.snapshot is not None:
             _show_scans(counters, progress.snapshot)
             self._save()
@@ -325,13 +336,25 @@ class _Publisher:
                 self._save()
             batch.clear()
 
+    def _beat(self, progress: Progress) -> None:
+        """Write a heartbeat when it is time; none while there is no position to store with it, as Debezium."""
+        heartbeat, now = self._life.heartbeat, self._monotonic()
+        if heartbeat is None or progress.position is None or now - self._beaten < heartbeat.seconds:
+            return
+        self._beaten = now
+        self._write(heartbeat.beat())
+
     def _offset(self) -> Offset:
         """What a save stores now."""
-        latest = self._latest
+        latest, history = self._latest, self._life.history.mark()
         if latest is None:
-            return replace(self._stored, partial=self._partial)
-        position = latest.position.to_json() if latest.position is not None else None
-        return Offset(adapter=self._life.adapter, position=position, partial=self._partial, snapshot=latest.snapshot)
+            return replace(self._stored, partial=self._partial, history=history)
+        return Offset(self._life.adapter, self._position(), self._partial, latest.snapshot, history)
+
+    def _position(self) -> Mapping[str, JsonValue] | None:
+        if self._latest is None:
+            return self._stored.position
+        return self._latest.position.to_json() if self._latest.position is not None else None
 
     def _save(self) -> None:
         offset = self._offset()

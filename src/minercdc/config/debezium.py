@@ -28,7 +28,6 @@ IGNORED: Mapping[str, str] = {
     "max.queue.size": "events stream without a queue",
     "max.queue.size.in.bytes": "events stream without a queue",
     "executor.shutdown.timeout.ms": "there is no executor",
-    "schema.history.internal": "the schema history is in Kafka",
     "schema.history.internal.name": "a label only",
     "schema.history.internal.kafka.recovery.poll.interval.ms": "recovery reads to the end of the topic",
     "schema.history.internal.kafka.recovery.attempts": "recovery reads to the end of the topic",
@@ -71,7 +70,6 @@ IGNORED_PREFIXES: Mapping[str, str] = {
 # property -> the values (lower case) that ask for nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
     "provide.transaction.metadata": ("false",),
-    "heartbeat.interval.ms": ("0",),
     "signal.enabled.channels": ("source", ""),
     "include.schema.comments": ("false",),
     "schema.name.adjustment.mode": ("none",),
@@ -80,11 +78,7 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "log.mining.continuous.mine": ("false",),
     "log.mining.window.max.ms": ("0",),
     "archive.log.hours": ("0",),
-    "snapshot.max.threads": ("1",),
-    "snapshot.tables.order.by.row.count": ("disabled",),
-    "snapshot.database.errors.max.retries": ("0",),
     "snapshot.query.mode": ("select_all",),
-    "streaming.delay.ms": ("0",),
     "capture.mode": ("primary",),
     "minercdc.delivery": ("exactly-once",),
     "guardrail.collections.max": ("0",),
@@ -94,7 +88,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "signal.data.collection": "signals are not there yet",
     "incremental.snapshot.chunk.size": "incremental snapshots are not there yet",
     "incremental.snapshot.watermarking.strategy": "incremental snapshots are not there yet",
-    "heartbeat.action.query": "nothing is written to the source; idle progress is stored without heartbeats",
+    "heartbeat.action.query": "nothing is written to the source; the offset moves on when it is idle",
     "rac.nodes": "no node is written to, all threads are read from one instance",
     "post.processors": "Java classes cannot run here",
     "sourceinfo.struct.maker": "Java classes cannot run here",
@@ -113,8 +107,6 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "column.truncate.": "column truncation is not there yet",
     "column.propagate.": "source type parameters are not there yet",
     "datatype.propagate.": "source type parameters are not there yet",
-    "snapshot.select.statement.overrides": "snapshot statement overrides are not there yet",
-    "snapshot.mode.": "custom and configuration based snapshots are not there yet",
     "driver.": "JDBC driver properties mean nothing to python-oracledb",
 }
 

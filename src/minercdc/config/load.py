@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from pydantic import ValidationError
 
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import NotificationConfig
+from minercdc.config.heartbeat import HeartbeatConfig
+from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section
 from minercdc.config.sections import (
     ConnectorIdentity,
@@ -40,6 +42,7 @@ from minercdc.errors import ConfigError
 log = logging.getLogger(__name__)
 
 _PLACEHOLDER = re.compile(r"\$\{(env|file|dir):([^}:]*)(?::([^}]*))?\}")
+_SELECT_OVERRIDE = "snapshot.select.statement.overrides."
 _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 
@@ -56,8 +59,11 @@ class ConnectorConfig:
     values: ValueConfig
     topics: TopicConfig
     kafka: KafkaConfig
+    heartbeat: HeartbeatConfig
+    history: SchemaHistoryConfig
     run: RunConfig
     lake: LakeConfig
+    snapshot_selects: Mapping[str, str]
     kafka_client: Mapping[str, str]
     ignored: Mapping[str, str]
 
@@ -72,6 +78,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "values": ValueConfig,
     "topics": TopicConfig,
     "kafka": KafkaConfig,
+    "heartbeat": HeartbeatConfig,
+    "history": SchemaHistoryConfig,
     "run": RunConfig,
     "lake": LakeConfig,
 }
@@ -130,6 +138,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     _default_schemas_like_connect(rest)
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
     client = dict(_take_kafka_client(rest))
+    selects = dict(_take_selects(rest))
     ignored = dict(_take_known_elsewhere(rest, problems))
     known = [p for section in SECTIONS.values() for p in section.properties()]
     for name in rest:
@@ -145,9 +154,11 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
             problems.append(f"a file named by the environment cannot be read: {error}")
     if not problems:
         problems.extend(_contradictions(sections))
+        problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
     if problems:
         raise ConfigError(sorted(problems), where=where)
-    return ConnectorConfig(**sections, kafka_client=client, ignored=ignored)  # type: ignore[arg-type]
+    rest_of_it: dict[str, Any] = {"snapshot_selects": selects, "kafka_client": client, "ignored": ignored}
+    return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
 
 
 def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
@@ -195,6 +206,20 @@ def _take_kafka_client(rest: dict[str, str]) -> Iterator[tuple[str, str]]:
             if name.startswith(prefix):
                 yield name.removeprefix(prefix), rest.pop(name)
                 break
+
+
+def _take_selects(rest: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """SELECT by upper-case `SCHEMA.TABLE`."""
+    for name in [name for name in rest if name.startswith(_SELECT_OVERRIDE)]:
+        yield name.removeprefix(_SELECT_OVERRIDE).upper(), rest.pop(name).strip().rstrip(";")
+
+
+def _unpaired(listed: Sequence[str], selects: Mapping[str, str]) -> Iterator[str]:
+    tables = {table.upper() for table in listed}
+    for table in sorted(tables - selects.keys()):
+        yield f"{_SELECT_OVERRIDE}{table}: needed, since snapshot.select.statement.overrides lists the table"
+    for table in sorted(selects.keys() - tables):
+        yield f"{_SELECT_OVERRIDE}{table}: snapshot.select.statement.overrides does not list the table"
 
 
 def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from minercdc.errors import SchemaHistoryError
-from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, TableProgress
+from minercdc.offset import ChunkProgress, JsonValue, Offset, PartialTransaction, SnapshotState, TableProgress
 
 FORMAT_VERSION = 1
 
@@ -16,6 +16,8 @@ def offset_to_bytes(offset: Offset) -> bytes:
     document["position"] = dict(offset.position) if offset.position is not None else None
     if partial := offset.partial:
         document["partial"] = {"tx_id": partial.tx_id, "commit_scn": str(partial.commit_scn), "seq": partial.seq}
+    if offset.history is not None:
+        document["history"] = offset.history
     if snapshot := offset.snapshot:
         document["snapshot"] = _snapshot_to_json(snapshot)
     return json.dumps(document, separators=(",", ":")).encode()
@@ -30,9 +32,8 @@ def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
             {
                 "table": table.table,
                 "rows": table.rows,
-                "last_row_id": table.last_row_id,
-                "completed": table.completed,
                 "expected_rows": table.expected_rows,
+                "chunks": [[chunk.first, chunk.until, chunk.last_row_id, chunk.completed] for chunk in table.chunks],
             }
             for table in state.tables
         ],
@@ -51,6 +52,7 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
             position=document["position"],
             partial=PartialTransaction(partial["tx_id"], int(partial["commit_scn"]), partial["seq"]) if partial else None,
             snapshot=_snapshot_from_json(snapshot) if snapshot else None,
+            history=document.get("history"),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise SchemaHistoryError(
@@ -64,5 +66,14 @@ def _snapshot_from_json(document: dict[str, Any]) -> SnapshotState:
         scn=int(document["scn"]),
         completed=document["completed"],
         start=document["start"],
-        tables=tuple(TableProgress(**table) for table in document["tables"]),
+        tables=tuple(_table_from_json(table) for table in document["tables"]),
+    )
+
+
+def _table_from_json(document: dict[str, Any]) -> TableProgress:
+    return TableProgress(
+        document["table"],
+        document["rows"],
+        tuple(ChunkProgress(*chunk) for chunk in document["chunks"]),
+        document["expected_rows"],
     )

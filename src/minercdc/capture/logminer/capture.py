@@ -25,6 +25,7 @@ from minercdc.capture.logminer.logs import NO_BOUND, LogSelection, RedoThread, r
 from minercdc.capture.logminer.pacing import pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.redo_dictionary import RedoDictionary, marks_from
 from minercdc.capture.logminer.row import ContinuationJoiner
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
@@ -32,10 +33,11 @@ from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.config.sections import LogMiningConfig
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError, LogGapError, MiningSessionError
+from minercdc.errors import ConfigError, LogGapError, MiningSessionError, PrerequisiteError
 from minercdc.events import Event
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Position
+from minercdc.oracle.memory import session_pga
 from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import character_set, host_clock, oldest_undecided_scn, open_transactions, resetlogs_scn
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
@@ -94,6 +96,8 @@ class LogMinerCapture:
         self._session: MiningSession | None = None
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
         self._assembly: Assembly | None = None
+        self._sees_memory = True
+        self._dictionary = RedoDictionary() if config.log_mining_strategy == "redo_log_catalog" else None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
         """Back from `LogMinerPosition.to_json`. Raises ConfigError for the position of another adapter."""
@@ -115,6 +119,23 @@ class LogMinerCapture:
             return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection))
         finally:
             connection.close()
+
+    def missing_redo(self, position: LogMinerPosition) -> LogGapError | None:
+        """Why the stream could not go on from a position: redo of it is gone. None when it is all there."""
+        connection = self._connect()
+        try:
+            self._check_incarnation(connection, position)
+            scn = min([mark.resume_scn for mark in position.threads.values()], default=position.start_scn)
+            logs = read_logs(connection, scn, self._config.archive_destination_name)
+            begins = {thread: mark.resume for thread, mark in position.threads.items()}
+            archived_only = self._config.log_mining_archive_log_only_mode
+            threads = read_threads(connection)
+            select_logs(logs, threads, begins, position.start_scn, max(len(logs), 1), archived_only=archived_only)
+        except LogGapError as gap:
+            return gap
+        finally:
+            connection.close()
+        return None
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`."""
@@ -157,14 +178,18 @@ class LogMinerCapture:
         failures = 0
         while not stop.is_set():
             try:
-                self._session = session = MiningSession(self._connect(), self._config.query_fetch_size)
-                self._check_incarnation(session, start)
+                self._session = session = MiningSession(
+                    self._connect(), self._config.query_fetch_size, dictionary_in_redo=self._dictionary is not None
+                )
+                self._check_incarnation(session.connection, start)
                 self._decoder.charset = character_set(session.connection)
                 opened = time.monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
                 while not stop.is_set() and time.monotonic() - opened < max_age:
                     yield from self._pass(session, assembly, start, stop)
                     failures = 0
+                    if self._outgrown(session):
+                        break
             except MiningSessionError as error:
                 failures += 1
                 if failures > self._config.log_mining_log_query_max_retries:
@@ -177,8 +202,23 @@ class LogMinerCapture:
                     self._session.close()
                     self._session = None
 
-    def _check_incarnation(self, session: MiningSession, start: LogMinerPosition) -> None:
-        resetlogs = resetlogs_scn(session.connection)
+    def _outgrown(self, session: MiningSession) -> bool:
+        """Whether the session holds so much memory that it is better replaced. A pass is over: nothing is read again."""
+        most = self._config.minercdc_log_mining_session_max_pga_bytes
+        if not most or not self._sees_memory:
+            return False
+        try:
+            held = session_pga(session.connection)
+        except PrerequisiteError as error:
+            self._sees_memory = False
+            _log.warning("minercdc.log.mining.session.max.pga.bytes has no effect: %s", error.message)
+            return False
+        if held >= most:
+            _log.info("the LogMiner session holds %d MiB of PGA, opening a new one", held >> 20)
+        return held >= most
+
+    def _check_incarnation(self, connection: oracledb.Connection, start: LogMinerPosition) -> None:
+        resetlogs = resetlogs_scn(connection)
         if start.resetlogs and resetlogs != start.resetlogs:
             raise LogGapError(
                 f"the database was opened with RESETLOGS at SCN {resetlogs}, after the stored position",
@@ -245,20 +285,10 @@ class LogMinerCapture:
         while not stop.is_set():
             position = assembly.position()
             scn = min([mark.resume_scn for mark in position.threads.values()], default=start.start_scn)
-            threads = read_threads(session.connection)
-            logs = read_logs(session.connection, scn, self._config.archive_destination_name)
-            if len(threads) > 1:
-                # The log that one thread begins with reaches further back than what is to be read of the others.
-                begin = min((log.first_scn for log in logs), default=scn)
-                logs = read_logs(session.connection, begin, self._config.archive_destination_name)
-            # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
-            # of transactions it has read from their start.
-            at_most = len(logs) if assembly.committed or self._config.lob_enabled else self._config.log_mining_log_count_min
             archived_only = self._config.log_mining_archive_log_only_mode
             try:
-                selection = select_logs(
-                    logs, threads, assembly.begins(), start.start_scn, at_most, archived_only=archived_only
-                )
+                threads = read_threads(session.connection)
+                selection = self._listed(session, assembly, threads, scn, start.start_scn)
             except LogGapError as gap:
                 tries += 1
                 if tries > self._config.log_mining_log_query_max_retries:
@@ -272,6 +302,29 @@ class LogMinerCapture:
             yield assembly.idle(self._now_us())
             stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
         return None
+
+    def _listed(
+        self, session: MiningSession, assembly: Assembly, threads: list[RedoThread], scn: int, start_scn: int
+    ) -> LogSelection:
+        """The logs of the next pass. Raises LogGapError.
+
+        :param scn: where it begins; `start_scn` where threads without a mark do.
+        """
+        destinations, begins = self._config.archive_destination_name, assembly.begins()
+        from_scn = self._dictionary.first_scn(session.connection, scn) if self._dictionary else scn
+        logs = read_logs(session.connection, from_scn, destinations)
+        if len(threads) > 1:
+            # The log that one thread begins with reaches further back than what is to be read of the others.
+            begin = min((log.first_scn for log in logs), default=from_scn)
+            logs = read_logs(session.connection, begin, destinations)
+        if self._dictionary:
+            begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
+        # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
+        # of transactions it has read from their start.
+        unbounded = assembly.committed or self._config.lob_enabled or self._dictionary is not None
+        at_most = len(logs) if unbounded else self._config.log_mining_log_count_min
+        archived_only = self._config.log_mining_archive_log_only_mode
+        return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only)
 
     def _backoff(self, failures: int) -> float:
         first = self._config.log_mining_log_backoff_initial_delay_ms
