@@ -305,7 +305,10 @@ class Declarations(Calls):
                 raise self.unexpected("is")
             autonomous, self.autonomous = self.autonomous, False
             inner, self.within = self.within, subprogram
+            gotos, self.gotos = self.gotos, []
             body = self.block_of(self.visible)
+            self.check_gotos()
+            self.gotos = gotos
             if self.autonomous:
                 body = in_own_transaction(body)
             self.within, self.autonomous = inner, autonomous

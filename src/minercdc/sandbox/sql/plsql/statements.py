@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast, number
@@ -18,7 +18,7 @@ from minercdc.sandbox.sql.plsql.frame import Frame, Leave, Step
 from minercdc.sandbox.sql.plsql.variables import INTEGER, Collection, Names, Variable
 
 _SQL = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"))
-_REFUSED = frozenset(("GOTO", "PIPE"))
+_REFUSED = frozenset(("PIPE",))
 Test: TypeAlias = Callable[[Frame], "bool | None"]
 
 
@@ -56,20 +56,44 @@ class Statements(Declarations):
     def statements(self, *ends: str) -> Step:
         """One or more statements up to one of these words."""
         steps: list[Step] = []
+        labels: dict[str, int] = {}
+        outer, self.gotos = self.gotos, []
         while not (self.token.kind == "W" and self.token.text in ends):
             line = self.line()
-            steps.append(_traced(self._statement(), line))
+            label: str | None = None
+            while self.token.text == "<" and self.peek().text == "<":
+                label = self._label()
+                labels[label] = len(steps)
+            if self.token.kind == "W" and self.token.text in ends:
+                raise self.unexpected("a statement")  # a label stands before a statement, NULL if need be
+            steps.append(_traced(self._statement(label), line))
         if not steps:
             raise self.unexpected("a statement")
-        return _sequence(steps)
+        outer += [goto for goto in self.gotos if goto[0] not in labels]
+        self.gotos = outer
+        return _jumping(steps, labels) if labels else _sequence(steps)
 
-    def _statement(self) -> Step:
-        label: str | None = None
-        while self.token.text == "<" and self.peek().text == "<":
-            self.at += 2
-            label = self.take().text
-            self.need(">")
-            self.need(">")
+    def _label(self) -> str:
+        self.at += 2
+        label = self.take().text
+        self.need(">")
+        self.need(">")
+        return label
+
+    def _goto(self) -> Step:
+        """`GOTO label;`: of a statement in this sequence or in one around it."""
+        self.need("GOTO")
+        token = self.take()
+        self.need(";")
+        self.gotos.append((token.text, token.start))
+
+        def step(frame: Frame) -> None:
+            frame.session.client.check()
+            raise Leave("GOTO", token.text)
+
+        return step
+
+    def _statement(self, label: str | None) -> Step:
         token = self.token
         if token.kind == "B":
             return self.assignment()
@@ -100,6 +124,7 @@ class Statements(Declarations):
             "RETURN": self._return,
             "RAISE": self._raise,
             "FORALL": self._forall,
+            "GOTO": self._goto,
             "SELECT": self.select_into,
             "WITH": self.select_into,
             "OPEN": self.open_cursor,
@@ -210,8 +235,7 @@ class Statements(Declarations):
         name = self.take().text
         self.need("IN")
         keys = self._forall_keys()
-        if self.is_word("SAVE", "EXCEPTIONS"):
-            raise self.refused("SAVE EXCEPTIONS", self.token.start)
+        saving = self.word("SAVE", "EXCEPTIONS")
         index = Variable(name, INTEGER, self.slots.take(INTEGER), constant=True)
         outer, self.visible = self.visible, Names(self.visible, None, {name: index})
         at = self.token.start
@@ -222,15 +246,27 @@ class Statements(Declarations):
         self.visible = outer
 
         def step(frame: Frame) -> None:
-            counts, rows = [], []
-            for key in keys(frame):
+            counts: list[int] = []
+            rows: list[tuple[Any, ...]] = []
+            failed: list[tuple[int, int]] = []
+            for turn_, key in enumerate(keys(frame), 1):
                 frame.cells[index.slot] = number.encode(key)
-                result = statement.run(frame)
+                try:
+                    result = statement.run(frame)
+                except OraError as error:
+                    if not saving or error.number in UNTRAPPED:
+                        raise
+                    failed.append((turn_, error.number))
+                    counts.append(0)
+                    continue
                 counts.append(result.row_count)
                 rows += result.returned[0] if result.return_binds and result.returned else []
             frame.row_count, frame.bulk = sum(counts), counts
+            frame.bulk_errors = failed
             if statement.targets:
                 returned(frame, statement, rows)
+            if failed:
+                raise OraError(24381, "error(s) in array DML")
 
         return step
 
@@ -369,6 +405,23 @@ def _sequence(steps: Sequence[Step]) -> Step:
     def step(frame: Frame) -> None:
         for one in every:
             one(frame)
+
+    return step
+
+
+def _jumping(steps: Sequence[Step], labels: dict[str, int]) -> Step:
+    """A sequence that GOTO may enter anywhere."""
+
+    def step(frame: Frame) -> None:
+        at = 0
+        while at < len(steps):
+            try:
+                steps[at](frame)
+                at += 1
+            except Leave as leave:
+                if leave.kind != "GOTO" or leave.label not in labels:
+                    raise
+                at = labels[leave.label]
 
     return step
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import apsw
 
-from minercdc.sandbox.sql import binary, number
+from minercdc.sandbox.sql import binary, number, temporal
 from minercdc.sandbox.sql.convert import utf16_units
 from minercdc.sandbox.sql.json_paths import json_exists, json_query, json_value
 from minercdc.sandbox.sql.number import decode, encode
@@ -109,6 +109,8 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "sqrt": lambda a: power(a, encode(Decimal("0.5"))),
     "int": number.integer,
     "to_int": number.to_int,
+    "range_number": lambda cell: float(decode(cell)),
+    "range_time": lambda cell: temporal.to_ns(temporal.decode(cell)),
     "to_num": lambda text, point: number.parse(text if point == "." else text.replace(point, ".")),
     "num_text": number.text,
     "num_char": lambda a, model, characters: number_to_char(decode(a), model, characters),
