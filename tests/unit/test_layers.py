@@ -25,12 +25,14 @@ ALLOWED: dict[str, set[str]] = {
     "capture": _ADAPTERS,
     "snapshot": _ADAPTERS,
     "kafka": _ADAPTERS,
+    "signals": _ADAPTERS | {"snapshot"},
     "engine": {"contracts", "events", "offset", "errors", "metrics"},
     "lake": {"errors", "config"},
     "local": {"errors"},
     "demo": {"errors", "local"},
     "sandbox": set(),
 }
+ALLOWED["signalling"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo", "engine"}
 ALLOWED["wiring"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}

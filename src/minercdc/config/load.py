@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import yaml
 from pydantic import ValidationError
 
 from minercdc.config import debezium
-from minercdc.config.ad_hoc import NotificationConfig
+from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.section import Section
 from minercdc.config.sections import (
     ConnectorIdentity,
@@ -52,6 +52,8 @@ class ConnectorConfig:
     filters: TableFilterConfig
     log_mining: LogMiningConfig
     snapshot: SnapshotConfig
+    signals: SignalConfig
+    incremental: IncrementalConfig
     notifications: NotificationConfig
     values: ValueConfig
     topics: TopicConfig
@@ -59,6 +61,7 @@ class ConnectorConfig:
     run: RunConfig
     lake: LakeConfig
     kafka_client: Mapping[str, str]
+    signal_client: Mapping[str, str]
     ignored: Mapping[str, str]
 
 
@@ -68,6 +71,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "filters": TableFilterConfig,
     "log_mining": LogMiningConfig,
     "snapshot": SnapshotConfig,
+    "signals": SignalConfig,
+    "incremental": IncrementalConfig,
     "notifications": NotificationConfig,
     "values": ValueConfig,
     "topics": TopicConfig,
@@ -129,7 +134,8 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     rest = dict(_resolved(_without_engine_prefix(properties), problems))
     _default_schemas_like_connect(rest)
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
-    client = dict(_take_kafka_client(rest))
+    client = dict(_take_client(rest, debezium.KAFKA_PASS_THROUGH))
+    signal_client = dict(_take_client(rest, debezium.SIGNAL_PASS_THROUGH))
     ignored = dict(_take_known_elsewhere(rest, problems))
     known = [p for section in SECTIONS.values() for p in section.properties()]
     for name in rest:
@@ -147,7 +153,8 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
         problems.extend(_contradictions(sections))
     if problems:
         raise ConfigError(sorted(problems), where=where)
-    return ConnectorConfig(**sections, kafka_client=client, ignored=ignored)  # type: ignore[arg-type]
+    clients = {"kafka_client": client, "signal_client": signal_client}
+    return ConnectorConfig(**sections, **clients, ignored=ignored)  # type: ignore[arg-type]
 
 
 def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
@@ -156,6 +163,22 @@ def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
     if archived_only and sections["database"].database_connection_adapter == "logminer_unbuffered":
         # Where a pass has to begin is told by what is open now, not by what was when the last archived log ended.
         yield "log.mining.archive.log.only.mode: works with database.connection.adapter=logminer only"
+    if sections["incremental"].marks:
+        yield from _without_marks(sections)
+
+
+def _without_marks(sections: Mapping[str, Any]) -> Iterator[str]:
+    """What would keep the marks of incremental snapshots from being written or seen."""
+    if not sections["signals"].signal_data_collection:
+        yield "signal.data.collection: needed, since incremental.snapshot.watermarking.strategy writes marks (scn does not)"
+    user, mining = sections["database"].database_user.upper(), sections["log_mining"]
+    included = [name.upper() for name in mining.log_mining_username_include_list]
+    excluded = [name.upper() for name in mining.log_mining_username_exclude_list]
+    if user in excluded or (included and user not in included):
+        yield (
+            "log.mining.username.include.list, .exclude.list: leave out the transactions of database.user, which writes the"
+            " marks of incremental.snapshot.watermarking.strategy (scn does without)"
+        )
 
 
 def _without_engine_prefix(properties: Mapping[str, str]) -> dict[str, str]:
@@ -189,9 +212,9 @@ def _lookup(match: re.Match[str]) -> str:
     return str(javaproperties.loads(text)[second]) if second else text.rstrip("\r\n")
 
 
-def _take_kafka_client(rest: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _take_client(rest: dict[str, str], prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name in list(rest):
-        for prefix in debezium.KAFKA_PASS_THROUGH:
+        for prefix in prefixes:
             if name.startswith(prefix):
                 yield name.removeprefix(prefix), rest.pop(name)
                 break

@@ -29,13 +29,18 @@ def scan_sql(schema: TableSchema, scn: int, *, after: bool, lobs: bool = True) -
     :param after: go on behind the ROWID `:last`.
     :param lobs: read large values.
     """
+    place = " WHERE ROWID > :last" if after else ""
+    columns = selected_columns(schema, "ROWID", lobs)
+    return f'SELECT {columns} FROM "{schema.id.schema}"."{schema.id.table}" AS OF SCN {scn}{place} ORDER BY ROWID'
+
+
+def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
+    """What `row_converter` takes: the ROWID, the columns, and whether LOBs are null."""
     selected = [
         reading_for(column).select(f'"{column.name}"') if _is_read(column, lobs) else "NULL" for column in schema.columns
     ]
     selected += [f'CASE WHEN "{schema.columns[i].name}" IS NULL THEN 1 ELSE 0 END' for i in _lob_columns(schema, lobs)]
-    columns = ", ".join(["ROWID", *selected])
-    place = " WHERE ROWID > :last" if after else ""
-    return f'SELECT {columns} FROM "{schema.id.schema}"."{schema.id.table}" AS OF SCN {scn}{place} ORDER BY ROWID'
+    return ", ".join([row_id, *selected])
 
 
 def _is_read(column: Column, lobs: bool) -> bool:

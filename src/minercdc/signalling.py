@@ -1,0 +1,127 @@
+"""Builds what acts on signals from the configuration: `wiring`'s other half."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import oracledb
+
+from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.config.load import ConnectorConfig
+from minercdc.kafka.signal_topic import SignalTopic
+from minercdc.kafka.table_changes import table_of
+from minercdc.offset import SignalState
+from minercdc.oracle.connect import connect, database_name
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId
+from minercdc.schema.tables import Tables
+from minercdc.signals.actions import Actions, OpenTransaction, Source
+from minercdc.signals.blocking import BlockingSnapshots
+from minercdc.signals.channels import SignalChannel, SignalFile
+from minercdc.signals.database import TableSource
+from minercdc.signals.incremental import IncrementalSnapshots
+from minercdc.signals.marks import Marks
+from minercdc.signals.reader import ChunkReader, Pace
+from minercdc.signals.stage import SignalStage, SignalTable
+from minercdc.signals.topic import TopicChannel
+
+
+def signal_table(config: ConnectorConfig) -> TableId | None:
+    """`signal.data.collection`; its database is the one that is captured."""
+    given = config.signals.signal_data_collection
+    return TableId(database_name(config.database), *given.split(".")[1:]) if given else None
+
+
+def signal_stage(
+    config: ConnectorConfig,
+    capture: LogMinerCapture,
+    tables: Tables,
+    table_filter: TableFilter,
+    queues: Sequence[SignalChannel] = (),
+    observe: Callable[[SignalState], None] = lambda _: None,
+) -> SignalStage:
+    """The stage of one life.
+
+    :param tables: what the capture keeps in step with redo.
+    :param table_filter: the user's.
+    :param queues: channels of this process.
+    :param observe: told of the state whenever it moves.
+    """
+    database, table = database_name(config.database), signal_table(config)
+    lobs = config.log_mining.lob_enabled
+
+    def pdb() -> oracledb.Connection:
+        return connect(config.database, "pdb")
+
+    source = TableSource(
+        pdb, tables, table_filter, database, fetch_size=config.snapshot.snapshot_fetch_size, lobs=lobs, now_us=_now_us
+    )
+    closing = config.incremental.marks
+    marks = Marks(table, closing) if table and closing else None
+    pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
+    actions = Actions(
+        Source(
+            source.list_tables,
+            (lambda: _open(capture)) if config.database.database_connection_adapter == "logminer" else None,
+            capture.drop_transaction,
+            _read_changes,
+        ),
+        tables,
+        lambda found: table_filter.includes(found.schema, found.table),
+        database,
+    )
+    return SignalStage(
+        _table(config, table, table_filter),
+        actions,
+        IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database),
+        BlockingSnapshots(source, tables.find, source.learn, database, _now_us),
+        [*_channels(config), *queues],
+        interval=config.signals.signal_poll_interval_ms / 1000,
+        now_us=_now_us,
+        observe=observe,
+    )
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
+
+
+def _table(config: ConnectorConfig, table: TableId | None, table_filter: TableFilter) -> SignalTable | None:
+    if table is None:
+        return None
+    listens = "source" in config.signals.signal_enabled_channels
+    return SignalTable(table, listens, table_filter.includes(table.schema, table.table))
+
+
+def _channels(config: ConnectorConfig) -> Iterator[SignalChannel]:
+    signals = config.signals
+    if "kafka" in signals.signal_enabled_channels:
+        prefix = config.identity.topic_prefix
+        settings = {
+            "bootstrap.servers": signals.signal_kafka_bootstrap_servers or config.kafka.bootstrap_servers,
+            **(config.kafka_client if not signals.signal_kafka_bootstrap_servers else {}),
+            **config.signal_client,
+        }
+        yield TopicChannel(SignalTopic(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix))
+    if "file" in signals.signal_enabled_channels:
+        yield SignalFile(signals.signal_file)
+
+
+def _open(capture: LogMinerCapture) -> list[OpenTransaction]:
+    return [
+        OpenTransaction(
+            xid=transaction.key[1].hex(),
+            thread=transaction.thread,
+            user=transaction.start.user or "",
+            start_scn=transaction.start.start_scn or transaction.start.scn,
+            start_time=str(transaction.start.time),
+            changes=transaction.changes,
+        )
+        for transaction in capture.open_transactions()
+    ]
+
+
+def _read_changes(document: Mapping[str, Any]) -> Any:
+    return table_of(dict(document))

@@ -1,0 +1,80 @@
+"""What blocking snapshots and actions ask of the database, on connections made when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+
+import oracledb
+
+from minercdc.events import Row, SchemaChange, Scn
+from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.scn import current_scn
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.snapshot.scan import scan
+from minercdc.values.supported import without_unsupported
+
+
+class TableSource:
+    """Tables of one database.
+
+    :param connect: makes a connection to where the tables are.
+    :param tables: shapes at the point the stream has come to.
+    :param now_us: microseconds since the epoch in UTC.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], oracledb.Connection],
+        tables: Tables,
+        table_filter: TableFilter,
+        database: str,
+        *,
+        fetch_size: int,
+        lobs: bool,
+        now_us: Callable[[], int],
+    ) -> None:
+        self._connect = connect
+        self._tables = tables
+        self._filter = table_filter
+        self._database = database
+        self._fetch_size = fetch_size
+        self._lobs = lobs
+        self._now_us = now_us
+        self._reading: oracledb.Connection | None = None
+
+    def list_tables(self) -> list[TableId]:
+        """Captured tables that exist now."""
+        with closing(self._connect()) as connection:
+            return read_table_ids(connection, self._filter, self._database)
+
+    def learn(self, table: TableId) -> SchemaChange | None:
+        """The present shape of a table that the stream has told nothing of; `tables` knows it from here on."""
+        with closing(self._connect()) as connection:
+            found = read_tables(connection, [table])
+            scn = current_scn(connection)
+        if not found:
+            return None
+        schema = self._tables.next_version(without_unsupported(found[0]))
+        self._tables.put(schema)
+        return SchemaChange(table, None, schema, "", Scn(scn), self._now_us(), snapshot=True)
+
+    def current_scn(self) -> int:
+        """The database's SCN."""
+        with closing(self._connect()) as connection:
+            return current_scn(connection)
+
+    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
+        """See `blocking.Tables`."""
+        if self._reading is None:
+            self._reading = self._connect()
+        for batch in scan(self._reading, schema, scn, last_row_id or None, self._fetch_size, lobs=self._lobs):
+            yield list(batch)
+
+    def close(self) -> None:
+        """Let go of the connection that rows were read on."""
+        if self._reading is not None:
+            self._reading.close()
+            self._reading = None
