@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
+from bench.capacity_stages import CAPACITY_STAGES
 from bench.processes import Sandbox
 from bench.report import Measure, machine, show
 from bench.server_stages import SERVER_STAGES
@@ -17,8 +18,8 @@ from bench.tables import SEED
 from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
-STAGES = (*PIPELINE_STAGES, *SERVER_STAGES)
-ONLY_BY_NAME = ("versions",)
+STAGES = (*PIPELINE_STAGES, *SERVER_STAGES, *CAPACITY_STAGES)
+ONLY_BY_NAME = ("versions", "large")
 
 
 def main() -> None:
@@ -34,7 +35,7 @@ def main() -> None:
         directory = Path(name)
         broker = KafkaBroker(directory / "kafka")
         try:
-            needs_broker = bool({"stream", "snapshot", "idle"} & set(wanted))
+            needs_broker = bool({"stream", "snapshot", "idle", *CAPACITY_STAGES} & set(wanted))
             bootstrap_servers = broker.start().bootstrap_servers if needs_broker else "-"
             for stage in wanted:
                 # A sandbox of its own: nothing of the stage before is in its logs.
@@ -42,6 +43,8 @@ def main() -> None:
                     console.print(f"{stage} ..", highlight=False)
                     if stage in SERVER_STAGES:
                         measures += SERVER_STAGES[stage](sandbox, directory)
+                    elif stage in CAPACITY_STAGES:
+                        measures += CAPACITY_STAGES[stage](sandbox, directory, bootstrap_servers)
                     else:
                         measures += getattr(Bench(directory, sandbox, bootstrap_servers), stage)()
         finally:

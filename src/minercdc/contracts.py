@@ -91,6 +91,17 @@ class RecordEncoder(Protocol):
     def encode(self, event: Event) -> Sequence[Record]: ...
 
 
+class Heartbeat(Protocol):
+    """Says at regular times that the connector is alive."""
+
+    @property
+    def seconds(self) -> float:
+        """Time between two of its records."""
+
+    def beat(self) -> Record:
+        """The record of this moment."""
+
+
 class SchemaHistory(Protocol):
     """Remembers every schema change, so that rows are decoded with the shape of their time."""
 

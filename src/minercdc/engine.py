@@ -21,7 +21,17 @@ from dataclasses import dataclass, field, replace
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
 from tenacity.stop import stop_base
 
-from minercdc.contracts import Capture, Record, RecordEncoder, RecordSink, SchemaHistory, SignalActions, Snapshot, StopFlag
+from minercdc.contracts import (
+    Capture,
+    Heartbeat,
+    Record,
+    RecordEncoder,
+    RecordSink,
+    SchemaHistory,
+    SignalActions,
+    Snapshot,
+    StopFlag,
+)
 from minercdc.errors import DecodeError, DeliveryError, MinerCdcError, MiningSessionError, TransientSourceError
 from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, UndecodableRow
 from minercdc.metrics import Counters, TableScan
@@ -50,6 +60,7 @@ class Life:
     :param snapshot: None when no initial snapshot is wanted.
     :param stream: False to stop after the snapshot.
     :param signals: None when nobody can send any.
+    :param heartbeat: None when none is wanted.
     :param notified: told of each notification once it is durable.
     """
 
@@ -63,6 +74,7 @@ class Life:
     skip_undecodable: Callable[[DecodeError], bool]
     stream: bool = True
     signals: Callable[[Capture], SignalActions] | None = None
+    heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
 
 
@@ -256,6 +268,8 @@ class _Publisher:
         self._signals = signals
         self._capture = capture
         self._counters = parts.counters
+        self._monotonic = parts.monotonic
+        self._beaten = parts.monotonic()
         self._stored = offset or Offset(adapter=life.adapter)
         self._partial = self._stored.partial
         self._state = self._stored.signals
@@ -344,6 +358,7 @@ class _Publisher:
         if progress.committed is not None:
             counters.transactions += 1
             self._partial = None
+        self._beat(progress)
         if progress.snapshot is not None:
             _show_scans(counters, progress.snapshot)
             self._save()
@@ -358,6 +373,14 @@ class _Publisher:
             if self._offset() != self._stored:
                 self._save()
             batch.clear()
+
+    def _beat(self, progress: Progress) -> None:
+        """Write a heartbeat when it is time; none while there is no position to store with it, as Debezium."""
+        heartbeat, now = self._life.heartbeat, self._monotonic()
+        if heartbeat is None or progress.position is None or now - self._beaten < heartbeat.seconds:
+            return
+        self._beaten = now
+        self._write(heartbeat.beat())
 
     def _offset(self) -> Offset:
         """What a save stores now."""

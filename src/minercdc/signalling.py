@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import oracledb
@@ -32,6 +33,11 @@ def signal_table(config: ConnectorConfig) -> TableId | None:
     """`signal.data.collection`; its database is the one that is captured."""
     given = config.signals.signal_data_collection
     return TableId(database_name(config.database), *given.split(".")[1:]) if given else None
+
+
+def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilter:
+    """What is read from redo: the captured tables, and the signal table."""
+    return replace(table_filter, also=frozenset({(table.schema, table.table)}), _cache={}) if table else table_filter
 
 
 def signal_stage(

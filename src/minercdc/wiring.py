@@ -13,12 +13,13 @@ import oracledb
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
-from minercdc.contracts import Capture, Snapshot
+from minercdc.contracts import Capture, SignalActions, Snapshot
 from minercdc.engine import Bounds, Life, Parts
 from minercdc.errors import ConfigError, DecodeError, PrerequisiteError
 from minercdc.events import Notification
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
+from minercdc.kafka.heartbeat import KafkaHeartbeat
 from minercdc.kafka.notification import NotificationEncoder, document
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
@@ -32,6 +33,7 @@ from minercdc.oracle.prerequisites import Finding, check
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
+from minercdc.signalling import mined_tables, signal_stage, signal_table
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.values.codec import ValueHandling
 
@@ -122,8 +124,9 @@ class _Life:
         self._tables = Tables()
         self._filter = table_filter(config.filters)
         self._database = database_name(config.database)
+        self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-        self._topics = TopicNames(config.identity, config.topics, config.kafka, config.notifications)
+        self._topics = TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat)
         self._history = KafkaSchemaHistory(
             self._client,
             topic=self._topics.schema_history,
@@ -147,6 +150,8 @@ class _Life:
             ),
             skip_undecodable=self._skip_undecodable,
             stream=config.snapshot.snapshot_mode != "initial_only",
+            heartbeat=self._heartbeat(),
+            signals=self._signals,
             notified=self._notified,
         )
 
@@ -164,6 +169,19 @@ class _Life:
             clock_ns=time.time_ns,
             dead_letters=config.run.minercdc_dead_letter_topic,
             notifications=self._notification_encoder(),
+        )
+
+    def _heartbeat(self) -> KafkaHeartbeat | None:
+        topic, config = self._topics.heartbeats, self._config
+        if topic is None:
+            return None
+        return KafkaHeartbeat(
+            topic,
+            config.identity.topic_prefix,
+            config.heartbeat.heartbeat_interval_ms / 1000,
+            key_schemas=config.values.key_converter_schemas_enable,
+            value_schemas=config.values.value_converter_schemas_enable,
+            clock_ms=lambda: time.time_ns() // 1_000_000,
         )
 
     def _notification_encoder(self) -> NotificationEncoder | None:
@@ -198,13 +216,17 @@ class _Life:
             connection.close()
         return found[0] if found else None
 
+    def _signals(self, capture: Capture) -> SignalActions:
+        assert isinstance(capture, LogMinerCapture)
+        return signal_stage(self._config, capture, self._tables, self._filter)
+
     def _log_miner(self) -> LogMinerCapture:
         config = self._config
         return LogMinerCapture(
             self._connect_root,
             self._read_table,
             self._tables,
-            self._filter,
+            mined_tables(self._filter, self._signal_table),
             config.log_mining,
             database=self._database,
             container=self._database if config.database.database_pdb_name else None,

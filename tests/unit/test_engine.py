@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
 
-from minercdc.contracts import Capture, Record, Snapshot, StopFlag
+from minercdc.contracts import Capture, Heartbeat, Record, Snapshot, StopFlag
 from minercdc.engine import Bounds, Life, Parts, run, run_once, skip_sent
 from minercdc.errors import DecodeError, DeliveryError, FencedError, LogGapError, TransientSourceError
 from minercdc.events import (
@@ -167,6 +168,7 @@ def parts_of(
     skip: bool = False,
     max_restarts: int = 3,
     notified: Callable[[Notification], None] = lambda _: None,
+    heartbeat: Heartbeat | None = None,
     clock: Clock | None = None,
 ) -> Parts:
     def live() -> Life:
@@ -180,6 +182,7 @@ def parts_of(
             bounds=bounds,
             skip_undecodable=lambda error: skip,
             notified=notified,
+            heartbeat=heartbeat,
         )
 
     return Parts(live, max_restarts, 0.001, clock or Clock())
@@ -236,6 +239,48 @@ def test_an_idle_connector_moves_its_offset_without_records() -> None:
     run_once(parts_of(store, ScriptedCapture([[], []], tick=True), clock=Clock(step=10)), threading.Event())
     assert store.offset == at(2)
     assert store.values == []
+
+
+class Beat:
+    """Heartbeats a minute apart."""
+
+    seconds = 60.0
+
+    def beat(self) -> Record:
+        return Record("beats", None, b"beat")
+
+
+class Idling(ScriptedCapture):
+    """Hours in which nothing happens but that redo is read, a tick every 3 seconds."""
+
+    def __init__(self, clock: Clock, hours: int) -> None:
+        super().__init__([])
+        self.clock, self.ticks = clock, hours * 1200
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        for tick in range(1, self.ticks + 1):
+            self.clock.now += 3
+            yield Progress(At(tick), Scn(tick), 0)
+
+
+@pytest.mark.parametrize(("heartbeat", "beats"), [(None, 0), (Beat(), 5 * 60)])
+def test_hours_of_idling_keep_the_offset_fresh(heartbeat: Heartbeat | None, beats: int) -> None:
+    store, clock = Store(offset=at(0)), Clock()
+    capture = Idling(clock, hours=5)
+    run_once(parts_of(store, capture, clock=clock, heartbeat=heartbeat), threading.Event())
+    stored = [0, *(position.done for position in capture.confirmed)]
+    assert max(later - earlier for earlier, later in itertools.pairwise(stored)) * 3 <= 6
+    assert capture.ticks - stored[-1] <= 2
+    assert store.values == [b"beat"] * beats
+
+
+def test_heartbeats_come_between_transactions_and_not_before_there_is_a_position() -> None:
+    store, snapshot = Store(), ScriptedSnapshot()
+    snapshot.die = False
+    parts = parts_of(store, ScriptedCapture([[1, 2], [3]]), snapshot=snapshot, clock=Clock(step=60), heartbeat=Beat())
+    run_once(parts, threading.Event())
+    assert store.batches[:2] == [[b"history", b"ddl"], [b"0", b"beat"]]
+    assert store.batches[2:] == [[b"1", b"2", b"beat"], [b"3", b"beat"]]
 
 
 def test_a_transient_failure_restarts_from_the_offset_without_loss_or_repeat() -> None:

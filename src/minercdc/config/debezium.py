@@ -76,7 +76,6 @@ IGNORED_PREFIXES: Mapping[str, str] = {
 # property -> the values (lower case) that ask for nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
     "provide.transaction.metadata": ("false",),
-    "heartbeat.interval.ms": ("0",),
     "include.schema.comments": ("false",),
     "schema.name.adjustment.mode": ("none",),
     "field.name.adjustment.mode": ("none",),
@@ -95,7 +94,7 @@ INERT: Mapping[str, tuple[str, ...]] = {
 }
 
 UNSUPPORTED: Mapping[str, str] = {
-    "heartbeat.action.query": "nothing is written to the source; idle progress is stored without heartbeats",
+    "heartbeat.action.query": "nothing is written to the source; the offset moves on when it is idle",
     "rac.nodes": "no node is written to, all threads are read from one instance",
     "post.processors": "Java classes cannot run here",
     "sourceinfo.struct.maker": "Java classes cannot run here",

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
+from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.section import Section
 from minercdc.config.sections import (
     ConnectorIdentity,
@@ -58,6 +59,7 @@ class ConnectorConfig:
     values: ValueConfig
     topics: TopicConfig
     kafka: KafkaConfig
+    heartbeat: HeartbeatConfig
     run: RunConfig
     lake: LakeConfig
     kafka_client: Mapping[str, str]
@@ -77,6 +79,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "values": ValueConfig,
     "topics": TopicConfig,
     "kafka": KafkaConfig,
+    "heartbeat": HeartbeatConfig,
     "run": RunConfig,
     "lake": LakeConfig,
 }

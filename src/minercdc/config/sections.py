@@ -131,6 +131,11 @@ class LogMiningConfig(Section):
     log_mining_session_max_ms: int = Field(
         900_000, ge=0, description="Age at which the LogMiner session is renewed (its PGA grows); 0: at log switches only."
     )
+    minercdc_log_mining_session_max_pga_bytes: int = Field(
+        1024 * 1024 * 1024,
+        ge=0,
+        description="PGA of the LogMiner session (`session pga memory`, read after each pass) at which it is renewed; 0: not looked at.",
+    )
     log_mining_log_count_min: int = Field(8, ge=1, description="Logs per thread added to one LogMiner session.")
     archive_destination_name: CommaList = Field(
         (), description="LOG_ARCHIVE_DEST_n to read from, in order of precedence; default the first local valid one."

@@ -36,7 +36,7 @@ class KafkaSink:
         self._topics = topics
         self._name = name
         self._open = False
-        self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications}
+        self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications, topics.heartbeats}
         self._seen: set[str] = set()
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
         client.ensure_topic(topics.schema_history, partitions=1)
@@ -56,7 +56,8 @@ class KafkaSink:
             self._begin()
         topic = record.topic
         if topic not in self._seen:
-            self._client.ensure_topic(topic, partitions=1 if topic in self._one_partition else None)
+            one_partition = 1 if topic in self._one_partition else None
+            self._client.ensure_topic(topic, partitions=one_partition, compacted=topic == self._topics.heartbeats)
             self._seen.add(topic)
         self._produce(topic, record.key, record.value, record.headers, -1 if record.partition is None else record.partition)
 

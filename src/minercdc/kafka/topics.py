@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from minercdc.config.ad_hoc import NotificationConfig
+from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
 from minercdc.errors import SinkError
 from minercdc.schema.table import TableId
@@ -15,6 +16,7 @@ _NOT_IN_A_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
 class TopicNames:
     """Names topics and refuses two tables that would share one.
 
+    :ivar heartbeats: None when there are none.
     :ivar notifications: None when they are not wanted in a topic.
     """
 
@@ -24,11 +26,14 @@ class TopicNames:
         topics: TopicConfig,
         kafka: KafkaConfig,
         notifications: NotificationConfig | None = None,
+        heartbeat: HeartbeatConfig | None = None,
     ) -> None:
         self._prefix = identity.topic_prefix
         self._delimiter = topics.topic_delimiter
         self._tables: dict[str, TableId] = {}
         self.schema_changes = self._prefix
+        beats = heartbeat is not None and heartbeat.heartbeat_interval_ms > 0
+        self.heartbeats = heartbeat.topic(self._delimiter, self._prefix) if heartbeat and beats else None
         self.notifications = notifications.sink_topic if notifications else None
         self.schema_history = kafka.schema_history_internal_kafka_topic or f"{self._prefix}-schema-history"
         self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"

@@ -1,13 +1,15 @@
 """What an Oracle or driver error means for us: one table, keyed by number.
 
-Foreign exceptions become ours here and nowhere else; `oracle_errors` wraps every call that can raise them. Message texts
-are never looked at: they come in the client's language.
+Foreign exceptions become ours here and nowhere else; `oracle_errors` wraps every call that can raise them. Of message texts
+only the codes in them are looked at: the rest comes in the client's language.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final, NamedTuple, TypeAlias
 
 import oracledb
 
@@ -20,89 +22,144 @@ from minercdc.errors import (
     TransientSourceError,
 )
 
-_T, _M, _P = TransientSourceError, MiningSessionError, PrerequisiteError
+# What is done about an error, by its class; the comments at the codes say what happened.
+_T, _M, _P, _S = TransientSourceError, MiningSessionError, PrerequisiteError, SourceError
+_G, _O = LogGapError, SnapshotTooOldError
 
-_ORA: dict[int, type[SourceError] | type[PrerequisiteError]] = {
-    28: _T,  # session killed
-    54: _T,  # resource busy, NOWAIT
-    308: _M,  # archived log cannot be opened
-    310: _M,  # log of another sequence: the online log was overwritten meanwhile
-    334: _M,  # companion of 310, names the archive
-    600: _M,  # internal; LogMiner's krvrd.. clear up in a new session
-    604: _T,  # recursive SQL failed
-    942: _P,  # view or table not there, or no grant
-    1001: _M,  # invalid cursor
-    1012: _T,  # not logged on
-    1013: _T,  # cancelled, or call timeout
-    1014: _T,  # shutdown in progress
-    1017: SourceError,  # wrong user or password: never tried again, that would lock the account
-    1031: _P,  # privilege missing
-    1033: _T,  # starting up or shutting down
-    1034: _T,  # not available
-    1045: _P,  # no CREATE SESSION
-    1089: _T,  # immediate shutdown
-    1090: _T,  # shutdown in progress
-    1092: _T,  # instance terminated
-    1280: _M,  # fatal LogMiner error, wrapper
-    1281: _M,  # SCN range invalid
-    1284: _M,  # log cannot be opened: moved or deleted after it was listed
-    1285: _M,  # log cannot be read
-    1287: LogGapError,  # log of another incarnation
-    1289: _M,  # log added twice: the list changed meanwhile
-    1290: _M,  # log to remove is not listed
-    1291: _M,  # log missing in the range: a switch is being archived
-    1292: _M,  # no log listed
-    1306: _M,  # V$LOGMNR_CONTENTS without START_LOGMNR
-    1307: _M,  # no LogMiner session
-    1315: _M,  # logs changed under an open query
-    1323: _M,  # LogMiner in a wrong state
-    1327: _M,  # dictionary is locked
-    1332: _M,  # internal dictionary error
-    1333: _M,  # dictionary could not be established
-    1341: _M,  # LogMiner out of memory
-    1343: _M,  # corruption; also seen when the reader overtakes the writer
-    1346: LogGapError,  # beyond RESETLOGS
-    1354: _P,  # supplemental logging is off
-    1466: SnapshotTooOldError,  # table definition changed after the SCN
-    1555: SnapshotTooOldError,  # undo is gone
-    2396: _T,  # idle time exceeded
-    3113: _T,  # end of file on communication channel
-    3114: _T,  # not connected
-    3135: _T,  # connection lost contact
-    4021: _T,  # time-out waiting for a lock
-    4030: _M,  # out of process memory
-    4036: _M,  # PGA limit
-    6550: _P,  # PL/SQL compilation: the package is not granted
-    8181: SnapshotTooOldError,  # SCN is no snapshot any more
-    12170: _T,  # connect time-out
-    12514: _T,  # service not (yet) registered with the listener
-    12516: _T,  # no free handler
-    12519: _T,  # no free handler
-    12520: _T,  # no free handler
-    12528: _T,  # instance blocks new connections
-    12537: _T,  # connection closed
-    12541: _T,  # no listener
-    12543: _T,  # host unreachable
-    12547: _T,  # lost contact
-    12570: _T,  # packet reader failure
-    12571: _T,  # packet writer failure
-    16000: _P,  # read-only database
-    25408: _T,  # replay unsafe after failover
-    28000: SourceError,  # account locked
-    28001: SourceError,  # password expired
-    30006: _T,  # resource busy, WAIT time-out
-    44609: _P,  # CONTINUOUS_MINE desupported
-    65040: _P,  # not allowed in a PDB: LogMiner needs the root
+Kind: TypeAlias = type[SourceError] | type[PrerequisiteError]
+
+
+class Known(NamedTuple):
+    """What is known of one code.
+
+    :param kind: our error for it, which says what is done.
+    :param meaning: what happened, in a few words of ours.
+    """
+
+    kind: Kind
+    meaning: str
+
+
+ORA: Final[Mapping[int, Known]] = {
+    28: Known(_T, "session killed"),
+    54: Known(_T, "resource busy, NOWAIT"),
+    308: Known(_M, "archived log cannot be opened"),
+    310: Known(_M, "log of another sequence: the online log was overwritten meanwhile"),
+    334: Known(_M, "companion of 310, names the archive"),
+    353: Known(_G, "a block of the log is corrupt; SKIP_CORRUPTION would leave changes out"),
+    368: Known(_G, "checksum of a redo block is wrong"),
+    600: Known(_M, "internal; the ones LogMiner meets (krvrd..) clear up in a new session"),
+    603: Known(_T, "the session was ended by a fatal error"),
+    604: Known(_T, "recursive SQL failed"),
+    942: Known(_P, "view or table not there, or no grant"),
+    1001: Known(_M, "invalid cursor"),
+    1012: Known(_T, "not logged on"),
+    1013: Known(_T, "cancelled, or call timeout"),
+    1014: Known(_T, "shutdown in progress"),
+    1017: Known(_S, "wrong user or password: never tried again, that would lock the account"),
+    1031: Known(_P, "privilege missing"),
+    1033: Known(_T, "starting up or shutting down"),
+    1034: Known(_T, "not available"),
+    1045: Known(_P, "no CREATE SESSION"),
+    1089: Known(_T, "immediate shutdown"),
+    1090: Known(_T, "shutdown in progress"),
+    1092: Known(_T, "instance terminated"),
+    1280: Known(_M, "fatal LogMiner error, wrapper"),
+    1281: Known(_M, "SCN range invalid"),
+    1282: Known(_S, "date range invalid; none is given here"),
+    1283: Known(_S, "options that do not go together"),
+    1284: Known(_M, "log cannot be opened: moved or deleted after it was listed"),
+    1285: Known(_M, "log cannot be read"),
+    1286: Known(_S, "a start of the range is needed"),
+    1287: Known(_G, "log of another incarnation"),
+    1289: Known(_M, "log added twice: the list changed meanwhile"),
+    1290: Known(_M, "log to remove is not listed"),
+    1291: Known(_M, "log missing in the range: a switch is being archived"),
+    1292: Known(_M, "no log listed"),
+    1293: Known(_S, "the database must be mounted"),
+    1294: Known(_S, "error in the dictionary file"),
+    1295: Known(_S, "dictionary of another database"),
+    1296: Known(_S, "character sets of dictionary and log differ"),
+    1297: Known(_S, "redo versions of dictionary and log differ"),
+    1298: Known(_S, "two dictionaries were asked for"),
+    1299: Known(_G, "dictionary of another incarnation"),
+    1300: Known(_S, "the database must be writable for these options"),
+    1306: Known(_M, "V$LOGMNR_CONTENTS without START_LOGMNR"),
+    1307: Known(_M, "no LogMiner session"),
+    1315: Known(_M, "logs changed under an open query"),
+    1321: Known(_M, "SCN range is not all in the listed logs"),
+    1323: Known(_M, "LogMiner in a wrong state"),
+    1324: Known(_S, "log of another database"),
+    1325: Known(_P, "a dictionary in the redo needs ARCHIVELOG mode"),
+    1327: Known(_M, "dictionary is locked"),
+    1328: Known(_M, "another dictionary build is under way"),
+    1329: Known(_M, "the dictionary build was cut off"),
+    1330: Known(_M, "a table of the dictionary build cannot be read"),
+    1331: Known(_M, "the dictionary build failed"),
+    1332: Known(_M, "internal dictionary error"),
+    1333: Known(_M, "dictionary could not be established"),
+    1336: Known(_S, "dictionary file cannot be opened"),
+    1337: Known(_S, "log of another compatibility version"),
+    1341: Known(_M, "LogMiner out of memory"),
+    1343: Known(_M, "corruption; also seen when the reader overtakes the writer"),
+    1346: Known(_G, "beyond RESETLOGS"),
+    1347: Known(_P, "supplemental log data is not there any more; following DDL needs it"),
+    1354: Known(_P, "supplemental logging is off"),
+    1371: Known(_M, "the dictionary in the redo is not complete in the listed logs"),
+    1466: Known(_O, "table definition changed after the SCN"),
+    1555: Known(_O, "undo is gone"),
+    1795: Known(_S, "more than 1000 items in a list"),
+    2396: Known(_T, "idle time exceeded"),
+    3113: Known(_T, "end of file on communication channel"),
+    3114: Known(_T, "not connected"),
+    3135: Known(_T, "connection lost contact"),
+    4021: Known(_T, "time-out waiting for a lock"),
+    4030: Known(_M, "out of process memory"),
+    4036: Known(_M, "PGA limit"),
+    6550: Known(_P, "PL/SQL compilation: the package is not granted"),
+    8181: Known(_O, "SCN is no snapshot any more"),
+    12170: Known(_T, "connect time-out"),
+    12514: Known(_T, "service not (yet) registered with the listener"),
+    12516: Known(_T, "no free handler"),
+    12519: Known(_T, "no free handler"),
+    12520: Known(_T, "no free handler"),
+    12528: Known(_T, "instance blocks new connections"),
+    12537: Known(_T, "connection closed"),
+    12541: Known(_T, "no listener"),
+    12543: Known(_T, "host unreachable"),
+    12547: Known(_T, "lost contact"),
+    12570: Known(_T, "packet reader failure"),
+    12571: Known(_T, "packet writer failure"),
+    16000: Known(_P, "read-only database"),
+    25303: Known(_T, "buffered operation on another instance"),
+    25408: Known(_T, "replay unsafe after failover"),
+    26653: Known(_T, "capture has not started yet"),
+    28000: Known(_S, "account locked"),
+    28001: Known(_S, "password expired"),
+    30006: Known(_T, "resource busy, WAIT time-out"),
+    44609: Known(_P, "CONTINUOUS_MINE desupported"),
+    44613: Known(_S, "dictionary files are desupported"),
+    65040: Known(_P, "not allowed in a PDB: LogMiner needs the root"),
 }
-_DPY: dict[int, type[SourceError]] = {
-    1001: _T,  # not connected
-    4011: _T,  # connection closed by the database
-    4024: _T,  # call timeout
-    6000: _T,  # cannot connect: listener refused
-    6003: _T,  # SID not registered
-    6001: _T,  # service not registered
-    6005: _T,  # cannot connect
+"""Oracle's codes that the connector can meet. Those that python-oracledb hides behind DPY-4011 count by their own number."""
+
+DPY: Final[Mapping[int, Known]] = {
+    1001: Known(_T, "not connected"),
+    4011: Known(_T, "connection closed by the database"),
+    4024: Known(_T, "call timeout"),
+    4033: Known(_T, "idle time exceeded"),
+    6000: Known(_T, "the listener refused"),
+    6001: Known(_T, "the listener does not know the service"),
+    6003: Known(_T, "the listener does not know the SID"),
+    6004: Known(_T, "the proxy failed"),
+    6005: Known(_T, "cannot connect"),
 }
+"""python-oracledb's own codes, thin mode."""
+
+# These stand around the error that tells: recursive SQL failed; fatal LogMiner error.
+_WRAPPERS = frozenset([604, 1280])
+_IN_TEXT = re.compile(r"\bORA-(\d{5})\b")
+
 _SERVICE = (
     "Does the listener know the service? See database.dbname and `lsnrctl services`; a starting instance registers late."
 )
@@ -116,6 +173,13 @@ _HINTS = {
     1031: "Run `minercdc check` for the grants that are needed.",
     1017: "Check database.user and database.password.",
     1045: "Grant CREATE SESSION (in a container database: SET CONTAINER too, both with CONTAINER=ALL).",
+    353: "Restore a sound copy of the log that the message names, or take a new snapshot.",
+    368: "Restore a sound copy of the log that the message names, or take a new snapshot.",
+    1287: "The logs are of another incarnation: take a new snapshot.",
+    1299: "The dictionary is of another incarnation: take a new snapshot.",
+    1325: "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
+    1346: "The logs are of another incarnation: take a new snapshot.",
+    1347: "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA",
     1354: "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA",
     12514: _SERVICE,
     1555: "Raise UNDO_RETENTION, or read fewer or smaller tables in the snapshot.",
@@ -132,8 +196,17 @@ def text_of(error: BaseException) -> str:
 
 
 def code_of(error: oracledb.Error) -> tuple[str, int]:
-    """Prefix (`ORA`, `DPY`) and number of a driver exception; ('', 0) when it carries none."""
+    """Prefix (`ORA`, `DPY`) and number of a driver exception; ('', 0) when it carries none.
+
+    python-oracledb shows errors after which a session is of no use as DPY-4011 and keeps Oracle's number beside it.
+    """
     detail = error.args[0] if error.args else None
+    hidden = int(getattr(detail, "code", 0))
+    if hidden in _WRAPPERS:
+        inner = [int(number) for number in _IN_TEXT.findall(str(error)) if int(number) not in _WRAPPERS]
+        hidden = next((number for number in inner if number in ORA), hidden)
+    if hidden in ORA:
+        return "ORA", hidden
     prefix, _, number = str(getattr(detail, "full_code", "") or "").partition("-")
     return (prefix, int(number)) if number.isdigit() else ("", 0)
 
@@ -145,9 +218,11 @@ def classify(error: oracledb.Error, doing: str = "") -> SourceError | Prerequisi
     """
     prefix, number = code_of(error)
     message = f"{doing}: {text_of(error)}" if doing else text_of(error)
-    table: dict[int, type[SourceError] | type[PrerequisiteError]] = {**_DPY} if prefix == "DPY" else _ORA
-    kind = table.get(number)
-    if kind is None:
+    known = (DPY if prefix == "DPY" else ORA).get(number)
+    kind: Kind
+    if known is not None:
+        kind = known.kind
+    else:
         detail = error.args[0] if error.args else None
         kind = TransientSourceError if getattr(detail, "isrecoverable", False) else SourceError
     hint = _hint(error)

@@ -20,6 +20,7 @@ class AskingSession(Session, Protocol):
     :ivar state: session state of packages, by package name.
     :ivar details: program, machine, osuser, .. as the client told at connect.
     :ivar logon_time: host seconds.
+    :ivar pga: bytes that the views tell of the session's memory.
     """
 
     database: SandboxDatabase
@@ -30,6 +31,7 @@ class AskingSession(Session, Protocol):
     details: Mapping[str, str]
     client: Client
     logon_time: float
+    pga: int
     flashback_scn: int | None
 
     @property

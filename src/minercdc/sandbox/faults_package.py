@@ -13,6 +13,7 @@
     call dbms_sandbox.open_thread(2)
     call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin anew
     call dbms_sandbox.jump_clock(3600)           host time moves by as many seconds
+    call dbms_sandbox.grow_pga('APP', 1000000)   the views tell of as many bytes more for each session APP has now
     call dbms_sandbox.crash()                    the server process ends at once, as by kill -9
 
 Only SYS and users with DBA may call it (ORA-01031).
@@ -111,6 +112,13 @@ def _jump_clock(session: Session, arguments: Arguments) -> None:
     asking(session).database.clock.jump(arguments.number("SECONDS") or 0.0)
 
 
+def _grow_pga(session: Session, arguments: Arguments) -> None:
+    username, count = arguments.text("USERNAME").upper(), arguments.integer("BYTES")
+    for other in list(asking(session).database.sessions.values()):
+        if other.user == username:
+            other.pga += count or 0
+
+
 def _close_thread(session: Session, arguments: Arguments) -> None:
     database = asking(session).database
     thread = arguments.integer("THREAD") or 0
@@ -152,6 +160,7 @@ _PROCEDURES: dict[str, tuple[tuple[str, ...], Callable[[Session, Arguments], Non
     "REMOVE_LOG": (("THREAD", "SEQUENCE"), _remove_log),
     "HOLD_STRAND": (("USERNAME",), _hold_strand),
     "RELEASE_STRAND": (("USERNAME",), _release_strand),
+    "GROW_PGA": (("USERNAME", "BYTES"), _grow_pga),
     "CLOSE_THREAD": (("THREAD",), _close_thread),
     "OPEN_THREAD": (("THREAD",), _open_thread),
     "JUMP_CLOCK": (("SECONDS",), _jump_clock),

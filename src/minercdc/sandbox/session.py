@@ -47,6 +47,8 @@ from minercdc.sandbox.sql.userenv import userenv
 from minercdc.sandbox.storage.locks import Client
 from minercdc.sandbox.storage.store import segment
 
+# PGA of a dedicated server after logon, about.
+FIRST_PGA = 4 * 1024 * 1024
 _CACHE = 400
 
 
@@ -59,6 +61,8 @@ class SandboxSession:
 
     :ivar flashback_scn: what DBMS_FLASHBACK lets queries see; None: the present.
     :ivar state: packages keep their session state here, by package name.
+    :ivar pga: bytes that V$MYSTAT, V$SESSTAT and V$PROCESS tell of the session's memory. Sessions are threads of one process, whose
+        memory is nobody's: it is what a session has at its start, until DBMS_SANDBOX.GROW_PGA says otherwise.
     :ivar details: what the client told at connect: program, machine, osuser, pid, terminal, driver.
     """
 
@@ -78,6 +82,7 @@ class SandboxSession:
         self.logon_time = database.clock.now()
         self.parameters: dict[str, str] = {}
         self.flashback_scn: int | None = None
+        self.pga = FIRST_PGA
         self.closed = False
         self._own: apsw.Connection | None = None
         self._own_lock = threading.RLock()

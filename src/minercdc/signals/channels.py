@@ -79,6 +79,7 @@ class SignalFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._emptied = False
+        self._stored = ""
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
         try:
@@ -95,13 +96,14 @@ class SignalFile:
         end = content.rfind(b"\n") + 1  # a line without its end is still being written
         if end <= begin:
             return (), taken
-        self._emptied = False
+        self._emptied, self._stored = False, ""
         return list(_lines(content[begin:end])), _mark(content[:end])
 
     def stored(self, taken: str) -> None:
         """Empty the file if there is nothing more in it."""
-        if not taken:
+        if not taken or taken == self._stored:
             return
+        self._stored = taken
         try:
             with self._path.open("rb+") as file, _locked(file):
                 content = file.read()

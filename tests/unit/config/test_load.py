@@ -65,13 +65,13 @@ def test_every_problem_is_told_at_once() -> None:
             "database.port": "no",
             "log.mining.strategi": "x",
             "transforms": "unwrap",
-            "heartbeat.interval.ms": "1000",
+            "archive.log.hours": "12",
             "topic.prefix": "a b",
         }
     )
     assert [line.split(":")[0] for line in found] == [
+        "archive.log.hours",
         "database.port",
-        "heartbeat.interval.ms",
         "log.mining.strategi",
         "topic.prefix",
         "transforms",

@@ -18,15 +18,22 @@ from minercdc.errors import (
     SourceError,
     TransientSourceError,
 )
-from minercdc.oracle.codes import classify, oracle_errors
+from minercdc.oracle.codes import ORA, classify, oracle_errors
 from minercdc.oracle.connect import database_name, dsn_of
 from minercdc.oracle.dictionary import column_of, key_of
 from minercdc.oracle.prerequisites import filter_findings, table_findings
 from minercdc.schema.table import Column, TableId, TableSchema
 
 
-def error(code: str, recoverable: bool = False) -> oracledb.Error:
-    return oracledb.DatabaseError(SimpleNamespace(full_code=code, isrecoverable=recoverable))
+class Detail(SimpleNamespace):
+    """What the driver's exceptions carry."""
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+
+def error(code: str, recoverable: bool = False, number: int = 0, text: str = "") -> oracledb.Error:
+    return oracledb.DatabaseError(Detail(full_code=code, isrecoverable=recoverable, code=number, text=text))
 
 
 @pytest.mark.parametrize(
@@ -57,6 +64,20 @@ def test_unknown_but_recoverable_is_transient() -> None:
 
 def test_number_of_dpy_errors_is_not_mistaken_for_ora() -> None:
     assert type(classify(error("DPY-1555"))) is SourceError
+
+
+def test_the_number_behind_a_closed_connection_decides() -> None:
+    assert type(classify(error("DPY-4011", recoverable=True, number=600))) is MiningSessionError
+
+
+@pytest.mark.parametrize("wrapper", [604, 1280])
+def test_the_error_in_a_wrapper_decides(wrapper: int) -> None:
+    def wrapped(*codes: int) -> type[MinerCdcError]:
+        text = "\n".join(f"ORA-{code:05}: fallo" for code in (wrapper, *codes))
+        return type(classify(error(f"ORA-{wrapper:05}", number=wrapper, text=text)))
+
+    assert wrapped(1280, 353, 310) is LogGapError
+    assert wrapped(99999) is ORA[wrapper].kind
 
 
 def test_broken_socket_is_transient() -> None:

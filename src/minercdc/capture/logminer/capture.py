@@ -32,10 +32,11 @@ from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.config.sections import LogMiningConfig
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError, LogGapError, MiningSessionError
+from minercdc.errors import ConfigError, LogGapError, MiningSessionError, PrerequisiteError
 from minercdc.events import Event
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Position
+from minercdc.oracle.memory import session_pga
 from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import character_set, host_clock, oldest_undecided_scn, open_transactions, resetlogs_scn
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
@@ -94,6 +95,7 @@ class LogMinerCapture:
         self._session: MiningSession | None = None
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
         self._assembly: Assembly | None = None
+        self._sees_memory = True
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
         """Back from `LogMinerPosition.to_json`. Raises ConfigError for the position of another adapter."""
@@ -182,6 +184,8 @@ class LogMinerCapture:
                 while not stop.is_set() and time.monotonic() - opened < max_age:
                     yield from self._pass(session, assembly, start, stop)
                     failures = 0
+                    if self._outgrown(session):
+                        break
             except MiningSessionError as error:
                 failures += 1
                 if failures > self._config.log_mining_log_query_max_retries:
@@ -193,6 +197,21 @@ class LogMinerCapture:
                 if self._session is not None:
                     self._session.close()
                     self._session = None
+
+    def _outgrown(self, session: MiningSession) -> bool:
+        """Whether the session holds so much memory that it is better replaced. A pass is over: nothing is read again."""
+        most = self._config.minercdc_log_mining_session_max_pga_bytes
+        if not most or not self._sees_memory:
+            return False
+        try:
+            held = session_pga(session.connection)
+        except PrerequisiteError as error:
+            self._sees_memory = False
+            _log.warning("minercdc.log.mining.session.max.pga.bytes has no effect: %s", error.message)
+            return False
+        if held >= most:
+            _log.info("the LogMiner session holds %d MiB of PGA, opening a new one", held >> 20)
+        return held >= most
 
     def _check_incarnation(self, session: MiningSession, start: LogMinerPosition) -> None:
         resetlogs = resetlogs_scn(session.connection)

@@ -11,6 +11,8 @@ from tempfile import TemporaryFile
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.errors import StateDirectoryError
 
+_CHUNK_ROWS = 10_000
+
 
 @contextmanager
 def _disk_errors(directory: Path, doing: str) -> Iterator[None]:
@@ -48,12 +50,14 @@ class SpillFile:
         return len(self._ends) > 1
 
     def append(self, rows: list[LogMinerRow]) -> None:
-        """Put a chunk behind the others."""
+        """Put rows behind the others, in chunks that cost little memory when they come back."""
         with _disk_errors(self._directory, "writing the rows of a large transaction"):
             self._file.seek(self._ends[-1])
-            pickle.dump([tuple(row) for row in rows], self._file, pickle.HIGHEST_PROTOCOL)
+            for first in range(0, len(rows), _CHUNK_ROWS):
+                chunk = [tuple(row) for row in rows[first : first + _CHUNK_ROWS]]
+                pickle.dump(chunk, self._file, pickle.HIGHEST_PROTOCOL)
+                self._ends.append(self._file.tell())
             self._file.flush()
-            self._ends.append(self._file.tell())
 
     def pop(self) -> list[LogMinerRow]:
         """Take the last chunk back: undo goes backwards through a transaction."""

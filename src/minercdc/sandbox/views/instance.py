@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Iterator
 
 from minercdc.sandbox.asking import AskingSession, asking
@@ -229,16 +228,17 @@ def _statistic_names(_: Session) -> Iterator[Row]:
 
 
 def _own_statistics(session: Session) -> Iterator[Row]:
-    """All sessions are threads of one process: each shows the process's memory."""
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return _statistics(session.sid, asking(session).pga)
+
+
+def _statistics(sid: int, memory: int) -> Iterator[Row]:
     for place, _ in enumerate(_STATISTICS, 20):
-        yield {"SID": session.sid, "STATISTIC#": place, "VALUE": used, "CON_ID": 0}
+        yield {"SID": sid, "STATISTIC#": place, "VALUE": memory, "CON_ID": 0}
 
 
 def _all_statistics(session: Session) -> Iterator[Row]:
-    for sid in list(asking(session).database.sessions):
-        for row in _own_statistics(session):
-            yield {**row, "SID": sid}
+    for other in list(asking(session).database.sessions.values()):
+        yield from _statistics(other.sid, other.pga)
 
 
 def _nls_of(asker: AskingSession) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Iterator
 
 from minercdc.sandbox.asking import asking
@@ -109,8 +108,7 @@ def _sessions(session: Session) -> Iterator[Row]:
 
 
 def _processes(session: Session) -> Iterator[Row]:
-    """One server process for each session; they are threads of one process, so each shows its memory."""
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """One server process for each session."""
     for other in list(asking(session).database.sessions.values()):
         yield {
             "ADDR": _process_address(other),
@@ -125,10 +123,10 @@ def _processes(session: Session) -> Iterator[Row]:
             "TERMINAL": "UNKNOWN",
             "PROGRAM": "oracle@sandbox",
             "BACKGROUND": None,
-            "PGA_USED_MEM": used,
-            "PGA_ALLOC_MEM": used,
+            "PGA_USED_MEM": other.pga,
+            "PGA_ALLOC_MEM": other.pga,
             "PGA_FREEABLE_MEM": 0,
-            "PGA_MAX_MEM": used,
+            "PGA_MAX_MEM": other.pga,
             "CON_ID": other.container,
         }
 

@@ -1,0 +1,37 @@
+"""Section for heartbeats: records that say at regular times that the connector is alive, whatever happens in the source."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from minercdc.config.section import Section
+from minercdc.config.sections import TRANSPORTABLE
+
+_TOPIC = f"^{TRANSPORTABLE.pattern}$"
+
+
+class HeartbeatConfig(Section):
+    """Heartbeats."""
+
+    heartbeat_interval_ms: int = Field(
+        0,
+        ge=0,
+        description="Time between two records of the heartbeat topic, 0 for none. The offset is stored with each; it moves on an idle source without them, too.",
+    )
+    topic_heartbeat_prefix: str = Field(
+        "__debezium-heartbeat", pattern=_TOPIC, description="The heartbeat topic is `<this>.<topic.prefix>`."
+    )
+    heartbeat_topics_prefix: str | None = Field(
+        None, pattern=_TOPIC, description="Older name of `topic.heartbeat.prefix`; wins over its default."
+    )
+    topic_heartbeat_name: str | None = Field(None, pattern=_TOPIC, description="Whole name of the heartbeat topic instead.")
+
+    def topic(self, delimiter: str, prefix: str) -> str:
+        """Name of the topic.
+
+        :param delimiter: topic.delimiter, `prefix` topic.prefix.
+        """
+        head = self.topic_heartbeat_prefix
+        if "topic_heartbeat_prefix" not in self.model_fields_set:
+            head = self.heartbeat_topics_prefix or head
+        return self.topic_heartbeat_name or f"{head}{delimiter}{prefix}"

@@ -1,0 +1,44 @@
+"""Heartbeat records in Debezium's form: key `{"serverName"}`, value `{"ts_ms"}`, partition 0."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from minercdc.contracts import Record
+from minercdc.kafka.connect_schema import plain, struct, wrapped
+
+# Debezium's SchemaFactory: names and versions.
+_KEY = struct([plain("serverName", "string")], name="io.debezium.connector.common.ServerNameKey", version=1)
+_VALUE = struct([plain("ts_ms", "int64")], name="io.debezium.connector.common.Heartbeat", version=1)
+
+
+class KafkaHeartbeat:
+    """Makes the records (contracts.Heartbeat).
+
+    :param seconds: time between two of them.
+    :param server: topic.prefix.
+    :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        server: str,
+        seconds: float,
+        *,
+        key_schemas: bool,
+        value_schemas: bool,
+        clock_ms: Callable[[], int],
+    ) -> None:
+        self.seconds = seconds
+        self._topic = topic
+        key_head, key_tail = wrapped(key_schemas, _KEY)
+        self._key = f"{key_head}{json.dumps({'serverName': server}, separators=(',', ':'))}{key_tail}".encode()
+        self._value = wrapped(value_schemas, _VALUE)
+        self._clock_ms = clock_ms
+
+    def beat(self) -> Record:
+        """The record of this moment."""
+        head, tail = self._value
+        return Record(self._topic, self._key, f'{head}{{"ts_ms":{self._clock_ms()}}}{tail}'.encode(), partition=0)

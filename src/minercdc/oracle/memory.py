@@ -1,0 +1,18 @@
+"""What the database spends on our session: LogMiner's sessions grow, and only their end gives the memory back."""
+
+from __future__ import annotations
+
+import oracledb
+
+from minercdc.oracle.scn import one_row
+
+# V$MYSTAT needs no knowledge of the own SID; V$PROCESS would need a grant on V$SESSION, too.
+_PGA = "SELECT M.VALUE FROM V$MYSTAT M JOIN V$STATNAME N ON N.STATISTIC# = M.STATISTIC# WHERE N.NAME = 'session pga memory'"
+
+
+def session_pga(connection: oracledb.Connection) -> int:
+    """Bytes of PGA that the session's server process holds now (Oracle Reference, Statistics Descriptions).
+
+    :raises PrerequisiteError: V$MYSTAT or V$STATNAME is not granted.
+    """
+    return int(one_row(connection, _PGA, "reading the session's memory")[0])
