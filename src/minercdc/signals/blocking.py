@@ -34,7 +34,7 @@ Batch: TypeAlias = Sequence[tuple[str, Row]]
 class Tables(Protocol):
     """What a blocking snapshot asks of the database."""
 
-    def current_scn(self) -> int: ...
+    def written_scn(self) -> int: ...
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Batch]:
         """Rows behind a ROWID as of an SCN, or those of a SELECT; an empty batch now and then while nothing comes.
@@ -102,7 +102,7 @@ class BlockingSnapshots:
         self.changes.forget()
         for table in snapshot.tables:
             self.changes.follow(self._table(table))
-        scn = self._source.current_scn()
+        scn = self._source.written_scn()
         self.changes.prune(scn)
         self._fixed = snapshot.id
         _log.info("blocking snapshot %s: waiting for the stream to come to SCN %d", snapshot.id, scn)

@@ -9,7 +9,7 @@ import oracledb
 
 from minercdc.events import Row, SchemaChange, Scn
 from minercdc.oracle.dictionary import read_table_ids, read_tables
-from minercdc.oracle.scn import current_scn
+from minercdc.oracle.scn import current_scn, written_scn
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -61,10 +61,10 @@ class TableSource:
         self._tables.put(schema)
         return SchemaChange(table, None, schema, "", Scn(scn), self._now_us(), snapshot=True)
 
-    def current_scn(self) -> int:
-        """The database's SCN."""
+    def written_scn(self) -> int:
+        """An SCN that the stream comes to even when nothing more happens."""
         with closing(self._connect()) as connection:
-            return current_scn(connection)
+            return written_scn(connection)
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
         """See `blocking.Tables`."""

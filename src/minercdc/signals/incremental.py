@@ -22,7 +22,7 @@ from minercdc.events import ChangeEvent, Event, Op, SchemaChange, Scn, SnapshotM
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals import answers
-from minercdc.signals.reader import Began, Failed, Outcome
+from minercdc.signals.reader import Began, Broken, Failed, Outcome
 from minercdc.signals.window import Changes, Chunk
 
 _log = logging.getLogger(__name__)
@@ -126,10 +126,13 @@ class IncrementalSnapshots:
 
     def _ready(self, chunk: Chunk, complete_scn: int) -> bool:
         if chunk.window and not chunk.ceiling:
-            chunk.ceiling = self._closed.get(chunk.window, 0)
+            # It was read before that commit, so it knows nothing of that SCN or later.
+            chunk.ceiling = self._closed.get(chunk.window, 1) - 1
         return 0 < chunk.ceiling <= complete_scn
 
     def _taken(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, outcome: Outcome, time_us: int) -> Step:
+        if isinstance(outcome, Broken):
+            raise outcome.error
         if isinstance(outcome, Failed):
             return self._failed(state, snapshot, table, outcome, time_us)
         if isinstance(outcome, Began):

@@ -26,7 +26,7 @@ from minercdc.errors import MinerCdcError, MiningSessionError, SnapshotTooOldErr
 from minercdc.events import Row
 from minercdc.offset import TableRead
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.scn import current_scn
+from minercdc.oracle.scn import current_scn, written_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals.keyset import SESSION, Keyset, key_columns, order_of
 from minercdc.signals.marks import Marks
@@ -60,7 +60,14 @@ class Failed:
     error: MinerCdcError
 
 
-Outcome: TypeAlias = Began | Chunk | Failed
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The reader itself failed, as it never should; raised where the outcome is taken."""
+
+    error: Exception
+
+
+Outcome: TypeAlias = Began | Chunk | Failed | Broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +169,7 @@ class _Reading:
         self._abandoned = threading.Event()
         self._scn = 0  # last one that was asked for: no later chunk is older
         self._unclosed: _Window | None = None
+        self._too_old = False
         self.thread = threading.Thread(target=self._run, name=f"incremental snapshot of {table}", daemon=True)
 
     # ---- the stage's side ----
@@ -199,7 +207,10 @@ class _Reading:
                 with closing(self._connect()) as connection:
                     self._read(connection)
                 return
-            except (TransientSourceError, MiningSessionError, SnapshotTooOldError) as error:
+            except SnapshotTooOldError as error:
+                self._too_old = True
+                _log.info("%s: %s; reading on in %.0f s", self._table, error.message, wait)
+            except (TransientSourceError, MiningSessionError) as error:
                 _log.warning("%s: %s; reading on in %.0f s", self._table, error.message, wait)
             except SourceError as error:
                 if not self._outdated(error):
@@ -207,6 +218,9 @@ class _Reading:
                     return
             except MinerCdcError as error:
                 self._put(Failed(error))
+                return
+            except Exception as error:
+                self._put(Broken(error))
                 return
             wait = _WAIT_SECONDS if self._state.last != read else min(2 * wait, _LONGEST_WAIT_SECONDS)
             self._abandoned.wait(wait)
@@ -259,7 +273,8 @@ class _Reading:
         return bool(maximum)
 
     def _ask_scn(self, connection: oracledb.Connection) -> int:
-        scn = current_scn(connection)
+        # Behind a DDL that nothing followed, the written SCN is too old for its table (ORA-01466).
+        scn = current_scn(connection) if self._too_old else written_scn(connection)
         with self._changed:
             self._scn = scn
         return scn
@@ -270,6 +285,7 @@ class _Reading:
         time_us = self._parts.now_ms() * 1000
         limit = _STRETCH * size
         chunks = _sized(self._fetched(connection, keyset, scn, limit), size)
+        self._too_old = False
         count = 0
         held: list[tuple[str, Row]] | None = None
         for rows in chunks:
