@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Any
 
 import oracledb
 
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.config.load import ConnectorConfig
-from minercdc.kafka.signal_topic import SignalTopic
+from minercdc.errors import ConfigError
+from minercdc.kafka.signal_topic import SignalTopic, produce_signal
 from minercdc.kafka.table_changes import table_of
-from minercdc.offset import SignalState
+from minercdc.offset import JsonValue, SignalState
 from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, OpenTransaction, Source
 from minercdc.signals.blocking import BlockingSnapshots
-from minercdc.signals.channels import SignalChannel, SignalFile
-from minercdc.signals.database import TableSource
+from minercdc.signals.channels import SignalChannel, SignalFile, append
+from minercdc.signals.database import TableSource, insert_signal
+from minercdc.signals.http import post
 from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.marks import Marks
 from minercdc.signals.reader import ChunkReader, Pace
@@ -64,8 +68,8 @@ def signal_stage(
     source = TableSource(
         pdb, tables, table_filter, database, fetch_size=config.snapshot.snapshot_fetch_size, lobs=lobs, now_us=_now_us
     )
-    closing = config.incremental.marks
-    marks = Marks(table, closing) if table and closing else None
+    close_by = config.incremental.marks
+    marks = Marks(table, close_by) if table and close_by else None
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
     actions = Actions(
         Source(
@@ -101,16 +105,57 @@ def _table(config: ConnectorConfig, table: TableId | None, table_filter: TableFi
     return SignalTable(table, listens, table_filter.includes(table.schema, table.table))
 
 
+@dataclass(frozen=True, slots=True)
+class SignalTopicAddress:
+    """Where channel `kafka` is: librdkafka's settings, topic, and the key of this connector's records."""
+
+    settings: Mapping[str, str]
+    name: str
+    key: str
+
+
+def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
+    """Where channel `kafka` is."""
+    signals, prefix = config.signals, config.identity.topic_prefix
+    settings = {
+        "bootstrap.servers": signals.signal_kafka_bootstrap_servers or config.kafka.bootstrap_servers,
+        **(config.kafka_client if not signals.signal_kafka_bootstrap_servers else {}),
+        **config.signal_client,
+    }
+    return SignalTopicAddress(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix)
+
+
+def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, JsonValue]) -> None:
+    """Give a signal to a connector that runs elsewhere.
+
+    :param channel: source, kafka, file or http.
+    :param signal: `id`, `type` and `data`.
+    :raises ConfigError: the channel is not enabled, or cannot be used from outside.
+    """
+    if channel not in config.signals.signal_enabled_channels:
+        raise ConfigError([f"signal.enabled.channels: does not have {channel}, so nobody would listen"])
+    if channel == "source":
+        table = signal_table(config)
+        if table is None:
+            raise ConfigError(["signal.data.collection: needed for channel source"])
+        with closing(connect(config.database, "pdb")) as connection:
+            insert_signal(connection, table, str(signal["id"]), str(signal["type"]), json.dumps(signal["data"]))
+    elif channel == "kafka":
+        topic = signal_topic(config)
+        produce_signal(topic.settings, topic.name, topic.key, json.dumps(signal))
+    elif channel == "file":
+        append(config.signals.signal_file, json.dumps(signal))
+    elif channel == "http":
+        post(config.signals.minercdc_http_host, config.signals.minercdc_http_port or 0, signal)
+    else:
+        raise ConfigError([f"signal.enabled.channels: {channel} cannot be used from another process"])
+
+
 def _channels(config: ConnectorConfig) -> Iterator[SignalChannel]:
     signals = config.signals
     if "kafka" in signals.signal_enabled_channels:
-        prefix = config.identity.topic_prefix
-        settings = {
-            "bootstrap.servers": signals.signal_kafka_bootstrap_servers or config.kafka.bootstrap_servers,
-            **(config.kafka_client if not signals.signal_kafka_bootstrap_servers else {}),
-            **config.signal_client,
-        }
-        yield TopicChannel(SignalTopic(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix))
+        topic = signal_topic(config)
+        yield TopicChannel(SignalTopic(topic.settings, topic.name, topic.key))
     if "file" in signals.signal_enabled_channels:
         yield SignalFile(signals.signal_file)
 

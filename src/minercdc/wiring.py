@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import oracledb
 
@@ -34,6 +34,8 @@ from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signalling import mined_tables, signal_stage, signal_table
+from minercdc.signals.channels import SignalChannel
+from minercdc.signals.watch import Watch
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.values.codec import ValueHandling
 
@@ -106,10 +108,14 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
 class _Run:
     """What the lives of one process share: the database is checked once, and `snapshot.mode=always` means once.
 
+    :param watch: what the process remembers of its signals.
+    :param queues: channels of signals that the process keeps.
     :ivar first_offset: the offset found at the start; another one later is our own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch, queues: Sequence[SignalChannel]) -> None:
+        self.watch = watch
+        self.queues = queues
         self.checked = False
         self.first_offset: Offset | None = None
 
@@ -196,8 +202,10 @@ class _Life:
         )
 
     def _notified(self, notification: Notification) -> None:
+        told = document(notification, self._config.identity.topic_prefix)
+        self._run.watch.notify(told)
         if "log" in self._config.notifications.notification_enabled_channels:
-            log.info("notification: %s", json.dumps(document(notification, self._config.identity.topic_prefix)))
+            log.info("notification: %s", json.dumps(told))
 
     def _skip_undecodable(self, error: DecodeError) -> bool:
         mode = self._config.run.event_processing_failure_handling_mode
@@ -218,7 +226,8 @@ class _Life:
 
     def _signals(self, capture: Capture) -> SignalActions:
         assert isinstance(capture, LogMinerCapture)
-        return signal_stage(self._config, capture, self._tables, self._filter)
+        run = self._run
+        return signal_stage(self._config, capture, self._tables, self._filter, run.queues, run.watch.observe)
 
     def _log_miner(self) -> LogMinerCapture:
         config = self._config
@@ -275,11 +284,21 @@ def refuse_unprepared(findings: list[Finding]) -> None:
         raise PrerequisiteError("\n  - ".join(["the database is not ready for capture", *lines]))
 
 
-def build(config: ConnectorConfig, counters: Counters | None = None) -> Parts:
-    """The parts of a connector; nothing is connected before the engine runs."""
+def build(
+    config: ConnectorConfig,
+    counters: Counters | None = None,
+    watch: Watch | None = None,
+    queues: Sequence[SignalChannel] = (),
+) -> Parts:
+    """The parts of a connector; nothing is connected before the engine runs.
+
+    :param watch: told of notifications and of what signals have under way.
+    :param queues: channels of signals that this process keeps.
+    """
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
-    this_run, counted = _Run(), counters or Counters()
+    counted = counters or Counters()
+    this_run = _Run(watch or Watch(counted), queues)
     live: Callable[[], Life] = lambda: _Life(config, this_run, counted).open()  # noqa: E731
     return Parts(
         live=live,

@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 ALLOWED["signalling"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo", "engine"}
 ALLOWED["wiring"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo"}
+ALLOWED["connector"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}
 ALLOWED["__init__"] = set()

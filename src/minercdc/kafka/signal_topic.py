@@ -9,8 +9,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from minercdc.errors import DeliveryError
 from minercdc.kafka.client import classify
 
 _log = logging.getLogger(__name__)
@@ -79,3 +80,23 @@ class SignalTopic:
             if message.key() == self._key:
                 values.append(message.value() or b"")
         return values, taken
+
+
+def produce_signal(settings: Mapping[str, Any], topic: str, key: str, value: str) -> None:
+    """Put a signal into the topic, which is made if the broker does so.
+
+    :raises DeliveryError, SinkError: it did not arrive.
+    """
+    failed: list[KafkaError] = []
+
+    def delivered(error: KafkaError | None, _: object) -> None:
+        if error is not None:
+            failed.append(error)
+
+    producer = Producer({"logger": logging.getLogger("librdkafka"), "message.timeout.ms": 10_000, **settings})
+    producer.produce(topic, value.encode(), key.encode(), 0, on_delivery=delivered)
+    left = producer.flush(15)
+    if failed:
+        raise classify(failed[0], f"sending to topic {topic}")
+    if left:
+        raise DeliveryError(f"sending to topic {topic}: no answer from {settings.get('bootstrap.servers')}")

@@ -8,6 +8,7 @@ from contextlib import closing
 import oracledb
 
 from minercdc.events import Row, SchemaChange, Scn
+from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.scn import current_scn, written_scn
 from minercdc.schema.filter import TableFilter
@@ -78,3 +79,10 @@ class TableSource:
         if self._reading is not None:
             self._reading.close()
             self._reading = None
+
+
+def insert_signal(connection: oracledb.Connection, table: TableId, identity: str, kind: str, data: str) -> None:
+    """Put a signal into the signal table, and commit."""
+    with oracle_errors(f"inserting into {table}"), connection.cursor() as cursor:
+        cursor.execute(f'INSERT INTO "{table.schema}"."{table.table}" VALUES (:1, :2, :3)', [identity, kind, data])
+        connection.commit()

@@ -78,7 +78,7 @@ class SignalStage:
         table = self._table.id if self._table else None
         self._observe(state)
         if state.snapshots:
-            begin = Progress(start, Scn(0), self._now_us())
+            begin = Progress(start, Scn(0), self._now_us(), signals=state)
             state = yield from self._told(begin, self._blocking.resume(state, stop), state)
         noting = (self._incremental.changes, self._blocking.changes)
         for event in events:
