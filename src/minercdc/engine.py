@@ -58,8 +58,8 @@ class Life:
     """What one life of the stream works with; made anew after every restart.
 
     :param snapshot: None when no initial snapshot is wanted.
-    :param stream: False to stop after the snapshot.
     :param signals: None when nobody can send any.
+    :param streams: asked after the snapshot; False to end there.
     :param heartbeat: None when none is wanted.
     :param notified: told of each notification once it is durable.
     """
@@ -72,8 +72,8 @@ class Life:
     capture: Callable[[], Capture]
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
-    stream: bool = True
     signals: Callable[[Capture], SignalActions] | None = None
+    streams: Callable[[], bool] = lambda: True
     heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
 
@@ -187,17 +187,18 @@ def read_events(
     snapshot = life.snapshot(offset)
     if snapshot is not None:
         counters.phase = "snapshot"
-        position = None
         interrupted = offset.snapshot if offset and offset.position is None else None
         for event in snapshot.take(interrupted, stop):
-            if isinstance(event, Progress) and event.position is not None:
+            if isinstance(event, Progress):
                 position = event.position
-            if isinstance(event, Progress) and event.signals is not None:
-                state = event.signals
+                state = state if event.signals is None else event.signals
             yield event
-    if not life.stream and not stop.is_set():
-        log.info("the snapshot is complete, and snapshot.mode=initial_only asks for no more")
-    if position is None or not life.stream or stop.is_set():
+    if stop.is_set():
+        return
+    if not life.streams():
+        log.info("the snapshot is complete, and snapshot.mode asks for no more")
+        return
+    if position is None:
         return
     counters.phase = "streaming"
     counters.trouble = ""

@@ -29,18 +29,36 @@ class PartialTransaction:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkProgress:
+    """How far the initial snapshot is in one range of a table's ROWIDs.
+
+    :param first: lowest ROWID of the range, None for no bound.
+    :param until: the ROWID that the range ends before, None for no bound.
+    :param last_row_id: ROWID of the last delivered row, None when none is.
+    """
+
+    first: str | None = None
+    until: str | None = None
+    last_row_id: str | None = None
+    completed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TableProgress:
     """How far the initial snapshot is in one table.
 
-    :param last_row_id: ROWID of the last delivered row, None when none is.
+    :param chunks: ranges that together cover the table.
     :param expected_rows: how many there are at the snapshot SCN, None when not counted; for progress reports only.
     """
 
     table: str
     rows: int = 0
-    last_row_id: str | None = None
-    completed: bool = False
+    chunks: tuple[ChunkProgress, ...] = (ChunkProgress(),)
     expected_rows: int | None = None
+
+    @property
+    def completed(self) -> bool:
+        return all(chunk.completed for chunk in self.chunks)
 
 
 @dataclass(frozen=True, slots=True)

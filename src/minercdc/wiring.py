@@ -7,15 +7,17 @@ import logging
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import oracledb
 
 from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import Capture, SignalActions, Snapshot
 from minercdc.engine import Bounds, Life, Parts
-from minercdc.errors import ConfigError, DecodeError, PrerequisiteError
+from minercdc.errors import ConfigError, DecodeError, PrerequisiteError, SchemaHistoryError
 from minercdc.events import Notification
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
@@ -37,6 +39,11 @@ from minercdc.signalling import mined_tables, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
 from minercdc.snapshot.initial import InitialSnapshot
+from minercdc.snapshot.locks import lock_of
+from minercdc.snapshot.mode import Decision, Start, Steps, decision_of
+from minercdc.snapshot.notices import SkippedSnapshot
+from minercdc.snapshot.start import Fixed, fix_given, fix_now
+from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.values.codec import ValueHandling
 
 log = logging.getLogger(__name__)
@@ -111,13 +118,18 @@ class _Run:
     :param watch: what the process remembers of its signals.
     :param queues: channels of signals that the process keeps.
     :ivar first_offset: the offset found at the start; another one later is our own.
+    :ivar schema_lost: the schema history could not be used.
+    :ivar steps: what the last life had to do before streaming.
     """
 
-    def __init__(self, watch: Watch, queues: Sequence[SignalChannel]) -> None:
+    def __init__(self, decide: Decision, watch: Watch, queues: Sequence[SignalChannel]) -> None:
         self.watch = watch
         self.queues = queues
+        self.decide = decide
         self.checked = False
+        self.schema_lost = False
         self.first_offset: Offset | None = None
+        self.steps = Steps(data=False, schema=False)
 
 
 class _Life:
@@ -155,7 +167,7 @@ class _Life:
                 seconds=config.kafka.minercdc_kafka_transaction_interval_ms / 1000,
             ),
             skip_undecodable=self._skip_undecodable,
-            stream=config.snapshot.snapshot_mode != "initial_only",
+            streams=lambda: self._run.steps.stream,
             heartbeat=self._heartbeat(),
             signals=self._signals,
             notified=self._notified,
@@ -245,33 +257,75 @@ class _Life:
         )
 
     def _capture(self) -> Capture:
-        for change in self._history.recover():
-            self._tables.apply(change)
+        try:
+            for change in self._history.recover():
+                self._tables.apply(change)
+        except SchemaHistoryError as error:
+            if not self._run.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
+                raise
+            log.warning("%s; the structures are read anew", error.message)
+            self._tables = Tables()
+            self._run.schema_lost = True
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
         return self._log_miner()
 
     def _snapshot(self, offset: Offset | None) -> Snapshot | None:
-        mode, this_run = self._config.snapshot.snapshot_mode, self._run
+        this_run = self._run
         if not this_run.checked:
             refuse_unprepared(check_prerequisites(self._config))
             this_run.checked, this_run.first_offset = True, offset
-        under_way = offset is not None and offset.position is None
-        due = offset is None or under_way or (mode == "always" and offset == this_run.first_offset)
-        if not due:
-            return None
         log_miner = self._log_miner()
-        return InitialSnapshot(
-            lambda: connect(self._config.database, "pdb"),
+        position = None if offset is None or offset.position is None else log_miner.load_position(offset.position)
+        steps = this_run.steps = self._steps(offset, log_miner, position)
+        config = self._config.snapshot
+        if steps.data:
+            return InitialSnapshot(
+                self._connect_pdb,
+                self._tables,
+                config,
+                database=self._database,
+                fix=self._fix_now,
+                start_position=log_miner.start_position,
+                load_position=log_miner.load_position,
+                selects=self._config.snapshot_selects,
+                lobs=self._config.log_mining.lob_enabled,
+            )
+        if not steps.schema and position is not None:
+            return SkippedSnapshot() if offset == this_run.first_offset else None
+        given = config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None
+        fix = self._fix_given if given and position is None else self._fix_now
+        return StructureSnapshot(
+            self._connect_pdb,
             self._tables,
-            self._filter,
-            self._config.snapshot,
-            database=self._database,
-            start_position=log_miner.start_position,
-            load_position=log_miner.load_position,
-            with_rows=mode != "no_data",
-            lobs=self._config.log_mining.lob_enabled,
+            fix,
+            lambda fixed: position or log_miner.start_position(fixed.scn, fixed.mine_from),
         )
+
+    def _steps(self, offset: Offset | None, log_miner: LogMinerCapture, position: LogMinerPosition | None) -> Steps:
+        """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere."""
+        this_run = self._run
+        start = Start(offset is not None, offset is not None and position is None)
+        steps = this_run.decide(start)
+        if this_run.schema_lost:
+            steps = replace(steps, schema=True)
+        if position is None:
+            return steps
+        if offset != this_run.first_offset:
+            return replace(steps, data=False, schema=this_run.schema_lost)
+        if steps.again_on_data_error and (gap := log_miner.missing_redo(position)):
+            log.warning("%s; a new snapshot is taken", gap.message)
+            return replace(steps, data=True)
+        return steps
+
+    def _connect_pdb(self) -> oracledb.Connection:
+        return connect(self._config.database, "pdb")
+
+    def _fix_now(self, connection: oracledb.Connection) -> Fixed:
+        return fix_now(connection, self._filter, self._database, lock_of(self._config.snapshot))
+
+    def _fix_given(self, connection: oracledb.Connection) -> Fixed:
+        return fix_given(connection, self._filter, self._database, self._config.snapshot)
 
 
 def refuse_unprepared(findings: list[Finding]) -> None:
@@ -298,7 +352,7 @@ def build(
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
-    this_run = _Run(watch or Watch(counted), queues)
+    this_run = _Run(decision_of(config.snapshot), watch or Watch(counted), queues)
     live: Callable[[], Life] = lambda: _Life(config, this_run, counted).open()  # noqa: E731
     return Parts(
         live=live,

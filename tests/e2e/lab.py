@@ -51,6 +51,17 @@ class Lab:
             cursor.executemany("INSERT INTO T VALUES (:1, 'row')", [(number,) for number in range(first, first + count)])
             connection.commit()
 
+    def purge_logs(self) -> None:
+        """Delete all redo but the current log's, as RMAN does."""
+        with self.server.connect(service=self.server.root_service) as admin, admin.cursor() as cursor:
+            for _ in range(5):  # more than there are online groups
+                cursor.execute("ALTER SYSTEM SWITCH LOGFILE")
+            cursor.execute(
+                "SELECT SEQUENCE# FROM V$ARCHIVED_LOG WHERE DELETED = 'NO' AND NEXT_CHANGE# <= (SELECT MIN(FIRST_CHANGE#) FROM V$LOG)"
+            )
+            for (sequence,) in cursor.fetchall():
+                cursor.callproc("DBMS_SANDBOX.PURGE_LOG", [1, sequence])
+
     def config(self, file: str = "connector.yaml", **changes: object) -> Path:
         settings = properties(self.server, self.brokers, self.name, self.directory, schema_include_list=self.schema)
         return write(settings | {key.replace("_", "."): value for key, value in changes.items()}, self.directory / file)

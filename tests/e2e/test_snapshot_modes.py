@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.e2e.lab import Lab
 from tests.e2e.proxy import Proxy
 
@@ -20,7 +22,7 @@ def test_initial_only_ends_after_the_snapshot_and_does_nothing_the_next_time(lab
     lab.execute("INSERT INTO T VALUES (10, 'later')")
     second = lab.run_to_end(config, "second.log")
     assert second.status == 0
-    assert "snapshot.mode=initial_only" in second.errors
+    assert "snapshot.mode asks for no more" in second.errors
     assert ops(lab) == SNAPSHOT
     with lab.run(log="third.log") as connector:  # with `initial`, it goes on from there
         lab.topics.await_records(lab.topic(), 4)
@@ -112,3 +114,81 @@ def test_a_split_transaction_survives_a_kill_between_its_parts(lab: Lab) -> None
         connector.stop_in_order()
     assert [r.key["ID"] for r in records] == [0, 1, 2, *range(100, 100 + rows), 9]
     assert [r.value["source"]["txSeq"] for r in records[3:-1]] == list(range(1, rows + 1))
+
+
+def stream_some(lab: Lab, config: Path, log: str, rows: int) -> None:
+    """Run until so many records are in the topic."""
+    with lab.run(config, log) as connector:
+        lab.topics.await_records(lab.topic(), rows)
+        connector.stop_in_order()
+
+
+def test_recovery_reads_the_structures_again_and_goes_on_from_the_offset(lab: Lab) -> None:
+    stream_some(lab, lab.config(), "first.log", 3)
+    lab.topics.delete(f"{lab.name}-schema-history")
+    lab.execute("INSERT INTO T VALUES (10, 'meanwhile')")
+    stream_some(lab, lab.config(snapshot_mode="recovery"), "second.log", 4)
+    assert ops(lab) == [*SNAPSHOT, ("c", 10)]
+    history = [r.value["tableChanges"][0]["type"] for r in lab.topics.records(f"{lab.name}-schema-history")]
+    assert history == ["CREATE"]
+    lab.execute("INSERT INTO T VALUES (11, 'later')")
+    stream_some(lab, lab.config(), "third.log", 5)
+    assert ops(lab)[-1] == ("c", 11)
+
+
+def test_when_needed_takes_a_new_snapshot_once_redo_is_gone(lab: Lab) -> None:
+    stream_some(lab, lab.config(), "first.log", 3)
+    lab.execute("INSERT INTO T VALUES (10, 'in lost redo')")
+    lab.purge_logs()
+    stopped = lab.run_to_end(lab.config(log_mining_log_query_max_retries=1), "second.log")
+    assert stopped.status == 1
+    assert "MC-3301" in stopped.message()
+    stream_some(lab, lab.config(snapshot_mode="when_needed"), "third.log", 7)
+    assert ops(lab) == [*SNAPSHOT, *SNAPSHOT, ("r", 10)]
+
+
+def test_configuration_based_streams_without_any_snapshot(lab: Lab) -> None:
+    config = lab.config(snapshot_mode="configuration_based", **{"snapshot_mode_configuration_based_start_stream": "true"})
+    with lab.run(config) as connector:
+        connector.await_log("streaming:")
+        lab.execute("INSERT INTO T VALUES (10, 'x')")
+        lab.topics.await_records(lab.topic(), 1)
+        connector.stop_in_order()
+    assert ops(lab) == [("c", 10)]
+
+
+def test_a_given_scn_is_where_streaming_begins(lab: Lab) -> None:
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO T VALUES (10, 'before')")
+        connection.commit()
+    with lab.server.connect(service=lab.server.root_service) as admin, admin.cursor() as cursor:
+        (scn,) = cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE").fetchone()
+    lab.execute("INSERT INTO T VALUES (11, 'after')")
+    stream_some(lab, lab.config(snapshot_mode="no_data", minercdc_start_scn=scn), "run.log", 1)
+    assert ops(lab) == [("c", 11)]
+
+
+def test_notifications_tell_of_the_snapshot(lab: Lab) -> None:
+    topic = f"{lab.name}-notices"
+    config = lab.config(notification_enabled_channels="sink,log", notification_sink_topic_name=topic)
+    stream_some(lab, config, "first.log", 3)
+    with lab.run(config, "second.log") as connector:
+        lab.topics.await_records(topic, 5)
+        connector.stop_in_order()
+    notices = [record.value for record in lab.topics.records(topic)]
+    assert [notice["type"] for notice in notices] == [
+        "STARTED",
+        "IN_PROGRESS",
+        "TABLE_SCAN_COMPLETED",
+        "COMPLETED",
+        "SKIPPED",
+    ]
+    assert {notice["aggregate_type"] for notice in notices} == {"Initial Snapshot"}
+    assert notices[2]["additional_data"] == {
+        "connector_name": lab.name,
+        "scanned_collection": f"{lab.server.service.upper()}.{lab.schema}.T",
+        "data_collections": f"{lab.server.service.upper()}.{lab.schema}.T",
+        "total_rows_scanned": "3",
+        "status": "SUCCEEDED",
+    }
+    assert "notification:" in (lab.directory / "first.log").read_text()

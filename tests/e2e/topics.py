@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Message
+from confluent_kafka.admin import AdminClient
 from tests.kafka.consume import read_committed
 
 from minercdc.kafka.offset_json import offset_from_bytes
@@ -52,6 +53,15 @@ class Topics:
             if len(found) >= enough if isinstance(enough, int) else enough(found):
                 return found
             assert time.monotonic() < deadline, f"not in time; {topic} has {found[-3:]}"
+            time.sleep(0.05)
+
+    def delete(self, topic: str) -> None:
+        """The topic is gone when this returns."""
+        admin = AdminClient({"bootstrap.servers": self.brokers})
+        admin.delete_topics([topic])[topic].result()
+        deadline = time.monotonic() + 30
+        while topic in admin.list_topics(timeout=10).topics:
+            assert time.monotonic() < deadline, f"{topic} is still there"
             time.sleep(0.05)
 
     def offset(self) -> Offset | None:

@@ -18,7 +18,7 @@ from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.topics import TopicNames
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
-from minercdc.offset import Offset, PartialTransaction, SnapshotState, TableProgress
+from minercdc.offset import ChunkProgress, Offset, PartialTransaction, SnapshotState, TableProgress
 from minercdc.schema.table import Column, TableId, TableSchema
 
 MakeSink = Callable[[], KafkaSink]
@@ -98,7 +98,14 @@ def test_an_offset_survives_with_all_its_parts(make_sink: MakeSink) -> None:
         "logminer",
         position=None,
         partial=PartialTransaction("0a00", 2**60, 7),
-        snapshot=SnapshotState(2**61, {"a": "b"}, (TableProgress("S.T", 5, "AAA", False, 9), TableProgress("S.U"))),
+        snapshot=SnapshotState(
+            2**61,
+            {"a": "b"},
+            (
+                TableProgress("S.T", 5, (ChunkProgress(None, "AAB", "AAA"), ChunkProgress("AAB", None, None, True)), 9),
+                TableProgress("S.U"),
+            ),
+        ),
     )
     sink = make_sink()
     sink.commit(offset)

@@ -15,6 +15,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.sections import DatabaseConfig, LogMiningConfig, SnapshotConfig
+from minercdc.contracts import Snapshot
 from minercdc.events import ChangeEvent, Event, Op, Progress, Row, SchemaChange
 from minercdc.offset import SnapshotState
 from minercdc.oracle.connect import connect, database_name
@@ -23,6 +24,9 @@ from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial import InitialSnapshot
+from minercdc.snapshot.locks import lock_of
+from minercdc.snapshot.start import Fixed, fix_now
+from minercdc.snapshot.structures import StructureSnapshot
 
 _PATIENCE_SECONDS = 60.0
 
@@ -83,18 +87,32 @@ class Lab:
             committed=self.committed,
         )
 
-    def snapshot(self, tables: Tables, **options: Any) -> InitialSnapshot:
+    def snapshot(self, tables: Tables, **options: Any) -> Snapshot:
         capture = self.capture(tables)
         with_rows = options.pop("with_rows", True)
+        selects = options.pop("selects", {})
+        config = SnapshotConfig(**options)
+        database = database_name(self.config)
+
+        def fix(connection: oracledb.Connection) -> Fixed:
+            return fix_now(connection, self.filter, database, lock_of(config))
+
+        def connect_pdb() -> oracledb.Connection:
+            return connect(self.config, "pdb")
+
+        if not with_rows:
+            return StructureSnapshot(
+                connect_pdb, tables, fix, lambda fixed: capture.start_position(fixed.scn, fixed.mine_from)
+            )
         return InitialSnapshot(
-            lambda: connect(self.config, "pdb"),
+            connect_pdb,
             tables,
-            self.filter,
-            SnapshotConfig(**options),
-            database=database_name(self.config),
+            config,
+            database=database,
+            fix=fix,
             start_position=capture.start_position,
             load_position=capture.load_position,
-            with_rows=with_rows,
+            selects=selects,
             lobs=self.mining.lob_enabled,
         )
 

@@ -21,7 +21,7 @@ from minercdc.oracle import dictionary, scn
 from minercdc.oracle.connect import connect
 from minercdc.oracle.prerequisites import check
 from minercdc.schema.tables import Tables
-from minercdc.snapshot import initial
+from minercdc.snapshot import delivery, start
 
 
 @pytest.fixture
@@ -147,8 +147,8 @@ def test_commit_between_the_reads_of_the_start_is_in_exactly_one_part(
 
     if early:
         lab.run("insert into item (id) values (1)")
-    monkeypatch.setattr(initial, "current_scn", commits_at(scn.current_scn))
-    monkeypatch.setattr(initial, "oldest_open_scn", commits_at(scn.oldest_open_scn))
+    monkeypatch.setattr(start, "current_scn", commits_at(scn.current_scn))
+    monkeypatch.setattr(start, "oldest_open_scn", commits_at(scn.oldest_open_scn))
     reader = Reader(lab).take_snapshot()
     assert reads == 3
     reader.until_marker(1)
@@ -170,7 +170,7 @@ def test_transaction_open_across_the_snapshot_comes_whole_afterwards(lab: Lab) -
 
 @pytest.mark.parametrize("after", [0, 1, 2, 3])
 def test_killed_snapshot_goes_on_at_the_same_scn(lab: Lab, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    monkeypatch.setattr(initial, "_PROGRESS_ROWS", 20)
+    monkeypatch.setattr(delivery, "_PROGRESS_ROWS", 20)
     fill(lab, 50)
     tables = Tables()
     stop = threading.Event()
@@ -259,7 +259,7 @@ def test_ddl_waits_while_the_structures_are_read(lab: Lab, monkeypatch: pytest.M
         assert refused.wait(10)
         return read_tables(*args)
 
-    monkeypatch.setattr(initial, "read_tables", slowly)
+    monkeypatch.setattr(start, "read_tables", slowly)
     reader = Reader(lab).take_snapshot()
     thread.join()
     assert altered.is_set()

@@ -83,11 +83,7 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "log.mining.continuous.mine": ("false",),
     "log.mining.window.max.ms": ("0",),
     "archive.log.hours": ("0",),
-    "snapshot.max.threads": ("1",),
-    "snapshot.tables.order.by.row.count": ("disabled",),
-    "snapshot.database.errors.max.retries": ("0",),
     "snapshot.query.mode": ("select_all",),
-    "streaming.delay.ms": ("0",),
     "capture.mode": ("primary",),
     "minercdc.delivery": ("exactly-once",),
     "guardrail.collections.max": ("0",),
@@ -112,8 +108,6 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "column.truncate.": "column truncation is not there yet",
     "column.propagate.": "source type parameters are not there yet",
     "datatype.propagate.": "source type parameters are not there yet",
-    "snapshot.select.statement.overrides": "snapshot statement overrides are not there yet",
-    "snapshot.mode.": "custom and configuration based snapshots are not there yet",
     "driver.": "JDBC driver properties mean nothing to python-oracledb",
 }
 

@@ -41,6 +41,7 @@ from minercdc.errors import ConfigError
 log = logging.getLogger(__name__)
 
 _PLACEHOLDER = re.compile(r"\$\{(env|file|dir):([^}:]*)(?::([^}]*))?\}")
+_SELECT_OVERRIDE = "snapshot.select.statement.overrides."
 _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 
@@ -62,6 +63,7 @@ class ConnectorConfig:
     heartbeat: HeartbeatConfig
     run: RunConfig
     lake: LakeConfig
+    snapshot_selects: Mapping[str, str]
     kafka_client: Mapping[str, str]
     signal_client: Mapping[str, str]
     ignored: Mapping[str, str]
@@ -139,6 +141,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
     client = dict(_take_client(rest, debezium.KAFKA_PASS_THROUGH))
     signal_client = dict(_take_client(rest, debezium.SIGNAL_PASS_THROUGH))
+    selects = dict(_take_selects(rest))
     ignored = dict(_take_known_elsewhere(rest, problems))
     known = [p for section in SECTIONS.values() for p in section.properties()]
     for name in rest:
@@ -154,10 +157,16 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
             problems.append(f"a file named by the environment cannot be read: {error}")
     if not problems:
         problems.extend(_contradictions(sections))
+        problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
     if problems:
         raise ConfigError(sorted(problems), where=where)
-    clients = {"kafka_client": client, "signal_client": signal_client}
-    return ConnectorConfig(**sections, **clients, ignored=ignored)  # type: ignore[arg-type]
+    rest_of_it: dict[str, Any] = {
+        "snapshot_selects": selects,
+        "kafka_client": client,
+        "signal_client": signal_client,
+        "ignored": ignored,
+    }
+    return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
 
 
 def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
@@ -221,6 +230,20 @@ def _take_client(rest: dict[str, str], prefixes: Sequence[str]) -> Iterator[tupl
             if name.startswith(prefix):
                 yield name.removeprefix(prefix), rest.pop(name)
                 break
+
+
+def _take_selects(rest: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """SELECT by upper-case `SCHEMA.TABLE`."""
+    for name in [name for name in rest if name.startswith(_SELECT_OVERRIDE)]:
+        yield name.removeprefix(_SELECT_OVERRIDE).upper(), rest.pop(name).strip().rstrip(";")
+
+
+def _unpaired(listed: Sequence[str], selects: Mapping[str, str]) -> Iterator[str]:
+    tables = {table.upper() for table in listed}
+    for table in sorted(tables - selects.keys()):
+        yield f"{_SELECT_OVERRIDE}{table}: needed, since snapshot.select.statement.overrides lists the table"
+    for table in sorted(selects.keys() - tables):
+        yield f"{_SELECT_OVERRIDE}{table}: snapshot.select.statement.overrides does not list the table"
 
 
 def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,15 @@ from typing import Any
 
 from minercdc.errors import SchemaHistoryError
 from minercdc.kafka.signals_json import signals_from_json, signals_to_json
-from minercdc.offset import JsonValue, Offset, PartialTransaction, SignalState, SnapshotState, TableProgress
+from minercdc.offset import (
+    ChunkProgress,
+    JsonValue,
+    Offset,
+    PartialTransaction,
+    SignalState,
+    SnapshotState,
+    TableProgress,
+)
 
 FORMAT_VERSION = 1
 
@@ -33,9 +41,8 @@ def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
             {
                 "table": table.table,
                 "rows": table.rows,
-                "last_row_id": table.last_row_id,
-                "completed": table.completed,
                 "expected_rows": table.expected_rows,
+                "chunks": [[chunk.first, chunk.until, chunk.last_row_id, chunk.completed] for chunk in table.chunks],
             }
             for table in state.tables
         ],
@@ -68,5 +75,14 @@ def _snapshot_from_json(document: dict[str, Any]) -> SnapshotState:
         scn=int(document["scn"]),
         completed=document["completed"],
         start=document["start"],
-        tables=tuple(TableProgress(**table) for table in document["tables"]),
+        tables=tuple(_table_from_json(table) for table in document["tables"]),
+    )
+
+
+def _table_from_json(document: dict[str, Any]) -> TableProgress:
+    return TableProgress(
+        document["table"],
+        document["rows"],
+        tuple(ChunkProgress(*chunk) for chunk in document["chunks"]),
+        document["expected_rows"],
     )

@@ -39,6 +39,11 @@ _OBJECTS = (
     "SELECT OBJECT_NAME, OBJECT_ID FROM ALL_OBJECTS"
     " WHERE OWNER = :owner AND OBJECT_NAME IN ({names}) AND OBJECT_TYPE = 'TABLE'"
 )
+# LAST_DDL_TIME and SCN_TO_TIMESTAMP both are the database host's time.
+_ALTERED = (
+    "SELECT OBJECT_NAME FROM ALL_OBJECTS WHERE OWNER = :owner AND OBJECT_TYPE = 'TABLE'"
+    " AND LAST_DDL_TIME > CAST(SCN_TO_TIMESTAMP(:scn) AS DATE)"
+)
 _CHARACTER = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 
 
@@ -72,6 +77,20 @@ def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId])
             cursor.execute("SELECT TABLE_NAME, NUM_ROWS FROM ALL_TABLES WHERE OWNER = :owner", {"owner": owner})
             counts = dict(cursor.fetchall())
             found.update({table: int(counts[table.table]) for table in tables if counts.get(table.table) is not None})
+    return found
+
+
+def read_altered(connection: oracledb.Connection, ids: Iterable[TableId], scn: int) -> list[TableId]:
+    """Which of these tables had DDL, grants included, since the second of an SCN.
+
+    :raises SnapshotTooOldError: the database does not know the time of the SCN any more (ORA-08181).
+    """
+    found = []
+    with oracle_errors(f"finding what was altered since SCN {scn}"), connection.cursor() as cursor:
+        for owner, tables in groupby(sorted(ids), key=lambda table: table.schema):
+            cursor.execute(_ALTERED, {"owner": owner, "scn": scn})
+            altered = {name for (name,) in cursor}
+            found += [table for table in tables if table.table in altered]
     return found
 
 

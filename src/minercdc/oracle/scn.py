@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,6 +37,31 @@ def written_scn(connection: oracledb.Connection) -> Scn:
     cannot be said of CURRENT_SCN."""
     sql = "SELECT MIN(LAST_REDO_CHANGE#) FROM V$THREAD WHERE STATUS = 'OPEN'"
     return Scn(int(one_row(connection, sql, "reading the redo threads")[0]) - 1)
+
+
+@contextmanager
+def as_of(connection: oracledb.Connection, scn: int) -> Iterator[None]:
+    """Take the session back to an SCN: every query reads as of it (DBMS_FLASHBACK; needs EXECUTE on the package)."""
+    with oracle_errors("DBMS_FLASHBACK"), connection.cursor() as cursor:
+        cursor.callproc("DBMS_FLASHBACK.ENABLE_AT_SYSTEM_CHANGE_NUMBER", [scn])
+    try:
+        yield
+    finally:
+        with oracle_errors("DBMS_FLASHBACK"), connection.cursor() as cursor:
+            cursor.callproc("DBMS_FLASHBACK.DISABLE")
+
+
+def scn_of_time(connection: oracledb.Connection, time: datetime) -> Scn:
+    """The SCN of a moment, as exact as the database remembers it (TIMESTAMP_TO_SCN: 3 s).
+
+    :param time: without zone, in UTC.
+    :raises SourceError: it lies too far back (ORA-08180) or in the future (ORA-08186).
+    """
+    sql = (
+        "SELECT TIMESTAMP_TO_SCN(CAST(FROM_TZ(CAST(:time AS TIMESTAMP), 'UTC') AT TIME ZONE"
+        " TO_CHAR(SYSTIMESTAMP, 'TZR') AS TIMESTAMP)) FROM DUAL"
+    )
+    return Scn(int(one_row(connection, sql, f"finding the SCN of {time.isoformat()}Z", time=time)[0]))
 
 
 def resetlogs_scn(connection: oracledb.Connection) -> int:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 
 import oracledb
 
 from minercdc.events import Row, SchemaChange, Scn
+from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import current_scn, written_scn
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.snapshot.scan import scan
+from minercdc.snapshot.scan import Scan
 from minercdc.values.supported import without_unsupported
+
+_TICK_SECONDS = 0.5
 
 
 class TableSource:
@@ -71,8 +75,11 @@ class TableSource:
         """See `blocking.Tables`."""
         if self._reading is None:
             self._reading = self._connect()
-        for batch in scan(self._reading, schema, scn, last_row_id or None, self._fetch_size, lobs=self._lobs):
-            yield list(batch)
+        connection, scan = self._reading, Scan(schema, scn, self._fetch_size, lobs=self._lobs, select=select or None)
+        batches = scan.batches(connection, ChunkProgress(last_row_id=last_row_id or None))
+        with prefetch(batches, tick=_TICK_SECONDS, cancel=lambda: _cancel(connection)) as fetched:
+            for batch in fetched:
+                yield [(row_id or "", row) for row_id, row in scan.rows(batch)] if batch else ()
 
     def close(self) -> None:
         """Let go of the connection that rows were read on."""
@@ -86,3 +93,9 @@ def insert_signal(connection: oracledb.Connection, table: TableId, identity: str
     with oracle_errors(f"inserting into {table}"), connection.cursor() as cursor:
         cursor.execute(f'INSERT INTO "{table.schema}"."{table.table}" VALUES (:1, :2, :3)', [identity, kind, data])
         connection.commit()
+
+
+def _cancel(connection: oracledb.Connection) -> None:
+    """Break a fetch that nobody waits for any more."""
+    with suppress(oracledb.Error):
+        connection.cancel()

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Literal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TypeAlias
 
 import oracledb
 
+from minercdc.config.sections import SnapshotConfig
 from minercdc.oracle.codes import oracle_errors
 from minercdc.schema.table import TableId
+from minercdc.snapshot.plugin import load_callable
+
+# Holds whatever keeps the tables from being altered, until it is left.
+Lock: TypeAlias = Callable[[oracledb.Connection, list[TableId]], AbstractContextManager[None]]
+
+
+def lock_of(config: SnapshotConfig) -> Lock:
+    """The lock that `snapshot.locking.mode` asks for.
+
+    :raises ConfigError: `snapshot.locking.mode.custom.name` names nothing that can be called.
+    """
+    if config.snapshot_locking_mode == "custom":
+        return load_callable(config.snapshot_locking_mode_custom_name or "", "snapshot.locking.mode.custom.name")
+    if config.snapshot_locking_mode == "none":
+        return lambda _connection, _tables: nullcontext()
+    return lambda connection, tables: row_share_lock(connection, tables, config.snapshot_lock_timeout_ms)
 
 
 @contextmanager
-def short_lock(
-    connection: oracledb.Connection, tables: Iterable[TableId], mode: Literal["shared", "none"], timeout_ms: int
-) -> Iterator[None]:
+def row_share_lock(connection: oracledb.Connection, tables: list[TableId], timeout_ms: int) -> Iterator[None]:
     """Hold each table in ROW SHARE mode, which lets rows be changed and keeps DDL waiting.
 
     Locks are let go by a rollback, so the connection must have nothing to commit. A table that stays busy for the
     time-out is ORA-30006 or ORA-00054: TransientSourceError.
     """
-    if mode == "none":
-        yield
-        return
     wait = f"WAIT {max(1, round(timeout_ms / 1000))}" if timeout_ms else "NOWAIT"
     try:
         with connection.cursor() as cursor:

@@ -3,35 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
 import oracledb
 
 from minercdc.events import UNAVAILABLE, Row, Value
+from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.prefetch import prefetch
-from minercdc.oracle.scn import one_row
+from minercdc.oracle.scn import as_of, one_row
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.lob import TYPES as LOB_TYPES
 
-_TICK_SECONDS = 0.5
 # Two batches are in memory at a time, and such rows may be large.
 _LARGE_ROWS = 100
 _LARGE = LARGE_TYPES | {"LONG", "LONG RAW", "JSON", "VECTOR"}
 ColumnConversion: TypeAlias = Callable[[Sequence[Any]], Sequence[Value]]
+RowConverter: TypeAlias = Callable[[Sequence[tuple[Any, ...]]], Iterator[tuple[str, Row]]]
 
 
-def scan_sql(schema: TableSchema, scn: int, *, after: bool, lobs: bool = True) -> str:
-    """SELECT of ROWID and all columns; then, per LOB column, whether it is null.
+class Scan:
+    """Reads one table, or ranges of it, as of an SCN.
 
-    :param after: go on behind the ROWID `:last`.
+    :param select: SELECT to read instead of the table itself (`snapshot.select.statement.overrides`); its rows have no ROWID.
     :param lobs: read large values.
+    :ivar rows: from a batch as fetched to (ROWID, Row) pairs.
     """
-    place = " WHERE ROWID > :last" if after else ""
-    columns = selected_columns(schema, "ROWID", lobs)
-    return f'SELECT {columns} FROM "{schema.id.schema}"."{schema.id.table}" AS OF SCN {scn}{place} ORDER BY ROWID'
+
+    def __init__(
+        self, schema: TableSchema, scn: int, fetch_size: int, *, lobs: bool = True, select: str | None = None
+    ) -> None:
+        self.schema = schema
+        self.scn = scn
+        self._fetch_size = fetch_size
+        if lobs and any(column.type_name in _LARGE for column in schema.columns):
+            self._fetch_size = min(fetch_size, _LARGE_ROWS)
+        self._lobs = lobs
+        self._select = select
+        self.rows: RowConverter = row_converter(schema, lobs=lobs)
+
+    def batches(self, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[Sequence[tuple[Any, ...]]]:
+        """What is left of a range, in order of ROWID, as fetched.
+
+        :raises SnapshotTooOldError: the table cannot be read as of the SCN any more.
+        """
+        doing = f"reading {self.schema.id} as of SCN {self.scn}"
+        with self._at_scn(connection), oracle_errors(doing), connection.cursor() as cursor:
+            cursor.arraysize = cursor.prefetchrows = self._fetch_size
+            cursor.outputtypehandler = exact_values
+            cursor.execute(*self._statement(chunk))
+            yield from iter(cursor.fetchmany, [])
+
+    def _statement(self, chunk: ChunkProgress) -> tuple[str, dict[str, str]]:
+        if self._select is not None:
+            return select_sql(self.schema, self._select, lobs=self._lobs), {}
+        return scan_sql(self.schema, self.scn, chunk, lobs=self._lobs)
+
+    def _at_scn(self, connection: oracledb.Connection) -> AbstractContextManager[None]:
+        """The user's SELECT has no AS OF: DBMS_FLASHBACK takes the whole session back."""
+        return nullcontext() if self._select is None else as_of(connection, self.scn)
+
+
+def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, *, lobs: bool = True) -> tuple[str, dict[str, str]]:
+    """SELECT of ROWID and all columns; then, per LOB column, whether it is null. With its binds."""
+    table = f'"{schema.id.schema}"."{schema.id.table}" AS OF SCN {scn}'
+    bounds = {
+        "ROWID > :last": chunk.last_row_id,
+        "ROWID >= :first": chunk.first if chunk.last_row_id is None else None,
+        "ROWID < :until": chunk.until,
+    }
+    given = {condition: row_id for condition, row_id in bounds.items() if row_id is not None}
+    where = " WHERE " + " AND ".join(given) if given else ""
+    binds = {condition.rpartition(":")[2]: row_id for condition, row_id in given.items()}
+    return f"SELECT {selected_columns(schema, 'ROWID', lobs)} FROM {table}{where} ORDER BY ROWID", binds
+
+
+def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:
+    """The same of a user's SELECT, which has to return every column of the table under its name."""
+    return f"SELECT {selected_columns(schema, 'NULL', lobs)} FROM ({select})"
 
 
 def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
@@ -51,9 +101,7 @@ def _lob_columns(schema: TableSchema, lobs: bool) -> list[int]:
     return [i for i, column in enumerate(schema.columns) if lobs and column.type_name in LOB_TYPES]
 
 
-def row_converter(
-    schema: TableSchema, *, lobs: bool = True
-) -> Callable[[Sequence[tuple[Any, ...]]], Iterator[tuple[str, Row]]]:
+def row_converter(schema: TableSchema, *, lobs: bool = True) -> RowConverter:
     """For batches as fetched: (ROWID, Row) pairs. Works column by column, which is twice as fast as row by row.
 
     The driver gives None for an empty LOB, too, when it is fetched as a value: the columns behind tell null from empty.
@@ -111,35 +159,3 @@ def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int
     """Rows of a table as of an SCN."""
     sql = f'SELECT COUNT(*) FROM "{table.schema}"."{table.table}" AS OF SCN {scn}'
     return int(one_row(connection, sql, f"counting {table} as of SCN {scn}")[0])
-
-
-def scan(
-    connection: oracledb.Connection,
-    schema: TableSchema,
-    scn: int,
-    last_row_id: str | None,
-    fetch_size: int,
-    *,
-    lobs: bool = True,
-) -> Iterator[Iterator[tuple[str, Row]]]:
-    """Batches of (ROWID, Row), the next one being fetched meanwhile; an empty one comes now and then while nothing comes.
-
-    :raises SnapshotTooOldError: the table cannot be read as of `scn` any more.
-    """
-    convert = row_converter(schema, lobs=lobs)
-    if lobs and any(column.type_name in _LARGE for column in schema.columns):
-        fetch_size = min(fetch_size, _LARGE_ROWS)
-    with oracle_errors(f"reading {schema.id} as of SCN {scn}"), connection.cursor() as cursor:
-        cursor.arraysize = cursor.prefetchrows = fetch_size
-        cursor.outputtypehandler = exact_values
-        binds = {"last": last_row_id} if last_row_id else {}
-        cursor.execute(scan_sql(schema, scn, after=last_row_id is not None, lobs=lobs), binds)
-        with prefetch(iter(cursor.fetchmany, []), tick=_TICK_SECONDS, cancel=lambda: _cancel(connection)) as batches:
-            for batch in batches:
-                yield convert(batch) if batch else iter(())
-
-
-def _cancel(connection: oracledb.Connection) -> None:
-    """Break a fetch that nobody waits for any more."""
-    with suppress(oracledb.Error):
-        connection.cancel()

@@ -118,6 +118,23 @@ class LogMinerCapture:
         finally:
             connection.close()
 
+    def missing_redo(self, position: LogMinerPosition) -> LogGapError | None:
+        """Why the stream could not go on from a position: redo of it is gone. None when it is all there."""
+        connection = self._connect()
+        try:
+            self._check_incarnation(connection, position)
+            scn = min([mark.resume_scn for mark in position.threads.values()], default=position.start_scn)
+            logs = read_logs(connection, scn, self._config.archive_destination_name)
+            begins = {thread: mark.resume for thread, mark in position.threads.items()}
+            archived_only = self._config.log_mining_archive_log_only_mode
+            threads = read_threads(connection)
+            select_logs(logs, threads, begins, position.start_scn, max(len(logs), 1), archived_only=archived_only)
+        except LogGapError as gap:
+            return gap
+        finally:
+            connection.close()
+        return None
+
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`."""
         if not isinstance(start, LogMinerPosition):
@@ -177,7 +194,7 @@ class LogMinerCapture:
         while not stop.is_set():
             try:
                 self._session = session = MiningSession(self._connect(), self._config.query_fetch_size)
-                self._check_incarnation(session, start)
+                self._check_incarnation(session.connection, start)
                 self._decoder.charset = character_set(session.connection)
                 opened = time.monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
@@ -213,8 +230,8 @@ class LogMinerCapture:
             _log.info("the LogMiner session holds %d MiB of PGA, opening a new one", held >> 20)
         return held >= most
 
-    def _check_incarnation(self, session: MiningSession, start: LogMinerPosition) -> None:
-        resetlogs = resetlogs_scn(session.connection)
+    def _check_incarnation(self, connection: oracledb.Connection, start: LogMinerPosition) -> None:
+        resetlogs = resetlogs_scn(connection)
         if start.resetlogs and resetlogs != start.resetlogs:
             raise LogGapError(
                 f"the database was opened with RESETLOGS at SCN {resetlogs}, after the stored position",

@@ -1,0 +1,168 @@
+"""From ranges as they are read to READ events, with the state that lets a killed snapshot go on.
+
+A row that is held back for its mark is not in the state: after a kill it is read once more.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import oracledb
+
+from minercdc.config.sections import SnapshotConfig
+from minercdc.contracts import StopFlag
+from minercdc.events import ChangeEvent, Event, Op, Progress, Scn
+from minercdc.offset import SnapshotState, TableProgress
+from minercdc.snapshot.marks import Placed, RowMarks
+from minercdc.snapshot.notices import InitialNotices
+from minercdc.snapshot.parallel import Batch, Range, Read, read_ranges
+from minercdc.snapshot.scan import Scan
+
+_log = logging.getLogger(__name__)
+
+_PROGRESS_ROWS = 10_000
+# Rows wait in one Kafka transaction for the next Progress; it must come well before the broker gives the transaction up.
+_PROGRESS_SECONDS = 2.0
+
+
+class SnapshotRows:
+    """The rows that are left of a snapshot.
+
+    :param scans: one for each table of the state, in its order.
+    :param now: seconds since the epoch.
+    """
+
+    def __init__(self, state: SnapshotState, scans: Sequence[Scan], now: Callable[[], float] = time.time) -> None:
+        self._state = state
+        self._scans = scans
+        self._now = now
+        self._tables = [_Table(place, table) for place, table in enumerate(state.tables)]
+        self._marks = RowMarks(place for place, table in enumerate(state.tables) if table.rows)
+        self._time_us = self._now_us()
+        self._since = 0
+        self._told = time.monotonic()
+        names = [f"{scan.schema.id.database}.{scan.schema.id}" for scan in scans]
+        self._notices = InitialNotices(names, now)
+        self._names = names
+        self._begun: set[int] = set()
+        self.is_complete = False
+
+    def state(self) -> SnapshotState:
+        """How far everything yielded so far is."""
+        tables = tuple(table.progress(self._marks.holds) for table in self._tables)
+        return replace(self._state, tables=tables, completed=self.is_complete)
+
+    def read(self, connect: Callable[[], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
+        """READ events, with Progress in between; incomplete when `stop` was set.
+
+        :raises SnapshotTooOldError: a table cannot be read as of the SCN any more.
+        """
+        ranges = [
+            Range((place, number), self._scans[place], chunk)
+            for place, table in enumerate(self._state.tables)
+            for number, chunk in enumerate(table.chunks)
+            if not chunk.completed
+        ]
+        threads, retries = config.snapshot_max_threads, config.snapshot_database_errors_max_retries
+        with read_ranges(connect, ranges, threads=threads, retries=retries) as reads:
+            for read in reads:
+                if stop.is_set():
+                    yield from (self._notices.aborted(), self._progress())
+                    return
+                if read is not None:
+                    yield from self._take(read)
+                    if self._since >= _PROGRESS_ROWS or (self._since and time.monotonic() - self._told > _PROGRESS_SECONDS):
+                        yield self._progress()
+        yield from self._delivered(self._marks.end())
+        yield self._notices.completed()
+        self.is_complete = True
+
+    def _take(self, read: Read) -> Iterator[Event]:
+        place = read.range.place
+        if place[0] not in self._begun:
+            self._begun.add(place[0])
+            yield self._notices.in_progress(self._names[place[0]])
+        if isinstance(read, Batch):
+            yield from self._delivered(self._marks.take(place, self._events(read)))
+        elif read.error is not None:
+            yield from (self._notices.table_completed(self._names[place[0]], 0, "SQL_EXCEPTION"), self._progress())
+            raise read.error
+        else:
+            yield from self._finish(*place)
+
+    def _finish(self, place: int, number: int) -> Iterator[Event]:
+        """A range was read to its end. The row that is held back for its mark counts as read."""
+        table, name = self._tables[place], self._names[place]
+        table.finished.add(number)
+        if table.ranges > 1:
+            yield self._notices.chunk_completed(name, number + 1, table.ranges)
+        if table.is_finished:
+            rows = table.rows + self._marks.held_of(place)
+            _log.info("%s is read: %d rows", table.name, rows)
+            yield from self._delivered(self._marks.end_table(place))
+            yield self._notices.table_completed(name, rows)
+
+    def _events(self, batch: Batch) -> list[ChangeEvent]:
+        scan, time_us = batch.range.scan, self._time_us
+        schema, scn = scan.schema, Scn(scan.scn)
+        return [
+            ChangeEvent(Op.READ, schema, None, row, scn, time_us, None, 0, row_id) for row_id, row in scan.rows(batch.rows)
+        ]
+
+    def _delivered(self, groups: Iterator[Placed]) -> Iterator[Event]:
+        """Yield rows and note them."""
+        for (place, number), events in groups:
+            yield from events
+            self._since += len(events)
+            table = self._tables[place]
+            table.rows += len(events)
+            table.last_row_ids[number] = events[-1].row_id
+
+    def _now_us(self) -> int:
+        return int(self._now() * 1_000_000)
+
+    def _progress(self) -> Progress:
+        self._since = 0
+        self._told = time.monotonic()
+        return Progress(None, Scn(0), self._now_us(), snapshot=self.state())
+
+
+class _Table:
+    """One table's progress, as it goes.
+
+    :ivar finished: ranges that were read to their end.
+    """
+
+    def __init__(self, place: int, begun: TableProgress) -> None:
+        self._place = place
+        self._begun = begun
+        self.rows = begun.rows
+        self.last_row_ids = {number: chunk.last_row_id for number, chunk in enumerate(begun.chunks)}
+        self.finished = {number for number, chunk in enumerate(begun.chunks) if chunk.completed}
+
+    @property
+    def name(self) -> str:
+        return self._begun.table
+
+    @property
+    def ranges(self) -> int:
+        return len(self._begun.chunks)
+
+    @property
+    def is_finished(self) -> bool:
+        return len(self.finished) == self.ranges
+
+    def progress(self, holds: Callable[[tuple[int, int]], bool]) -> TableProgress:
+        """:param holds: whether a row of that range is not delivered yet."""
+        chunks = tuple(
+            replace(
+                chunk,
+                last_row_id=self.last_row_ids[number],
+                completed=number in self.finished and not holds((self._place, number)),
+            )
+            for number, chunk in enumerate(self._begun.chunks)
+        )
+        return replace(self._begun, rows=self.rows, chunks=chunks)

@@ -1,0 +1,80 @@
+"""Where each row stands in its snapshot: first or last of all, or of its table (Debezium's `source.snapshot`).
+
+Whether a row is the last one of its table, or of all, only what follows tells. So per table one row is held back, and of
+the tables that are finished the last row of the latest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from minercdc.events import ChangeEvent, SnapshotMark
+
+
+class Placed(NamedTuple):
+    """Rows of one range, with the place of its table and of the range in the state."""
+
+    place: tuple[int, int]
+    events: list[ChangeEvent]
+
+
+class RowMarks:
+    """Marks the rows of one snapshot, in whatever order the tables' ranges are read.
+
+    :param begun: places of tables that rows were delivered of before.
+    """
+
+    def __init__(self, begun: Iterable[int]) -> None:
+        self._begun = set(begun)
+        self._held: dict[int, Placed] = {}
+        self._last: Placed | None = None
+
+    def holds(self, place: tuple[int, int]) -> bool:
+        """Whether a row of that range is held back."""
+        held = self._held.get(place[0])
+        return (held is not None and held.place == place) or (self._last is not None and self._last.place == place)
+
+    def held_of(self, table: int) -> int:
+        """How many rows of a table are held back."""
+        return int(table in self._held)
+
+    def take(self, place: tuple[int, int], events: list[ChangeEvent]) -> Iterator[Placed]:
+        """The next rows of a range; yields those that are certain."""
+        if not events:
+            return
+        table = place[0]
+        yield from self._not_the_last()
+        for event in events:
+            event.snapshot = SnapshotMark.TRUE
+        if table not in self._begun:
+            events[0].snapshot = SnapshotMark.FIRST_IN_DATA_COLLECTION if self._begun else SnapshotMark.FIRST
+            self._begun.add(table)
+        if table in self._held:
+            yield self._held[table]
+        self._held[table] = Placed(place, [events.pop()])
+        if events:
+            yield Placed(place, events)
+
+    def end_table(self, table: int) -> Iterator[Placed]:
+        """All ranges of a table are read."""
+        held = self._held.pop(table, None)
+        if held is not None:
+            yield from self._not_the_last()
+            self._last = held
+
+    def end(self) -> Iterator[Placed]:
+        """All tables are read."""
+        if self._last is not None:
+            self._last.events[0].snapshot = SnapshotMark.LAST
+            yield self._last
+            self._last = None
+
+    def _not_the_last(self) -> Iterator[Placed]:
+        """More rows come, so what was the last one so far is the last of its table only."""
+        if self._last is not None:
+            event = self._last.events[0]
+            if event.snapshot is not SnapshotMark.FIRST:
+                event.snapshot = SnapshotMark.LAST_IN_DATA_COLLECTION
+            yield self._last
+            self._last = None

@@ -1,0 +1,69 @@
+"""Notifications of the initial snapshot, with Debezium's types and keys."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from uuid import uuid4
+
+from minercdc.contracts import StopFlag
+from minercdc.events import Event, Notification
+from minercdc.offset import SnapshotState
+
+# Every notification names all tables; of very many that would be more bytes than their rows.
+_LISTED = 1000
+
+
+class InitialNotices:
+    """Makes the notifications of one snapshot.
+
+    :param collections: `DB.SCHEMA.TABLE` of the tables that are read.
+    :param now: seconds since the epoch.
+    """
+
+    def __init__(self, collections: Sequence[str] = (), now: Callable[[], float] = time.time) -> None:
+        self._collections = ",".join(collections) if len(collections) <= _LISTED else f"{len(collections)} tables"
+        self._now = now
+
+    def started(self) -> Notification:
+        return self._notice("STARTED")
+
+    def skipped(self) -> Notification:
+        return self._notice("SKIPPED")
+
+    def aborted(self) -> Notification:
+        return self._notice("ABORTED")
+
+    def completed(self) -> Notification:
+        return self._notice("COMPLETED")
+
+    def in_progress(self, collection: str) -> Notification:
+        """A table is begun."""
+        return self._notice("IN_PROGRESS", data_collections=self._collections, current_collection_in_progress=collection)
+
+    def chunk_completed(self, collection: str, index: int, total: int) -> Notification:
+        """A range of a table is read. `index` counts from 1."""
+        return self._notice(
+            "TABLE_CHUNK_COMPLETED",
+            **{"scanned_collection": collection, "data_collections": self._collections},
+            **{"chunk_index": str(index), "total_chunks": str(total), "status": "SUCCEEDED"},
+        )
+
+    def table_completed(self, collection: str, rows: int, status: str = "SUCCEEDED") -> Notification:
+        """A table is read; with status SQL_EXCEPTION it could not be."""
+        return self._notice(
+            "TABLE_SCAN_COMPLETED",
+            **{"scanned_collection": collection, "data_collections": self._collections},
+            **{"total_rows_scanned": str(rows), "status": status},
+        )
+
+    def _notice(self, kind: str, **data: str) -> Notification:
+        return Notification(str(uuid4()), "Initial Snapshot", kind, int(self._now() * 1_000_000), data)
+
+
+class SkippedSnapshot:
+    """Takes nothing, and tells so."""
+
+    def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
+        """See `contracts.Snapshot`; without a Progress, the stored position holds."""
+        yield InitialNotices().skipped()

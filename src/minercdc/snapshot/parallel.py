@@ -1,0 +1,182 @@
+"""Reads many ranges over a few connections, a thread each; all that is read comes out of one bounded queue.
+
+    work: range, range, range ..   ->   thread 1 .. n, each its own connection   ->   Batch, Batch, Finished, Batch ..
+
+A range is read by one thread, in its order. Ranges are begun in the order of the work.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from queue import Empty, Full, Queue
+from typing import Any, TypeAlias
+
+import oracledb
+
+from minercdc.errors import SnapshotTooOldError
+from minercdc.offset import ChunkProgress
+from minercdc.snapshot.scan import Scan
+
+_log = logging.getLogger(__name__)
+
+_TICK_SECONDS = 0.5
+# How long a thread that cannot hand over its batch waits before it looks whether anybody still wants it.
+_LOOK_SECONDS = 0.1
+# How long cancelled calls may take to end. Longer is a network that swallows everything: such threads are left to their end.
+_CANCEL_SECONDS = 3.0
+# Between two tries of a range that could not be read; as Debezium waits after ORA-01466.
+_RETRY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One range of one table, yet to be read.
+
+    :param place: the table's place in the state, and the range's place in the table.
+    """
+
+    place: tuple[int, int]
+    scan: Scan
+    chunk: ChunkProgress
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of a range, as fetched."""
+
+    range: Range
+    rows: Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A range came to its end; `error` when it cannot be read as of its SCN."""
+
+    range: Range
+    error: SnapshotTooOldError | None = None
+
+
+Read: TypeAlias = Batch | Finished
+
+
+class _Readers:
+    def __init__(
+        self, connect: Callable[[], oracledb.Connection], ranges: Iterable[Range], threads: int, retries: int, pause: float
+    ) -> None:
+        self._connect = connect
+        self._waiting = deque(ranges)
+        self._retries = retries
+        self._pause = pause
+        self._queue: Queue[Read | BaseException | None] = Queue(2 * threads)
+        self._running = min(threads, len(self._waiting))
+        self._fetching: dict[int, oracledb.Connection] = {}
+        self.abandoned = threading.Event()
+        self.threads = [
+            threading.Thread(target=self._work, args=(number,), name=f"snapshot-{number}", daemon=True)
+            for number in range(self._running)
+        ]
+
+    def _work(self, number: int) -> None:
+        try:
+            self._read_ranges(number)
+        except BaseException as error:
+            self._hand_over(error)
+        else:
+            self._hand_over(None)
+
+    def _read_ranges(self, number: int) -> None:
+        connection = self._connect()
+        try:
+            while self._waiting and not self.abandoned.is_set():
+                try:
+                    found = self._waiting.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                self._fetching[number] = connection
+                try:
+                    self._read(connection, found)
+                finally:
+                    del self._fetching[number]
+        finally:
+            with suppress(oracledb.Error):
+                connection.close()
+
+    def _read(self, connection: oracledb.Connection, wanted: Range) -> None:
+        tries, chunk = 0, wanted.chunk
+        while not self.abandoned.is_set():
+            try:
+                for batch in wanted.scan.batches(connection, chunk):
+                    if not self._hand_over(Batch(wanted, batch)):
+                        return
+                    chunk = replace(chunk, last_row_id=batch[-1][0])
+            except SnapshotTooOldError as error:
+                # What has no ROWID cannot be gone on with, and must not come twice.
+                if tries == self._retries or (chunk is not wanted.chunk and chunk.last_row_id is None):
+                    self._hand_over(Finished(wanted, error))
+                    return
+                tries += 1
+                _log.warning("%s; trying again from the last row read", error.message)
+                self.abandoned.wait(self._pause)
+            else:
+                self._hand_over(Finished(wanted))
+                return
+
+    def _hand_over(self, item: Read | BaseException | None) -> bool:
+        while not self.abandoned.is_set():
+            try:
+                self._queue.put(item, timeout=_LOOK_SECONDS)
+                return True
+            except Full:
+                continue
+        return False
+
+    def __iter__(self) -> Iterator[Read | None]:
+        while self._running:
+            try:
+                item = self._queue.get(timeout=_TICK_SECONDS)
+            except Empty:
+                yield None
+                continue
+            if isinstance(item, BaseException):
+                raise item
+            if item is None:
+                self._running -= 1
+            else:
+                yield item
+
+    def cancel(self) -> None:
+        """Break the fetches that nobody waits for any more."""
+        for connection in list(self._fetching.values()):
+            with suppress(oracledb.Error):
+                connection.cancel()
+
+
+@contextmanager
+def read_ranges(
+    connect: Callable[[], oracledb.Connection],
+    ranges: Iterable[Range],
+    *,
+    threads: int,
+    retries: int = 0,
+    pause: float = _RETRY_SECONDS,
+) -> Iterator[Iterator[Read | None]]:
+    """Iterate over what is read; None comes whenever nothing came for a while. Errors of the threads are raised here.
+
+    :param retries: tries of a range that could not be read as of its SCN, each from the last row on.
+    :param pause: seconds between them.
+    """
+    readers = _Readers(connect, ranges, threads, retries, pause)
+    for thread in readers.threads:
+        thread.start()
+    try:
+        yield iter(readers)
+    finally:
+        readers.abandoned.set()
+        readers.cancel()
+        for thread in readers.threads:
+            thread.join(_CANCEL_SECONDS)

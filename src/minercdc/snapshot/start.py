@@ -1,0 +1,94 @@
+"""Fixes the point that a snapshot is taken at and the stream begins from.
+
+    lock tables -> q = current SCN -> open transactions -> s = current SCN -> structures -> unlock
+    rows AS OF SCN s; streaming mines from the oldest of q and the open transactions' starts, and drops commits <= s
+
+The order of those three reads matters. A transaction that committed before s is seen by AS OF. One that commits later
+began after q, or was open when they were listed: either way it is mined from its first row. None is in both, none in
+neither.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import oracledb
+
+from minercdc.config.sections import SnapshotConfig
+from minercdc.errors import SnapshotTooOldError, SourceError
+from minercdc.events import SchemaChange, Scn
+from minercdc.oracle.dictionary import read_altered, read_table_ids, read_tables
+from minercdc.oracle.scn import current_scn, oldest_open_scn, scn_of_time
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.snapshot.locks import Lock
+from minercdc.values.supported import without_unsupported
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The point, and the tables as they are there.
+
+    :param scn: commits at or below it are part of the snapshot.
+    :param mine_from: SCN at or below the start of every transaction that commits later.
+    """
+
+    scn: Scn
+    mine_from: Scn
+    schemas: list[TableSchema]
+
+
+def fix_now(connection: oracledb.Connection, table_filter: TableFilter, database: str, lock: Lock) -> Fixed:
+    """The present, with the tables locked against DDL while it is found out."""
+    ids = read_table_ids(connection, table_filter, database)
+    with lock(connection, ids):
+        begun = current_scn(connection)
+        oldest = oldest_open_scn(connection)
+        scn = current_scn(connection)
+        schemas = read_tables(connection, ids)
+    return Fixed(scn, min(begun, oldest or begun), schemas)
+
+
+def fix_given(connection: oracledb.Connection, table_filter: TableFilter, database: str, config: SnapshotConfig) -> Fixed:
+    """The SCN or time that the configuration names. The tables' structures are those of now.
+
+    :raises SourceError: it lies in the future, or too far back for the database to know its SCN.
+    """
+    if config.minercdc_start_timestamp is not None:
+        time = datetime.fromisoformat(config.minercdc_start_timestamp)
+        in_utc = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+        scn = scn_of_time(connection, in_utc.replace(tzinfo=None))
+    else:
+        scn = Scn(config.minercdc_start_scn or 0)
+    now = current_scn(connection)
+    if scn > now:
+        raise SourceError(f"minercdc.start.scn: {scn} lies in the future; the current SCN is {now}")
+    schemas = read_tables(connection, read_table_ids(connection, table_filter, database))
+    _warn_of_ddl(connection, schemas, scn)
+    return Fixed(scn, scn, schemas)
+
+
+def _warn_of_ddl(connection: oracledb.Connection, schemas: list[TableSchema], scn: Scn) -> None:
+    ids = [schema.id for schema in schemas]
+    try:
+        altered = read_altered(connection, ids, scn)
+    except SnapshotTooOldError:
+        altered = ids
+    if altered:
+        names = ", ".join(map(str, altered))
+        _log.warning("DDL since SCN %s on %s: rows from before a change of columns may not be decodable", scn, names)
+
+
+def describe(tables: Tables, schemas: list[TableSchema], scn: Scn, time_us: int) -> Iterator[SchemaChange]:
+    """Take the structures over into `tables`, and tell them."""
+    for schema in schemas:
+        before = tables.find(schema.id)
+        after = tables.next_version(without_unsupported(schema))
+        tables.put(after)
+        yield SchemaChange(after.id, before, after, "", scn, time_us, snapshot=True)

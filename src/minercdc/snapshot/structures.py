@@ -1,0 +1,57 @@
+"""Reads the structures of the tables and no rows: `no_data`, `recovery`, and streaming from a given SCN or time."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+
+import oracledb
+
+from minercdc.contracts import StopFlag
+from minercdc.events import Event, Progress, Scn
+from minercdc.offset import Position, SnapshotState
+from minercdc.schema.tables import Tables
+from minercdc.snapshot.notices import InitialNotices
+from minercdc.snapshot.start import Fixed, describe
+
+_log = logging.getLogger(__name__)
+
+
+class StructureSnapshot:
+    """Tells the tables' structures, then where to stream from.
+
+    :param fix: finds the point, and the structures there.
+    :param position: position of the stream from that point; `recovery` gives back the stored one.
+    :param now: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], oracledb.Connection],
+        tables: Tables,
+        fix: Callable[[oracledb.Connection], Fixed],
+        position: Callable[[Fixed], Position],
+        *,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._connect = connect
+        self._tables = tables
+        self._fix = fix
+        self._position = position
+        self._now = now
+
+    def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
+        """See `contracts.Snapshot`. Nothing is stored before its end, so there is never anything to go on with."""
+        connection = self._connect()
+        try:
+            fixed = self._fix(connection)
+        finally:
+            connection.close()
+        position = self._position(fixed)
+        time_us = int(self._now() * 1_000_000)
+        notices = InitialNotices(now=self._now)
+        yield notices.started()
+        yield from describe(self._tables, fixed.schemas, fixed.scn, time_us)
+        _log.info("structures of %d tables are read; streaming will start from %s", len(fixed.schemas), position.to_json())
+        yield from (notices.completed(), Progress(position, Scn(0), time_us))

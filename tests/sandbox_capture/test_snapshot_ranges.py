@@ -1,0 +1,279 @@
+"""Snapshots over several connections, of tables cut into ranges; SELECTs of the user's; what cannot be read at its SCN."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import oracledb
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Lab, Reader
+from tests.sandbox_capture.test_capture import make_lab, workload
+
+from minercdc.config.sections import SnapshotConfig
+from minercdc.errors import ConfigError, SnapshotTooOldError, SourceError
+from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
+from minercdc.offset import ChunkProgress, SnapshotState
+from minercdc.oracle.connect import connect, database_name
+from minercdc.schema.tables import Tables
+from minercdc.snapshot import chunks, delivery
+from minercdc.snapshot.scan import Scan
+from minercdc.snapshot.start import fix_given
+
+ROWS = 1500
+
+
+@pytest.fixture
+def lab(sandbox: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    monkeypatch.setattr(chunks, "_LEAST_BLOCKS", 2)  # 128 rows; a test should not need a table of megabytes
+    lab = make_lab(sandbox, tmp_path)
+    yield lab
+    lab.app.close()
+
+
+def fill(lab: Lab, count: int = ROWS) -> None:
+    with lab.app.cursor() as cursor:
+        cursor.executemany("insert into item (id, name) values (:1, :2)", [(n, f"name {n}") for n in range(count)])
+    lab.app.commit()
+
+
+def keys(events: list[Event]) -> list[int]:
+    return [int(str(e.after[0])) for e in events if isinstance(e, ChangeEvent) and e.schema.id.table == "ITEM" and e.after]
+
+
+def reads(events: list[Event]) -> list[ChangeEvent]:
+    return [event for event in events if isinstance(event, ChangeEvent)]
+
+
+def place(row_id: str) -> list[int]:
+    """ROWID as numbers, in the order of the database."""
+    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    return [digits.index(character) for character in row_id]
+
+
+PARALLEL = {"snapshot.max.threads": 3, "snapshot.max.threads.multiplier": 2, "snapshot.fetch.size": 50}
+
+
+def test_ranges_read_side_by_side_have_every_row_once(lab: Lab) -> None:
+    fill(lab)
+    lab.run("insert into marker values (1)")
+    lab.app.commit()
+    reader = Reader(lab).take_snapshot(**PARALLEL)
+    assert sorted(keys(reader.events)) == list(range(ROWS))
+    marks = [event.snapshot for event in reads(reader.events)]
+    assert marks[0] is SnapshotMark.FIRST
+    assert marks[-1] is SnapshotMark.LAST
+    assert sum(mark is not SnapshotMark.TRUE for mark in marks) in (
+        3,
+        4,
+    )  # the last of a table, unless it is the last of all
+    state = reader.snapshot_state
+    assert state is not None
+    ranges = {table.table.rpartition(".")[2]: table.chunks for table in state.tables}
+    assert len(ranges["ITEM"]) == 6
+    assert all(table.completed for table in state.tables)
+    assert [(chunk.first, chunk.until) for chunk in ranges["ITEM"]] == [
+        (before.until if before else None, chunk.until)
+        for before, chunk in zip((None, *ranges["ITEM"]), ranges["ITEM"], strict=False)
+    ]
+
+
+def test_row_order_within_a_range_is_kept(lab: Lab) -> None:
+    fill(lab)
+    reader = Reader(lab).take_snapshot(**PARALLEL)
+    state = reader.snapshot_state
+    assert state is not None
+    item = next(table for table in state.tables if table.table.endswith(".ITEM"))
+    rows = [place(event.row_id or "") for event in reads(reader.events)]
+    for chunk in item.chunks:
+        first, until = place(chunk.first or ""), place(chunk.until or "/")
+        inside = [row for row in rows if first <= row < until]
+        assert inside
+        assert inside == sorted(inside)
+
+
+@pytest.mark.parametrize("option", [{"legacy.snapshot.max.threads": True}, {"snapshot.max.threads": 1}])
+def test_tables_are_left_whole_when_asked_for(lab: Lab, option: dict[str, Any]) -> None:
+    fill(lab)
+    reader = Reader(lab).take_snapshot(**{**PARALLEL, **option})
+    assert sorted(keys(reader.events)) == list(range(ROWS))
+    state = reader.snapshot_state
+    assert state is not None
+    assert [len(table.chunks) for table in state.tables] == [1, 1]
+
+
+@pytest.mark.parametrize("after", [0, 2, 7])
+def test_killed_snapshot_goes_on_with_every_range(lab: Lab, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    monkeypatch.setattr(delivery, "_PROGRESS_ROWS", 60)
+    fill(lab)
+    tables, stop = Tables(), threading.Event()
+    delivered: list[Event] = []
+    pending: list[Event] = []
+    state: SnapshotState | None = None
+    seen = 0
+    taking = lab.snapshot(tables, **PARALLEL).take(None, stop)
+    for event in taking:
+        pending.append(event)
+        if isinstance(event, Progress):
+            delivered += pending
+            pending, state = [], event.snapshot
+            if seen == after:
+                break
+            seen += 1
+    taking.close()  # type: ignore[attr-defined]
+    assert state is not None
+    lab.run("delete from item where id < 700", "insert into item (id) values (777777)")
+    lab.app.commit()
+    recovered = Tables(e.after for e in delivered if isinstance(e, SchemaChange) and e.after)
+    delivered += list(lab.snapshot(recovered, **PARALLEL).take(state, stop))
+    assert sorted(keys(delivered)) == list(range(ROWS))
+    assert [event.snapshot for event in reads(delivered)].count(SnapshotMark.FIRST) == 1
+    assert reads(delivered)[-1].snapshot is SnapshotMark.LAST
+
+
+def test_parallel_snapshot_under_load_hands_over_to_the_stream(lab: Lab) -> None:
+    workload(lab, 1, 200)
+    fill_from, count = 100_000, 600
+    with lab.app.cursor() as cursor:
+        cursor.executemany("insert into item (id) values (:1)", [(fill_from + n,) for n in range(count)])
+    lab.app.commit()
+    reader, stop = Reader(lab), threading.Event()
+    writer = threading.Thread(target=workload, args=(lab, 2, 10_000, stop))
+    writer.start()
+    try:
+        reader.take_snapshot(**PARALLEL)
+        reader.until_marker(1)
+    finally:
+        stop.set()
+        writer.join()
+    reader.until_marker(2)
+    held = sorted((str(row[0]), float(row[2] or 0)) for row in lab.rows("item"))
+    assert sorted((str(row[0]), float(str(row[2] or 0))) for row in reader.replica("ITEM")) == held
+
+
+@pytest.mark.parametrize(("order", "first"), [("ascending", "MARKER"), ("descending", "ITEM")])
+def test_tables_are_read_in_order_of_their_rows(lab: Lab, order: str, first: str) -> None:
+    fill(lab, 20)
+    lab.run("insert into marker values (1)")
+    lab.app.commit()
+    reader = Reader(lab).take_snapshot(**{"snapshot.tables.order.by.row.count": order})
+    assert reads(reader.events)[0].schema.id.table == first
+
+
+def test_a_select_of_the_users_is_read_as_of_the_snapshots_scn(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(lab, 30)
+    batches = Scan.batches
+
+    def late(scan: Scan, connection: oracledb.Connection, chunk: ChunkProgress) -> Any:
+        if scan.schema.id.table == "ITEM":
+            lab.run("insert into item (id) values (20000)")
+            lab.app.commit()
+        return batches(scan, connection, chunk)
+
+    monkeypatch.setattr(Scan, "batches", late)
+    select = f"select i.*, 'x' more from {lab.schema}.item i where mod(id, 2) = 0"
+    reader = Reader(lab).take_snapshot(selects={f"{lab.schema}.ITEM": select})
+    assert sorted(keys(reader.events)) == list(range(0, 30, 2))
+    assert {event.row_id for event in reads(reader.events)} == {None}
+
+
+def test_a_select_that_lacks_a_column_is_refused_by_name(lab: Lab) -> None:
+    fill(lab, 3)
+    with pytest.raises(SourceError, match="NAME"):
+        Reader(lab).take_snapshot(selects={f"{lab.schema}.ITEM": f"select id from {lab.schema}.item"})
+
+
+def test_a_select_for_a_table_without_key_is_refused(lab: Lab) -> None:
+    lab.run("create table loose (a number)")
+    with pytest.raises(ConfigError, match="no key"):
+        Reader(lab).take_snapshot(selects={f"{lab.schema}.LOOSE": f"select * from {lab.schema}.loose"})
+
+
+class Failing:
+    """Lets `Scan.batches` fail as of its SCN, a few times, behind the first batch."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+        self.times = times
+        self.resumed: list[str | None] = []
+        batches = Scan.batches
+
+        def failing(scan: Scan, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[Any]:
+            if scan.schema.id.table != "ITEM":
+                yield from batches(scan, connection, chunk)
+                return
+            self.resumed.append(chunk.last_row_id)
+            for batch in batches(scan, connection, chunk):
+                yield batch
+                if self.times:
+                    self.times -= 1
+                    raise SnapshotTooOldError("ORA-01555: snapshot too old", ora_code=1555)
+
+        monkeypatch.setattr(Scan, "batches", failing)
+
+
+def test_what_cannot_be_read_is_tried_again_from_its_last_row(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    from minercdc.snapshot import parallel
+
+    monkeypatch.setattr(parallel, "_RETRY_SECONDS", 0.01)
+    fill(lab, 100)
+    failing = Failing(monkeypatch, 2)
+    reader = Reader(lab).take_snapshot(**{"snapshot.fetch.size": 10, "snapshot.database.errors.max.retries": 2})
+    assert sorted(keys(reader.events)) == list(range(100))
+    assert len(failing.resumed) == 3
+    assert None not in failing.resumed[1:]
+
+
+def test_what_cannot_be_read_after_all_tries_stops_the_snapshot(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(lab, 100)
+    Failing(monkeypatch, 1)
+    with pytest.raises(SnapshotTooOldError):
+        Reader(lab).take_snapshot(**{"snapshot.fetch.size": 10})
+
+
+def given(lab: Lab, **options: Any) -> Reader:
+    """A reader that begins at a given SCN or time."""
+    tables = Tables()
+    config = SnapshotConfig(**{"snapshot.mode": "no_data", **options})
+    with connect(lab.config, "pdb") as connection:
+        fixed = fix_given(connection, lab.filter, database_name(lab.config), config)
+    for schema in fixed.schemas:
+        tables.put(schema)
+    return Reader(lab, lab.capture(tables).start_position(fixed.scn, fixed.mine_from), tables)
+
+
+def current_scn(lab: Lab) -> int:
+    with lab.sandbox.connect(service=lab.sandbox.root_service) as admin, admin.cursor() as cursor:
+        return int(cursor.execute("select current_scn from v$database").fetchone()[0])
+
+
+def test_streaming_from_a_given_scn_has_what_was_committed_after_it(lab: Lab) -> None:
+    lab.run("insert into item (id) values (1)")
+    lab.app.commit()
+    lab.run("insert into item (id) values (2)")  # open at the SCN, and whole in the log that holds it
+    scn = current_scn(lab)
+    lab.app.commit()
+    lab.run("insert into item (id) values (3)")
+    lab.app.commit()
+    lab.switch_log()
+    reader = given(lab, **{"minercdc.start.scn": scn}).until_marker(1)
+    assert keys(reader.events) == [2, 3]
+
+
+def test_a_given_scn_in_the_future_is_refused(lab: Lab) -> None:
+    with pytest.raises(SourceError, match="future"):
+        given(lab, **{"minercdc.start.scn": current_scn(lab) + 10**9})
+
+
+def test_streaming_from_a_given_time(lab: Lab) -> None:
+    lab.run("insert into item (id) values (1)")
+    lab.app.commit()
+    with lab.sandbox.connect(service=lab.sandbox.root_service) as admin, admin.cursor() as cursor:
+        (now,) = cursor.execute(
+            "select to_char(sys_extract_utc(systimestamp), 'YYYY-MM-DD\"T\"HH24:MI:SS') from dual"
+        ).fetchone()
+    reader = given(lab, **{"minercdc.start.timestamp": now}).until_marker(1)
+    # TIMESTAMP_TO_SCN is exact to three seconds only: the first row may be among them.
+    assert reader.has_marker(1)

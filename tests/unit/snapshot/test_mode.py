@@ -1,0 +1,126 @@
+"""What each `snapshot.mode` does at a start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from minercdc.config.load import parse_properties
+from minercdc.config.sections import SnapshotConfig
+from minercdc.errors import ConfigError
+from minercdc.snapshot.mode import Start, Steps, decision_of
+
+NOTHING = Start(offset_exists=False, snapshot_under_way=False)
+UNDER_WAY = Start(offset_exists=True, snapshot_under_way=True)
+STREAMED = Start(offset_exists=True, snapshot_under_way=False)
+
+
+def steps(mode: str, start: Start, **options: Any) -> tuple[bool, bool, bool]:
+    found = decision_of(SnapshotConfig(**{"snapshot.mode": mode, **options}))(start)
+    return found.data, found.schema, found.stream
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "later"),
+    [
+        ("initial", (True, True, True), (False, False, True)),
+        ("initial_only", (True, True, False), (False, False, False)),
+        ("no_data", (False, True, True), (False, False, True)),
+        ("schema_only", (False, True, True), (False, False, True)),
+        ("always", (True, True, True), (True, True, True)),
+        ("recovery", (False, True, True), (False, True, True)),
+        ("schema_only_recovery", (False, True, True), (False, True, True)),
+        ("when_needed", (True, True, True), (False, False, True)),
+    ],
+)
+def test_steps_are_debeziums(mode: str, first: tuple[bool, bool, bool], later: tuple[bool, bool, bool]) -> None:
+    assert steps(mode, NOTHING) == first
+    assert steps(mode, UNDER_WAY) == first
+    assert steps(mode, STREAMED) == later
+
+
+def test_five_properties_decide() -> None:
+    prefix = "snapshot.mode.configuration.based."
+    given: dict[str, Any] = {
+        f"{prefix}snapshot.schema": "true",
+        f"{prefix}start.stream": "true",
+        f"{prefix}snapshot.on.data.error": "true",
+    }
+    decide = decision_of(SnapshotConfig(**{"snapshot.mode": "configuration_based", **given}))
+    assert decide(STREAMED) == Steps(False, True, True, False, True)
+
+
+def decide_by_hand(start: Start) -> Steps:
+    return Steps(data=not start.offset_exists, schema=True, stream=False)
+
+
+def decide_wrongly(start: Start) -> str:
+    return "yes"
+
+
+def test_a_callable_decides() -> None:
+    name = {"snapshot.mode.custom.name": f"{__name__}:decide_by_hand"}
+    assert steps("custom", NOTHING, **name) == (True, True, False)
+    assert steps("custom", STREAMED, **name) == (False, True, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("decide", "package.module:function"),
+        ("no.such.module:decide", "cannot be loaded"),
+        (f"{__name__}:nothing", "cannot be loaded"),
+        (f"{__name__}:NOTHING", "cannot be called"),
+    ],
+)
+def test_a_callable_that_is_not_there_is_named(name: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        steps("custom", NOTHING, **{"snapshot.mode.custom.name": name})
+
+
+def test_a_callable_that_returns_something_else_is_named() -> None:
+    with pytest.raises(ConfigError, match="decide_wrongly returned 'yes'"):
+        steps("custom", NOTHING, **{"snapshot.mode.custom.name": f"{__name__}:decide_wrongly"})
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"snapshot.mode": "custom"}, "snapshot.mode.custom.name: goes with"),
+        ({"snapshot.locking.mode.custom.name": "a:b"}, "snapshot.locking.mode.custom.name: goes with"),
+        ({"minercdc.start.scn": "7"}, "goes with snapshot.mode=no_data"),
+        (
+            {"snapshot.mode": "no_data", "minercdc.start.scn": "7", "minercdc.start.timestamp": "2026-01-01"},
+            "not both",
+        ),
+        ({"snapshot.mode": "no_data", "minercdc.start.timestamp": "yesterday"}, "yesterday"),
+        ({"snapshot.select.statement.overrides": "A.B"}, "overrides.A.B: needed"),
+        ({"snapshot.select.statement.overrides.A.B": "select 1"}, "does not list the table"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(options: dict[str, str], says: str) -> None:
+    base = {
+        "topic.prefix": "t",
+        "database.hostname": "h",
+        "database.user": "u",
+        "database.password": "p",
+        "database.dbname": "d",
+        "minercdc.kafka.bootstrap.servers": "k:1",
+    }
+    with pytest.raises(ConfigError, match=says):
+        parse_properties(base | options)
+
+
+def test_selects_are_found_by_their_table() -> None:
+    base = {
+        "topic.prefix": "t",
+        "database.hostname": "h",
+        "database.user": "u",
+        "database.password": "p",
+        "database.dbname": "d",
+        "minercdc.kafka.bootstrap.servers": "k:1",
+        "snapshot.select.statement.overrides": "inv.item",
+        "snapshot.select.statement.overrides.inv.item": "select * from inv.item where live = 1;",
+    }
+    assert parse_properties(base).snapshot_selects == {"INV.ITEM": "select * from inv.item where live = 1"}
