@@ -6,7 +6,16 @@ import json
 from typing import Any
 
 from minercdc.errors import SchemaHistoryError
-from minercdc.offset import ChunkProgress, JsonValue, Offset, PartialTransaction, SnapshotState, TableProgress
+from minercdc.kafka.signals_json import signals_from_json, signals_to_json
+from minercdc.offset import (
+    ChunkProgress,
+    JsonValue,
+    Offset,
+    PartialTransaction,
+    SignalState,
+    SnapshotState,
+    TableProgress,
+)
 
 FORMAT_VERSION = 1
 
@@ -18,6 +27,8 @@ def offset_to_bytes(offset: Offset) -> bytes:
         document["partial"] = {"tx_id": partial.tx_id, "commit_scn": str(partial.commit_scn), "seq": partial.seq}
     if snapshot := offset.snapshot:
         document["snapshot"] = _snapshot_to_json(snapshot)
+    if offset.signals != SignalState():
+        document["signals"] = signals_to_json(offset.signals)
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -50,6 +61,7 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
             position=document["position"],
             partial=PartialTransaction(partial["tx_id"], int(partial["commit_scn"]), partial["seq"]) if partial else None,
             snapshot=_snapshot_from_json(snapshot) if snapshot else None,
+            signals=signals_from_json(document["signals"]) if "signals" in document else SignalState(),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise SchemaHistoryError(
