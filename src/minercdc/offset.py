@@ -18,6 +18,10 @@ class Position(Protocol):
     def precedes(self, other: Self) -> bool:
         """True when going from `other` to this position would go backwards."""
 
+    @property
+    def delivered_scn(self) -> int:
+        """Of all that was delivered up to here nothing was committed, or read by the initial snapshot, behind this SCN."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartialTransaction:
