@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from minercdc.cli.signal import signals
+from minercdc.cli.send import signals
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
 
 app = typer.Typer(
