@@ -137,7 +137,7 @@ def recovery(_sandbox: Sandbox, _directory: Path, broker: str) -> Iterator[Measu
         producer.poll(0)
     producer.commit_transaction()
     tables, begun, cpu = Tables(), time.monotonic(), time.process_time()
-    for change in history.recover():
+    for change in history.recover(None):
         tables.apply(change)
     assert len(tables) == _TABLES, f"{len(tables)} tables"
     wall = time.monotonic() - begun

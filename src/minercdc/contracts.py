@@ -105,11 +105,23 @@ class Heartbeat(Protocol):
 class SchemaHistory(Protocol):
     """Remembers every schema change, so that rows are decoded with the shape of their time."""
 
-    def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
-        """The record that remembers `change`; the sink commits it together with the offset that passes it."""
+    def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record | None:
+        """The record that remembers `change`; the sink commits it together with the offset that passes it.
 
-    def recover(self) -> Iterator[SchemaChange]:
-        """Everything remembered, oldest first."""
+        None when it is remembered elsewhere: then the offset's `mark` says how much of that belongs to it.
+        """
+
+    def mark(self) -> int | None:
+        """How much has been remembered so far, durably; None when the records are committed with the offset."""
+
+    def recover(self, mark: int | None) -> Iterator[SchemaChange]:
+        """Everything remembered, oldest first.
+
+        :param mark: of the offset that is gone on from, 0 when there is no offset. What was remembered behind it is forgotten.
+        """
+
+    def forget(self) -> None:
+        """Begin anew, because what is there cannot be used."""
 
 
 class RecordSink(Protocol):

@@ -15,7 +15,7 @@ offset names.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
@@ -35,7 +35,7 @@ from minercdc.contracts import (
 from minercdc.errors import DecodeError, DeliveryError, MinerCdcError, MiningSessionError, TransientSourceError
 from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, UndecodableRow
 from minercdc.metrics import Counters, TableScan
-from minercdc.offset import Offset, PartialTransaction, SignalState, SnapshotState
+from minercdc.offset import JsonValue, Offset, PartialTransaction, SignalState, SnapshotState
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Life:
     encoder: RecordEncoder
     history: SchemaHistory
     snapshot: Callable[[Offset | None], Snapshot | None]
-    capture: Callable[[], Capture]
+    capture: Callable[[Offset | None], Capture]
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
     signals: Callable[[Capture], SignalActions] | None = None
@@ -157,7 +157,7 @@ def run_once(parts: Parts, stop: StopFlag) -> None:
     life = parts.live()
     try:
         offset = life.sink.load_offset()
-        capture = life.capture()
+        capture = life.capture(offset)
         signals = life.signals(capture) if life.signals else None
         try:
             events = read_events(life, capture, offset, parts.counters, stop, signals)
@@ -332,7 +332,11 @@ class _Publisher:
     def _schema_change(self, change: SchemaChange) -> None:
         self._whole = False
         if not change.truncate:
-            self._write(self._life.history.entry(change, self._offset().position or {}))
+            entry = self._life.history.entry(change, self._position() or {})
+            if entry is not None:
+                self._write(entry)
+            else:
+                self._batch.records += 1  # the offset has to count what is remembered elsewhere
         for record in self._life.encoder.encode(change):
             self._write(record)
         self._counters.schema_changes += 1
@@ -385,11 +389,15 @@ class _Publisher:
 
     def _offset(self) -> Offset:
         """What a save stores now."""
-        latest = self._latest
+        latest, history = self._latest, self._life.history.mark()
         if latest is None:
-            return replace(self._stored, partial=self._partial, signals=self._state)
-        position = latest.position.to_json() if latest.position is not None else None
-        return Offset(self._life.adapter, position, self._partial, latest.snapshot, self._state)
+            return replace(self._stored, partial=self._partial, history=history, signals=self._state)
+        return Offset(self._life.adapter, self._position(), self._partial, latest.snapshot, history, self._state)
+
+    def _position(self) -> Mapping[str, JsonValue] | None:
+        if self._latest is None:
+            return self._stored.position
+        return self._latest.position.to_json() if self._latest.position is not None else None
 
     def _save(self) -> None:
         offset = self._offset()

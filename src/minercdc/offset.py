@@ -144,10 +144,12 @@ class Offset:
     """The stored progress of a connector.
 
     :param position: the adapter's position as JSON; None while the initial snapshot is under way.
+    :param history: how much of a schema history outside Kafka belongs to it; None when that is in Kafka.
     """
 
     adapter: str
     position: Mapping[str, JsonValue] | None = None
     partial: PartialTransaction | None = None
     snapshot: SnapshotState | None = None
+    history: int | None = None
     signals: SignalState = SignalState()

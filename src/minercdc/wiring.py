@@ -15,12 +15,13 @@ from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
-from minercdc.contracts import Capture, SignalActions, Snapshot
+from minercdc.contracts import Capture, SchemaHistory, SignalActions, Snapshot
 from minercdc.engine import Bounds, Life, Parts
 from minercdc.errors import ConfigError, DecodeError, PrerequisiteError, SchemaHistoryError
 from minercdc.events import Notification
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
+from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.kafka.heartbeat import KafkaHeartbeat
 from minercdc.kafka.notification import NotificationEncoder, document
 from minercdc.kafka.schema_history import KafkaSchemaHistory
@@ -144,13 +145,16 @@ class _Life:
         self._database = database_name(config.database)
         self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-        self._topics = TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat)
-        self._history = KafkaSchemaHistory(
-            self._client,
-            topic=self._topics.schema_history,
-            server=config.identity.topic_prefix,
-            clock_ms=lambda: time.time_ns() // 1_000_000,
+        self._topics = TopicNames(
+            config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history
         )
+        self._history = self._schema_history()
+
+    def _schema_history(self) -> SchemaHistory:
+        server, file = self._config.identity.topic_prefix, self._config.history.file
+        if file is not None:
+            return FileSchemaHistory(file, server=server, clock_ms=_now_ms)
+        return KafkaSchemaHistory(self._client, topic=self._topics.schema_history, server=server, clock_ms=_now_ms)
 
     def open(self) -> Life:
         config = self._config
@@ -199,7 +203,7 @@ class _Life:
             config.heartbeat.heartbeat_interval_ms / 1000,
             key_schemas=config.values.key_converter_schemas_enable,
             value_schemas=config.values.value_converter_schemas_enable,
-            clock_ms=lambda: time.time_ns() // 1_000_000,
+            clock_ms=_now_ms,
         )
 
     def _notification_encoder(self) -> NotificationEncoder | None:
@@ -256,15 +260,16 @@ class _Life:
             counters=self._counters,
         )
 
-    def _capture(self) -> Capture:
+    def _capture(self, offset: Offset | None) -> Capture:
         try:
-            for change in self._history.recover():
+            for change in self._history.recover(offset.history if offset is not None else 0):
                 self._tables.apply(change)
         except SchemaHistoryError as error:
             if not self._run.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
                 raise
             log.warning("%s; the structures are read anew", error.message)
             self._tables = Tables()
+            self._history.forget()
             self._run.schema_lost = True
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
@@ -326,6 +331,10 @@ class _Life:
 
     def _fix_given(self, connection: oracledb.Connection) -> Fixed:
         return fix_given(connection, self._filter, self._database, self._config.snapshot)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def refuse_unprepared(findings: list[Finding]) -> None:

@@ -184,4 +184,4 @@ def test_schema_history_is_recovered_as_it_was_written(broker: KafkaBroker, pref
         sink.write(history.entry(change, {}))
     sink.commit(OFFSET)
     sink.close()
-    assert list(history.recover()) == changes
+    assert list(history.recover(None)) == changes

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from typing import Any
 
 from tests.sandbox_capture.lab import Lab
 
 from minercdc.capture.logminer.capture import LogMinerCapture
-from minercdc.contracts import Capture, Record, Snapshot
+from minercdc.contracts import Capture, Record, SchemaHistory, Snapshot
 from minercdc.engine import Bounds, Life, Parts, run
 from minercdc.errors import MinerCdcError
 from minercdc.events import ChangeEvent, Event, SchemaChange
@@ -42,7 +43,12 @@ class Ledger:
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
         return Record("history", None, b".")
 
-    def recover(self) -> Iterator[SchemaChange]:
+    def mark(self) -> int | None:
+        return None
+
+    def forget(self) -> None: ...
+
+    def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         return iter([event for event in self.kept if isinstance(event, SchemaChange)])
 
     def write(self, record: Record) -> None: ...
@@ -86,8 +92,9 @@ class Running:
     :ivar sessions: mining connections that were made.
     """
 
-    def __init__(self, lab: Lab, ledger: Ledger, *, max_restarts: int = -1) -> None:
+    def __init__(self, lab: Lab, ledger: Ledger, *, max_restarts: int = -1, history: SchemaHistory | None = None) -> None:
         self.lab, self.ledger = lab, ledger
+        self._history = history or ledger
         self.counters = Counters()
         self.error: BaseException | None = None
         self.sessions = 0
@@ -105,8 +112,8 @@ class Running:
     def _life(self) -> Life:
         tables = Tables()
 
-        def capture() -> Capture:
-            for change in self.ledger.recover():
+        def capture(offset: Offset | None) -> Capture:
+            for change in self._history.recover(offset.history if offset is not None else 0):
                 tables.apply(change)
             return self._capture(tables)
 
@@ -116,7 +123,7 @@ class Running:
 
         bounds = Bounds(1000, 1 << 20, 0.0)
         ledger = self.ledger
-        return Life("logminer", ledger, ledger, ledger, snapshot, capture, bounds, lambda _: False)
+        return Life("logminer", ledger, ledger, self._history, snapshot, capture, bounds, lambda _: False)
 
     def _capture(self, tables: Tables) -> LogMinerCapture:
         capture = self.lab.capture(tables)
@@ -156,7 +163,7 @@ class Running:
 
 
 @contextmanager
-def running(lab: Lab, ledger: Ledger, **options: int) -> Iterator[Running]:
+def running(lab: Lab, ledger: Ledger, **options: Any) -> Iterator[Running]:
     engine = Running(lab, ledger, **options)
     try:
         yield engine

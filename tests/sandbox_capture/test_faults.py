@@ -29,9 +29,15 @@ from minercdc.errors import (
     SourceError,
     TransientSourceError,
 )
+from minercdc.events import SchemaChange
+from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.oracle.codes import ORA
 from minercdc.oracle.connect import connect
 from minercdc.oracle.scn import current_scn
+from minercdc.schema.tables import Tables
+
+# Sockets of connections that broke are left to the garbage collector (MiningSession.close says why).
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 
 PLACES = {
     "connect": "at => 'connect'",
@@ -321,3 +327,34 @@ def test_a_limit_that_cannot_be_watched_is_told_and_does_not_stop_the_capture(
         engine.until_marker(2)
     check(lab, ledger)
     assert [r.message for r in caplog.records if "max.pga.bytes has no effect" in r.message]
+
+
+def test_a_schema_history_in_a_file_stays_in_step_with_the_offset(lab: Lab, tmp_path: Path) -> None:
+    """DDL around commits that fail, with and without having taken place; what the file has too much is told by the offset."""
+    ledger, path = Ledger(), tmp_path / "history.jsonl"
+    for number in range(1, 9):
+        history = FileSchemaHistory(path, server="s", clock_ms=lambda: 0)
+        with running(lab, ledger, history=history) as engine:
+            engine.until(lambda: ledger.offset is not None and ledger.offset.position is not None)
+            ledger.failures += [(DeliveryError("committing to Kafka failed"), number % 2 == 0)] * (number % 3)
+            lab.run(f"insert into item (id) values ({number})")
+            lab.run(f"alter table item add (c{number} number(5))")
+            lab.run(f"update item set c{number} = {number} where id = {number}")
+            lab.app.commit()
+            engine.until_marker(number)
+        assert ledger.offset is not None
+        assert ledger.offset.history is not None
+        with path.open("ab") as file:  # as when it is killed behind a line
+            file.write(b"{}\n")
+    assert [change.after.version for change in ledger.kept if isinstance(change, SchemaChange) and change.after
+            and change.table.table == "ITEM"] == list(range(1, 10))  # fmt: skip
+    assert [seq for _, seq in ledger.transactions()] == [[1]] * 16
+    offset = ledger.offset
+    assert offset is not None
+    assert ledger.changes()[-1].after == ("8", None, None, None, *[None] * 7, "8")
+    tables = Tables()
+    for change in FileSchemaHistory(path, server="s", clock_ms=lambda: 0).recover(offset.history):
+        tables.apply(change)
+    found = tables.find(lab.table("ITEM"))
+    assert found is not None
+    assert [column.name for column in found.columns][4:] == [f"C{number}" for number in range(1, 9)]

@@ -145,8 +145,13 @@ class NoHistory:
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
         return Record("history", None, b"history")
 
-    def recover(self) -> Iterator[SchemaChange]:
+    def mark(self) -> int | None:
+        return None
+
+    def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         return iter(())
+
+    def forget(self) -> None: ...
 
 
 class Clock:
@@ -182,7 +187,7 @@ def parts_of(
             encoder=RowEncoder(),
             history=NoHistory(),
             snapshot=lambda offset: snapshot if offset is None or offset.position is None else None,
-            capture=lambda: capture,
+            capture=lambda offset: capture,
             bounds=bounds,
             skip_undecodable=lambda error: skip,
             notified=notified,

@@ -28,7 +28,6 @@ IGNORED: Mapping[str, str] = {
     "max.queue.size": "events stream without a queue",
     "max.queue.size.in.bytes": "events stream without a queue",
     "executor.shutdown.timeout.ms": "there is no executor",
-    "schema.history.internal": "the schema history is in Kafka",
     "schema.history.internal.name": "a label only",
     "schema.history.internal.kafka.recovery.poll.interval.ms": "recovery reads to the end of the topic",
     "schema.history.internal.kafka.recovery.attempts": "recovery reads to the end of the topic",

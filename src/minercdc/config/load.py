@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.heartbeat import HeartbeatConfig
+from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section
 from minercdc.config.sections import (
     ConnectorIdentity,
@@ -61,6 +62,7 @@ class ConnectorConfig:
     topics: TopicConfig
     kafka: KafkaConfig
     heartbeat: HeartbeatConfig
+    history: SchemaHistoryConfig
     run: RunConfig
     lake: LakeConfig
     snapshot_selects: Mapping[str, str]
@@ -82,6 +84,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "topics": TopicConfig,
     "kafka": KafkaConfig,
     "heartbeat": HeartbeatConfig,
+    "history": SchemaHistoryConfig,
     "run": RunConfig,
     "lake": LakeConfig,
 }

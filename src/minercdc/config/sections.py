@@ -118,9 +118,9 @@ class TableFilterConfig(Section):
 class LogMiningConfig(Section):
     """How redo is read."""
 
-    log_mining_strategy: Literal["online_catalog", "hybrid"] = Field(
+    log_mining_strategy: Literal["online_catalog", "hybrid", "redo_log_catalog"] = Field(
         "online_catalog",
-        description="Which dictionary LogMiner uses. Rows that it no longer fits are decoded with our own schema history either way.",
+        description="Which dictionary LogMiner uses: the database's own (`online_catalog`, `hybrid`), or one that the connector has written to the redo (`redo_log_catalog`, DBMS_LOGMNR_D.BUILD). Rows that it does not fit are decoded with our own schema history in every case.",
     )
     log_mining_archive_log_only_mode: bool = Field(
         False, description="Read archived logs only: changes come when their log has been archived."

@@ -25,6 +25,8 @@ def offset_to_bytes(offset: Offset) -> bytes:
     document["position"] = dict(offset.position) if offset.position is not None else None
     if partial := offset.partial:
         document["partial"] = {"tx_id": partial.tx_id, "commit_scn": str(partial.commit_scn), "seq": partial.seq}
+    if offset.history is not None:
+        document["history"] = offset.history
     if snapshot := offset.snapshot:
         document["snapshot"] = _snapshot_to_json(snapshot)
     if offset.signals != SignalState():
@@ -63,6 +65,7 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
             partial=PartialTransaction(partial["tx_id"], int(partial["commit_scn"]), partial["seq"]) if partial else None,
             snapshot=_snapshot_from_json(snapshot) if snapshot else None,
             signals=signals_from_json(document["signals"]) if "signals" in document else SignalState(),
+            history=document.get("history"),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise SchemaHistoryError(

@@ -32,20 +32,20 @@ class KafkaSchemaHistory:
         self._clock_ms = clock_ms
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
-        document: dict[str, JsonValue] = {
-            "source": {"server": self._server},
-            "position": dict(position) | {"scn": str(change.scn), "snapshot": change.snapshot},
-            "ts_ms": self._clock_ms(),
-            "databaseName": change.table.database,
-            "schemaName": change.table.schema,
-            "ddl": change.ddl,
-            "tableChanges": table_changes.remembered(change),
-        }
+        document = document_of(change, position, server=self._server, ts_ms=self._clock_ms())
         return Record(self._topic, None, json.dumps(document, separators=(",", ":")).encode(), partition=0)
 
-    def recover(self) -> Iterator[SchemaChange]:
+    def mark(self) -> int | None:
+        """None: the records are committed with the offset."""
+        return None
+
+    def forget(self) -> None:
+        """Nothing: what is in the topic stays there."""
+
+    def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """Everything remembered, oldest first.
 
+        :param mark: means nothing here.
         :raises SchemaHistoryError: a record is not of our form.
         """
         for offset, value in self._client.read_all(self._topic):
@@ -54,7 +54,7 @@ class KafkaSchemaHistory:
             try:
                 document = json.loads(value)
                 if document["source"]["server"] == self._server:
-                    yield from _changes(document)
+                    yield from changes_of(document)
             except (ValueError, KeyError, TypeError, IndexError) as error:
                 raise SchemaHistoryError(
                     f"record {offset} of the schema history {self._topic} cannot be read: {error!r}",
@@ -62,7 +62,21 @@ class KafkaSchemaHistory:
                 ) from None
 
 
-def _changes(document: dict[str, Any]) -> Iterator[SchemaChange]:
+def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, server: str, ts_ms: int) -> dict[str, JsonValue]:
+    """The record of a change, in Debezium's form."""
+    return {
+        "source": {"server": server},
+        "position": dict(position) | {"scn": str(change.scn), "snapshot": change.snapshot},
+        "ts_ms": ts_ms,
+        "databaseName": change.table.database,
+        "schemaName": change.table.schema,
+        "ddl": change.ddl,
+        "tableChanges": table_changes.remembered(change),
+    }
+
+
+def changes_of(document: dict[str, Any]) -> Iterator[SchemaChange]:
+    """What a record remembers. Raises KeyError, ValueError, TypeError or IndexError for another form."""
     for item in document["tableChanges"]:
         table = table_changes.table_of(item) if item.get("table") else None
         dropped = item["type"] == "DROP"

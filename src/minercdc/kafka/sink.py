@@ -39,7 +39,8 @@ class KafkaSink:
         self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications, topics.heartbeats}
         self._seen: set[str] = set()
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
-        client.ensure_topic(topics.schema_history, partitions=1)
+        if topics.has_history:
+            client.ensure_topic(topics.schema_history, partitions=1)
         self._producer: Any = client.producer(f"minercdc-{name}")
         self._call(self._producer.init_transactions, "joining Kafka as " + name)
 

@@ -6,6 +6,7 @@ import re
 
 from minercdc.config.ad_hoc import NotificationConfig
 from minercdc.config.heartbeat import HeartbeatConfig
+from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
 from minercdc.errors import SinkError
 from minercdc.schema.table import TableId
@@ -17,6 +18,7 @@ class TopicNames:
     """Names topics and refuses two tables that would share one.
 
     :ivar heartbeats: None when there are none.
+    :ivar has_history: the schema history is in its topic.
     :ivar notifications: None when they are not wanted in a topic.
     """
 
@@ -27,6 +29,7 @@ class TopicNames:
         kafka: KafkaConfig,
         notifications: NotificationConfig | None = None,
         heartbeat: HeartbeatConfig | None = None,
+        history: SchemaHistoryConfig | None = None,
     ) -> None:
         self._prefix = identity.topic_prefix
         self._delimiter = topics.topic_delimiter
@@ -35,6 +38,7 @@ class TopicNames:
         beats = heartbeat is not None and heartbeat.heartbeat_interval_ms > 0
         self.heartbeats = heartbeat.topic(self._delimiter, self._prefix) if heartbeat and beats else None
         self.notifications = notifications.sink_topic if notifications else None
+        self.has_history = history is None or history.file is None
         self.schema_history = kafka.schema_history_internal_kafka_topic or f"{self._prefix}-schema-history"
         self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import LakeError
+from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.merge import BatchApplier
 from minercdc.lake.stream import read_changes, register_functions
 from minercdc.lake.structures import Structure, Structures
@@ -31,6 +31,10 @@ def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
     :raises ConfigError: the topics are written in a form that the lake does not read.
     """
     refuse_unsupported_modes(config.values)
+    if config.history.file is not None:
+        raise ConfigError(
+            ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
+        )
     register_functions(spark)
     lake = config.lake
     root = str(Path(lake.minercdc_lake_path).absolute()) if "://" not in lake.minercdc_lake_path else lake.minercdc_lake_path

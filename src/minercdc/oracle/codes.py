@@ -181,6 +181,7 @@ _HINTS = {
     1346: "The logs are of another incarnation: take a new snapshot.",
     1347: "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA",
     1354: "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA",
+    6550: "Grant EXECUTE on DBMS_LOGMNR, and on DBMS_LOGMNR_D with log.mining.strategy=redo_log_catalog.",
     12514: _SERVICE,
     1555: "Raise UNDO_RETENTION, or read fewer or smaller tables in the snapshot.",
     28000: "ALTER USER ... ACCOUNT UNLOCK, once it is known who locked it.",

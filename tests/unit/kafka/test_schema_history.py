@@ -39,7 +39,7 @@ def recovered(*changes: SchemaChange) -> Tables:
     history = KafkaSchemaHistory(cast(KafkaClient, topic), topic="h", server="s", clock_ms=lambda: 1)
     topic.records = [history.entry(change, {}) for change in changes]
     tables = Tables()
-    for change in history.recover():
+    for change in history.recover(None):
         tables.apply(change)
     return tables
 

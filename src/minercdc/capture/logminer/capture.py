@@ -25,6 +25,7 @@ from minercdc.capture.logminer.logs import NO_BOUND, LogSelection, RedoThread, r
 from minercdc.capture.logminer.pacing import pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.redo_dictionary import RedoDictionary, marks_from
 from minercdc.capture.logminer.row import ContinuationJoiner
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
@@ -96,6 +97,7 @@ class LogMinerCapture:
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
         self._assembly: Assembly | None = None
         self._sees_memory = True
+        self._dictionary = RedoDictionary() if config.log_mining_strategy == "redo_log_catalog" else None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
         """Back from `LogMinerPosition.to_json`. Raises ConfigError for the position of another adapter."""
@@ -193,7 +195,9 @@ class LogMinerCapture:
         failures = 0
         while not stop.is_set():
             try:
-                self._session = session = MiningSession(self._connect(), self._config.query_fetch_size)
+                self._session = session = MiningSession(
+                    self._connect(), self._config.query_fetch_size, dictionary_in_redo=self._dictionary is not None
+                )
                 self._check_incarnation(session.connection, start)
                 self._decoder.charset = character_set(session.connection)
                 opened = time.monotonic()
@@ -298,20 +302,10 @@ class LogMinerCapture:
         while not stop.is_set():
             position = assembly.position()
             scn = min([mark.resume_scn for mark in position.threads.values()], default=start.start_scn)
-            threads = read_threads(session.connection)
-            logs = read_logs(session.connection, scn, self._config.archive_destination_name)
-            if len(threads) > 1:
-                # The log that one thread begins with reaches further back than what is to be read of the others.
-                begin = min((log.first_scn for log in logs), default=scn)
-                logs = read_logs(session.connection, begin, self._config.archive_destination_name)
-            # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
-            # of transactions it has read from their start.
-            at_most = len(logs) if assembly.committed or self._config.lob_enabled else self._config.log_mining_log_count_min
             archived_only = self._config.log_mining_archive_log_only_mode
             try:
-                selection = select_logs(
-                    logs, threads, assembly.begins(), start.start_scn, at_most, archived_only=archived_only
-                )
+                threads = read_threads(session.connection)
+                selection = self._listed(session, assembly, threads, scn, start.start_scn)
             except LogGapError as gap:
                 tries += 1
                 if tries > self._config.log_mining_log_query_max_retries:
@@ -325,6 +319,29 @@ class LogMinerCapture:
             yield assembly.idle(self._now_us())
             stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
         return None
+
+    def _listed(
+        self, session: MiningSession, assembly: Assembly, threads: list[RedoThread], scn: int, start_scn: int
+    ) -> LogSelection:
+        """The logs of the next pass. Raises LogGapError.
+
+        :param scn: where it begins; `start_scn` where threads without a mark do.
+        """
+        destinations, begins = self._config.archive_destination_name, assembly.begins()
+        from_scn = self._dictionary.first_scn(session.connection, scn) if self._dictionary else scn
+        logs = read_logs(session.connection, from_scn, destinations)
+        if len(threads) > 1:
+            # The log that one thread begins with reaches further back than what is to be read of the others.
+            begin = min((log.first_scn for log in logs), default=from_scn)
+            logs = read_logs(session.connection, begin, destinations)
+        if self._dictionary:
+            begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
+        # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
+        # of transactions it has read from their start.
+        unbounded = assembly.committed or self._config.lob_enabled or self._dictionary is not None
+        at_most = len(logs) if unbounded else self._config.log_mining_log_count_min
+        archived_only = self._config.log_mining_archive_log_only_mode
+        return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only)
 
     def _backoff(self, failures: int) -> float:
         first = self._config.log_mining_log_backoff_initial_delay_ms

@@ -19,9 +19,11 @@ _ADD = "BEGIN SYS.DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => :name, OPTIONS => {opti
 # No ENDSCN, ever: a transaction's rows may still be written behind it with lower SCNs; and of a transaction whose COMMIT
 # lies behind it, COMMITTED_DATA_ONLY shows nothing.
 _START = (
-    "BEGIN SYS.DBMS_LOGMNR.START_LOGMNR(STARTSCN => :scn, OPTIONS => DBMS_LOGMNR.DICT_FROM_ONLINE_CATALOG"
+    "BEGIN SYS.DBMS_LOGMNR.START_LOGMNR(STARTSCN => :scn, OPTIONS => {dictionary}"
     " + DBMS_LOGMNR.NO_ROWID_IN_STMT + DBMS_LOGMNR.NO_SQL_DELIMITER{more}); END;"
 )
+_ONLINE = "DBMS_LOGMNR.DICT_FROM_ONLINE_CATALOG"
+_IN_REDO = "DBMS_LOGMNR.DICT_FROM_REDO_LOGS + DBMS_LOGMNR.DDL_DICT_TRACKING"
 _END = "BEGIN SYS.DBMS_LOGMNR.END_LOGMNR(); END;"
 
 
@@ -29,10 +31,12 @@ class MiningSession:
     """Mines on a connection of its own.
 
     :param fetch_size: rows per fetch.
+    :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
     """
 
-    def __init__(self, connection: oracledb.Connection, fetch_size: int) -> None:
+    def __init__(self, connection: oracledb.Connection, fetch_size: int, *, dictionary_in_redo: bool = False) -> None:
         self.connection = connection
+        self._dictionary = _IN_REDO if dictionary_in_redo else _ONLINE
         self._fetch_size = fetch_size
         self._listed: tuple[LogFile, ...] = ()
         self._reading = False
@@ -63,7 +67,7 @@ class MiningSession:
         """
         more = " + DBMS_LOGMNR.COMMITTED_DATA_ONLY" if committed else ""
         with oracle_errors(f"starting LogMiner at SCN {scn}"), self.connection.cursor() as cursor:
-            cursor.execute(_START.format(more=more), {"scn": scn})
+            cursor.execute(_START.format(dictionary=self._dictionary, more=more), {"scn": scn})
 
     def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[list[tuple[Any, ...]]]:
         """Batches of rows, to the end of the logs."""

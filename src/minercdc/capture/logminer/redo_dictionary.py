@@ -1,0 +1,128 @@
+"""The dictionary that LogMiner finds in the redo itself (`log.mining.strategy=redo_log_catalog`): which one, and when to write one.
+
+    dictionary ........ mark ........ end        logs from the dictionary on are listed, rows from the mark on are asked for
+    ^ DICTIONARY_BEGIN                           DDL_DICT_TRACKING follows the DDL in between
+
+DBMS_LOGMNR_D.BUILD writes the dictionary into the redo of the database: the one thing the connector ever writes, and only with
+this strategy. It is written when there is none, and again when the one in use lies many logs back, for every pass reads from there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import oracledb
+
+from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.position import RedoAddress, log_start
+from minercdc.errors import LogGapError
+from minercdc.oracle.codes import oracle_errors
+
+_log = logging.getLogger(__name__)
+
+_LISTED = (
+    "SELECT DISTINCT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.DICTIONARY_BEGIN, A.DICTIONARY_END"
+    " FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
+    " WHERE A.NAME IS NOT NULL AND A.STATUS = 'A' AND (A.DICTIONARY_BEGIN = 'YES' OR A.DICTIONARY_END = 'YES')"
+)
+_BUILD = "BEGIN SYS.DBMS_LOGMNR_D.BUILD(OPTIONS => SYS.DBMS_LOGMNR_D.STORE_IN_REDO_LOGS); END;"
+# A dictionary that begins more logs of its thread before the mark is worth a new one.
+_FAR_BACK = 16
+
+
+class DictionaryLogs(NamedTuple):
+    """A whole dictionary in the archived logs of one thread.
+
+    :param first_scn: FIRST_CHANGE# of the log that it begins in.
+    """
+
+    first_scn: int
+    thread: int
+    first: int
+    last: int
+
+
+def whole_dictionaries(rows: Iterable[tuple[int, int, int, str, str]]) -> list[DictionaryLogs]:
+    """Dictionaries that begin and end, oldest first; one that was cut off has no end.
+
+    :param rows: thread, sequence, FIRST_CHANGE#, DICTIONARY_BEGIN, DICTIONARY_END of archived logs.
+    """
+    found: list[DictionaryLogs] = []
+    begun: dict[int, tuple[int, int]] = {}
+    for thread, sequence, first_scn, begins, ends in sorted(rows):
+        if begins == "YES":
+            begun[thread] = (sequence, first_scn)
+        if ends == "YES" and thread in begun:
+            first, scn = begun.pop(thread)
+            found.append(DictionaryLogs(scn, thread, first, sequence))
+    return sorted(found)
+
+
+def dictionary_for(found: Sequence[DictionaryLogs], scn: int) -> DictionaryLogs | None:
+    """The newest one at or before `scn`, else the oldest behind it, whose tables are younger than the rows; None of none."""
+    before = [dictionary for dictionary in found if dictionary.first_scn <= scn]
+    return before[-1] if before else found[0] if found else None
+
+
+def marks_from(logs: Iterable[LogFile], marks: Mapping[int, RedoAddress], scn: int) -> dict[int, RedoAddress]:
+    """`marks` moved back, so that the logs which hold `scn` and what follows it are listed, too."""
+    first: dict[int, int] = {}
+    for log in logs:
+        if log.current or log.next_scn > scn:
+            first[log.thread] = min(log.sequence, first.get(log.thread, log.sequence))
+    return {thread: min(mark, log_start(first[thread])) if thread in first else mark for thread, mark in marks.items()}
+
+
+class RedoDictionary:
+    """The dictionary in use; lives as long as the capture."""
+
+    def __init__(self) -> None:
+        self._built: int | None = None  # last log of the dictionary that a newer one was written for, 0 for none
+        self._used: DictionaryLogs | None = None
+
+    def first_scn(self, connection: oracledb.Connection, scn: int) -> int:
+        """Where LogMiner has to begin to find the dictionary for rows from `scn` on; at or before `scn`.
+
+        :raises LogGapError: it has been written and is not archived yet; to be asked again.
+        """
+        found = self._listed(connection)
+        if not found:
+            if self._built is None:
+                self._built = self._build(connection, scn)
+                found = self._listed(connection)
+            if not found:
+                raise LogGapError("the dictionary that was written to the redo is not in an archived log yet")
+        used = dictionary_for(found, scn)
+        assert used is not None
+        if used == found[-1] and self._far_back(connection, used, scn) and self._built != used.last:
+            self._built = used.last
+            self._build(connection, scn)
+        if used != self._used:
+            self._used = used
+            _log.info("dictionary of thread %s, logs %s to %s", used.thread, used.first, used.last)
+        return min(used.first_scn, scn)
+
+    @staticmethod
+    def _listed(connection: oracledb.Connection) -> list[DictionaryLogs]:
+        with oracle_errors("listing dictionaries in the redo"), connection.cursor() as cursor:
+            cursor.execute(_LISTED)
+            return whole_dictionaries(
+                (int(thread), int(sequence), int(first), begins, ends) for thread, sequence, first, begins, ends in cursor
+            )
+
+    @staticmethod
+    def _far_back(connection: oracledb.Connection, used: DictionaryLogs, scn: int) -> bool:
+        sql = "SELECT COUNT(DISTINCT SEQUENCE#) FROM V$ARCHIVED_LOG WHERE THREAD# = :thread AND FIRST_CHANGE# BETWEEN :first AND :scn"
+        with oracle_errors("counting logs behind the dictionary"), connection.cursor() as cursor:
+            cursor.execute(sql, {"thread": used.thread, "first": used.first_scn, "scn": scn})
+            row = cursor.fetchone()
+        return bool(row) and int(row[0]) > _FAR_BACK
+
+    @staticmethod
+    def _build(connection: oracledb.Connection, scn: int) -> int:
+        _log.info("writing a dictionary to the redo, for rows from SCN %s on", scn)
+        with oracle_errors("writing a LogMiner dictionary to the redo"), connection.cursor() as cursor:
+            cursor.execute(_BUILD)
+        return 0

@@ -1,0 +1,96 @@
+"""The schema history in a file, one record of Debezium's form a line, exactly in step with the offset in Kafka.
+
+    write line .. flush to disk -> Kafka transaction: records + offset with the length of the file
+
+The offset names the length that belongs to it. What a killed connector wrote behind that length was not committed: it is cut off
+at the next start, and mined again with its DDL.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from minercdc.contracts import Record
+from minercdc.errors import SchemaHistoryError
+from minercdc.events import SchemaChange
+from minercdc.kafka.schema_history import changes_of, document_of
+from minercdc.offset import JsonValue
+
+_HINT = "Put the file back, or start once with snapshot.mode=recovery, which reads the structures from the database again."
+
+
+class FileSchemaHistory:
+    """History of one connector (contracts.SchemaHistory); nobody else may write to its file.
+
+    :param server: topic.prefix.
+    """
+
+    def __init__(self, path: Path, *, server: str, clock_ms: Callable[[], int]) -> None:
+        self._path = path
+        self._server = server
+        self._clock_ms = clock_ms
+        self._length = 0
+        self._hardened = True
+
+    def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record | None:
+        """Write the line; there is no record for Kafka."""
+        document = document_of(change, position, server=self._server, ts_ms=self._clock_ms())
+        line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+        with _file_errors(self._path), self._path.open("r+b" if self._path.exists() else "w+b") as file:
+            file.seek(self._length)
+            file.write(line)
+            file.truncate()
+        self._length += len(line)
+        self._hardened = False
+        return None
+
+    def mark(self) -> int | None:
+        """Length of the file in bytes; what it counts is on disk then."""
+        if not self._hardened:
+            with _file_errors(self._path), self._path.open("rb") as file:
+                os.fsync(file.fileno())
+            self._hardened = True
+        return self._length
+
+    def recover(self, mark: int | None) -> Iterator[SchemaChange]:
+        """The changes within the first `mark` bytes, oldest first; the rest is cut off with the next line.
+
+        :raises SchemaHistoryError: the file has not what the offset counts on, or cannot be read.
+        """
+        if mark is None:
+            raise SchemaHistoryError(
+                f"the offset was stored with another schema history than the file {self._path}", hint=_HINT
+            )
+        with _file_errors(self._path):
+            content = self._path.read_bytes() if mark or self._path.exists() else b""
+        if len(content) < mark:
+            raise SchemaHistoryError(
+                f"the schema history {self._path} has {len(content)} bytes, and the offset counts on {mark}", hint=_HINT
+            )
+        self._length = mark
+        for number, line in enumerate(content[:mark].splitlines(), 1):
+            try:
+                yield from changes_of(json.loads(line))
+            except (ValueError, KeyError, TypeError, IndexError) as error:
+                raise SchemaHistoryError(
+                    f"line {number} of the schema history {self._path} cannot be read: {error!r}", hint=_HINT
+                ) from None
+
+    def forget(self) -> None:
+        """Begin anew: what is there is of no use."""
+        self._length, self._hardened = 0, True
+
+
+@contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SchemaHistoryError(
+            f"the schema history {path} cannot be used: {error.strerror or error}",
+            hint="See schema.history.internal.file.filename; its directory has to be there.",
+        ) from error
