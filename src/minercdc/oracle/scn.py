@@ -32,6 +32,13 @@ def current_scn(connection: oracledb.Connection) -> Scn:
     return Scn(int(one_row(connection, "SELECT CURRENT_SCN FROM V$DATABASE", "reading the current SCN")[0]))
 
 
+def written_scn(connection: oracledb.Connection) -> Scn:
+    """Every commit at or below it is in the logs. A reader of redo comes to it even when nothing is written any more, which
+    cannot be said of CURRENT_SCN."""
+    sql = "SELECT MIN(LAST_REDO_CHANGE#) FROM V$THREAD WHERE STATUS = 'OPEN'"
+    return Scn(int(one_row(connection, sql, "reading the redo threads")[0]) - 1)
+
+
 @contextmanager
 def as_of(connection: oracledb.Connection, scn: int) -> Iterator[None]:
     """Take the session back to an SCN: every query reads as of it (DBMS_FLASHBACK; needs EXECUTE on the package)."""
