@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from minercdc.sandbox.catalog import Catalog, Column, Constraint, SupplementalLogGroup, Table
+from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import OraError, OraType
+from minercdc.sandbox.tables import Column, Constraint, SupplementalLogGroup, Table
 
 
 def table_ddl(catalog: Catalog, container: int, kind: str, name: str, schema: str, how: Mapping[str, bool]) -> str:

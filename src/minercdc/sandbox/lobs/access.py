@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import LobKind, OraError, RedoOp
 from minercdc.sandbox.lobs.locator import LobValue, Locator, RowAddress, as_cell, unpack
 from minercdc.sandbox.lobs.temporary import SessionLobs
@@ -14,6 +13,7 @@ from minercdc.sandbox.redo.large_values import in_place_steps
 from minercdc.sandbox.storage.engine import Storage, Target
 from minercdc.sandbox.storage.locks import Client
 from minercdc.sandbox.storage.store import LIVE
+from minercdc.sandbox.tables import Table
 
 
 class LobSession(Protocol):

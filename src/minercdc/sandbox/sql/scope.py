@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.types import ROWID, SqlType, column_type
+from minercdc.sandbox.tables import Column, Table
 
 
 @dataclass(frozen=True, slots=True)

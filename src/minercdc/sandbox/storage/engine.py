@@ -17,12 +17,13 @@ from typing import cast
 
 import apsw
 
-from minercdc.sandbox.catalog import Catalog, Constraint, Index, Table
+from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import Cell, OraError, RedoOp
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.partitioning import ROW_BITS, TablePartition
+from minercdc.sandbox.redo.batches import ChangedRow
 from minercdc.sandbox.redo.large_values import Step
-from minercdc.sandbox.redo.log import ChangedRow, RedoLog
+from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.durability import Durability
@@ -32,6 +33,7 @@ from minercdc.sandbox.storage.locks import ROW_EXCLUSIVE, Client, Locks
 from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments, history, open_store, segment
 from minercdc.sandbox.storage.strands import STRAND_RECORDS, Strands
 from minercdc.sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo
+from minercdc.sandbox.tables import Constraint, Index, Table
 
 
 @dataclass(slots=True)

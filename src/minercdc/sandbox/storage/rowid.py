@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.partitioning import ROW_BITS, ROW_MASK
+from minercdc.sandbox.tables import Table
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _VALUE = {digit: value for value, digit in enumerate(_DIGITS)}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import OraType, View
+from minercdc.sandbox.tables import Column, Table
 from minercdc.sandbox.views.family import family
 from minercdc.sandbox.views.shape import Row, date, yes_no
 

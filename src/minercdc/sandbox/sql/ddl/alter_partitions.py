@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.partitioning import ROW_MASK, Partitioning, TablePartition, is_below
 from minercdc.sandbox.sql.ddl.exclusive import take_alone
@@ -25,6 +24,7 @@ from minercdc.sandbox.sql.parse.partitions import PartitionSpec, bounds, interva
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.storage.relocation import end_rows, live_rows, put_rows, rewrite
 from minercdc.sandbox.storage.store import segment
+from minercdc.sandbox.tables import Table
 
 
 def is_of_partitions(parser: Parser) -> bool:

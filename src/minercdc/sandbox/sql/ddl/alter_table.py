@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.ddl.alter_partitions import alter_partitions, is_of_partitions, move_table
 from minercdc.sandbox.sql.ddl.columns import add_column, drop_column, modify_column
@@ -23,6 +22,7 @@ from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
 from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, supplemental
 from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.tables import Table
 
 
 def alter_table(session: SqlSession, parser: Parser) -> None:

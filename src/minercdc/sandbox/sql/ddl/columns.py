@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox import catalog as dictionary
-from minercdc.sandbox.catalog import Column, Table
+from minercdc.sandbox import tables as dictionary
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.sql.ddl.constraints import add_constraint, row_count, validate
 from minercdc.sandbox.sql.declare import check_declared, declare
@@ -13,6 +12,7 @@ from minercdc.sandbox.sql.parse.definitions import Definition, column_options
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.tables import Column, Table
 
 _FRACTIONS = (
     *(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.ddl.constraints import add_constraint, add_group
@@ -21,6 +20,7 @@ from minercdc.sandbox.sql.privileges import require
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import LARGE, column_type
+from minercdc.sandbox.tables import Column, Table
 
 
 def create_temporary_table(session: SqlSession, parser: Parser) -> None:

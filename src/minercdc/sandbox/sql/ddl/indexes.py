@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Index
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.ddl.constraints import check_existing
 from minercdc.sandbox.sql.ddl.exclusive import take_alone
@@ -11,6 +10,7 @@ from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.definitions import physical_options
 from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.tables import Index
 
 
 def create_index(session: SqlSession, parser: Parser) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BatchError, BindType, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Convert
@@ -27,6 +26,7 @@ from minercdc.sandbox.sql.types import Family
 from minercdc.sandbox.storage.engine import StatementRestart, Target
 from minercdc.sandbox.storage.rowid import of_row
 from minercdc.sandbox.storage.store import VERSION_BITS, segment, visible
+from minercdc.sandbox.tables import Table
 
 
 @dataclass(slots=True)

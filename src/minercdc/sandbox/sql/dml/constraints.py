@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from minercdc.sandbox.catalog import Constraint, Index, Table
 from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.sql.execution import Deferred, SqlSession
 from minercdc.sandbox.storage.engine import Target
 from minercdc.sandbox.storage.store import LIVE, segment
 from minercdc.sandbox.storage.transactions import TENTATIVE, Transaction
+from minercdc.sandbox.tables import Constraint, Index, Table
 
 
 def guarded(table: Table) -> bool:

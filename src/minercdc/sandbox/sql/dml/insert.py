@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BatchError, BindType, Cell, ColumnDescription, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.dml.constraints import after_insert, guarded
@@ -21,6 +20,7 @@ from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import SqlType, type_of_wire
 from minercdc.sandbox.storage.rowid import of_row
 from minercdc.sandbox.storage.store import VERSION_BITS
+from minercdc.sandbox.tables import Table
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.dml.change import ScanPlan, targets_of
@@ -16,6 +15,7 @@ from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.engine import StatementRestart
 from minercdc.sandbox.storage.store import VERSION_BITS
+from minercdc.sandbox.tables import Table
 
 
 def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.LockWait) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Convert
@@ -28,6 +27,7 @@ from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.storage.engine import StatementRestart, Target
+from minercdc.sandbox.tables import Table
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Conversion, Convert
@@ -18,6 +17,7 @@ from minercdc.sandbox.sql.runtime import Parameter
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family, SqlType, bind_type
+from minercdc.sandbox.tables import Column, Table
 
 
 @dataclass(slots=True)

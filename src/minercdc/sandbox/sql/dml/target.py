@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TypeAlias
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.objects import StoredView
 from minercdc.sandbox.sql import ast
@@ -22,6 +21,7 @@ from minercdc.sandbox.sql.scope import Scope, Source
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
+from minercdc.sandbox.tables import Column, Table
 
 BindRow: TypeAlias = "tuple[Cell, ...]"
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from minercdc.sandbox import catalog as dictionary
-from minercdc.sandbox.catalog import Column, SupplementalLogGroup
+from minercdc.sandbox import tables as dictionary
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.redo.large_values import BASICFILE, SECUREFILE, XML_BINARY, XML_CLOB
 from minercdc.sandbox.sql.declare import declare
 from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_constraint, column_list, constraint
 from minercdc.sandbox.sql.parse.sequences import SequenceOptions, sequence_options
 from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.tables import Column, SupplementalLogGroup
 
 _KINDS = {
     "ALL": dictionary.ALL_LOGGING,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.sql.declare import LONGEST, declare
 from minercdc.sandbox.sql.plsql.calls import Calls
@@ -27,6 +26,7 @@ from minercdc.sandbox.sql.plsql.variables import (
     Variable,
 )
 from minercdc.sandbox.sql.translate.environment import VariableNames
+from minercdc.sandbox.tables import Column
 
 _OWN_TYPES: dict[str, Type] = {
     **dict.fromkeys(("PLS_INTEGER", "BINARY_INTEGER", "SIMPLE_INTEGER", "NATURAL", "POSITIVE", "SIGNTYPE"), INTEGER),

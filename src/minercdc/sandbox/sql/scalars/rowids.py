@@ -6,11 +6,11 @@ statements are kept planned, by its negative OBJECT_ID.
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.runtime import asking_session
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.store import VERSION_BITS
+from minercdc.sandbox.tables import Table
 
 _ABOVE = (1 << 63) - 1
 

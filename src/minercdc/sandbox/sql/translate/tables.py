@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible, column_value
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import column_type
+from minercdc.sandbox.tables import Table
 
 
 def stored_columns(
