@@ -12,6 +12,7 @@ from pathlib import Path
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox.mining_lab import add_all_logs, start_mining
 
 
 @contextmanager
@@ -33,14 +34,8 @@ def mined(server: SandboxProcess, columns: str, where: str) -> list[tuple[object
     """Rows of V$LOGMNR_CONTENTS over all logs there are."""
     with server.connect("c##minercdc", "minercdc", server.root_service) as connection:
         cursor = connection.cursor()
-        cursor.execute(
-            "select max(a.name) from v$archived_log a, v$database d where a.resetlogs_change# = d.resetlogs_change#"
-            " group by a.sequence# union all"
-            " select min(f.member) from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'"
-        )
-        for at, (name,) in enumerate(cursor.fetchall()):
-            cursor.execute("begin dbms_logmnr.add_logfile(:1, :2); end;", [name, 3 if at else 1])
-        cursor.execute("begin dbms_logmnr.start_logmnr(options => dbms_logmnr.dict_from_online_catalog); end;")
+        add_all_logs(cursor)
+        start_mining(cursor)
         cursor.execute(f"select {columns} from v$logmnr_contents where {where}")
         return list(cursor)
 
