@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.interfaces import BatchError, BindType, OraError, Result
+from minercdc.sandbox.interfaces import BindType, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Convert
 from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
 from minercdc.sandbox.sql.dml.constraints import after_update, delete_rows
+from minercdc.sandbox.sql.dml.iterations import iterate
 from minercdc.sandbox.sql.dml.partitions import stays
-from minercdc.sandbox.sql.dml.returning import ReturningPlan, note, plan_returning
+from minercdc.sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion, default_of
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.query.partitions import in_partition
@@ -147,33 +148,17 @@ def run_change(
     row_counts: bool,
 ) -> Result:
     """UPDATE or DELETE; restarted with a new snapshot when it meets a row that changed meanwhile."""
-    result = Result()
-    for number, binds in enumerate(bind_rows):
-        count = 0
-        returned: list[BindRow] = []
-        mark = session.mark()
-        try:
-            targets = _change_once(session, plan, binds, delete)
-            count = len(targets)
-            if targets:
-                last = of_row(plan.table, targets[-1].vid >> VERSION_BITS)
-                result.last_row_id = last
-            if plan.returning is not None:
-                rows = [(t.before if delete else t.after, t.vid) for t in targets]
-                returned = plan.returning.rows(session, binds, rows)
-        except OraError as error:
-            session.storage.undo_to(session.client, mark)
-            count = 0
-            if not batch_errors:
-                error.rows_done = result.row_count
-                raise
-            result.batch_errors.append(BatchError(number, error))
-        if plan.returning is not None:
-            note(result, plan.returning, returned)
-        result.row_count += count
-        if row_counts:
-            result.row_counts.append(count)
-    return result
+
+    def once(result: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        targets = _change_once(session, plan, binds, delete)
+        if targets:
+            result.last_row_id = of_row(plan.table, targets[-1].vid >> VERSION_BITS)
+        if plan.returning is None:
+            return len(targets), []
+        rows = [(t.before if delete else t.after, t.vid) for t in targets]
+        return len(targets), plan.returning.rows(session, binds, rows)
+
+    return iterate(session, bind_rows, once, plan.returning, batch_errors=batch_errors, row_counts=row_counts)
 
 
 def _change_once(session: SqlSession, plan: ScanPlan, binds: BindRow, delete: bool) -> list[Target]:

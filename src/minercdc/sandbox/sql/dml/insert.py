@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from minercdc.sandbox.interfaces import BatchError, BindType, Cell, ColumnDescription, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.dml.constraints import after_insert, guarded
-from minercdc.sandbox.sql.dml.returning import ReturningPlan, note, plan_returning
+from minercdc.sandbox.sql.dml.iterations import iterate
+from minercdc.sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc.sandbox.sql.dml.target import BindRow, change_target, conversion
 from minercdc.sandbox.sql.execution import SqlSession
@@ -115,29 +116,16 @@ def _insert_singly(
     session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], batch_errors: bool, row_counts: bool
 ) -> Result:
     """One row at a time: each has its own values to give back, or references to check."""
-    result = Result()
     table = plan.rows.table
-    for number, binds in enumerate(bind_rows):
-        found: list[BindRow] = []
-        count = 0
-        mark = session.mark()
-        try:
-            row = plan.rows.row(session, binds)
-            insert_rows(session, plan.rows, [row])
-            count = 1
-            if plan.returning is not None:
-                found = plan.returning.rows(session, binds, [(row, table.last_rid << VERSION_BITS)])
-        except OraError as failure:
-            session.storage.undo_to(session.client, mark)
-            if not batch_errors:
-                failure.rows_done = result.row_count
-                raise
-            result.batch_errors.append(BatchError(number, failure))
-        if plan.returning is not None:
-            note(result, plan.returning, found)
-        result.row_count += count
-        if row_counts:
-            result.row_counts.append(count)
+
+    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        row = plan.rows.row(session, binds)
+        insert_rows(session, plan.rows, [row])
+        if plan.returning is None:
+            return 1, []
+        return 1, plan.returning.rows(session, binds, [(row, table.last_rid << VERSION_BITS)])
+
+    result = iterate(session, bind_rows, once, plan.returning, batch_errors=batch_errors, row_counts=row_counts)
     note_row(result, table, table.last_rid)
     return result
 
