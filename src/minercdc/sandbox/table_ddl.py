@@ -48,7 +48,7 @@ def _declared(column: Column) -> str:
 
 
 def _column(table: Table, column: Column) -> str:
-    text = f'"{column.name}" {_declared(column)}'
+    text = f'"{column.name}" {_declared(column)}{" INVISIBLE" if column.invisible else ""}'
     if column.virtual:
         return f"{text} GENERATED ALWAYS AS ({column.virtual}) VIRTUAL "
     if column.identity:

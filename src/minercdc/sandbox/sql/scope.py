@@ -28,11 +28,16 @@ class Typed:
 
 @dataclass(slots=True)
 class Visible:
-    """A column of a relation as the query sees it."""
+    """A column of a relation as the query sees it.
+
+    :param hidden: merged by USING into another, so found with its relation's name only.
+    :param invisible: an INVISIBLE column: found by its name, but not what `*` means.
+    """
 
     name: str
     typed: Typed
     hidden: bool = False
+    invisible: bool = False
 
 
 @dataclass(slots=True)

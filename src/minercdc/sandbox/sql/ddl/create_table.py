@@ -142,6 +142,8 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
     definition.columns = [column for column in definition.columns if column.virtual is None]
     if not definition.columns:
         raise OraError(54026, "Real column cannot have an expression")
+    if all(column.invisible for column in (*definition.columns, *(column for _, column in virtual))):
+        raise OraError(54039, "table must have at least one column that is not invisible")
     for slot, column in enumerate(definition.columns):
         column.slot = slot
     now = session.storage.clock.now()

@@ -64,7 +64,7 @@ class RowPlanner:
     def positions(self, columns: list[tuple[str, int]]) -> list[int]:
         """Where the named columns are; all stored ones when none is named. Raises ORA-00957, ORA-54013."""
         if not columns:
-            columns = [(name, 0) for name in self.target.columns]
+            columns = [(name, 0) for name in self.target.shown()]
             virtual = {column.name for _, column in self.target.table.virtual}
             columns = [(name, at) for name, at in columns if self.target.columns[name] not in virtual]
         found: list[int] = []

@@ -37,6 +37,11 @@ class ChangeTarget:
     view: StoredView | None = None
     inner: tuple[str, ...] = ()
 
+    def shown(self) -> list[str]:
+        """What `*` means: all but INVISIBLE columns."""
+        invisible = {c.name for c in self.table.all_columns() if c.invisible} if self.view is None else set()
+        return [name for name in self.columns if name not in invisible]
+
     def position(self, name: str, at: int) -> int:
         """0-based position in the table. Raises ORA-00904, ORA-01733, ORA-54017 for virtual columns."""
         if name not in self.columns:
@@ -108,7 +113,7 @@ def _below(env: Environment, view: StoredView, ref: ast.TableRef) -> ChangeTarge
     names = iter(view.columns)
     for item in select.items:
         if item.expr is None:
-            columns.update({next(names): below.columns[name] for name in list(below.columns)})
+            columns.update({next(names): below.columns[name] for name in below.shown()})
         else:
             plain = isinstance(item.expr, ast.Name) and item.expr.parts[-1] in below.columns
             columns[next(names)] = below.columns[item.expr.parts[-1]] if plain else None  # type: ignore[union-attr]

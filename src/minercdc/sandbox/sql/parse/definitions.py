@@ -115,8 +115,7 @@ def column_options(parser: Parser, column: Column, into: Definition) -> None:
         elif parser.word("NULL"):
             column.nullable = True
         elif parser.any_word("VISIBLE", "INVISIBLE"):
-            if parser.tokens[parser.at - 1].text == "INVISIBLE":
-                raise OraError(3001, "unimplemented feature: INVISIBLE columns", at)
+            column.invisible = parser.tokens[parser.at - 1].text == "INVISIBLE"
         elif parser.token.text in ("ENCRYPT", "COLLATE", "WITH", "SCOPE"):
             raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
         else:
