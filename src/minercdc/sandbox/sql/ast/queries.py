@@ -19,7 +19,10 @@ class Partition:
 
 @dataclass(slots=True)
 class TableRef:
-    """`as_of`: ('SCN' | 'TIMESTAMP', expression); `versions`: the same with both ends, None for MINVALUE and MAXVALUE."""
+    """`as_of`: ('SCN' | 'TIMESTAMP', expression); `versions`: the same with both ends, None for MINVALUE and MAXVALUE.
+
+    `inline`: of what DML changes, the subquery that stands in place of a name.
+    """
 
     owner: str | None
     name: str
@@ -28,6 +31,7 @@ class TableRef:
     as_of: tuple[str, Expr] | None = None
     partition: Partition | None = None
     versions: tuple[str, Expr | None, Expr | None] | None = None
+    inline: Query | None = None
 
 
 @dataclass(slots=True)
