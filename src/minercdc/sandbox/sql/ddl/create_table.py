@@ -81,7 +81,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
             for row in rows if table.partitioning is not None else ():
                 home(session, table, row)
             if rows:
-                session.storage.insert(session.client, table, rows)
+                session.storage.changes.insert(session.client, table, rows)
             session.commit()
 
 

@@ -24,7 +24,7 @@ from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family
-from minercdc.sandbox.storage.engine import StatementRestart, Target
+from minercdc.sandbox.storage.changes import StatementRestart, Target
 from minercdc.sandbox.storage.rowid import of_row
 from minercdc.sandbox.storage.store import VERSION_BITS, segment, visible
 from minercdc.sandbox.tables import Table
@@ -163,18 +163,18 @@ def run_change(
 
 def _change_once(session: SqlSession, plan: ScanPlan, binds: BindRow, delete: bool) -> list[Target]:
     storage, client = session.storage, session.client
-    storage.lock_for_dml(client, plan.table)
+    storage.changes.lock_for_dml(client, plan.table)
     mark = session.mark()
     changed = tuple(at for at, _ in plan.assigned)
     while True:
         try:
             targets = targets_of(session, plan, binds)
             if targets:
-                storage.claim(client, plan.table, targets)
+                storage.changes.claim(client, plan.table, targets)
                 if delete:
                     delete_rows(session, plan.table, targets)
                 else:
-                    storage.update(client, plan.table, targets, changed)
+                    storage.changes.update(client, plan.table, targets, changed)
                     after_update(session, plan.table, targets, changed)
             return targets
         except StatementRestart:

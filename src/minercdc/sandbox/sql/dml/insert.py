@@ -92,7 +92,7 @@ def run_insert(
             result.batch_errors.append(BatchError(number, error))
     done = 0
     while done < len(rows):
-        count, error_ = session.storage.insert(session.client, table, rows[done:])
+        count, error_ = session.storage.changes.insert(session.client, table, rows[done:])
         result.row_count += count
         done += count
         if error_ is not None:
@@ -157,7 +157,7 @@ def insert_rows(session: SqlSession, plan: RowPlan, rows: Sequence[tuple[Cell, .
     """Insert finished rows and check what they refer to. The caller undoes them when this raises."""
     if not rows:
         return 0
-    count, error = session.storage.insert(session.client, plan.table, rows)
+    count, error = session.storage.changes.insert(session.client, plan.table, rows)
     if error is not None:
         raise error
     after_insert(session, plan.table, rows)
