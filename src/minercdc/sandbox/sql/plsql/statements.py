@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import ast, number
-from minercdc.sandbox.sql.plsql import attributes
-from minercdc.sandbox.sql.plsql.cursors import DeclaredCursor, turn
-from minercdc.sandbox.sql.plsql.declarations import Declarations
-from minercdc.sandbox.sql.plsql.embedded import returned
+from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.plsql.errors import MESSAGES, UNTRAPPED, NamedException, UserError, located, undeclared
-from minercdc.sandbox.sql.plsql.expressions import integer_of
 from minercdc.sandbox.sql.plsql.frame import Frame, Leave, Step
-from minercdc.sandbox.sql.plsql.variables import INTEGER, Collection, Names, Variable
+from minercdc.sandbox.sql.plsql.loops import SQL_WORDS, Loops, Test
+from minercdc.sandbox.sql.plsql.variables import Names
 
-_SQL = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"))
 _REFUSED = frozenset(("PIPE",))
-Test: TypeAlias = Callable[[Frame], "bool | None"]
 
 
 @dataclass(slots=True)
@@ -33,7 +26,7 @@ class _Handler:
         return not self.exceptions or any(one.catches(error) for one in self.exceptions)
 
 
-class Statements(Declarations):
+class Statements(Loops):
     """Reads whole blocks."""
 
     def block_of(self, names: Names) -> Step:
@@ -104,11 +97,11 @@ class Statements(Declarations):
         if read is not None:
             return read()
         if word in ("LOOP", "WHILE", "FOR"):
-            return self._loop(word, label)
+            return self.loop(word, label)
         if word == "BEGIN" or word == "DECLARE":
             self.word("DECLARE")
             return self.block_of(Names(self.visible, label))
-        if word in _SQL and self.peek().text != ":=":
+        if word in SQL_WORDS and self.peek().text != ":=":
             return self.sql_statement()
         if word in _REFUSED:
             raise self.refused(word, token.start)
@@ -123,7 +116,7 @@ class Statements(Declarations):
             "CONTINUE": self._leave,
             "RETURN": self._return,
             "RAISE": self._raise,
-            "FORALL": self._forall,
+            "FORALL": self.forall,
             "GOTO": self._goto,
             "SELECT": self.select_into,
             "WITH": self.select_into,
@@ -181,118 +174,7 @@ class Statements(Declarations):
         self.need(";")
         return _choice(branches, otherwise)
 
-    # ---- loops ----
-
-    def _loop(self, word: str, label: str | None) -> Step:
-        if word == "FOR":
-            return self._for(label)
-        test: Test | None = None
-        if self.word("WHILE"):
-            test = self.condition()
-        body = self.loop_body(label)
-
-        def step(frame: Frame) -> None:
-            while test is None or test(frame):
-                frame.session.client.check()
-                if not turn(frame, body, label):
-                    return
-
-        return step
-
-    def _for(self, label: str | None) -> Step:
-        self.need("FOR")
-        name = self.take().text
-        self.need("IN")
-        reverse = self.word("REVERSE")
-        declared = self.visible.find(self.token.text) if self.token.kind in "WQ" else None
-        query = self.token.text == "(" and self.peek().text in ("SELECT", "WITH", "(")
-        if not reverse and (query or isinstance(declared, DeclaredCursor)):
-            return self.cursor_loop(name, label)
-        low = integer_of(self.compiled(self.sum()))
-        self.need("..")
-        high = integer_of(self.compiled(self.sum()))
-        index = Variable(name, INTEGER, self.slots.take(INTEGER), constant=True)
-        outer, self.visible = self.visible, Names(self.visible, None, {name: index})
-        body = self.loop_body(label)
-        self.visible = outer
-
-        def step(frame: Frame) -> None:
-            first, last = low(frame), high(frame)
-            if first is None or last is None:
-                raise OraError(6502, "PL/SQL: numeric or value error")
-            every = range(first, last + 1)
-            for n in reversed(every) if reverse else every:
-                frame.session.client.check()
-                frame.cells[index.slot] = number.encode(n)
-                if not turn(frame, body, label):
-                    return
-
-        return step
-
-    def _forall(self) -> Step:
-        """`FORALL i IN low .. high | INDICES OF t | VALUES OF t [SAVE EXCEPTIONS] statement;`"""
-        self.need("FORALL")
-        name = self.take().text
-        self.need("IN")
-        keys = self._forall_keys()
-        saving = self.word("SAVE", "EXCEPTIONS")
-        index = Variable(name, INTEGER, self.slots.take(INTEGER), constant=True)
-        outer, self.visible = self.visible, Names(self.visible, None, {name: index})
-        at = self.token.start
-        if self.token.text not in _SQL:
-            raise located(self.sql, at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
-        statement = self.embedded()
-        self.need(";")
-        self.visible = outer
-
-        def step(frame: Frame) -> None:
-            counts: list[int] = []
-            rows: list[tuple[Any, ...]] = []
-            failed: list[tuple[int, int]] = []
-            for turn_, key in enumerate(keys(frame), 1):
-                frame.cells[index.slot] = number.encode(key)
-                try:
-                    result = statement.run(frame)
-                except OraError as error:
-                    if not saving or error.number in UNTRAPPED:
-                        raise
-                    failed.append((turn_, error.number))
-                    counts.append(0)
-                    continue
-                counts.append(result.row_count)
-                rows += result.returned[0] if result.return_binds and result.returned else []
-            frame.row_count, frame.bulk = sum(counts), counts
-            frame.bulk_errors = failed
-            if statement.targets:
-                returned(frame, statement, rows)
-            if failed:
-                raise OraError(24381, "error(s) in array DML")
-
-        return step
-
-    def _forall_keys(self) -> Callable[[Frame], Sequence[int]]:
-        if self.is_word("INDICES", "OF") or self.is_word("VALUES", "OF"):
-            values = self.take().text == "VALUES"
-            self.need("OF")
-            token = self.take()
-            variable, _ = self.variable_of((token.text,))
-            if variable is None or not isinstance(variable.type, Collection):
-                raise undeclared(self.sql, token.start, token.text)
-            if values:
-                raise self.refused("FORALL .. VALUES OF", token.start)
-            slot = variable.slot
-            return lambda frame: sorted(attributes.elements(frame, slot))
-        low = integer_of(self.compiled(self.sum()))
-        self.need("..")
-        high = integer_of(self.compiled(self.sum()))
-
-        def keys(frame: Frame) -> Sequence[int]:
-            first, last = low(frame), high(frame)
-            if first is None or last is None:
-                raise OraError(6502, "PL/SQL: numeric or value error")
-            return range(first, last + 1)
-
-        return keys
+    # ---- leaving ----
 
     def _leave(self) -> Step:
         """`EXIT [label] [WHEN condition];`, CONTINUE alike."""
