@@ -18,6 +18,7 @@ from minercdc.kafka.signal_topic import SignalTopic, produce_signal
 from minercdc.kafka.table_changes import table_of
 from minercdc.offset import JsonValue, SignalState
 from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.prerequisites import Finding
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables
@@ -28,6 +29,7 @@ from minercdc.signals.database import TableSource, insert_signal
 from minercdc.signals.http import post
 from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.marks import Marks
+from minercdc.signals.prerequisites import signal_table_findings
 from minercdc.signals.reader import ChunkReader, Pace
 from minercdc.signals.stage import SignalStage, SignalTable
 from minercdc.signals.topic import TopicChannel
@@ -37,6 +39,15 @@ def signal_table(config: ConnectorConfig) -> TableId | None:
     """`signal.data.collection`; its database is the one that is captured."""
     given = config.signals.signal_data_collection
     return TableId(database_name(config.database), *given.split(".")[1:]) if given else None
+
+
+def signal_findings(connection: oracledb.Connection, config: ConnectorConfig) -> list[Finding]:
+    """What is wrong with the signal table, if there is to be one."""
+    table, close_by = signal_table(config), config.incremental.marks
+    if table is None:
+        return []
+    marks = {"insert": ["INSERT"], "delete": ["INSERT", "DELETE"], None: []}[close_by]
+    return list(signal_table_findings(connection, table, config.database.database_user, marks))
 
 
 def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilter:

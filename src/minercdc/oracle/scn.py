@@ -33,10 +33,10 @@ def current_scn(connection: oracledb.Connection) -> Scn:
 
 
 def written_scn(connection: oracledb.Connection) -> Scn:
-    """Every commit at or below it is in the logs. A reader of redo comes to it even when nothing is written any more, which
-    cannot be said of CURRENT_SCN."""
+    """The SCN that the logs have come to: every commit below it is in them. A reader of redo comes there even when nothing
+    is written any more, which cannot be said of CURRENT_SCN."""
     sql = "SELECT MIN(LAST_REDO_CHANGE#) FROM V$THREAD WHERE STATUS = 'OPEN'"
-    return Scn(int(one_row(connection, sql, "reading the redo threads")[0]) - 1)
+    return Scn(int(one_row(connection, sql, "reading the redo threads")[0]))
 
 
 @contextmanager

@@ -88,7 +88,7 @@ class BlockingSnapshots:
                 state = self._fix(state, snapshot)
                 yield (), state
                 return
-            if complete_scn < snapshot.scn:
+            if complete_scn < snapshot.scn - 1:  # what is committed at the SCN is what is read
                 self.changes.prune(snapshot.scn)
                 return
             reached = replace(snapshot, reached=not len(self.changes))

@@ -290,14 +290,14 @@ class _Reading:
         held: list[tuple[str, Row]] | None = None
         for rows in chunks:
             if held is not None:
-                self._put(self._chunk(keyset, held, scn, scn, time_us, final=False))
+                self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=False))
             held = rows
             count += len(rows)
             if self._abandoned.is_set():
                 return False
         final = count < limit
         if held is not None:
-            self._put(self._chunk(keyset, held, scn, scn, time_us, final=final))
+            self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=final))
         elif final:
             self._put(self._end(keyset, scn, time_us))
         return not final
@@ -359,7 +359,7 @@ class _Reading:
 
     def _end(self, keyset: Keyset, scn: int, time_us: int) -> Chunk:
         """The rows that were left are gone."""
-        return Chunk(keyset.schema, (), self._state.last, scn, scn, time_us, final=True)
+        return Chunk(keyset.schema, (), self._state.last, scn, scn - 1, time_us, final=True)
 
     def _put(self, outcome: Outcome) -> None:
         """Hand over, once there is room."""

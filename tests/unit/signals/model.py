@@ -164,7 +164,7 @@ class ModelReader:
         found: list[tuple[str, Row]] = [(f"R{key}", (str(key), str(rows[key]))) for key in keys]
         final = len(found) < self._size
         place = (str(keys[-1]),) if keys else self._state.last
-        self._ready.append(Chunk(TABLE, found, place, self._scn, self._scn, 0, final))
+        self._ready.append(Chunk(TABLE, found, place, self._scn, self._scn - 1, 0, final))
         self._state = None if final else replace(self._state, last=place)
 
 
