@@ -14,7 +14,7 @@ import oracledb
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError
-from minercdc.kafka.signal_topic import SignalTopic, produce_signal
+from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import table_of
 from minercdc.offset import JsonValue, SignalState
 from minercdc.oracle.connect import connect, database_name
@@ -123,17 +123,18 @@ class SignalTopicAddress:
     settings: Mapping[str, str]
     name: str
     key: str
+    create: bool
 
 
 def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
     """Where channel `kafka` is."""
-    signals, prefix = config.signals, config.identity.topic_prefix
+    signals, prefix, create = config.signals, config.identity.topic_prefix, config.topics.topic_creation_enable
     settings = {
         "bootstrap.servers": signals.signal_kafka_bootstrap_servers or config.kafka.bootstrap_servers,
         **(config.kafka_client if not signals.signal_kafka_bootstrap_servers else {}),
         **config.signal_client,
     }
-    return SignalTopicAddress(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix)
+    return SignalTopicAddress(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix, create)
 
 
 def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, JsonValue]) -> None:
@@ -153,6 +154,8 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
             insert_signal(connection, table, str(signal["id"]), str(signal["type"]), json.dumps(signal["data"]))
     elif channel == "kafka":
         topic = signal_topic(config)
+        if topic.create:
+            create_signal_topic(topic.settings, topic.name)
         produce_signal(topic.settings, topic.name, topic.key, json.dumps(signal))
     elif channel == "file":
         append(config.signals.signal_file, json.dumps(signal))
@@ -166,7 +169,7 @@ def _channels(config: ConnectorConfig) -> Iterator[SignalChannel]:
     signals = config.signals
     if "kafka" in signals.signal_enabled_channels:
         topic = signal_topic(config)
-        yield TopicChannel(SignalTopic(topic.settings, topic.name, topic.key))
+        yield TopicChannel(SignalTopic(topic.settings, topic.name, topic.key, create=topic.create))
     if "file" in signals.signal_enabled_channels:
         yield SignalFile(signals.signal_file)
 

@@ -11,7 +11,8 @@ from tests.e2e.topics import Read
 
 from minercdc.local.ports import free_port
 
-ROWS = 2_500
+ROWS = 1_500
+SLOW = {"incremental_snapshot_chunk_size": 1, "poll_interval_ms": 500}  # 64 chunks a pass
 
 
 def signalling(lab: Lab, **changes: object) -> dict[str, Any]:
@@ -84,7 +85,7 @@ DONE = ("Signal", "COMPLETED")
 
 def test_a_snapshot_is_paused_resumed_and_stopped_by_minercdc_signal(lab: Lab) -> None:
     lab.insert(10, ROWS)
-    config = lab.config(**signalling(lab, incremental_snapshot_chunk_size=2), file="c.yaml")
+    config = lab.config(**signalling(lab, **SLOW), file="c.yaml")
     with lab.run(config) as connector:
         connector.await_log("streaming: ")
 
@@ -104,7 +105,7 @@ def test_a_snapshot_is_paused_resumed_and_stopped_by_minercdc_signal(lab: Lab) -
         assert len(read_keys(lab)) == held, "rows came though it was paused"
         await_told(lab, send("resume-snapshot"), DONE)
         await_told(lab, snapshot, DONE)
-        again = send("--id", "again", "execute-snapshot", "--collection", ".*")
+        again = send("execute-snapshot", "--id", "again", "--collection", ".*")
         assert again == "again"
         await_told(lab, again, ("Incremental Snapshot", "STARTED"))
         await_told(lab, send("stop-snapshot", "--collection", ".*"), DONE)
@@ -116,19 +117,19 @@ def test_a_snapshot_is_paused_resumed_and_stopped_by_minercdc_signal(lab: Lab) -
 
 def test_a_killed_snapshot_goes_on_at_its_chunk(lab: Lab) -> None:
     lab.insert(10, ROWS)
-    config = lab.config(**signalling(lab, incremental_snapshot_chunk_size=5))
+    config = lab.config(**signalling(lab, **SLOW))
     with lab.run(config) as connector:
         connector.await_log("streaming: ")
         insert_signal(lab, "s", "execute-snapshot", **{"data-collections": [f"ORCLPDB1.{lab.schema}.T"]})
         await_told(lab, "s", ("Incremental Snapshot", "IN_PROGRESS"))
         connector.kill()
     before = len(read_keys(lab))
+    assert before < ROWS
     with lab.run(config, log="again.log") as connector:
         records = await_told(lab, "s", DONE)
         connector.stop_in_order()
     keys = read_keys(lab)
     assert len(keys) == len(set(keys)) == ROWS + 3, "each row once, in spite of the kill"
-    assert 0 < before < len(keys)
     assert told(records, "s").count(("Incremental Snapshot", "STARTED")) == 1
 
 
@@ -185,14 +186,14 @@ def test_signals_come_by_topic_file_and_http_each_once(lab: Lab) -> None:
         connector.await_log("streaming: ")
         for channel in ("kafka", "file", "http"):
             for text in ("hello", "hello"):
-                arguments = ["--channel", channel, "log", f"{text} by {channel} at {{}}"]
+                arguments = ["log", "--channel", channel, f"{text} by {channel} at {{}}"]
                 ended = lab.minercdc("signal", str(config), *arguments)
                 assert ended.status == 0, ended.errors
                 await_told(lab, ended.output.strip(), DONE)
-        ended = lab.minercdc("signal", str(config), "--channel", "source", "log", "hello")
+        ended = lab.minercdc("signal", str(config), "log", "--channel", "source", "hello")
         assert ended.status == 2
         assert "signal.enabled.channels" in ended.errors
-        refused = lab.minercdc("signal", str(config), "--channel", "http", "execute-snapshot")
+        refused = lab.minercdc("signal", str(config), "execute-snapshot", "--channel", "http")
         assert "data-collections is missing" in refused.errors
         with file.open("a") as lines:
             lines.write('nonsense\n{"id": "x", "type": "explode"}\n')
@@ -200,7 +201,7 @@ def test_signals_come_by_topic_file_and_http_each_once(lab: Lab) -> None:
         connector.stop_in_order()
     with lab.run(config, log="again.log") as connector:
         connector.await_log("streaming: ")
-        ended = lab.minercdc("signal", str(config), "--channel", "kafka", "log", "once more")
+        ended = lab.minercdc("signal", str(config), "log", "--channel", "kafka", "once more")
         await_told(lab, ended.output.strip(), DONE)
         assert "hello" not in connector.text(), "signals were acted on again after the restart"
         connector.stop_in_order()
@@ -214,6 +215,8 @@ def test_an_open_transaction_is_listed_and_dropped(lab: Lab) -> None:
     with lab.run(config) as connector, lab.connect() as holding, holding.cursor() as cursor:
         connector.await_log("streaming: ")
         cursor.execute("INSERT INTO T VALUES (777, 'never seen')")
+        with lab.server.connect() as admin:
+            admin.cursor().execute(f"call dbms_sandbox.release_strand('{lab.schema}')")  # or it is not in the logs yet
         lab.insert(50, 1)
         lab.topics.await_records(lab.topic(), 1)
         insert_signal(lab, "l", "list-transactions")
