@@ -18,6 +18,10 @@ class Position(Protocol):
     def precedes(self, other: Self) -> bool:
         """True when going from `other` to this position would go backwards."""
 
+    @property
+    def delivered_scn(self) -> int:
+        """Of all that was delivered up to here nothing was committed, or read by the initial snapshot, behind this SCN."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartialTransaction:
@@ -49,16 +53,18 @@ class TableProgress:
 
     :param chunks: ranges that together cover the table.
     :param expected_rows: how many there are at the snapshot SCN, None when not counted; for progress reports only.
+    :param deferred: it cannot be read at that SCN any more; an incremental snapshot follows.
     """
 
     table: str
     rows: int = 0
     chunks: tuple[ChunkProgress, ...] = (ChunkProgress(),)
     expected_rows: int | None = None
+    deferred: bool = False
 
     @property
     def completed(self) -> bool:
-        return all(chunk.completed for chunk in self.chunks)
+        return self.deferred or all(chunk.completed for chunk in self.chunks)
 
 
 @dataclass(frozen=True, slots=True)

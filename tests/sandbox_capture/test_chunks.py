@@ -76,7 +76,7 @@ def read_all(found: ChunkReader) -> list[Chunk]:
 def rows_of(lab: Lab, name: str, chunk: int, state: TableRead | None = None, surrogate: str = "") -> list[Row]:
     table = lab.table("x")._replace(table=name)
     found = reader(lab, Shapes(lab, table), chunk)
-    found.start(table, state or TableRead(str(table)), surrogate)
+    found.start(table, state or TableRead(str(table)), surrogate, 0)
     try:
         return [row for part in read_all(found) for _, row in part.rows]
     finally:
@@ -135,7 +135,7 @@ def test_a_surrogate_that_repeats_misses_no_row_and_one_that_may_be_null_is_refu
     table = lab.table("k")
     found = reader(lab, Shapes(lab, table), 5)
     for surrogate, reason in (("maybe", "may be null"), ("nothing", "has no column")):
-        found.start(table, TableRead(str(table)), surrogate)
+        found.start(table, TableRead(str(table)), surrogate, 0)
         outcome = next_outcome(found)
         assert isinstance(outcome, Failed)
         assert reason in outcome.error.message
@@ -162,7 +162,7 @@ def test_a_condition_selects_rows_and_a_wrong_one_ends_the_table_with_the_reason
     assert [int(str(row[0])) for row in rows_of(lab, "K", 3, state)] == [0, *range(1, 20, 2)]
     table = lab.table("k")
     found = reader(lab, Shapes(lab, table), 5)
-    found.start(table, TableRead("K", "colour = 'blue'"), "")
+    found.start(table, TableRead("K", "colour = 'blue'"), "", 0)
     outcome = next_outcome(found)
     assert isinstance(outcome, Failed)
     assert "ORA-00904" in outcome.error.message
@@ -177,7 +177,7 @@ def test_a_column_that_the_stream_still_knows_but_is_gone_is_waited_for(lab: Lab
     lab.run("alter table k drop column old", "insert into k values (2)")
     lab.app.commit()
     found = reader(lab, shapes, 5)
-    found.start(table, TableRead("K"), "")
+    found.start(table, TableRead("K"), "", 0)
     assert isinstance(next_outcome(found), Began)
     time.sleep(0.3)
     assert found.first() is None
@@ -200,7 +200,7 @@ def test_marks_stand_around_each_chunk(lab: Lab, close_by: str) -> None:
     table = lab.table("k")
     marks = Marks(lab.table("marks"), "insert" if close_by == "insert" else "delete")
     found = reader(lab, Shapes(lab, table), 3, marks)
-    found.start(table, TableRead("K"), "")
+    found.start(table, TableRead("K"), "", 0)
     chunks = read_all(found)
     deadline = time.monotonic() + PATIENCE_SECONDS
     expected = {f"{part.window}{end}" for part in chunks for end in ("-open", "-close")} if close_by == "insert" else set()

@@ -44,6 +44,7 @@ def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
                 "table": table.table,
                 "rows": table.rows,
                 "expected_rows": table.expected_rows,
+                "deferred": table.deferred,
                 "chunks": [[chunk.first, chunk.until, chunk.last_row_id, chunk.completed] for chunk in table.chunks],
             }
             for table in state.tables
@@ -88,4 +89,5 @@ def _table_from_json(document: dict[str, Any]) -> TableProgress:
         document["rows"],
         tuple(ChunkProgress(*chunk) for chunk in document["chunks"]),
         document["expected_rows"],
+        document["deferred"],
     )

@@ -1,6 +1,6 @@
 """Blocking snapshots: the stream comes to an SCN, waits while the tables are read as of it, and goes on.
 
-    signal        s = current SCN; the tables' changes behind s are noted from here on
+    signal        s = an SCN that is written, and not below what was told; the tables' changes behind s are noted from here on
     stream at s   rows of each table AS OF s in order of ROWID, without those that a newer image was told of
     killed        goes on behind the last ROWID: at the same s, unless newer changes were told meanwhile; then at a new one
     DDL behind s  ORA-01466: the rest is read at a new s, which the stream comes to first
@@ -78,14 +78,15 @@ class BlockingSnapshots:
             self._fixed = snapshot.id
             yield from self._read(state, snapshot, stop)
 
-    def step(self, state: SignalState, complete_scn: int, time_us: int, stop: StopFlag) -> Iterator[Step]:
+    def step(self, state: SignalState, complete_scn: int, told_scn: int, time_us: int, stop: StopFlag) -> Iterator[Step]:
         """What can be delivered now; the stream waits meanwhile.
 
         :param complete_scn: every commit at or below it has been told.
+        :param told_scn: no commit behind it has been told.
         """
         while (snapshot := _running(state)) is not None and not stop.is_set():
             if self._fixed != snapshot.id:
-                state = self._fix(state, snapshot)
+                state = self._fix(state, snapshot, told_scn)
                 yield (), state
                 return
             if complete_scn < snapshot.scn - 1:  # what is committed at the SCN is what is read
@@ -97,12 +98,12 @@ class BlockingSnapshots:
                 state = step[1]
                 yield step
 
-    def _fix(self, state: SignalState, snapshot: AdHocSnapshot) -> SignalState:
+    def _fix(self, state: SignalState, snapshot: AdHocSnapshot, told_scn: int) -> SignalState:
         """Choose the SCN; from here on changes of the tables are noted."""
         self.changes.forget()
         for table in snapshot.tables:
             self.changes.follow(self._table(table))
-        scn = self._source.written_scn()
+        scn = max(self._source.written_scn(), told_scn)
         self.changes.prune(scn)
         self._fixed = snapshot.id
         _log.info("blocking snapshot %s: waiting for the stream to come to SCN %d", snapshot.id, scn)

@@ -69,6 +69,7 @@ class TableSource:
     def written_scn(self) -> int:
         """An SCN that the stream comes to even when nothing more happens."""
         with closing(self._connect()) as connection:
+            current_scn(connection)  # moves it forward: later commits lie behind what is read next
             return written_scn(connection)
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:

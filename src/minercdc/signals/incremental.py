@@ -36,7 +36,7 @@ _ROWS_PER_STEP = 16_384
 class Reader(Protocol):
     """See `ChunkReader`."""
 
-    def start(self, table: TableId, state: TableRead, surrogate: str) -> None: ...
+    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None: ...
     def first(self) -> Outcome | None: ...
     def take(self) -> None: ...
     def floor(self) -> int: ...
@@ -62,6 +62,7 @@ class IncrementalSnapshots:
         self._shape = shape
         self._learn = learn
         self._database = database
+        self._told_scn = 0
         self._reading: tuple[str, str] | None = None  # snapshot and table
         self._closed: dict[str, int] = {}  # windows whose high mark has come, with its SCN
         self.changes = Changes()
@@ -78,11 +79,13 @@ class IncrementalSnapshots:
         self._closed.clear()
         self._reading = None
 
-    def step(self, state: SignalState, complete_scn: int, time_us: int) -> Iterator[Step]:
+    def step(self, state: SignalState, complete_scn: int, told_scn: int, time_us: int) -> Iterator[Step]:
         """What can be delivered now.
 
         :param complete_scn: every commit at or below it has been told.
+        :param told_scn: no commit behind it has been told.
         """
+        self._told_scn = told_scn
         rows = 0
         while rows < _ROWS_PER_STEP:
             snapshot = next((snapshot for snapshot in state.snapshots if not snapshot.blocking), None)
@@ -120,7 +123,7 @@ class IncrementalSnapshots:
             events.append(change)
         self._reading = (snapshot.id, table.table)
         self.changes.follow(name)
-        self._reader.start(name, table, snapshot.surrogate_key)
+        self._reader.start(name, table, snapshot.surrogate_key, self._told_scn)
         _log.info("incremental snapshot %s: reading %s%s", snapshot.id, name, " on" if table.last else "")
         return events, state
 
@@ -147,7 +150,7 @@ class IncrementalSnapshots:
             return self._done(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
         if shape.version != outcome.schema.version:
             _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, name)
-            self._reader.start(name, table, snapshot.surrogate_key)
+            self._reader.start(name, table, snapshot.surrogate_key, self._told_scn)
             return (), state
         return self._delivered(state, snapshot, table, outcome, shape, time_us)
 

@@ -101,10 +101,13 @@ class ChunkReader:
         self._parts = _Parts(connect, shape, pace, marks, now)
         self._reading: _Reading | None = None
 
-    def start(self, table: TableId, state: TableRead, surrogate: str) -> None:
-        """Read from where `state` says on; what was being read is abandoned."""
+    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
+        """Read from where `state` says on; what was being read is abandoned.
+
+        :param told_scn: no commit behind it has been told; no chunk may be older than that.
+        """
         self.stop()
-        self._reading = _Reading(self._parts, table, state, surrogate)
+        self._reading = _Reading(self._parts, table, state, surrogate, told_scn)
         self._reading.thread.start()
 
     def first(self) -> Outcome | None:
@@ -159,8 +162,9 @@ class _Flight:
 class _Reading:
     """The reading of one table, from its start or a later key on."""
 
-    def __init__(self, parts: _Parts, table: TableId, state: TableRead, surrogate: str) -> None:
+    def __init__(self, parts: _Parts, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
         self._parts = parts
+        self._told_scn = told_scn
         self._table = table
         self._state = state  # moves with what is read, ahead of the stored one
         self._surrogate = surrogate
@@ -273,14 +277,21 @@ class _Reading:
         return bool(maximum)
 
     def _ask_scn(self, connection: oracledb.Connection) -> int:
-        # Behind a DDL that nothing followed, the written SCN is too old for its table (ORA-01466).
-        scn = current_scn(connection) if self._too_old else written_scn(connection)
+        # Each read of CURRENT_SCN moves it forward: no later commit has an SCN up to those read behind it.
+        now = current_scn(connection)
+        # Behind a DDL that nothing followed, the written SCN is too old for its table (ORA-01466). And the newest commits
+        # that were told may be newer than it: their rows must not come in an older image.
+        scn = now if self._too_old else max(written_scn(connection), self._told_scn)
         with self._changed:
             self._scn = scn
         return scn
 
     def _stretch(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
-        """Several chunks as of one SCN; whether there is more."""
+        """Several chunks as of one SCN; whether there is more.
+
+        The stream need not have told every commit of that very SCN, which in an idle database it cannot know: one that it
+        tells later has the images that the chunk has.
+        """
         scn, size = self._ask_scn(connection), self._parts.pace.chunk
         time_us = self._parts.now_ms() * 1000
         limit = _STRETCH * size

@@ -71,11 +71,13 @@ class SignalStage:
         self._clock = clock
         self._observe = observe
         self._looked = float("-inf")
+        self._told_scn = 0  # no commit behind it has been told
         self._received: list[Received] = []  # of the transaction under way
 
     def through(self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag) -> Iterator[Event]:
         """See `contracts.SignalActions`."""
         table = self._table.id if self._table else None
+        self._told_scn = start.delivered_scn
         self._observe(state)
         if state.snapshots:
             begin = Progress(start, Scn(0), self._now_us(), signals=state)
@@ -129,6 +131,8 @@ class SignalStage:
 
     def _progress(self, progress: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
         """The stream is whole here. Yields the Progress with what is still to do; returns that state."""
+        if progress.committed is not None:
+            self._told_scn = max(self._told_scn, progress.committed.commit_scn)
         received, self._received = self._received, []
         taken = dict(state.taken)
         if self._clock() - self._looked >= self._interval:
@@ -148,10 +152,10 @@ class SignalStage:
         return state
 
     def _steps(self, state: SignalState, scn: int, time_us: int, stop: StopFlag) -> Iterator[Step]:
-        for step in self._incremental.step(state, scn, time_us):
+        for step in self._incremental.step(state, scn, self._told_scn, time_us):
             state = step[1]
             yield step
-        yield from self._blocking.step(state, scn, time_us, stop)
+        yield from self._blocking.step(state, scn, self._told_scn, time_us, stop)
 
     def _acted(self, received: Sequence[Received], state: SignalState, progress: Progress, time_us: int) -> Iterator[Acted]:
         """What earlier signals left to do in the capture, then the signals one after the other."""

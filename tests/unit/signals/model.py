@@ -31,9 +31,10 @@ SIGNAL_TABLE = TableSchema(SIGNALS, (Column("ID", "VARCHAR2"), Column("TYPE", "V
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A position: how many commits of the stream are done."""
+    """A position: how many commits of the stream are done, and the highest SCN among them."""
 
     done: int
+    delivered_scn: int = 0
 
     def to_json(self) -> dict[str, JsonValue]:
         return {"done": self.done}
@@ -110,17 +111,24 @@ class World:
         """From a position on, to the end, with idle ticks."""
         for done in range(start.done, len(self.told)):
             commit = self.told[done]
-            self.now = max(self.now, commit.scn + self.chance.randrange(6))
+            self.now = max(self.now, commit.scn)
             yield from self.events(commit)
             scn = min((later.scn for later in self.told[done + 1 :]), default=self.last_scn() + 1) - 1
             scn = min(scn, commit.scn - 1) if self.chance.random() < 0.5 else scn
             info = TransactionInfo(f"{commit.scn:016x}", Scn(0), Scn(commit.scn), 0, 0, 1, None)
-            yield Progress(At(done + 1), Scn(scn), 0, info)
+            here = self.at(done + 1)
+            yield Progress(here, Scn(scn), 0, info)
             if self.chance.random() < 0.3:
-                yield Progress(At(done + 1), Scn(scn), 0)
-        self.now = max(self.now, self.last_scn())
-        for _ in range(40):
-            yield Progress(At(len(self.told)), Scn(self.now), 0)
+                yield Progress(here, Scn(scn), 0)
+        for _ in range(40):  # nothing is written any more: the last SCN is never known to be complete
+            yield Progress(self.at(len(self.told)), Scn(self.last_scn() - 1), 0)
+
+    def at(self, done: int) -> At:
+        return At(done, max((commit.scn for commit in self.told[:done]), default=0))
+
+    def written(self) -> int:
+        """What is in the logs for certain; the newest commit that was told may lie behind it."""
+        return self.now - 1 - self.chance.randrange(2)
 
 
 class ModelReader:
@@ -132,9 +140,13 @@ class ModelReader:
         self._state: TableRead | None = None
         self._ready: list[Outcome] = []
         self._scn = 0
+        self._told = 0
 
-    def start(self, table: TableId, state: TableRead, surrogate: str) -> None:
-        self._state, self._ready = state, []
+    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
+        self._state, self._ready, self._told = state, [], told_scn
+
+    def told(self) -> int:
+        return self._told
 
     def first(self) -> Outcome | None:
         if self._state is not None and self._world.chance.random() < 0.7:
@@ -152,7 +164,7 @@ class ModelReader:
 
     def _read(self) -> None:
         assert self._state is not None
-        self._scn = max(self._scn, self._world.now - self._world.chance.randrange(2))
+        self._scn = max(self._scn, self._world.written(), self.told())
         rows = self._world.rows_at(self._scn)
         if not self._state.maximum:
             maximum = (str(max(rows)),) if rows else ()
@@ -176,7 +188,7 @@ class ModelTables:
         self._too_old = too_old
 
     def written_scn(self) -> int:
-        return self._world.now
+        return self._world.written()
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
         for key, at in sorted(self._world.rows_at(scn).items()):
