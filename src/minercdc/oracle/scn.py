@@ -42,7 +42,8 @@ def written_scn(connection: oracledb.Connection) -> Scn:
 @contextmanager
 def as_of(connection: oracledb.Connection, scn: int) -> Iterator[None]:
     """Take the session back to an SCN: every query reads as of it (DBMS_FLASHBACK; needs EXECUTE on the package)."""
-    with oracle_errors("DBMS_FLASHBACK"), connection.cursor() as cursor:
+    doing = f"reading as of SCN {scn} by DBMS_FLASHBACK, which must be granted"
+    with oracle_errors(doing), connection.cursor() as cursor:
         cursor.callproc("DBMS_FLASHBACK.ENABLE_AT_SYSTEM_CHANGE_NUMBER", [scn])
     try:
         yield
