@@ -14,10 +14,11 @@ import oracledb
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError
-from minercdc.kafka.signal_topic import SignalTopic, produce_signal
+from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import table_of
 from minercdc.offset import JsonValue, SignalState
 from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.prerequisites import Finding
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables
@@ -28,6 +29,7 @@ from minercdc.signals.database import TableSource, insert_signal
 from minercdc.signals.http import post
 from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.marks import Marks
+from minercdc.signals.prerequisites import signal_table_findings
 from minercdc.signals.reader import ChunkReader, Pace
 from minercdc.signals.stage import SignalStage, SignalTable
 from minercdc.signals.topic import TopicChannel
@@ -37,6 +39,15 @@ def signal_table(config: ConnectorConfig) -> TableId | None:
     """`signal.data.collection`; its database is the one that is captured."""
     given = config.signals.signal_data_collection
     return TableId(database_name(config.database), *given.split(".")[1:]) if given else None
+
+
+def signal_findings(connection: oracledb.Connection, config: ConnectorConfig) -> list[Finding]:
+    """What is wrong with the signal table, if there is to be one."""
+    table, close_by = signal_table(config), config.incremental.marks
+    if table is None:
+        return []
+    marks = {"insert": ["INSERT"], "delete": ["INSERT", "DELETE"], None: []}[close_by]
+    return list(signal_table_findings(connection, table, config.database.database_user, marks))
 
 
 def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilter:
@@ -112,17 +123,18 @@ class SignalTopicAddress:
     settings: Mapping[str, str]
     name: str
     key: str
+    create: bool
 
 
 def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
     """Where channel `kafka` is."""
-    signals, prefix = config.signals, config.identity.topic_prefix
+    signals, prefix, create = config.signals, config.identity.topic_prefix, config.topics.topic_creation_enable
     settings = {
         "bootstrap.servers": signals.signal_kafka_bootstrap_servers or config.kafka.bootstrap_servers,
         **(config.kafka_client if not signals.signal_kafka_bootstrap_servers else {}),
         **config.signal_client,
     }
-    return SignalTopicAddress(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix)
+    return SignalTopicAddress(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix, create)
 
 
 def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, JsonValue]) -> None:
@@ -142,6 +154,8 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
             insert_signal(connection, table, str(signal["id"]), str(signal["type"]), json.dumps(signal["data"]))
     elif channel == "kafka":
         topic = signal_topic(config)
+        if topic.create:
+            create_signal_topic(topic.settings, topic.name)
         produce_signal(topic.settings, topic.name, topic.key, json.dumps(signal))
     elif channel == "file":
         append(config.signals.signal_file, json.dumps(signal))
@@ -155,7 +169,7 @@ def _channels(config: ConnectorConfig) -> Iterator[SignalChannel]:
     signals = config.signals
     if "kafka" in signals.signal_enabled_channels:
         topic = signal_topic(config)
-        yield TopicChannel(SignalTopic(topic.settings, topic.name, topic.key))
+        yield TopicChannel(SignalTopic(topic.settings, topic.name, topic.key, create=topic.create))
     if "file" in signals.signal_enabled_channels:
         yield SignalFile(signals.signal_file)
 

@@ -36,7 +36,7 @@ from minercdc.oracle.prerequisites import Finding, check
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signalling import mined_tables, signal_stage, signal_table
+from minercdc.signalling import mined_tables, signal_findings, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
 from minercdc.snapshot.initial import InitialSnapshot
@@ -108,7 +108,8 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
     """Everything the database lacks for this configuration."""
     connection = connect(config.database, "pdb")
     try:
-        return check(connection, config.database, table_filter(config.filters))
+        found = check(connection, config.database, table_filter(config.filters))
+        return found if any(finding.blocking for finding in found) else [*found, *signal_findings(connection, config)]
     finally:
         connection.close()
 

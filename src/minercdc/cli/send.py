@@ -15,6 +15,8 @@ from minercdc.offset import JsonValue
 
 signals = typer.Typer(no_args_is_help=True, help="Ask a running connector for something.")
 
+Channel = Annotated[str, typer.Option(help="source, kafka, file or http; default the first of signal.enabled.channels.")]
+Identity = Annotated[str, typer.Option("--id", help="Id of the signal; default a new one.")]
 Collections = Annotated[
     list[str] | None, typer.Option("--collection", help="Pattern of DATABASE.SCHEMA.TABLE; may be given several times.")
 ]
@@ -24,21 +26,16 @@ Collections = Annotated[
 def addressed(
     context: typer.Context,
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.")],
-    channel: Annotated[
-        str, typer.Option(help="source, kafka, file or http; default the first of signal.enabled.channels.")
-    ] = "",
-    identity: Annotated[str, typer.Option("--id", help="Id of the signal; default a new one.")] = "",
 ) -> None:
-    """Which connector, and how."""
-    context.obj = (config, channel, identity)
+    """Which connector."""
+    context.obj = config
 
 
-def _send(context: typer.Context, kind: str, data: dict[str, JsonValue]) -> None:
+def _send(context: typer.Context, channel: str, identity: str, kind: str, data: dict[str, JsonValue]) -> None:
     from minercdc.config.load import load_config
     from minercdc.signalling import send_signal
 
-    path, channel, identity = context.obj
-    config = load_config(path)
+    config = load_config(context.obj)
     enabled = [name for name in config.signals.signal_enabled_channels if name != "in-process"]
     if not channel and not enabled:
         raise ConfigError(["signal.enabled.channels: has no channel that can be used from here"])
@@ -57,6 +54,8 @@ def execute_snapshot(
         typer.Option(help="PATTERN=FILTER: a predicate (incremental) or a SELECT (blocking) for tables of that pattern."),
     ] = None,
     surrogate_key: Annotated[str, typer.Option(help="Column to read in order of instead of the key.")] = "",
+    channel: Channel = "",
+    identity: Identity = "",
 ) -> None:
     """Read tables again while the connector runs."""
     data: dict[str, JsonValue] = {"type": kind, "data-collections": list[JsonValue](collection or [])}
@@ -70,57 +69,73 @@ def execute_snapshot(
         data["additional-conditions"] = conditions
     if surrogate_key:
         data["surrogate-key"] = surrogate_key
-    _send(context, "execute-snapshot", data)
+    _send(context, channel, identity, "execute-snapshot", data)
 
 
 @signals.command("stop-snapshot")
-def stop_snapshot(context: typer.Context, collection: Collections = None) -> None:
+def stop_snapshot(
+    context: typer.Context, collection: Collections = None, channel: Channel = "", identity: Identity = ""
+) -> None:
     """End incremental snapshots of some or, without --collection, all tables."""
-    _send(context, "stop-snapshot", {"type": "incremental", "data-collections": list[JsonValue](collection or [])})
+    _send(
+        context,
+        channel,
+        identity,
+        "stop-snapshot",
+        {"type": "incremental", "data-collections": list[JsonValue](collection or [])},
+    )
 
 
 @signals.command("pause-snapshot")
-def pause_snapshot(context: typer.Context) -> None:
+def pause_snapshot(context: typer.Context, channel: Channel = "", identity: Identity = "") -> None:
     """Let incremental snapshots wait."""
-    _send(context, "pause-snapshot", {})
+    _send(context, channel, identity, "pause-snapshot", {})
 
 
 @signals.command("resume-snapshot")
-def resume_snapshot(context: typer.Context) -> None:
+def resume_snapshot(context: typer.Context, channel: Channel = "", identity: Identity = "") -> None:
     """Let them go on."""
-    _send(context, "resume-snapshot", {})
+    _send(context, channel, identity, "resume-snapshot", {})
 
 
 @signals.command("log")
 def log_message(
-    context: typer.Context, message: Annotated[str, typer.Argument(help="Text; {} stands for the offset.")]
+    context: typer.Context,
+    message: Annotated[str, typer.Argument(help="Text; {} stands for the offset.")],
+    channel: Channel = "",
+    identity: Identity = "",
 ) -> None:
     """Write a line into the connector's log."""
-    _send(context, "log", {"message": message})
+    _send(context, channel, identity, "log", {"message": message})
 
 
 @signals.command("drop-transaction")
 def drop_transaction(
-    context: typer.Context, xid: Annotated[str, typer.Argument(help="XID, 16 hexadecimal digits.")]
+    context: typer.Context,
+    xid: Annotated[str, typer.Argument(help="XID, 16 hexadecimal digits.")],
+    channel: Channel = "",
+    identity: Identity = "",
 ) -> None:
     """Give an open transaction up: its changes are lost."""
-    _send(context, "drop-transaction", {"transaction-id": xid})
+    _send(context, channel, identity, "drop-transaction", {"transaction-id": xid})
 
 
 @signals.command("list-transactions")
-def list_transactions(context: typer.Context) -> None:
+def list_transactions(context: typer.Context, channel: Channel = "", identity: Identity = "") -> None:
     """Have the open transactions told by a notification."""
-    _send(context, "list-transactions", {})
+    _send(context, channel, identity, "list-transactions", {})
 
 
 @signals.command("schema-changes")
 def schema_changes(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="JSON file: an array of tableChanges documents.")],
+    channel: Channel = "",
+    identity: Identity = "",
 ) -> None:
     """Tell the connector the shape of tables by hand."""
     try:
         changes = json.loads(file.read_text())
     except ValueError as error:
         raise ConfigError([f"is not JSON: {error}"], where=str(file)) from None
-    _send(context, "schema-changes", {"changes": changes})
+    _send(context, channel, identity, "schema-changes", {"changes": changes})

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from minercdc.errors import DeliveryError
 from minercdc.kafka.client import classify
@@ -25,10 +26,12 @@ class SignalTopic:
 
     :param settings: of librdkafka: brokers, and what the user gave (`signal.consumer.*`).
     :param key: topic.prefix; records of other connectors are passed over.
+    :param create: make the topic if it is not there.
     """
 
-    def __init__(self, settings: Mapping[str, Any], topic: str, key: str) -> None:
+    def __init__(self, settings: Mapping[str, Any], topic: str, key: str, *, create: bool = True) -> None:
         self._settings = settings
+        self._create = create
         self._topic = topic
         self._key = key.encode()
         self._consumer: Any = None
@@ -54,6 +57,8 @@ class SignalTopic:
             self._consumer = None
 
     def _open(self, taken: str) -> None:
+        if self._create:
+            create_signal_topic(self._settings, self._topic)
         self._consumer = Consumer(
             {
                 "group.id": "minercdc-signals",
@@ -82,8 +87,21 @@ class SignalTopic:
         return values, taken
 
 
+def create_signal_topic(settings: Mapping[str, Any], topic: str) -> None:
+    """Make the topic, with one partition, unless it is there.
+
+    :raises DeliveryError, SinkError: it cannot be made.
+    """
+    admin = AdminClient({"logger": logging.getLogger("librdkafka"), **settings})
+    try:
+        admin.create_topics([NewTopic(topic, num_partitions=1)], request_timeout=10)[topic].result()
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise classify(error.args[0], f"creating topic {topic}") from None
+
+
 def produce_signal(settings: Mapping[str, Any], topic: str, key: str, value: str) -> None:
-    """Put a signal into the topic, which is made if the broker does so.
+    """Put a signal into the topic.
 
     :raises DeliveryError, SinkError: it did not arrive.
     """

@@ -66,7 +66,6 @@ class BlockingSnapshots:
         self._database = database
         self._now_us = now_us
         self._fixed: str | None = None  # the snapshot whose SCN was fixed in this life
-        self._awaited = 0  # the stream has to have told all commits up to here
         self.changes = Changes()
 
     def close(self) -> None:
@@ -90,7 +89,7 @@ class BlockingSnapshots:
                 state = self._fix(state, snapshot, told_scn)
                 yield (), state
                 return
-            if complete_scn < self._awaited:
+            if complete_scn < snapshot.scn - 1:  # what is committed at the SCN is what is read
                 self.changes.prune(snapshot.scn)
                 return
             reached = replace(snapshot, reached=not len(self.changes))
@@ -105,7 +104,6 @@ class BlockingSnapshots:
         for table in snapshot.tables:
             self.changes.follow(self._table(table))
         scn = max(self._source.written_scn(), told_scn)
-        self._awaited = scn - 1 if scn == told_scn else scn  # see `reader`
         self.changes.prune(scn)
         self._fixed = snapshot.id
         _log.info("blocking snapshot %s: waiting for the stream to come to SCN %d", snapshot.id, scn)

@@ -6,7 +6,7 @@
     GET  /health           200, or 503 while the connector cannot work
 
 There is no authentication, which is why it listens on the loopback interface. A POST must say that it is JSON: no web page
-can have a browser send that without asking first.
+can have a browser send that without asking first. And a request must name this host, not one that a page had resolved to it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from minercdc.signals.watch import Watch
 _log = logging.getLogger(__name__)
 
 LONGEST_BODY: Final = 64 * 1024
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 _PATIENCE_SECONDS = 10.0  # with a client that sends nothing
 
 
@@ -47,7 +48,7 @@ def serve(host: str, port: int, watch: Watch, queue: SignalQueue | None) -> Iter
         "/notifications": watch.notifications,
         "/health": watch.health,
     }
-    handler = type("Requests", (_Requests,), {"pages": pages, "queue": queue})
+    handler = type("Requests", (_Requests,), {"pages": pages, "queue": queue, "hosts": _hosts(host)})
     try:
         server = ThreadingHTTPServer((host, port), handler)
     except OSError as error:
@@ -65,6 +66,11 @@ def serve(host: str, port: int, watch: Watch, queue: SignalQueue | None) -> Iter
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _hosts(host: str) -> frozenset[str]:
+    """Names that requests may call a loopback address by; none are looked at where others may ask anyway."""
+    return frozenset({host, *_LOOPBACK}) if host in _LOOPBACK else frozenset()
 
 
 def post(host: str, port: int, signal: Mapping[str, JsonValue]) -> None:
@@ -90,10 +96,13 @@ class _Requests(BaseHTTPRequestHandler):
 
     pages: Mapping[str, Callable[[], JsonValue]]
     queue: SignalQueue | None
+    hosts: frozenset[str]
     timeout = _PATIENCE_SECONDS
     server_version = "minercdc"
 
     def do_GET(self) -> None:
+        if self._is_misled():
+            return
         page = self.pages.get(self.path)
         if page is None:
             self._answer(HTTPStatus.NOT_FOUND, {"error": f"there are {', '.join(sorted(self.pages))}"})
@@ -103,6 +112,8 @@ class _Requests(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.SERVICE_UNAVAILABLE if down else HTTPStatus.OK, content)
 
     def do_POST(self) -> None:
+        if self._is_misled():
+            return
         if self.path != "/signals":
             self._answer(HTTPStatus.NOT_FOUND, {"error": "signals go to /signals"})
         elif self.queue is None:
@@ -111,6 +122,14 @@ class _Requests(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, {"error": "Content-Type: application/json is expected"})
         else:
             self._signal(self.queue)
+
+    def _is_misled(self) -> bool:
+        """Whether the request is for another host, which it is told."""
+        name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
+        if not self.hosts or name in self.hosts:
+            return False
+        self._answer(HTTPStatus.MISDIRECTED_REQUEST, {"error": f"{name} is not here"})
+        return True
 
     def _signal(self, queue: SignalQueue) -> None:
         length = self.headers.get("Content-Length", "")

@@ -289,11 +289,10 @@ class _Reading:
     def _stretch(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
         """Several chunks as of one SCN; whether there is more.
 
-        At the SCN of the newest commit that was told, the stream need not come to anything behind it: it would wait for the
-        next change of an idle database. Another commit of that SCN, told later, has the images that the chunk has.
+        The stream need not have told every commit of that very SCN, which in an idle database it cannot know: one that it
+        tells later has the images that the chunk has.
         """
         scn, size = self._ask_scn(connection), self._parts.pace.chunk
-        ceiling = scn - 1 if scn == self._told_scn else scn
         time_us = self._parts.now_ms() * 1000
         limit = _STRETCH * size
         chunks = _sized(self._fetched(connection, keyset, scn, limit), size)
@@ -302,16 +301,16 @@ class _Reading:
         held: list[tuple[str, Row]] | None = None
         for rows in chunks:
             if held is not None:
-                self._put(self._chunk(keyset, held, scn, ceiling, time_us, final=False))
+                self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=False))
             held = rows
             count += len(rows)
             if self._abandoned.is_set():
                 return False
         final = count < limit
         if held is not None:
-            self._put(self._chunk(keyset, held, scn, ceiling, time_us, final=final))
+            self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=final))
         elif final:
-            self._put(replace(self._end(keyset, scn, time_us), ceiling=ceiling))
+            self._put(self._end(keyset, scn, time_us))
         return not final
 
     def _marked(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
@@ -371,7 +370,7 @@ class _Reading:
 
     def _end(self, keyset: Keyset, scn: int, time_us: int) -> Chunk:
         """The rows that were left are gone."""
-        return Chunk(keyset.schema, (), self._state.last, scn, scn, time_us, final=True)
+        return Chunk(keyset.schema, (), self._state.last, scn, scn - 1, time_us, final=True)
 
     def _put(self, outcome: Outcome) -> None:
         """Hand over, once there is room."""

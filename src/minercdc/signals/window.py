@@ -1,9 +1,10 @@
 """Which rows of a chunk are out of date: the stream has told something newer of them.
 
-A chunk is read as of some SCN s. It is delivered once the stream has told every commit up to s, without the rows whose key
+A chunk is read as of some SCN s. It is delivered once the stream has told every commit before s, without the rows whose key
 the stream has changed behind s. So nothing older ever follows anything newer:
 
-    a change up to s   came before the chunk, which knows it
+    a change before s  came before the chunk, which knows it
+    a change at s      is what the chunk has, whichever comes first
     a change behind s  came before the chunk: its row is left out; or comes later: it is newer than the row
 
 That holds with several redo threads as well, whose commits do not come in order of SCN. Between marks in the signal table

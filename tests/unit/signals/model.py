@@ -165,7 +165,6 @@ class ModelReader:
     def _read(self) -> None:
         assert self._state is not None
         self._scn = max(self._scn, self._world.written(), self.told())
-        ceiling = self._scn - 1 if self._scn == self._told else self._scn
         rows = self._world.rows_at(self._scn)
         if not self._state.maximum:
             maximum = (str(max(rows)),) if rows else ()
@@ -177,7 +176,7 @@ class ModelReader:
         found: list[tuple[str, Row]] = [(f"R{key}", (str(key), str(rows[key]))) for key in keys]
         final = len(found) < self._size
         place = (str(keys[-1]),) if keys else self._state.last
-        self._ready.append(Chunk(TABLE, found, place, self._scn, ceiling, 0, final))
+        self._ready.append(Chunk(TABLE, found, place, self._scn, self._scn - 1, 0, final))
         self._state = None if final else replace(self._state, last=place)
 
 
