@@ -81,11 +81,16 @@ def segment_of(table: Table, row_id: str | None) -> tuple[int, int]:
 
 def parse(text: str) -> tuple[int, int]:
     """`(data_object_id, rid)`. Raises ORA-01410."""
+    data_object_id, _, block, row = fields(text)
+    return data_object_id, (block - FIRST_BLOCK) * ROWS_PER_BLOCK + row
+
+
+def fields(text: str) -> tuple[int, int, int, int]:
+    """Data object, file, block and row. Raises ORA-01410."""
     text = text.strip()
     if len(text) != 18 or any(c not in _VALUE for c in text):
         raise OraError(1410, "invalid ROWID")
     number = 0
     for c in text:
         number = number << 6 | _VALUE[c]
-    block, row = number >> 18 & 0xFFFFFFFFF, number & 0x3FFFF
-    return number >> 72, (block - FIRST_BLOCK) * ROWS_PER_BLOCK + row
+    return number >> 72, number >> 54 & 0x3FFFF, number >> 18 & 0xFFFFFFFFF, number & 0x3FFFF

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from minercdc.sandbox.sql.ast.expressions import Expr
@@ -20,12 +20,15 @@ class Returning:
 
 @dataclass(slots=True)
 class Insert:
+    """:param more: rows of VALUES behind the first."""
+
     target: TableRef
     columns: list[tuple[str, int]]
     values: list[Expr] | None
     query: Query | None
     at: int
     returning: Returning | None = None
+    more: list[list[Expr]] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -254,6 +254,9 @@ def _merge(session: SqlSession, parser: Parser, table: Table, by: Partitioning) 
 def _modify(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
     at = parser.token.start
     [partition] = _names(session, parser, table, by)
+    if physical_options(parser):
+        parser.end()
+        return
     word = parser.any_word("ADD", "DROP")
     if by.method != "LIST" or word is None or not parser.word("VALUES"):
         raise OraError(3001, "unimplemented feature: this MODIFY PARTITION", at)

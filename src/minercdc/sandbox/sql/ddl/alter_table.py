@@ -20,7 +20,7 @@ from minercdc.sandbox.sql.dml.checks import rename_in_check
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
-from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, supplemental
+from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options, supplemental
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.tables import Table
 
@@ -54,6 +54,9 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         return False
     if parser.is_word("MOVE"):
         move_table(session, parser, table)
+        return False
+    if physical_options(parser):
+        parser.end()
         return False
     if parser.word("ADD"):
         return _alter_add(session, parser, table)

@@ -39,8 +39,9 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
     x, how = Expressions(env, bind_types), conversion(env)
     queries = Queries(env, x)
     query: Plan | None = None
-    if insert.query is not None:
-        query = queries.plan(insert.query)
+    rows_of = insert.query if not insert.more else _listed(env, insert)
+    if rows_of is not None:
+        query = queries.plan(rows_of)
         planner = RowPlanner(x, target, how, len(query.columns), [])
         positions = planner.positions(insert.columns)
         check_count(len(positions), len(query.columns), insert.target.at)
@@ -61,6 +62,23 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
             raise OraError(933, "SQL command not properly ended", insert.returning.at)
         returned = plan_returning(env, target, insert.returning, bind_types, how)
     return InsertPlan(rows, query, returned)
+
+
+def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
+    """VALUES (..), (..) as a query, which it is since 23ai (SQL Language Reference, INSERT). Raises ORA-00933 before."""
+    assert insert.values is not None
+    if env.release < 23:
+        raise OraError(933, "SQL command not properly ended", insert.at)
+    body: ast.Select | ast.SetOperation | None = None
+    for values in (insert.values, *insert.more):
+        check_count(len(insert.values), len(values), insert.target.at)
+        if any(isinstance(expr, ast.Literal) and expr.kind == "P" for expr in values):
+            raise OraError(3001, "unimplemented feature: DEFAULT in VALUES with several rows", insert.at)
+        items = [ast.Item(expr, f"C{n}", f"C{n}", at=insert.at) for n, expr in enumerate(values)]
+        select = ast.Select(items, [ast.TableRef(None, "DUAL", None, insert.at)], at=insert.at)
+        body = select if body is None else ast.SetOperation("UNION ALL", body, select, insert.at)
+    assert body is not None
+    return ast.Query(body, at=insert.at)
 
 
 def described(column: ColumnDescription) -> SqlType:

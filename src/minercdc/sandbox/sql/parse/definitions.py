@@ -213,16 +213,43 @@ def _storage_parameters(parser: Parser) -> None:
             raise OraError(3001, f"unimplemented feature: LOB parameter {parser.token.text}", parser.token.start)
 
 
-def physical_options(parser: Parser) -> None:
-    """Storage clauses have no meaning here."""
+_STORAGE_WORDS = (
+    "LOGGING",
+    "NOLOGGING",
+    "NOCOMPRESS",
+    "NOPARALLEL",
+    "CACHE",
+    "NOCACHE",
+    "ONLINE",
+    "MONITORING",
+    "NOMONITORING",
+)
+
+
+def physical_options(parser: Parser) -> bool:
+    """Storage clauses, which have no meaning here; whether there were any. Raises ORA-03001 for ones that have elsewhere."""
+    begun = parser.at
     while True:
+        at = parser.token.start
         if parser.any_word("TABLESPACE", "PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS") or parser.word("SEGMENT", "CREATION"):
             parser.take()
         elif parser.word("STORAGE"):
             while parser.take().text != ")":
                 pass
-        elif not (
-            parser.any_word("LOGGING", "NOLOGGING", "NOCOMPRESS", "NOPARALLEL", "NOCACHE", "ONLINE")
-            or parser.word("ORGANIZATION", "HEAP")
-        ):
-            return
+        elif parser.word("PARALLEL") or parser.word("COMPRESS") or parser.word("ROW", "STORE", "COMPRESS"):
+            _degree(parser)
+        elif parser.word("ORGANIZATION"):
+            if not parser.word("HEAP"):
+                raise OraError(3001, f"unimplemented feature: ORGANIZATION {parser.token.text}", at)
+        elif parser.word("CLUSTER"):
+            raise OraError(3001, "unimplemented feature: CLUSTER", at)
+        elif not parser.any_word(*_STORAGE_WORDS):
+            return parser.at > begun
+
+
+def _degree(parser: Parser) -> None:
+    """What may follow PARALLEL and COMPRESS."""
+    if parser.token.kind == "N" or parser.word("FOR"):
+        parser.take()
+    elif parser.any_word("BASIC", "ADVANCED"):
+        parser.any_word("LOW", "HIGH")

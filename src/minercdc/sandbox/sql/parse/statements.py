@@ -23,8 +23,8 @@ class Parser(QueryGrammar):
         insert = ast.Insert(target, columns, None, None, at)
         if self.word("VALUES"):
             insert.values = self._values()
-            if self.op(","):
-                raise OraError(3001, "unimplemented feature: VALUES with several rows", self.token.start)
+            while self.op(","):
+                insert.more.append(self._values())
         elif self._begins_query():
             insert.query = self.query()
         else:
