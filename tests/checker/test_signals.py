@@ -24,7 +24,7 @@ from tests.sandbox_capture.lab import Lab
 from minercdc.signals import reader
 from minercdc.signals.window import Changes
 
-SEEDS = int(os.environ.get("MINERCDC_SEEDS", "6"))
+SEEDS = int(os.environ.get("MINERCDC_SEEDS", "3"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "5000"))
 STEPS = 100
 STRATEGIES = ("scn", "insert_insert", "insert_delete")
