@@ -30,7 +30,7 @@ ALWAYS_DONE = ("incremental", "some", "blocking", "log", "schema", "list")
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[SandboxProcess]:
-    running = SandboxProcess([ROOT / "connectors" / "shop.sql"])
+    running = SandboxProcess([ROOT / "signals" / "shop.sql"])
     try:
         yield running
     finally:

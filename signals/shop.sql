@@ -1,4 +1,4 @@
--- What the examples capture: minercdc sandbox --seed connectors/shop.sql. On Oracle, run it in the pluggable database as an administrator.
+-- What the examples capture: minercdc sandbox --seed signals/shop.sql. On Oracle, run it in the pluggable database as an administrator.
 ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;
 CREATE USER SHOP IDENTIFIED BY shop;
 GRANT CONNECT, RESOURCE, UNLIMITED TABLESPACE TO SHOP;
