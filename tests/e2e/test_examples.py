@@ -16,7 +16,6 @@ from tests.e2e.connector import MinerCdc
 from tests.e2e.topics import Read, Topics
 from tests.fixtures.fix_sandbox import SandboxProcess
 
-from minercdc.config.load import load_config
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
 from minercdc.signals.signal import ACTIONS
@@ -180,12 +179,6 @@ def test_a_program_with_a_connector_of_its_own(environment: dict[str, str]) -> N
     )
     found = dict(line.removeprefix("process-").split() for line in done.stdout.splitlines())
     assert set(found) >= set(TYPES) - {"incremental", "some"}, done.stderr
-
-
-@pytest.mark.parametrize("path", CONNECTORS, ids=lambda path: path.stem)
-def test_every_configuration_is_valid(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINERCDC_PASSWORD", "x")
-    assert load_config(path).identity.topic_prefix == "shop"
 
 
 def test_the_examples_show_every_type_of_signal() -> None:
