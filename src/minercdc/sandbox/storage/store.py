@@ -163,7 +163,8 @@ class Segments:
     def mark_all(self, table: Table, vids: Sequence[int], stamp: int) -> None:
         """`mark` of many."""
         if vids:
-            self.db.executemany(f"update {segment(table)} set x={stamp} where vid=?", [(vid,) for vid in vids])
+            # the text is the same for every transaction, so it is compiled once
+            self.db.executemany(f"update {segment(table)} set x=? where vid=?", [(stamp, vid) for vid in vids])
 
     def overwrite(self, table: Table, vid: int, row: tuple[Cell, ...]) -> None:
         assignments = ",".join(f"c{c.slot}=?" for c in table.columns)
