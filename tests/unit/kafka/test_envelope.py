@@ -142,6 +142,13 @@ def test_a_key_change_is_a_delete_a_tombstone_and_a_create_that_name_each_other(
     assert create.headers == (("__debezium.oldkey", b'{"ORDER_ID":70021}'),)
 
 
+def test_snapshot_rows_carry_their_rowid_which_the_lake_knows_them_by() -> None:
+    (record,) = encoder().encode(
+        event(Op.READ, None, ("a", None, None), LOG, tx=None, row_id="AAAB12", snapshot=SnapshotMark.TRUE)
+    )
+    assert value_of(record)["source"]["row_id"] == "AAAB12"
+
+
 def test_snapshot_rows_carry_their_mark_and_no_transaction() -> None:
     (record,) = encoder().encode(event(Op.READ, None, NEW, tx=None, rs_id=None, snapshot=SnapshotMark.FIRST))
     source = value_of(record)["source"]
