@@ -71,6 +71,7 @@ def play(sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, scrip
     schema = next(_names)
     lobs = chance.random() < 0.5
     settings: dict[str, Any] = {"poll.interval.ms": 1, "query.fetch.size": 7, "lob.enabled": lobs}
+    settings |= {f"log.mining.log.backoff.{delay}.delay.ms": 1 for delay in ("initial", "max")}
     lab = Lab(sandbox, schema, directory, committed=chance.random() < 0.5, **settings)
     services = [sandbox.service + chance.choice(["", "", "_2", "_3", "_4"]) for _ in range(4)]
     lab.run("create table marker (n number(10) primary key)")

@@ -35,8 +35,9 @@ def mined(server: SandboxProcess, columns: str, where: str) -> list[tuple[object
         cursor = connection.cursor()
         cursor.execute(
             "select max(a.name) from v$archived_log a, v$database d where a.resetlogs_change# = d.resetlogs_change#"
-            " group by a.sequence# union all"
+            " group by a.thread#, a.sequence# union all"
             " select min(f.member) from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'"
+            " group by l.thread#"
         )
         for at, (name,) in enumerate(cursor.fetchall()):
             cursor.execute("begin dbms_logmnr.add_logfile(:1, :2); end;", [name, 3 if at else 1])
@@ -186,6 +187,16 @@ def test_an_incarnation_survives_a_kill(tmp_path: Path) -> None:
             cursor = system.cursor()
             assert cursor.execute("select count(*) from v$database_incarnation").fetchall() == [(2,)]
             assert cursor.execute("select count(*) from v$archive_dest_status where status = 'VALID'").fetchall() == [(2,)]
+
+
+def test_an_archived_log_without_a_record_is_there_after_a_kill(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        with server.connect() as connection:
+            connection.cursor().execute("alter database enable public thread 2")
+            connection.cursor().execute("alter system archive log current")
+        kill(server)
+    with running(tmp_path) as server:
+        assert mined(server, "count(*)", "thread# = 2 and operation_code < 4") == [(0,)]
 
 
 def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:

@@ -372,7 +372,10 @@ class RedoLog:
         self.threads, self.incarnations, self.former = state.threads, state.incarnations, state.former
         self.destinations, self._journal_start = state.destinations, state.journal_start
         threads = self.threads
-        self._bodies = {(t.number, g.sequence): _LogBody() for t in threads.values() for g in t.groups if g.sequence}
+        # A log without any record, of a thread that was quiet, has no frame in the journal.
+        self._bodies = {
+            (t.number, log.sequence): _LogBody() for t in threads.values() for log in (*t.groups, *t.archived) if log.sequence
+        }
         for frame in self._journal.recover(state.journal_start, end):
             body = self._bodies.setdefault((frame.thread, frame.sequence), _LogBody())
             if frame.kind == WHOLE:
