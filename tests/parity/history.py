@@ -13,6 +13,9 @@ TABLES = {
     " ds interval day to second",
     "PAIR": "a number(5), b varchar2(10), v varchar2(20) default 'none', primary key (a, b)",
     "BARE": "x number(5), y varchar2(10)",
+    "DEFAULTED": "id number(10) primary key, n number default 1.5, i number(5) default 7 not null, v varchar2(10) default 'it''s',"
+    " c char(4) default 'ab' not null, d date default date '2024-02-29', t timestamp default sysdate, x number(5) default 1 + 1,"
+    " f float default 2.5, b binary_double default 0.5, r raw(4) default hextoraw('0a0b'), e varchar2(5) default null",
 }
 _TYPED = (
     "insert into typed values ({id}, 12345678901234567890.125, -7, 99, 1234567890123456789, 0.1, 1.5, -2.25e-100, 'ab',"
@@ -27,6 +30,7 @@ _BEFORE = (
     "insert into typed (id) values (2)",
     "insert into pair values (1, 'k', 'v')",
     "insert into bare values (1, 'b')",
+    "insert into defaulted (id) values (1)",
 )
 SNAPSHOT_ROWS = len(_BEFORE)
 
@@ -65,6 +69,7 @@ def history(source: SandboxProcess, round_number: int) -> None:
         cursor.executemany("insert into pair (a, b) values (:1, :2)", [(n + k, f"b{k}") for k in range(3)])
         cursor.execute(f"delete from pair where a = {n}")
         cursor.execute(f"insert into bare values ({round_number}, 'bare')")
+        cursor.execute(f"insert into defaulted (id, t) values ({n}, timestamp '2024-02-29 12:13:14')")
         cursor.execute("update bare set y = 'z' where x = 1")
         session.commit()
         cursor.execute(f"alter table item add (extra{round_number} varchar2(10))")

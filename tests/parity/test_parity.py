@@ -87,4 +87,5 @@ def test_the_same_messages(source: SandboxProcess, broker: KafkaBroker, tmp_path
     found = differences(
         debezium.records, topics, prefix, [*TABLES, MARKER], ["txSeq"] if mode == "logminer_unbuffered" else []
     )
+    (tmp_path / "differences.txt").write_text("\n".join(found))
     assert not found, "\n".join(sorted(set(found))[:80])

@@ -374,7 +374,10 @@ class RedoLog:
         threads = self.threads
         # A log without any record, of a thread that was quiet, has no frame in the journal.
         self._bodies = {
-            (t.number, log.sequence): _LogBody() for t in threads.values() for log in (*t.groups, *t.archived) if log.sequence
+            (t.number, log.sequence): _LogBody()
+            for t in threads.values()
+            for log in (*t.groups, *t.archived)
+            if log.sequence
         }
         for frame in self._journal.recover(state.journal_start, end):
             body = self._bodies.setdefault((frame.thread, frame.sequence), _LogBody())
