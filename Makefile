@@ -18,8 +18,9 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Two processes, a file's tests in one of them: most tests wait for servers most of the time.
 test: lint
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 torture: install
 	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 $(BIN)/python -m pytest -q -s tests/torture tests/checker

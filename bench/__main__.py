@@ -19,7 +19,7 @@ from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
 STAGES = (*PIPELINE_STAGES, *SERVER_STAGES, *CAPACITY_STAGES)
-ONLY_BY_NAME = ("versions", "large")
+ONLY_BY_NAME = ("versions", "large", "million")
 
 
 def main() -> None:

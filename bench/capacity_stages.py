@@ -1,6 +1,7 @@
 """What must stay bounded: memory while one transaction is far larger than it, and the time to learn many tables again.
 
 large       five million rows in one transaction, with `minercdc.log.mining.buffer.memory.max.bytes` of 256 MiB; only when named
+million     a table of a million rows, from the start of the connector until the last is visible, 1 and 4 threads; only when named
 recovery    a schema history of 10,000 tables, from the topic to shapes in memory
 """
 
@@ -15,7 +16,7 @@ from confluent_kafka import Consumer
 
 from bench.processes import Connector, Sandbox
 from bench.report import Measure
-from bench.tables import BATCH, STREAMED, load
+from bench.tables import BATCH, SCANNED, STREAMED, load
 from minercdc.config.sections import KafkaConfig, TopicConfig
 from minercdc.events import SchemaChange, Scn
 from minercdc.kafka.client import KafkaClient
@@ -24,6 +25,7 @@ from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
 
 _LARGE = 5_000_000
+_MILLION = 1_000_000
 _BUDGET = 256 * 2**20
 _PATIENCE = 7200.0
 _TABLES = 10_000
@@ -68,6 +70,26 @@ def large(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
         yield Measure(f"one transaction; {memory}", "connector", _LARGE, wall, connector.cpu() - cpu, "256 MiB budget")
         yield Measure("of that from COMMIT to the last row", "connector", _LARGE, wall - committed, 0.0)
         seen.close()
+
+
+def million(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+    """A million rows of 10 columns, by one connection and by four."""
+    load(sandbox.connect(), SCANNED, 0, _MILLION)
+    for threads in (1, 4):
+        name = f"million{threads}"
+        server, begun = sandbox.cpu(), time.monotonic()
+        more = (f"snapshot.max.threads: {threads}", "snapshot.max.threads.multiplier: 2")
+        with Connector(directory, name, "BENCH.SCANNED", sandbox, broker, more) as connector:
+            seen, peak = _Seen(broker, f"{name}.BENCH.SCANNED"), _Peak(connector.memory)
+            seen.until(100_000, connector)
+            early = peak.bytes
+            seen.until(_MILLION, connector)
+            wall = time.monotonic() - begun
+            peak.stop()
+            memory = f"memory {early / 2**20:.0f} MiB at 100,000 rows, {peak.bytes / 2**20:.0f} MiB at most"
+            yield Measure(f"snapshot, {threads} threads; {memory}", "connector", _MILLION, wall, connector.cpu())
+            yield Measure("the same", "sandbox", _MILLION, wall, sandbox.cpu() - server)
+            seen.close()
 
 
 class _Seen:
@@ -128,4 +150,8 @@ def _created(number: int) -> SchemaChange:
     return SchemaChange(table.id, None, table, "", Scn(number), 0, snapshot=True)
 
 
-CAPACITY_STAGES: dict[str, Callable[[Sandbox, Path, str], Iterator[Measure]]] = {"large": large, "recovery": recovery}
+CAPACITY_STAGES: dict[str, Callable[[Sandbox, Path, str], Iterator[Measure]]] = {
+    "large": large,
+    "million": million,
+    "recovery": recovery,
+}

@@ -112,9 +112,12 @@ class Connector(MeasuredProcess):
 
     :param name: connector name and topic prefix.
     :param table: pattern for table.include.list.
+    :param more: further properties, a line each.
     """
 
-    def __init__(self, directory: Path, name: str, table: str, sandbox: Sandbox, broker: str) -> None:
+    def __init__(
+        self, directory: Path, name: str, table: str, sandbox: Sandbox, broker: str, more: Sequence[str] = ()
+    ) -> None:
         config = directory / f"{name}.yaml"
         config.write_text(
             f"name: {name}\n"
@@ -126,7 +129,7 @@ class Connector(MeasuredProcess):
             "database.pdb.name: ORCLPDB1\n"
             f"table.include.list: {table}\n"
             f"minercdc.kafka.bootstrap.servers: {broker}\n"
-            f"minercdc.state.dir: {directory / name}\n"
+            f"minercdc.state.dir: {directory / name}\n" + "".join(f"{line}\n" for line in more)
         )
         secret = {"MINERCDC_DATABASE_PASSWORD": "minercdc"}
         super().__init__(("minercdc", "run", str(config)), directory / f"{name}.log", secret)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from minercdc.events import Event, SchemaChange
-from minercdc.offset import JsonValue, Offset, Position, SnapshotState
+from minercdc.offset import JsonValue, Offset, Position, SignalState, SnapshotState
 
 
 class StopFlag(Protocol):
@@ -63,6 +63,26 @@ class Snapshot(Protocol):
         :param state: None for a fresh snapshot; the stored state to go on with an interrupted one.
         The last Progress carries `snapshot.completed=True` and the position that streaming starts from.
         """
+
+
+class SignalActions(Protocol):
+    """Acts on signals among the events of a capture."""
+
+    def through(self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag) -> Iterator[Event]:
+        """The same events, with what signals asked for in between; every Progress says what there is still to do.
+
+        Must be given the events as the capture yields them: what an earlier life delivered of a split transaction may hold
+        a signal, which was not acted on then.
+
+        :param start: where the capture starts.
+        :param state: as stored.
+        """
+
+    def stored(self, state: SignalState) -> None:
+        """This state is durable."""
+
+    def close(self) -> None:
+        """Release connections; safe to call twice."""
 
 
 class RecordEncoder(Protocol):

@@ -3,6 +3,7 @@
     run            restarts around run_once, by the type of the error
     run_once       one life of the stream: sink, offset, events, until stopped
     read_events    the initial snapshot if it is due, then the capture's stream
+                   through signals: what was asked for while it runs
     skip_sent      leaves out the part of a split transaction that was delivered before
     publish        events -> records, committed with the offset at `Progress`
 
@@ -20,11 +21,21 @@ from dataclasses import dataclass, field, replace
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
 from tenacity.stop import stop_base
 
-from minercdc.contracts import Capture, Heartbeat, Record, RecordEncoder, RecordSink, SchemaHistory, Snapshot, StopFlag
+from minercdc.contracts import (
+    Capture,
+    Heartbeat,
+    Record,
+    RecordEncoder,
+    RecordSink,
+    SchemaHistory,
+    SignalActions,
+    Snapshot,
+    StopFlag,
+)
 from minercdc.errors import DecodeError, DeliveryError, MinerCdcError, MiningSessionError, TransientSourceError
 from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, UndecodableRow
 from minercdc.metrics import Counters, TableScan
-from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState
+from minercdc.offset import JsonValue, Offset, PartialTransaction, SignalState, SnapshotState
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +58,7 @@ class Life:
     """What one life of the stream works with; made anew after every restart.
 
     :param snapshot: None when no initial snapshot is wanted.
+    :param signals: None when nobody can send any.
     :param streams: asked after the snapshot; False to end there.
     :param heartbeat: None when none is wanted.
     :param notified: told of each notification once it is durable.
@@ -60,6 +72,7 @@ class Life:
     capture: Callable[[Offset | None], Capture]
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
+    signals: Callable[[Capture], SignalActions] | None = None
     streams: Callable[[], bool] = lambda: True
     heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
@@ -145,21 +158,32 @@ def run_once(parts: Parts, stop: StopFlag) -> None:
     try:
         offset = life.sink.load_offset()
         capture = life.capture(offset)
+        signals = life.signals(capture) if life.signals else None
         try:
-            events = read_events(life, capture, offset, parts.counters, stop)
+            events = read_events(life, capture, offset, parts.counters, stop, signals)
             if offset and offset.partial:
                 events = skip_sent(events, offset.partial)
-            publish(events, life, capture, offset, parts)
+            publish(events, life, capture, offset, parts, signals)
         finally:
+            if signals:
+                signals.close()
             capture.close()
     finally:
         life.sink.close()
     parts.counters.phase = "stopped"
 
 
-def read_events(life: Life, capture: Capture, offset: Offset | None, counters: Counters, stop: StopFlag) -> Iterator[Event]:
+def read_events(
+    life: Life,
+    capture: Capture,
+    offset: Offset | None,
+    counters: Counters,
+    stop: StopFlag,
+    signals: SignalActions | None = None,
+) -> Iterator[Event]:
     """The initial snapshot if it is due, then the capture's stream."""
     position = capture.load_position(offset.position) if offset and offset.position is not None else None
+    state = offset.signals if offset else SignalState()
     snapshot = life.snapshot(offset)
     if snapshot is not None:
         counters.phase = "snapshot"
@@ -167,6 +191,7 @@ def read_events(life: Life, capture: Capture, offset: Offset | None, counters: C
         for event in snapshot.take(interrupted, stop):
             if isinstance(event, Progress):
                 position = event.position
+                state = state if event.signals is None else event.signals
             yield event
     if stop.is_set():
         return
@@ -177,7 +202,8 @@ def read_events(life: Life, capture: Capture, offset: Offset | None, counters: C
         return
     counters.phase = "streaming"
     counters.trouble = ""
-    yield from capture.stream(position, stop)
+    streamed = capture.stream(position, stop)
+    yield from signals.through(streamed, position, state, stop) if signals else streamed
 
 
 def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[Event]:
@@ -217,9 +243,16 @@ class _Batch:
         self.begun = self._monotonic()
 
 
-def publish(events: Iterator[Event], life: Life, capture: Capture, offset: Offset | None, parts: Parts) -> None:
+def publish(
+    events: Iterator[Event],
+    life: Life,
+    capture: Capture,
+    offset: Offset | None,
+    parts: Parts,
+    signals: SignalActions | None = None,
+) -> None:
     """Encode and write events; commit records and offset together."""
-    _Publisher(life, capture, offset, parts).publish(events)
+    _Publisher(life, capture, offset, parts, signals).publish(events)
 
 
 class _Publisher:
@@ -229,14 +262,18 @@ class _Publisher:
     transaction; it stays until that transaction's own Progress, since idle ticks may come before its commit is mined again.
     """
 
-    def __init__(self, life: Life, capture: Capture, offset: Offset | None, parts: Parts) -> None:
+    def __init__(
+        self, life: Life, capture: Capture, offset: Offset | None, parts: Parts, signals: SignalActions | None = None
+    ) -> None:
         self._life = life
+        self._signals = signals
         self._capture = capture
         self._counters = parts.counters
         self._monotonic = parts.monotonic
         self._beaten = parts.monotonic()
         self._stored = offset or Offset(adapter=life.adapter)
         self._partial = self._stored.partial
+        self._state = self._stored.signals
         self._batch = _Batch(life.bounds, parts.monotonic)
         self._latest: Progress | None = None
         self._whole = True  # nothing was written since the last Progress
@@ -318,6 +355,8 @@ class _Publisher:
     def _progress(self, progress: Progress) -> None:
         self._latest = progress
         self._whole = True
+        if progress.signals is not None:
+            self._state = progress.signals
         counters, batch = self._counters, self._batch
         counters.complete_scn = progress.complete_scn
         counters.progress_us = progress.time_us
@@ -329,7 +368,11 @@ class _Publisher:
             _show_scans(counters, progress.snapshot)
             self._save()
         elif batch.records or self._told:
-            if progress.committed is None or batch.full() or batch.age() >= self._life.bounds.seconds:
+            if (
+                (progress.committed is None and not progress.more)
+                or batch.full()
+                or batch.age() >= self._life.bounds.seconds
+            ):
                 self._save()
         elif batch.age() >= _IDLE_OFFSET_S:
             if self._offset() != self._stored:
@@ -348,8 +391,8 @@ class _Publisher:
         """What a save stores now."""
         latest, history = self._latest, self._life.history.mark()
         if latest is None:
-            return replace(self._stored, partial=self._partial, history=history)
-        return Offset(self._life.adapter, self._position(), self._partial, latest.snapshot, history)
+            return replace(self._stored, partial=self._partial, history=history, signals=self._state)
+        return Offset(self._life.adapter, self._position(), self._partial, latest.snapshot, history, self._state)
 
     def _position(self) -> Mapping[str, JsonValue] | None:
         if self._latest is None:
@@ -365,6 +408,8 @@ class _Publisher:
         for notification in self._told:
             self._life.notified(notification)
         self._told.clear()
+        if self._signals:
+            self._signals.stored(self._state)
         if self._latest is not None and self._latest.position is not None:
             self._capture.confirm(self._latest.position)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final, NewType, TypeAlias
 
-from minercdc.offset import Position, SnapshotState
+from minercdc.offset import Position, SignalState, SnapshotState
 from minercdc.schema.table import TableId, TableSchema
 
 Scn = NewType("Scn", int)
@@ -158,6 +158,8 @@ class Progress:
     :param complete_scn: every commit at or below it has been yielded.
     :param committed: the transaction that ended here; None for an idle tick.
     :param snapshot: state of the initial snapshot, when it is due or running; None once it is a thing of the past.
+    :param signals: state of what signals asked for, None when it is as before.
+    :param more: rows follow at once, so nobody need hurry to make this durable.
     """
 
     position: Position | None
@@ -165,6 +167,8 @@ class Progress:
     time_us: int
     committed: TransactionInfo | None = None
     snapshot: SnapshotState | None = None
+    signals: SignalState | None = None
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)

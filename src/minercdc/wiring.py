@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import oracledb
@@ -15,7 +15,7 @@ from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
-from minercdc.contracts import Capture, SchemaHistory, Snapshot
+from minercdc.contracts import Capture, SchemaHistory, SignalActions, Snapshot
 from minercdc.engine import Bounds, Life, Parts
 from minercdc.errors import ConfigError, DecodeError, PrerequisiteError, SchemaHistoryError
 from minercdc.events import Notification
@@ -36,6 +36,9 @@ from minercdc.oracle.prerequisites import Finding, check
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
+from minercdc.signalling import mined_tables, signal_findings, signal_stage, signal_table
+from minercdc.signals.channels import SignalChannel
+from minercdc.signals.watch import Watch
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.mode import Decision, Start, Steps, decision_of
@@ -105,7 +108,8 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
     """Everything the database lacks for this configuration."""
     connection = connect(config.database, "pdb")
     try:
-        return check(connection, config.database, table_filter(config.filters))
+        found = check(connection, config.database, table_filter(config.filters))
+        return found if any(finding.blocking for finding in found) else [*found, *signal_findings(connection, config)]
     finally:
         connection.close()
 
@@ -113,12 +117,16 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
 class _Run:
     """What the lives of one process share: the database is checked once, and `snapshot.mode=always` means once.
 
+    :param watch: what the process remembers of its signals.
+    :param queues: channels of signals that the process keeps.
     :ivar first_offset: the offset found at the start; another one later is our own.
     :ivar schema_lost: the schema history could not be used.
     :ivar steps: what the last life had to do before streaming.
     """
 
-    def __init__(self, decide: Decision) -> None:
+    def __init__(self, decide: Decision, watch: Watch, queues: Sequence[SignalChannel]) -> None:
+        self.watch = watch
+        self.queues = queues
         self.decide = decide
         self.checked = False
         self.schema_lost = False
@@ -136,6 +144,7 @@ class _Life:
         self._tables = Tables()
         self._filter = table_filter(config.filters)
         self._database = database_name(config.database)
+        self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._topics = TopicNames(
             config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history
@@ -165,6 +174,7 @@ class _Life:
             skip_undecodable=self._skip_undecodable,
             streams=lambda: self._run.steps.stream,
             heartbeat=self._heartbeat(),
+            signals=self._signals,
             notified=self._notified,
         )
 
@@ -209,8 +219,10 @@ class _Life:
         )
 
     def _notified(self, notification: Notification) -> None:
+        told = document(notification, self._config.identity.topic_prefix)
+        self._run.watch.notify(told)
         if "log" in self._config.notifications.notification_enabled_channels:
-            log.info("notification: %s", json.dumps(document(notification, self._config.identity.topic_prefix)))
+            log.info("notification: %s", json.dumps(told))
 
     def _skip_undecodable(self, error: DecodeError) -> bool:
         mode = self._config.run.event_processing_failure_handling_mode
@@ -229,13 +241,18 @@ class _Life:
             connection.close()
         return found[0] if found else None
 
+    def _signals(self, capture: Capture) -> SignalActions:
+        assert isinstance(capture, LogMinerCapture)
+        run = self._run
+        return signal_stage(self._config, capture, self._tables, self._filter, run.queues, run.watch.observe)
+
     def _log_miner(self) -> LogMinerCapture:
         config = self._config
         return LogMinerCapture(
             self._connect_root,
             self._read_table,
             self._tables,
-            self._filter,
+            mined_tables(self._filter, self._signal_table),
             config.log_mining,
             database=self._database,
             container=self._database if config.database.database_pdb_name else None,
@@ -331,11 +348,21 @@ def refuse_unprepared(findings: list[Finding]) -> None:
         raise PrerequisiteError("\n  - ".join(["the database is not ready for capture", *lines]))
 
 
-def build(config: ConnectorConfig, counters: Counters | None = None) -> Parts:
-    """The parts of a connector; nothing is connected before the engine runs."""
+def build(
+    config: ConnectorConfig,
+    counters: Counters | None = None,
+    watch: Watch | None = None,
+    queues: Sequence[SignalChannel] = (),
+) -> Parts:
+    """The parts of a connector; nothing is connected before the engine runs.
+
+    :param watch: told of notifications and of what signals have under way.
+    :param queues: channels of signals that this process keeps.
+    """
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
-    this_run, counted = _Run(decision_of(config.snapshot)), counters or Counters()
+    counted = counters or Counters()
+    this_run = _Run(decision_of(config.snapshot), watch or Watch(counted), queues)
     live: Callable[[], Life] = lambda: _Life(config, this_run, counted).open()  # noqa: E731
     return Parts(
         live=live,

@@ -192,3 +192,26 @@ def test_notifications_tell_of_the_snapshot(lab: Lab) -> None:
         "status": "SUCCEEDED",
     }
     assert "notification:" in (lab.directory / "first.log").read_text()
+
+
+def test_a_table_that_cannot_be_read_at_the_scn_comes_by_an_incremental_snapshot(lab: Lab) -> None:
+    lab.insert(100, 200)
+    with lab.server.connect() as admin, admin.cursor() as cursor:
+        cursor.execute(
+            "call dbms_sandbox.fail_call(1555, at => 'fetch', matching => 'AS OF SCN', username => 'C##MINERCDC', nth => 2)"
+        )
+    with lab.run(lab.config(snapshot_fetch_size=50, incremental_snapshot_chunk_size=32)) as connector:
+        connector.await_log("ORA-01555.*incremental snapshot")
+        lab.execute("UPDATE T SET V = 'later' WHERE ID = 150", "DELETE FROM T WHERE ID = 151")
+        connector.await_log("is done, SUCCEEDED")
+        lab.execute("INSERT INTO T VALUES (9, 'the end')")
+        records = lab.topics.await_records(lab.topic(), lambda found: any(r.key["ID"] == 9 for r in found))
+        connector.stop_in_order()
+    rows = {}
+    for record in records:
+        rows[record.key["ID"]] = record.value["after"]["V"] if record.value and record.value["after"] else None
+    assert rows.pop(151) is None
+    assert rows == {0: "initial", 1: "initial", 2: "initial", **dict.fromkeys({*range(100, 300)} - {151}, "row")} | {
+        150: "later",
+        9: "the end",
+    }

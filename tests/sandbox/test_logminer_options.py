@@ -93,7 +93,6 @@ def test_without_a_dictionary_nothing_is_known(lab: Lab) -> None:
         ("dict_from_online_catalog + dbms_logmnr.ddl_dict_tracking", 1283),
         ("dict_from_redo_logs + dbms_logmnr.ddl_dict_tracking", 1347),
         ("continuous_mine", 44609),
-        ("print_pretty_sql", 1283),
     ],
 )
 def test_options_that_cannot_be(lab: Lab, options: str, code: int) -> None:

@@ -489,7 +489,7 @@ def test_errors_of_the_package(sandbox: SandboxProcess, owner: str) -> None:
         assert _error(cursor, "begin dbms_logmnr.remove_logfile('other'); end;") == 1290
         assert _error(cursor, "begin dbms_logmnr.start_logmnr(startscn => 10, endscn => 9, options => 16); end;") == 1281
         assert _error(cursor, "begin dbms_logmnr.start_logmnr(options => 1024 + 16); end;") == 44609
-        assert _error(cursor, "begin dbms_logmnr.start_logmnr(options => dbms_logmnr.print_pretty_sql + 16); end;") == 1283
+        assert _error(cursor, "begin dbms_logmnr.start_logmnr(options => 128 + 16); end;") == 1283
         assert _error(cursor, "begin dbms_logmnr.start_logmnr(dictfilename => 'x'); end;") == 44613
         cursor.execute("begin dbms_logmnr.start_logmnr(options => 16); end;")
         cursor.execute("begin dbms_logmnr.remove_logfile(:1); end;", [name])

@@ -15,7 +15,7 @@ from tests.sandbox_capture.test_capture import make_lab, workload
 
 from minercdc.config.sections import SnapshotConfig
 from minercdc.errors import ConfigError, SnapshotTooOldError, SourceError
-from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
+from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, SnapshotMark
 from minercdc.offset import ChunkProgress, SnapshotState
 from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.tables import Tables
@@ -226,11 +226,34 @@ def test_what_cannot_be_read_is_tried_again_from_its_last_row(lab: Lab, monkeypa
     assert None not in failing.resumed[1:]
 
 
-def test_what_cannot_be_read_after_all_tries_stops_the_snapshot(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_after_all_tries_is_left_to_an_incremental_snapshot(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(lab, 100)
+    lab.run("insert into marker values (1)")
+    lab.app.commit()
+    Failing(monkeypatch, 1)
+    reader = Reader(lab).take_snapshot(**{"snapshot.fetch.size": 10})
+    assert len(keys(reader.events)) == 10
+    assert [event.snapshot for event in reads(reader.events)][-1] is SnapshotMark.LAST
+    last = reader.events[-1]
+    assert isinstance(last, Progress)
+    assert last.signals is not None
+    (snapshot,) = last.signals.snapshots
+    assert [table.table for table in snapshot.tables] == [f"{lab.schema}.ITEM"]
+    assert not snapshot.blocking
+    notices = [
+        e.additional_data["status"] for e in reader.events if isinstance(e, Notification) and "status" in e.additional_data
+    ]
+    assert sorted(notices) == ["SQL_EXCEPTION", "SUCCEEDED"]
+
+
+def test_what_cannot_be_read_and_has_no_key_stops_the_snapshot(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.run("drop table item", "create table item (id number)", "insert into item values (1)")
+    lab.app.commit()
     Failing(monkeypatch, 1)
     with pytest.raises(SnapshotTooOldError):
-        Reader(lab).take_snapshot(**{"snapshot.fetch.size": 10})
+        Reader(lab).take_snapshot()
 
 
 def given(lab: Lab, **options: Any) -> Reader:

@@ -1,4 +1,4 @@
-"""A sandbox of each profile with a schema APP, for one module's clients."""
+"""A sandbox of each profile with a schema APP, and a Java process with ojdbc, for one module's clients."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_clients.jdbc import Jvm
+
+from minercdc.errors import LocalServiceError
 
 PROFILES = ("19c", "23ai")
 
@@ -17,3 +20,13 @@ def server(request: pytest.FixtureRequest) -> Iterator[SandboxProcess]:
     yield running
     code, errors = running.stop()
     assert (code, errors) == (0, ""), f"the sandbox ended with {code}: {errors}"
+
+
+@pytest.fixture(scope="module")
+def jvm() -> Iterator[Jvm]:
+    try:
+        running = Jvm()
+    except LocalServiceError as error:
+        pytest.skip(f"ojdbc: {error}")
+    yield running
+    running.stop()

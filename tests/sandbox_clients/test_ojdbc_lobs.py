@@ -10,20 +10,8 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_clients.jdbc import Jvm, SqlError, sql_errors
 from tests.sandbox_clients.lob_values import LONG_BYTES, LONG_TEXT, TABLE
 
-from minercdc.errors import LocalServiceError
-
 PLAIN_TEXT = LONG_TEXT.replace("\U0001f600", "xy")  # ojdbc's setString spoils surrogate pairs between its pieces
 UNITS = len(LONG_TEXT.encode("utf-16-be")) // 2
-
-
-@pytest.fixture(scope="module")
-def jvm() -> Iterator[Jvm]:
-    try:
-        running = Jvm()
-    except LocalServiceError as error:
-        pytest.skip(f"ojdbc: {error}")
-    yield running
-    running.stop()
 
 
 @pytest.fixture(scope="module")

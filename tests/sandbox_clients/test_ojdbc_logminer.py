@@ -9,8 +9,6 @@ import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_clients.jdbc import Jvm, rows, sql_errors
 
-from minercdc.errors import LocalServiceError
-
 FETCH_SIZE = 10_000
 CHANGES = 2500
 CONTENTS = (
@@ -18,16 +16,6 @@ CONTENTS = (
     "RS_ID, STATUS, INFO, SSN, THREAD# FROM V$LOGMNR_CONTENTS WHERE SCN > ? AND SCN <= ? AND (OPERATION_CODE IN (1,2,3,6,7,36) "
     "AND (SEG_OWNER IS NULL OR SEG_OWNER NOT IN ('SYS','SYSTEM'))) ORDER BY SCN"
 )
-
-
-@pytest.fixture(scope="module")
-def jvm() -> Iterator[Jvm]:
-    try:
-        running = Jvm()
-    except LocalServiceError as error:
-        pytest.skip(f"ojdbc: {error}")
-    yield running
-    running.stop()
 
 
 @pytest.fixture(scope="module")

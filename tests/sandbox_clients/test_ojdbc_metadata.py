@@ -9,18 +9,6 @@ import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_clients.jdbc import CURSOR, Jvm, named_rows, rows, sql_errors
 
-from minercdc.errors import LocalServiceError
-
-
-@pytest.fixture(scope="module")
-def jvm() -> Iterator[Jvm]:
-    try:
-        running = Jvm()
-    except LocalServiceError as error:
-        pytest.skip(f"ojdbc: {error}")
-    yield running
-    running.stop()
-
 
 @pytest.fixture(scope="module")
 def connection(jvm: Jvm, server: SandboxProcess) -> Iterator[Any]:
@@ -89,3 +77,9 @@ def test_implicit_results(connection: Any) -> None:
         call.execute()
         assert call.getMoreResults()
         assert rows(call.getResultSet()) == [["one"]]
+
+
+def test_type_info_names_what_the_release_has(connection: Any) -> None:
+    with sql_errors():
+        found = {row["TYPE_NAME"] for row in named_rows(connection.getMetaData().getTypeInfo())}
+    assert {"NUMBER", "VARCHAR2", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "RAW", "CLOB", "BLOB", "NCLOB"} <= found

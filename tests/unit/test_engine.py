@@ -38,6 +38,10 @@ class At:
     def to_json(self) -> dict[str, JsonValue]:
         return {"done": self.done}
 
+    @property
+    def delivered_scn(self) -> int:
+        return 0
+
     def precedes(self, other: At) -> bool:
         return self.done < other.done
 

@@ -25,13 +25,16 @@ ALLOWED: dict[str, set[str]] = {
     "capture": _ADAPTERS,
     "snapshot": _ADAPTERS,
     "kafka": _ADAPTERS,
+    "signals": _ADAPTERS | {"snapshot"},
     "engine": {"contracts", "events", "offset", "errors", "metrics"},
     "lake": {"errors", "config"},
     "local": {"errors"},
     "demo": {"errors", "local"},
     "sandbox": set(),
 }
+ALLOWED["signalling"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo", "engine"}
 ALLOWED["wiring"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo"}
+ALLOWED["connector"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}
 ALLOWED["__init__"] = set()

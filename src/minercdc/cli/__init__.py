@@ -1,6 +1,7 @@
 """The command line: parses, calls, prints; no logic.
 
     minercdc run CONFIG        capture into Kafka
+    minercdc signal CONFIG ..  ask a running connector for something
     minercdc check CONFIG      what the database lacks, with the SQL that fixes it
     minercdc config            the properties, as Markdown
     minercdc types             Oracle's types in topic and lake, as Markdown
@@ -31,11 +32,14 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
+from minercdc.cli.send import signals
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Change data capture from Oracle."
 )
+
+app.add_typer(signals, name="signal")
 
 ConfigFile = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="YAML, JSON or .properties with Debezium's property names.")
@@ -124,14 +128,13 @@ def run(
     stop = _stop_on_signals(_STOP_SECONDS)
     from minercdc.cli.display import display
     from minercdc.config.load import load_config
-    from minercdc.engine import run as run_engine
-    from minercdc.wiring import build
+    from minercdc.connector import Connector
 
     console = Console(stderr=True)
     _log_to(console, verbose)
-    parts = build(load_config(config))
-    with display(parts.counters, console, log_interval):
-        run_engine(parts, stop)
+    connector = Connector(load_config(config))
+    with display(connector.counters, console, log_interval):
+        connector.run(stop)
 
 
 @app.command()

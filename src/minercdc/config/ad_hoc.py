@@ -2,12 +2,95 @@
 
 from __future__ import annotations
 
-from typing import Self
+from pathlib import Path
+from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from minercdc.config.section import CommaList, Section
 from minercdc.config.sections import TRANSPORTABLE
+from minercdc.schema.filter import SYSTEM_SCHEMAS
+
+_CHANNELS = ("source", "kafka", "file", "http", "in-process")
+
+
+class SignalConfig(Section):
+    """Signals: what is asked for while the connector runs (docs/signals.md)."""
+
+    signal_enabled_channels: CommaList = Field(
+        ("source",), description="Where signals come from, any of `source`, `kafka`, `file`, `http`, `in-process`."
+    )
+    signal_data_collection: str | None = Field(
+        None,
+        description="Signal table, `DATABASE.SCHEMA.TABLE` in the case of the dictionary, with three columns of text: id, type, data. Needed for channel `source` and for marks; mined whether or not it is captured.",
+    )
+    signal_poll_interval_ms: int = Field(5_000, ge=1, description="Wait between two looks at the other channels.")
+    signal_kafka_topic: str | None = Field(
+        None,
+        description="Topic of channel `kafka`, partition 0, keys equal to `topic.prefix`; default `<topic.prefix>-signal`.",
+    )
+    signal_kafka_bootstrap_servers: str | None = Field(None, description="Its brokers; default those of the data.")
+    signal_file: Path = Field(
+        Path("file-signals.txt"),
+        description="File of channel `file`: a JSON document per line; emptied once all is acted on.",
+    )
+    minercdc_http_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="Port for POST /signals (channel `http`), GET /snapshots, /notifications and /health; 0: a free one. Default none.",
+    )
+    minercdc_http_host: str = Field(
+        "127.0.0.1", description="Address of that port. There is no authentication: leave it on the loopback interface."
+    )
+
+    @field_validator("signal_enabled_channels")
+    @classmethod
+    def _known_channels(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for channel in value:
+            if channel == "jmx":
+                raise ValueError("there is no JMX here: channel http (minercdc.http.port) takes the same signals")
+            if channel not in _CHANNELS:
+                raise ValueError(f"'{channel}' is not one of {', '.join(_CHANNELS)}")
+        return value
+
+    @field_validator("signal_data_collection")
+    @classmethod
+    def _three_parts(cls, value: str | None) -> str | None:
+        if value is not None and (value.count(".") != 2 or not all(value.split("."))):
+            raise ValueError(f"'{value}' is not of the form DATABASE.SCHEMA.TABLE")
+        if value is not None and value.split(".")[1].upper() in SYSTEM_SCHEMAS:
+            raise ValueError(f"'{value}' is in one of Oracle's own schemas, which are not mined")
+        return value
+
+    @model_validator(mode="after")
+    def _port_of_channel(self) -> Self:
+        if "http" in self.signal_enabled_channels and self.minercdc_http_port is None:
+            raise ValueError("minercdc.http.port: needed, since signal.enabled.channels has http")
+        return self
+
+
+class IncrementalConfig(Section):
+    """Incremental snapshots (docs/snapshots.md)."""
+
+    incremental_snapshot_chunk_size: int = Field(1024, ge=1, le=100_000, description="Rows of a chunk.")
+    incremental_snapshot_watermarking_strategy: Literal["scn", "insert_insert", "insert_delete"] = Field(
+        "scn",
+        description="How it is known which rows the stream has a newer image of: by the SCN a chunk is read at (`scn`, ours, writes nothing), or by rows written to the signal table around it (`insert_insert`; `insert_delete` deletes them again).",
+    )
+    read_only: bool = Field(False, description="True: write nothing to the source, whatever the strategy: it is `scn` then.")
+
+    _fold = field_validator("incremental_snapshot_watermarking_strategy", mode="before")(
+        lambda value: value.lower() if isinstance(value, str) else value
+    )
+
+    @property
+    def marks(self) -> Literal["insert", "delete"] | None:
+        """What closes a window in the signal table; None when nothing is written there."""
+        strategy = self.incremental_snapshot_watermarking_strategy
+        if self.read_only or strategy == "scn":
+            return None
+        return "insert" if strategy == "insert_insert" else "delete"
 
 
 class NotificationConfig(Section):

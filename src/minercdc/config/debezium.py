@@ -58,6 +58,11 @@ IGNORED: Mapping[str, str] = {
     "statistics.metrics.enabled": "there is no JMX here",
     "extended.headers.enabled": "no context headers are written",
     "legacy.decimal.handling.strategy": "the current rules apply",
+    "signal.kafka.groupId": "how far the topic is read is stored with the offset",
+    "signal.kafka.poll.timeout.ms": "the topic is looked at without waiting",
+    "signal.emit.failure.max.retries": "a mark is written again until it is there",
+    "signal.emit.failure.backoff.ms": "a mark is written again until it is there",
+    "incremental.snapshot.allow.schema.changes": "always: a chunk read in another shape is read again",
 }
 
 IGNORED_PREFIXES: Mapping[str, str] = {
@@ -70,7 +75,6 @@ IGNORED_PREFIXES: Mapping[str, str] = {
 # property -> the values (lower case) that ask for nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
     "provide.transaction.metadata": ("false",),
-    "signal.enabled.channels": ("source", ""),
     "include.schema.comments": ("false",),
     "schema.name.adjustment.mode": ("none",),
     "field.name.adjustment.mode": ("none",),
@@ -85,9 +89,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
 }
 
 UNSUPPORTED: Mapping[str, str] = {
-    "signal.data.collection": "signals are not there yet",
-    "incremental.snapshot.chunk.size": "incremental snapshots are not there yet",
-    "incremental.snapshot.watermarking.strategy": "incremental snapshots are not there yet",
     "heartbeat.action.query": "nothing is written to the source; the offset moves on when it is idle",
     "rac.nodes": "no node is written to, all threads are read from one instance",
     "post.processors": "Java classes cannot run here",
@@ -102,7 +103,6 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "xstream.": "XStream needs Oracle's OCI client",
     "openlogreplicator.": "the OpenLogReplicator adapter is not there yet",
     "secondary.": "reading a standby is not there yet",
-    "signal.": "signals are not there yet",
     "column.mask.": "column masks are not there yet",
     "column.truncate.": "column truncation is not there yet",
     "column.propagate.": "source type parameters are not there yet",
@@ -112,4 +112,5 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
 
 # passed through to librdkafka, the part after the prefix
 KAFKA_PASS_THROUGH: tuple[str, ...] = ("minercdc.kafka.client.", "producer.override.", "schema.history.internal.producer.")
+SIGNAL_PASS_THROUGH: tuple[str, ...] = ("signal.consumer.",)
 IGNORED_PREFIXES_KAFKA: tuple[str, ...] = ("schema.history.internal.consumer.",)

@@ -56,7 +56,7 @@ def _starred(prefixes: object) -> dict[str, str]:
 
 
 def _passed_on() -> Iterator[str]:
-    for prefix in debezium.KAFKA_PASS_THROUGH:
+    for prefix in (*debezium.KAFKA_PASS_THROUGH, *debezium.SIGNAL_PASS_THROUGH):
         yield f"- `{prefix}*`"
 
 

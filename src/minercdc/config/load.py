@@ -21,7 +21,7 @@ import yaml
 from pydantic import ValidationError
 
 from minercdc.config import debezium
-from minercdc.config.ad_hoc import NotificationConfig
+from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section
@@ -55,6 +55,8 @@ class ConnectorConfig:
     filters: TableFilterConfig
     log_mining: LogMiningConfig
     snapshot: SnapshotConfig
+    signals: SignalConfig
+    incremental: IncrementalConfig
     notifications: NotificationConfig
     values: ValueConfig
     topics: TopicConfig
@@ -65,6 +67,7 @@ class ConnectorConfig:
     lake: LakeConfig
     snapshot_selects: Mapping[str, str]
     kafka_client: Mapping[str, str]
+    signal_client: Mapping[str, str]
     ignored: Mapping[str, str]
 
 
@@ -74,6 +77,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "filters": TableFilterConfig,
     "log_mining": LogMiningConfig,
     "snapshot": SnapshotConfig,
+    "signals": SignalConfig,
+    "incremental": IncrementalConfig,
     "notifications": NotificationConfig,
     "values": ValueConfig,
     "topics": TopicConfig,
@@ -137,7 +142,8 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     rest = dict(_resolved(_without_engine_prefix(properties), problems))
     _default_schemas_like_connect(rest)
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
-    client = dict(_take_kafka_client(rest))
+    client = dict(_take_client(rest, debezium.KAFKA_PASS_THROUGH))
+    signal_client = dict(_take_client(rest, debezium.SIGNAL_PASS_THROUGH))
     selects = dict(_take_selects(rest))
     ignored = dict(_take_known_elsewhere(rest, problems))
     known = [p for section in SECTIONS.values() for p in section.properties()]
@@ -157,7 +163,12 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
         problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
     if problems:
         raise ConfigError(sorted(problems), where=where)
-    rest_of_it: dict[str, Any] = {"snapshot_selects": selects, "kafka_client": client, "ignored": ignored}
+    rest_of_it: dict[str, Any] = {
+        "snapshot_selects": selects,
+        "kafka_client": client,
+        "signal_client": signal_client,
+        "ignored": ignored,
+    }
     return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
 
 
@@ -167,6 +178,22 @@ def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
     if archived_only and sections["database"].database_connection_adapter == "logminer_unbuffered":
         # Where a pass has to begin is told by what is open now, not by what was when the last archived log ended.
         yield "log.mining.archive.log.only.mode: works with database.connection.adapter=logminer only"
+    if sections["incremental"].marks:
+        yield from _without_marks(sections)
+
+
+def _without_marks(sections: Mapping[str, Any]) -> Iterator[str]:
+    """What would keep the marks of incremental snapshots from being written or seen."""
+    if not sections["signals"].signal_data_collection:
+        yield "signal.data.collection: needed, since incremental.snapshot.watermarking.strategy writes marks (scn does not)"
+    user, mining = sections["database"].database_user.upper(), sections["log_mining"]
+    included = [name.upper() for name in mining.log_mining_username_include_list]
+    excluded = [name.upper() for name in mining.log_mining_username_exclude_list]
+    if user in excluded or (included and user not in included):
+        yield (
+            "log.mining.username.include.list, .exclude.list: leave out the transactions of database.user, which writes the"
+            " marks of incremental.snapshot.watermarking.strategy (scn does without)"
+        )
 
 
 def _without_engine_prefix(properties: Mapping[str, str]) -> dict[str, str]:
@@ -200,9 +227,9 @@ def _lookup(match: re.Match[str]) -> str:
     return str(javaproperties.loads(text)[second]) if second else text.rstrip("\r\n")
 
 
-def _take_kafka_client(rest: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _take_client(rest: dict[str, str], prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name in list(rest):
-        for prefix in debezium.KAFKA_PASS_THROUGH:
+        for prefix in prefixes:
             if name.startswith(prefix):
                 yield name.removeprefix(prefix), rest.pop(name)
                 break

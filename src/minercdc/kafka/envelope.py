@@ -22,6 +22,7 @@ from minercdc.errors import SchemaMismatchError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Notification, Op, Row, SchemaChange, UndecodableRow
 from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.dead_letter import dead_letter
+from minercdc.kafka.defaults import column_default
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.row_format import PrintedColumn, RowToJson, compile_row
 from minercdc.kafka.source_block import SourceBlock
@@ -106,7 +107,8 @@ class EnvelopeEncoder:
             return (self._notifications.encode(event),) if self._notifications else ()
         if not isinstance(event, SchemaChange):
             return ()
-        records = [self._schema_change(event)] if self._include_schema_changes else []
+        # As Debezium: a TRUNCATE changes no structure, and is told in the table's topic when that is asked for.
+        records = [self._schema_change(event)] if self._include_schema_changes and not event.truncate else []
         if event.truncate and Op.TRUNCATE not in self._skipped:
             records.append(self._truncate(event))
         return records
@@ -255,4 +257,5 @@ def _key_missing(event: ChangeEvent) -> SchemaMismatchError:
 
 
 def _field(column: Column, codec: Codec) -> connect_schema.Schema:
-    return connect_schema.field_schema(column.name, codec.field, optional=column.nullable)
+    default = column_default(column, codec)
+    return connect_schema.field_schema(column.name, codec.field, optional=column.nullable, default=default)

@@ -6,7 +6,16 @@ import json
 from typing import Any
 
 from minercdc.errors import SchemaHistoryError
-from minercdc.offset import ChunkProgress, JsonValue, Offset, PartialTransaction, SnapshotState, TableProgress
+from minercdc.kafka.signals_json import signals_from_json, signals_to_json
+from minercdc.offset import (
+    ChunkProgress,
+    JsonValue,
+    Offset,
+    PartialTransaction,
+    SignalState,
+    SnapshotState,
+    TableProgress,
+)
 
 FORMAT_VERSION = 1
 
@@ -20,6 +29,8 @@ def offset_to_bytes(offset: Offset) -> bytes:
         document["history"] = offset.history
     if snapshot := offset.snapshot:
         document["snapshot"] = _snapshot_to_json(snapshot)
+    if offset.signals != SignalState():
+        document["signals"] = signals_to_json(offset.signals)
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -33,6 +44,7 @@ def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
                 "table": table.table,
                 "rows": table.rows,
                 "expected_rows": table.expected_rows,
+                "deferred": table.deferred,
                 "chunks": [[chunk.first, chunk.until, chunk.last_row_id, chunk.completed] for chunk in table.chunks],
             }
             for table in state.tables
@@ -52,6 +64,7 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
             position=document["position"],
             partial=PartialTransaction(partial["tx_id"], int(partial["commit_scn"]), partial["seq"]) if partial else None,
             snapshot=_snapshot_from_json(snapshot) if snapshot else None,
+            signals=signals_from_json(document["signals"]) if "signals" in document else SignalState(),
             history=document.get("history"),
         )
     except (ValueError, KeyError, TypeError) as error:
@@ -76,4 +89,5 @@ def _table_from_json(document: dict[str, Any]) -> TableProgress:
         document["rows"],
         tuple(ChunkProgress(*chunk) for chunk in document["chunks"]),
         document["expected_rows"],
+        document["deferred"],
     )

@@ -32,10 +32,18 @@ def current_scn(connection: oracledb.Connection) -> Scn:
     return Scn(int(one_row(connection, "SELECT CURRENT_SCN FROM V$DATABASE", "reading the current SCN")[0]))
 
 
+def written_scn(connection: oracledb.Connection) -> Scn:
+    """The SCN that the logs have come to: every commit below it is in them. A reader of redo comes there even when nothing
+    is written any more, which cannot be said of CURRENT_SCN."""
+    sql = "SELECT MIN(LAST_REDO_CHANGE#) FROM V$THREAD WHERE STATUS = 'OPEN'"
+    return Scn(int(one_row(connection, sql, "reading the redo threads")[0]))
+
+
 @contextmanager
 def as_of(connection: oracledb.Connection, scn: int) -> Iterator[None]:
     """Take the session back to an SCN: every query reads as of it (DBMS_FLASHBACK; needs EXECUTE on the package)."""
-    with oracle_errors("DBMS_FLASHBACK"), connection.cursor() as cursor:
+    doing = f"reading as of SCN {scn} by DBMS_FLASHBACK, which must be granted"
+    with oracle_errors(doing), connection.cursor() as cursor:
         cursor.callproc("DBMS_FLASHBACK.ENABLE_AT_SYSTEM_CHANGE_NUMBER", [scn])
     try:
         yield

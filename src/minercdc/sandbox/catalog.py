@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from minercdc.sandbox.interfaces import OraError, OraType, StoredColumn, TableVersion
 from minercdc.sandbox.objects import Role, SchemaObject, Sequence, StoredView, Synonym
+from minercdc.sandbox.partitioning import Partitioning, TablePartition
 
 ROOT, SEED, PDB = 1, 2, 3
 
@@ -148,27 +149,6 @@ class SupplementalLogGroup:
     generated: bool = True
 
 
-@dataclass(slots=True)
-class TablePartition:
-    """One partition; `bound` as text (HIGH_VALUE), `keys` the same as cells, with the integer 1 for MAXVALUE."""
-
-    name: str
-    object_id: int
-    data_object_id: int
-    bound: str | None
-    created: float
-    keys: list[tuple[bytes | str | int | None, ...]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Partitioning:
-    """PARTITION BY: `method` RANGE, LIST or HASH."""
-
-    method: str
-    columns: tuple[str, ...]
-    partitions: list[TablePartition]
-
-
 @dataclass(slots=True, eq=False)
 class Table:
     """A table as it is now.
@@ -177,10 +157,13 @@ class Table:
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
     :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
     :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN tells of each row, not of its block.
-    :param next_rid: number of the next row inserted; ROWIDs are made of it.
+    :param next_rid: number of the next row inserted; ROWIDs are made of it. Of a partitioned table each partition has its own.
+    :param last_rid: number of the row inserted last.
+    :param row_movement: rows may change their partition (ORA-14402).
     :param next_slot: physical column the next ADD COLUMN gets.
     :param virtual: virtual columns, each with its place among all columns.
     :param analyzed: when DBMS_STATS last counted its rows, and how many there were.
+    :param history_of: the data object id whose old versions lie apart.
     :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live.
     """
 
@@ -200,6 +183,7 @@ class Table:
     log_groups: list[SupplementalLogGroup] = field(default_factory=list)
     comment: str | None = None
     next_rid: int = 0
+    last_rid: int = -1
     next_slot: int = 0
     tablespace: str = "USERS"
     row_dependencies: bool = False
@@ -207,8 +191,15 @@ class Table:
     virtual: list[tuple[int, Column]] = field(default_factory=list)
     temporary: str | None = None
     partitioning: Partitioning | None = None
+    row_movement: bool = False
     read_only: bool = False
     analyzed: tuple[float, int] | None = None
+    history_of: int = 0
+
+    @property
+    def has_history(self) -> bool:
+        """Whether some of its versions have moved, see `storage.history`."""
+        return self.history_of == self.data_object_id
 
     def all_columns(self) -> list[Column]:
         """Stored and virtual columns in the order of their definition."""
@@ -237,17 +228,51 @@ class Table:
     def positions(self, names: tuple[str, ...]) -> tuple[int, ...]:
         return tuple(self.position(name) for name in names)
 
-    def stored(self) -> TableVersion:
-        """What LogMiner needs of this version."""
+    def object_ids(self) -> tuple[int, ...]:
+        """OBJECT_ID of the table and of its partitions."""
+        return (self.object_id, *(p.object_id for p in (self.partitioning.partitions if self.partitioning else ())))
+
+    def partition(self, object_id: int) -> TablePartition | None:
+        """The partition with an OBJECT_ID."""
+        found = self.partitioning.partitions if self.partitioning is not None else ()
+        return next((partition for partition in found if partition.object_id == object_id), None)
+
+    def segment_of(self, rid: int) -> tuple[int, int]:
+        """OBJECT_ID and DATA_OBJECT_ID of what a row lies in: the table, or one of its partitions."""
+        if self.partitioning is None:
+            return self.object_id, self.data_object_id
+        found = self.partitioning.numbered(rid)
+        return found.object_id, found.data_object_id
+
+    def row_ids(self) -> str:
+        """SQL of what functions on ROWIDs are told of the table, see `sql.scalars.rowids`."""
+        return str(self.data_object_id if self.partitioning is None else -self.object_id)
+
+    def holding(self, row: tuple[bytes | str | None, ...]) -> TablePartition:
+        """The partition for a row of a partitioned table. Raises ORA-14400."""
+        assert self.partitioning is not None
+        found = self.partitioning.holding(self.partition_key(row))
+        if found is None:
+            raise OraError(14400, "inserted partition key does not map to any partition")
+        return found
+
+    def partition_key(self, row: tuple[bytes | str | None, ...]) -> tuple[bytes | str | None, ...]:
+        assert self.partitioning is not None
+        return tuple([row[at] for at in self.positions(self.partitioning.columns)])
+
+    def stored(self, object_id: int = 0) -> TableVersion:
+        """What LogMiner needs of this version, of the table or of the partition with an OBJECT_ID."""
+        partition = self.partition(object_id)
         return TableVersion(
             self.owner,
             self.dropped_as or self.name,
-            self.object_id,
-            self.data_object_id,
+            self.object_id if partition is None else partition.object_id,
+            self.data_object_id if partition is None else partition.data_object_id,
             self.version,
             tuple(c.stored() for c in self.columns),
             self.positions(self.key.columns) if self.key else (),
             self.temporary is not None,
+            None if partition is None else partition.name,
         )
 
 
@@ -454,15 +479,15 @@ class Catalog:
     def current(self, data_obj: int) -> TableVersion | None:
         """Newest version of the table with this OBJECT_ID; None once it was purged (interfaces.Dictionary)."""
         table = self._by_object.get(data_obj)
-        return None if table is None else table.stored()
+        return None if table is None else table.stored(data_obj)
 
     def version_of(self, data_obj: int, version: int) -> TableVersion | None:
         """A table as it was in one of its versions, purged ones too: what a dictionary in the redo leads to."""
         return self._versions.get((data_obj, version))
 
     def current_versions(self) -> list[tuple[int, int]]:
-        """(OBJECT_ID, version) of all tables there are."""
-        return [(table.object_id, table.version) for table in self._by_object.values()]
+        """(OBJECT_ID, version) of all tables and partitions there are."""
+        return [(object_id, table.version) for object_id, table in self._by_object.items()]
 
     def national_columns(self, data_obj: int, version: int) -> frozenset[int]:
         """Positions of NCHAR and NVARCHAR2 columns in any version of a table, purged ones too: redo holds them in UTF-16."""
@@ -471,10 +496,11 @@ class Catalog:
     # ---- changing: under the storage lock ----
 
     def _note_version(self, table: Table) -> None:
-        self._versions[table.object_id, table.version] = table.stored()
         found = frozenset(at for at, column in enumerate(table.columns) if column.national)
-        if found:
-            self._national[table.object_id, table.version] = found
+        for object_id in table.object_ids():
+            self._versions[object_id, table.version] = table.stored(object_id)
+            if found:
+                self._national[object_id, table.version] = found
 
     def _next(self, kind: str) -> int:
         self._last_ids[kind] += 1
@@ -523,8 +549,17 @@ class Catalog:
 
     def add_table(self, table: Table) -> None:
         self.containers[table.container].tables[table.owner, table.name] = table
-        self._by_object[table.object_id] = table
+        self.note_segments(table)
+
+    def note_segments(self, table: Table) -> None:
+        """A table, or partitions of it, are new."""
+        self._by_object.update(dict.fromkeys(table.object_ids(), table))
         self._note_version(table)
+        self.version += 1
+
+    def forget_partition(self, partition: TablePartition) -> None:
+        """It was dropped: redo of its rows is of an unknown object from now on."""
+        self._by_object.pop(partition.object_id, None)
         self.version += 1
 
     def recycle(self, table: Table, name: str) -> None:
@@ -539,7 +574,8 @@ class Catalog:
         place.tables.pop((table.owner, table.name), None)
         if table.dropped_as:
             place.dropped.pop(table.dropped_as, None)
-        self._by_object.pop(table.object_id, None)
+        for object_id in table.object_ids():
+            self._by_object.pop(object_id, None)
         self.version += 1
 
     def changed(self, table: Table, *, scn: int, now: float, definition: bool) -> None:

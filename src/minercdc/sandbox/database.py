@@ -14,6 +14,7 @@ from minercdc.sandbox.catalog import ROOT, SEED, STANDARD, Catalog
 from minercdc.sandbox.faults import Faults
 from minercdc.sandbox.interfaces import OraError, Procedure, Session, View
 from minercdc.sandbox.lobs.scalars import register_lob_scalars
+from minercdc.sandbox.logminer import values
 from minercdc.sandbox.redo.journal import Journal
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.session import SandboxSession
@@ -24,6 +25,8 @@ from minercdc.sandbox.storage.engine import Storage
 from minercdc.sandbox.storage.home import DataDirectory
 from minercdc.sandbox.storage.locks import Client
 from minercdc.sandbox.table_ddl import table_ddl
+
+_NO_HANDLE = number.integer(0)
 
 
 class SandboxDatabase:
@@ -97,6 +100,16 @@ class SandboxDatabase:
             how = session.state.get("DBMS_METADATA", {})
             return table_ddl(self.catalog, session.container, kind, name, schema or session.schema, how)
 
+        def mined(handle: bytes | None, name: str | None) -> str | None:
+            return values.mine_value(runtime.asking_session(), number.to_int(handle or _NO_HANDLE), name or "")
+
+        def present(handle: bytes | None, name: str | None) -> bytes:
+            return number.integer(
+                values.column_present(runtime.asking_session(), number.to_int(handle or _NO_HANDLE), name or "")
+            )
+
+        connection.create_scalar_function("o_mine_value", cast(Any, mined), 2)
+        connection.create_scalar_function("o_column_present", cast(Any, present), 2)
         connection.create_scalar_function("o_ddl", cast(Any, ddl), 3)
         connection.create_scalar_function("o_scn_time", cast(Any, scn_time), 1)
         connection.create_scalar_function("o_time_scn", cast(Any, time_scn), 1)

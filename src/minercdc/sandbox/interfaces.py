@@ -286,7 +286,8 @@ class RedoRecord:
 
     :param scn: when the change was made; lower than its neighbours' when a private strand was bound late.
     :param xid: (usn, slot, sequence).
-    :param data_obj: OBJECT_ID, `data_obj_d` DATA_OBJECT_ID, `data_obj_v` the table's version at the time.
+    :param data_obj: OBJECT_ID of the table or of the partition that the row lies in, `data_obj_d` DATA_OBJECT_ID, `data_obj_v`
+        the table's version at the time.
     :param before: old values of ALL stored columns by position (UPDATE, DELETE), whatever is logged supplementally;
         what LogMiner may show of them is decided by `logged`.
     :param after: new values of all stored columns (INSERT, UPDATE).
@@ -358,6 +359,7 @@ class TableVersion:
     """Dictionary entry for one version of a table: what SQL_REDO text is rendered with.
 
     :param temporary: a global temporary table, whose rows have no SQL.
+    :param partition: the name of the partition that `data_obj` is.
     """
 
     owner: str
@@ -368,6 +370,7 @@ class TableVersion:
     columns: tuple[StoredColumn, ...]
     key: tuple[int, ...] = ()
     temporary: bool = False
+    partition: str | None = None
 
 
 class Dictionary(Protocol):

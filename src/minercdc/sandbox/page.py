@@ -53,7 +53,8 @@ _NOTES = """\
 * **Rows.** Statement-level read consistency by SCN, read-only and serializable transactions, row and table locks, deadlock
   detection, flashback queries, `VERSIONS BETWEEN`, `ORA_ROWSCN` (of the block unless ROWDEPENDENCIES).
 * **Redo.** Private strands, log groups and members, archive destinations, one to four redo threads, several pluggable databases, RESETLOGS. There is no
-  direct path, no flashback of the whole database. A partitioned table is one segment in redo.
+  direct path, no flashback of the whole database. Each partition is an object of its own in redo; indexes stay usable whatever
+  is done to partitions, as with UPDATE INDEXES.
 * **SQL_REDO** follows the session's NLS formats and time zone, the profile's LOB dialect, and supplemental logging as declared.
 * **Regions.** Time zones come from the host's time zone data; region ids are the sandbox's own. Repeated hours are standard time.
 * **Dates.** Julian calendar until 4 October 1582, as Oracle; the Julian day (`J`) of years BC is one less than Oracle's.
@@ -132,7 +133,8 @@ def _packages() -> str:
 
 def _logminer() -> str:
     rows = [
-        (option.name or "", str(int(option)), "ORA-01283" if option in packages.UNSUPPORTED else "yes") for option in Option
+        (option.name or "", str(int(option)), "ORA-44609" if option is Option.CONTINUOUS_MINE else "yes")
+        for option in Option
     ]
     return "## LogMiner options\n\n" + _table(("Option of START_LOGMNR", "Value", "Emulated"), rows)
 

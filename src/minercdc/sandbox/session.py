@@ -125,8 +125,10 @@ class SandboxSession:
     def environment(self) -> Environment:
         return Environment(
             *(self.catalog, self.database.views, self.container, self.schema, self.user, self.nls, self.storage.lobs),
-            *(self.database.version[0], self.catalog.max_string_size == EXTENDED, self._private_table),
+            *(self.database.version[0], self.catalog.max_string_size == EXTENDED),
+            private=self._private_table,
             variables=self._names,
+            flashback=self.flashback_scn is not None,
         )
 
     def _private_table(self, table: Table) -> Table:
@@ -318,7 +320,16 @@ class SandboxSession:
         return parsed
 
     def _planned(self, sql: str, bind_types: tuple[BindType, ...], make: Any) -> Any:
-        key = (sql, bind_types, self.container, self.schema, self.nls, self.catalog.version, self._names)
+        key = (
+            sql,
+            bind_types,
+            self.container,
+            self.schema,
+            self.nls,
+            self.catalog.version,
+            self._names,
+            self.flashback_scn is None,
+        )
         plan = self._plans.get(key)
         if plan is None:
             plan = make()
@@ -405,6 +416,7 @@ class SandboxSession:
             self.storage.check_snapshot(oldest)
             cursor = execute(self.storage.db, plan.sql, plan.parameters, run)
             rows = QueryRows(cursor, run, self.storage.lock, oldest)
+            self.storage.history.read_by(rows)
             if rows.saw_own_changes:
                 self._open.add(rows)
             return rows

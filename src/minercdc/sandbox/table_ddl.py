@@ -103,7 +103,11 @@ def _partitioned(table: Table) -> str:
     for one in partitioning.partitions:
         bound = f"  {bounds[partitioning.method]} ({one.bound})" if partitioning.method in bounds else ""
         parts.append(f' PARTITION "{one.name}"{bound}')
-    return f"\n  PARTITION BY {partitioning.method} ({columns}) \n (" + ", \n".join(parts) + ") "
+    interval = "" if partitioning.interval is None else f" INTERVAL ({partitioning.interval.text})"
+    if partitioning.method == "LIST" and interval:
+        interval = " AUTOMATIC"
+    movement = " ENABLE ROW MOVEMENT " if table.row_movement else ""
+    return f"\n  PARTITION BY {partitioning.method} ({columns}){interval} \n (" + ", \n".join(parts) + ") " + movement
 
 
 def _indexes(table: Table) -> Iterator[str]:

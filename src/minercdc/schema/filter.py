@@ -18,12 +18,16 @@ _INTERNAL_TABLE = re.compile(r"MLOG\$_|RUPD\$_|CMP[34]\$|BIN\$|MDR[TS]_|MDXT_|SY
 
 @dataclass(frozen=True)
 class TableFilter:
-    """Decides by name. Patterns of tables are matched against `SCHEMA.TABLE`."""
+    """Decides by name. Patterns of tables are matched against `SCHEMA.TABLE`.
+
+    :param also: (schema, table) that pass whatever the patterns say: the signal table has to be mined.
+    """
 
     schema_include: Sequence[str] = ()
     schema_exclude: Sequence[str] = ()
     table_include: Sequence[str] = ()
     table_exclude: Sequence[str] = ()
+    also: frozenset[tuple[str, str]] = frozenset()
     _cache: dict[tuple[str, str], bool] = field(default_factory=dict, compare=False, repr=False)
 
     def includes(self, schema: str, table: str) -> bool:
@@ -35,6 +39,8 @@ class TableFilter:
             return answer
 
     def _decide(self, schema: str, table: str) -> bool:
+        if (schema, table) in self.also:
+            return True
         if _INTERNAL_TABLE.match(table):
             return False
         if self.schema_include:

@@ -18,7 +18,7 @@ from minercdc.events import ChangeEvent, Event, Op, Progress, Scn
 from minercdc.offset import SnapshotState, TableProgress
 from minercdc.snapshot.marks import Placed, RowMarks
 from minercdc.snapshot.notices import InitialNotices
-from minercdc.snapshot.parallel import Batch, Range, Read, read_ranges
+from minercdc.snapshot.parallel import Batch, Finished, Range, Read, read_ranges
 from minercdc.snapshot.scan import Scan
 
 _log = logging.getLogger(__name__)
@@ -58,13 +58,13 @@ class SnapshotRows:
     def read(self, connect: Callable[[], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
         """READ events, with Progress in between; incomplete when `stop` was set.
 
-        :raises SnapshotTooOldError: a table cannot be read as of the SCN any more.
+        :raises SnapshotTooOldError: a table without key cannot be read as of the SCN any more.
         """
         ranges = [
             Range((place, number), self._scans[place], chunk)
             for place, table in enumerate(self._state.tables)
             for number, chunk in enumerate(table.chunks)
-            if not chunk.completed
+            if not chunk.completed and not table.deferred
         ]
         threads, retries = config.snapshot_max_threads, config.snapshot_database_errors_max_retries
         with read_ranges(connect, ranges, threads=threads, retries=retries) as reads:
@@ -82,16 +82,33 @@ class SnapshotRows:
 
     def _take(self, read: Read) -> Iterator[Event]:
         place = read.range.place
+        if self._tables[place[0]].deferred:
+            return
         if place[0] not in self._begun:
             self._begun.add(place[0])
             yield self._notices.in_progress(self._names[place[0]])
         if isinstance(read, Batch):
             yield from self._delivered(self._marks.take(place, self._events(read)))
         elif read.error is not None:
-            yield from (self._notices.table_completed(self._names[place[0]], 0, "SQL_EXCEPTION"), self._progress())
-            raise read.error
+            yield from self._defer(place[0], read)
         else:
             yield from self._finish(*place)
+
+    def _defer(self, place: int, read: Finished) -> Iterator[Event]:
+        """Leave the rest of a table to an incremental snapshot, which needs a key.
+
+        What was delivered of it stays right: the stream begins before it, and chunks that are read later give way to the
+        stream's rows.
+        """
+        table, schema = self._tables[place], read.range.scan.schema
+        assert read.error is not None
+        yield from self._delivered(self._marks.end_table(place))
+        yield self._notices.table_completed(self._names[place], table.rows, "SQL_EXCEPTION")
+        if not schema.key:
+            yield self._progress()
+            raise read.error
+        _log.warning("%s; %s is read by an incremental snapshot once the stream has begun", read.error.message, table.name)
+        table.deferred = True
 
     def _finish(self, place: int, number: int) -> Iterator[Event]:
         """A range was read to its end. The row that is held back for its mark counts as read."""
@@ -134,6 +151,7 @@ class _Table:
     """One table's progress, as it goes.
 
     :ivar finished: ranges that were read to their end.
+    :ivar deferred: the rest is left to an incremental snapshot.
     """
 
     def __init__(self, place: int, begun: TableProgress) -> None:
@@ -142,6 +160,7 @@ class _Table:
         self.rows = begun.rows
         self.last_row_ids = {number: chunk.last_row_id for number, chunk in enumerate(begun.chunks)}
         self.finished = {number for number, chunk in enumerate(begun.chunks) if chunk.completed}
+        self.deferred = begun.deferred
 
     @property
     def name(self) -> str:
@@ -165,4 +184,4 @@ class _Table:
             )
             for number, chunk in enumerate(self._begun.chunks)
         )
-        return replace(self._begun, rows=self.rows, chunks=chunks)
+        return replace(self._begun, rows=self.rows, chunks=chunks, deferred=self.deferred)

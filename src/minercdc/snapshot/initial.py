@@ -19,13 +19,22 @@ from minercdc.config.sections import SnapshotConfig
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, SchemaHistoryError
 from minercdc.events import Event, Progress, Scn
-from minercdc.offset import ChunkProgress, JsonValue, Position, SnapshotState, TableProgress
+from minercdc.offset import (
+    AdHocSnapshot,
+    ChunkProgress,
+    JsonValue,
+    Position,
+    SignalState,
+    SnapshotState,
+    TableProgress,
+    TableRead,
+)
 from minercdc.oracle.dictionary import read_row_statistics
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.chunks import cuts_of
 from minercdc.snapshot.delivery import SnapshotRows
-from minercdc.snapshot.notices import InitialNotices
+from minercdc.snapshot.notices import InitialNotices, incremental_started
 from minercdc.snapshot.scan import Scan, count_rows
 from minercdc.snapshot.start import Fixed, describe
 
@@ -84,7 +93,10 @@ class InitialSnapshot:
             return
         state = rows.state()
         _log.info("snapshot is complete: %d rows", sum(table.rows for table in state.tables))
-        yield Progress(self._load_position(state.start), Scn(state.scn), self._now_us(), snapshot=state)
+        position, deferred = self._load_position(state.start), self._deferred(state)
+        for snapshot in deferred.snapshots if deferred else ():
+            yield incremental_started(snapshot, self._now_us())
+        yield Progress(position, Scn(state.scn), self._now_us(), snapshot=state, signals=deferred)
         stop.wait(self._config.streaming_delay_ms / 1000)
 
     def _plan(self) -> Generator[Event, None, SnapshotState]:
@@ -104,6 +116,15 @@ class InitialSnapshot:
             connection.close()
         yield from (InitialNotices(now=self._now).started(), Progress(None, Scn(0), self._now_us(), snapshot=state))
         return state
+
+    def _deferred(self, state: SnapshotState) -> SignalState | None:
+        """The incremental snapshot of what could not be read as of the SCN, to be taken up when streaming begins."""
+        names = [table.table for table in state.tables if table.deferred]
+        if not names:
+            return None
+        collections = tuple(f"{self._database}.{name}" for name in names)
+        snapshot = AdHocSnapshot(f"initial-{state.scn}", False, collections, tuple(TableRead(name) for name in names))
+        return SignalState((snapshot,))
 
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:
         """The tables in the order of reading, with the number of their rows: by statistics; one without is new or small,

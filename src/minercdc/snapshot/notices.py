@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from minercdc.contracts import StopFlag
 from minercdc.events import Event, Notification
-from minercdc.offset import SnapshotState
+from minercdc.offset import AdHocSnapshot, SnapshotState
 
 # Every notification names all tables; of very many that would be more bytes than their rows.
 _LISTED = 1000
@@ -59,6 +59,13 @@ class InitialNotices:
 
     def _notice(self, kind: str, **data: str) -> Notification:
         return Notification(str(uuid4()), "Initial Snapshot", kind, int(self._now() * 1_000_000), data)
+
+
+def incremental_started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
+    """An incremental snapshot follows."""
+    return Notification(
+        snapshot.id, "Incremental Snapshot", "STARTED", time_us, {"data_collections": ",".join(snapshot.collections)}
+    )
 
 
 class SkippedSnapshot:

@@ -76,15 +76,16 @@ def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, *, lobs: bool 
     given = {condition: row_id for condition, row_id in bounds.items() if row_id is not None}
     where = " WHERE " + " AND ".join(given) if given else ""
     binds = {condition.rpartition(":")[2]: row_id for condition, row_id in given.items()}
-    return f"SELECT {_selected(schema, 'ROWID', lobs)} FROM {table}{where} ORDER BY ROWID", binds
+    return f"SELECT {selected_columns(schema, 'ROWID', lobs)} FROM {table}{where} ORDER BY ROWID", binds
 
 
 def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:
     """The same of a user's SELECT, which has to return every column of the table under its name."""
-    return f"SELECT {_selected(schema, 'NULL', lobs)} FROM ({select})"
+    return f"SELECT {selected_columns(schema, 'NULL', lobs)} FROM ({select})"
 
 
-def _selected(schema: TableSchema, row_id: str, lobs: bool) -> str:
+def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
+    """What `row_converter` takes: the ROWID, the columns, and whether LOBs are null."""
     selected = [
         reading_for(column).select(f'"{column.name}"') if _is_read(column, lobs) else "NULL" for column in schema.columns
     ]

@@ -138,6 +138,8 @@ def _unconstrained(handling: ValueHandling) -> Writing:
 
 
 def _integer_json(text: str) -> str:
+    if text.isdigit() and text.isascii() and text[0] != "0":  # nearly all, and a tenth of the cost of a pattern
+        return text
     text = canonical(text)
     if "." in text:
         raise ValueDecodeError(f"{text} in a column of whole numbers")

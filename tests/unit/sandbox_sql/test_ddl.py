@@ -63,7 +63,7 @@ def test_declared_types(shop: SqlClient, db: SandboxDatabase) -> None:
         ("alter table item modify (price not null)", 2296),
         ("alter table item add primary key (name)", 2260),
         ("alter table item rename column id to name", 957),
-        ("alter table item move", 3001),
+        ("alter table item shrink space", 3001),
         ("create unique index i on item (id)", 1408),
         ("drop index nosuch", 1418),
         ("drop table nosuch", 942),

@@ -30,7 +30,7 @@ from minercdc.capture.logminer.row import ContinuationJoiner
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
-from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.config.sections import LogMiningConfig
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, LogGapError, MiningSessionError, PrerequisiteError
@@ -151,6 +151,23 @@ class LogMinerCapture:
             yield from self._sessions(self._assembly, start, stop)
         finally:
             self.close()
+
+    def open_transactions(self) -> list[Transaction]:
+        """Those that wait for their end, as far as redo is read; none when LogMiner holds them back itself."""
+        return self._assembly.open() if self._assembly is not None else []
+
+    def drop_transaction(self, xid: str) -> bool:
+        """Do not wait for the end of an open transaction: its changes are lost. Positions yielded later remember it.
+
+        :param xid: 16 lower-case hex digits.
+        :returns: False when no such transaction is open.
+        """
+        found = [transaction for transaction in self.open_transactions() if transaction.key[1].hex() == xid]
+        for transaction in found:
+            _log.warning("transaction %s is dropped by a signal: its %d changes are lost", xid, transaction.changes)
+            assert self._assembly is not None
+            self._assembly.give_up(transaction)
+        return bool(found)
 
     def confirm(self, position: Position) -> None:
         """Nothing to do: LogMiner keeps no position for its readers."""

@@ -85,6 +85,11 @@ class LogMinerPosition:
                 return True
         return self.snapshot_scn < other.snapshot_scn
 
+    @property
+    def delivered_scn(self) -> int:
+        """Highest SCN of what was delivered: by the snapshot, or by any thread."""
+        return max(self.snapshot_scn, *(mark.last_commit_scn for mark in self.threads.values()), 0)
+
     def to_json(self) -> dict[str, JsonValue]:
         """As plain JSON; SCNs as text, since they exceed 2**53."""
         threads: dict[str, JsonValue] = {}

@@ -26,7 +26,9 @@ _AT = {column.name: at for at, column in enumerate(COLUMNS)}
 _SCN, _ROW_ID, _COUNT, _RS_ID, _SSN, _CSF = (_AT[name] for name in ("SCN", "ROW_ID", "SEQUENCE#", "RS_ID", "SSN", "CSF"))
 _REDO, _UNDO = _AT["SQL_REDO"], _AT["SQL_UNDO"]
 _VARYING = frozenset((_SCN, _ROW_ID, _COUNT, _RS_ID, _SSN, _REDO, _UNDO))
-_NOT_HERE = frozenset(_AT[name] for name in ("RBABLK", "RBABYTE", "ABS_FILE#", "REL_FILE#", "DATA_BLK#"))
+_NOT_HERE = frozenset(
+    _AT[name] for name in ("RBABLK", "RBABYTE", "ABS_FILE#", "REL_FILE#", "DATA_BLK#", "REDO_VALUE", "UNDO_VALUE")
+)
 """Columns that differ from row to row, too, but are seldom asked for."""
 _OPS = {"INSERT": RedoOp.INSERT, "UPDATE": RedoOp.UPDATE, "DELETE": RedoOp.DELETE}
 _ROWS_AT_ONCE = 100

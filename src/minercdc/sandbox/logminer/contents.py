@@ -14,6 +14,7 @@ from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, RedoOp, RedoRecord
 from minercdc.sandbox.logminer.large_text import LARGE_OPS
 from minercdc.sandbox.logminer.sql_text import Shape, TextOptions, Texts
+from minercdc.sandbox.logminer.value_handles import handle_of
 from minercdc.sandbox.redo.log import rs_id
 from minercdc.sandbox.sql import number, temporal
 
@@ -83,7 +84,7 @@ _CONTROL_TEXT = {
     RedoOp.ROLLBACK: "rollback",
 }
 _int = number.integer
-_ZERO, _ONE, _TWO = _int(0), _int(1), _int(2)
+_ZERO, _ONE, _TWO, _NINETEEN = _int(0), _int(1), _int(2), _int(19)
 _OPERATIONS: dict[tuple[RedoOp, bool], tuple[Cell, ...]] = {
     (op, undo): (str(op), _int(code), _ONE if undo else _ZERO) for op, code in _CODES.items() for undo in (False, True)
 }
@@ -95,6 +96,8 @@ _NO_ADDRESS: tuple[Cell, ...] = (None,) * 3
 _NO_VALUES: tuple[Cell, ...] = (_ZERO, _ZERO, _ZERO)
 _MISMATCH = "Dictionary Mismatch"
 _VIEW_CONTAINER = _ONE
+_RECENT = 4096
+"""Records that MINE_VALUE finds without looking into the log."""
 
 
 def date_cell(seconds: float) -> bytes:
@@ -107,6 +110,7 @@ class TableText:
     """How rows of one table version are shown.
 
     :param shape: None for a table LogMiner has no SQL for; `comment` stands in its place, else the row is Unsupported.
+    :param partition: name of the partition that the record's object is.
     """
 
     owner: str
@@ -114,6 +118,7 @@ class TableText:
     shape: Shape | None
     mismatch: bool = False
     comment: str | None = None
+    partition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ class MinedTransaction:
         self.client_id = (first.session or {}).get("client_id") if started else None
         self.scns: tuple[Cell, Cell] = (None, None)
         self.times: tuple[Cell, Cell] = (None, None)
-        self._parts: dict[tuple[str | None, str | None, tuple[Cell, ...], bool], SharedParts] = {}
+        self._parts: dict[object, SharedParts] = {}
 
     def parts(
         self,
@@ -149,14 +154,20 @@ class MinedTransaction:
         operation: tuple[Cell, ...],
         owner: str | None,
         table: str | None,
+        partition: str | None,
         container: tuple[Cell, ...],
     ) -> SharedParts:
         """Cells before ROW_ID and behind STATUS, the same for all rows of an operation on a table."""
         partial = record.undo or record.op is RedoOp.ROLLBACK
-        key = (owner, table, operation, partial)
+        key = (owner, table, partition, operation, partial)
         found = self._parts.get(key)
         if found is None:
-            segment = _NO_TABLE if table is None else (owner, table, table, _TWO, "TABLE", "USERS")
+            if table is None:
+                segment = _NO_TABLE
+            elif partition is None:
+                segment = (owner, table, table, _TWO, "TABLE", "USERS")
+            else:
+                segment = (owner, f"{table},{partition}", table, _NINETEEN, "TABLE PARTITION", "USERS")
             found = self._parts[key] = SharedParts(
                 (self.partial_xid if partial else self.xid) + operation + segment,
                 (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container),
@@ -192,6 +203,7 @@ class RowWriter:
 
     :param table_text: looks a record's table version up in the dictionary.
     :param columns: positions that are read; None for all. What is costly and not read is left None.
+    :param recent: remembers records by the handle of their values; without it there are no handles.
     """
 
     def __init__(
@@ -200,12 +212,14 @@ class RowWriter:
         catalog: Catalog,
         table_text: Callable[[RedoRecord], TableText],
         columns: Collection[int] | None = None,
+        recent: dict[int, RedoRecord] | None = None,
     ) -> None:
         read = frozenset(range(len(COLUMNS))) if columns is None else frozenset(columns)
         self._with_undo = not read.isdisjoint(_places("SQL_UNDO"))
         self._with_count = not read.isdisjoint(_places("SEQUENCE#"))
         self._with_address = not read.isdisjoint(_places("RBASQN", "RBABLK", "RBABYTE"))
         self._with_block = not read.isdisjoint(_places("ABS_FILE#", "REL_FILE#", "DATA_BLK#"))
+        self._recent = recent if not read.isdisjoint(_places("REDO_VALUE", "UNDO_VALUE")) else None
         self._options = options
         self._catalog = catalog
         self._table_text = table_text
@@ -220,13 +234,13 @@ class RowWriter:
         transaction.rows += 1
         operation = _OPERATIONS[record.op, record.undo]
         row_id = record.row_id
-        owner, table = record.owner, record.table
+        owner, table, partition = record.owner, record.table, None
         redo: str | None
         undo: str | None = None
         info, status = None if record.op is RedoOp.INTERNAL else record.info, _ZERO
         if row_id is not None and record.op in _ROW_OPS:
             text = self._text_of(record)
-            owner, table = text.owner, text.table
+            owner, table, partition = text.owner, text.table, text.partition
             if text.comment is not None:
                 redo = text.comment
             elif text.shape is None:
@@ -251,7 +265,7 @@ class RowWriter:
         else:
             control = _CONTROL_TEXT.get(record.op)
             redo = control + self._options.end if control else None
-        parts = transaction.parts(record, operation, owner, table, self._container(record.container))
+        parts = transaction.parts(record, operation, owner, table, partition, self._container(record.container))
         count = _int(transaction.rows) if self._with_count else None
         address = (_int(record.sequence), _int(record.block), _int(record.byte)) if self._with_address else _NO_ADDRESS
         shown_id = PLACEHOLDER_ROW_ID if row_id is None or record.placeholder else row_id
@@ -260,12 +274,23 @@ class RowWriter:
         head = self._when(record, transaction) + parts.front + body + block + self._object(record)
         place = rs_id(record.sequence, record.block, record.byte)
         tail = (info, status, *parts.back)
+        if self._recent is not None and row_id is not None and record.op in _ROW_OPS:
+            tail = (info, status, *self._handles(record), *parts.back[2:])
         if (redo is None or len(redo) <= PIECE_BYTES // 4) and (undo is None or len(undo) <= PIECE_BYTES // 4):
             yield (*head, redo, undo, place, _int(record.ssn), _ZERO, *tail)
             return
         pieces = list(zip_longest(_pieces(redo), _pieces(undo)))
         for n, (redo_piece, undo_piece) in enumerate(pieces, 1):
             yield (*head, redo_piece, undo_piece, place, _int(record.ssn), _ONE if n < len(pieces) else _ZERO, *tail)
+
+    def _handles(self, record: RedoRecord) -> tuple[Cell, Cell]:
+        """REDO_VALUE and UNDO_VALUE."""
+        handle = handle_of(record)
+        assert self._recent is not None
+        if len(self._recent) >= _RECENT:
+            self._recent.clear()
+        self._recent[handle >> 1] = record
+        return number.encode(handle + 1), number.encode(handle)
 
     def row_texts(self, record: RedoRecord) -> Texts | None:
         """How rows like that of an INSERT, UPDATE or DELETE are shown; None when their texts do not come from values alone."""

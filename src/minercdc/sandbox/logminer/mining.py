@@ -67,6 +67,7 @@ class Mining:
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
     :param shapes: what earlier readings of the session have compiled.
     :param since_23: texts are those of 23ai, see `TextOptions`.
+    :ivar recent: records that REDO_VALUE and UNDO_VALUE were shown of, by handle.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Mining:
         self.options = options
         self._redo, self._catalog, self._container = redo, catalog, container
         self._memory = memory
+        self.recent: dict[int, RedoRecord] = {}
 
     def rows(self, nls: Nls, restriction: Restriction | None = None) -> Iterator[tuple[Cell, ...]]:
         """Rows of V$LOGMNR_CONTENTS in its column order. Raises ORA-00308, 00310 when a log is gone.
@@ -123,8 +125,13 @@ class Mining:
         text = TextOptions(
             *(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options),
             *(self._lobs, self._since_23, Option.STRING_LITERALS_IN_STMT in options),
+            pretty=Option.PRINT_PRETTY_SQL in options,
         )
-        return RowWriter(text, self._catalog, partial(self._table_text, text), columns)
+        return RowWriter(text, self._catalog, partial(self._table_text, text), columns, self.recent)
+
+    def version_of(self, record: RedoRecord) -> TableVersion | None:
+        """The table of a record as the dictionary knows it."""
+        return self._look_up(record)
 
     # ---- reading --------------------------------------------------------------------------------------------------------
 
@@ -158,12 +165,12 @@ class Mining:
             return TableText(owner, table, raw_shape(owner, table, _width(record), text, national), mismatch=True)
         if version.data_obj_v != record.data_obj_v:
             shape = raw_shape(version.owner, version.table, _width(record), text, national)
-            return TableText(version.owner, version.table, shape, mismatch=True)
+            return TableText(version.owner, version.table, shape, mismatch=True, partition=version.partition)
         if version.temporary:
             return TableText(version.owner, version.table, None, comment=_TEMPORARY)
         if _has_long_name(version) or any(large_of(column) is Large.UNSUPPORTED for column in version.columns):
-            return TableText(version.owner, version.table, None)
-        return TableText(version.owner, version.table, self._shapes.known(version, text))
+            return TableText(version.owner, version.table, None, partition=version.partition)
+        return TableText(version.owner, version.table, self._shapes.known(version, text), partition=version.partition)
 
     # ---- modes ------------------------------------------------------------------------------------------------------------
 

@@ -38,10 +38,6 @@ CONSTANTS: dict[str, int] = {
     "DBMS_LOGMNR_D.STORE_IN_REDO_LOGS": STORE_IN_REDO_LOGS,
 }
 
-UNSUPPORTED = {
-    Option.PRINT_PRETTY_SQL: "PRINT_PRETTY_SQL",
-}
-
 
 class LogMinerSession:
     """LogMiner's state in one database session.
@@ -50,11 +46,13 @@ class LogMinerSession:
     :param missing: thread, first and last sequence of what the last START_LOGMNR missed.
     :param changes: how often the list of files changed.
     :param mining: what START_LOGMNR began; None before it and after END_LOGMNR.
+    :param refused: what the last START_LOGMNR was asked for when it failed, and why.
     """
 
     def __init__(self) -> None:
         self.files: list[LogFile] = []
         self.mining: Mining | None = None
+        self.refused: tuple[MiningRange, int, str] | None = None
         self.missing: list[tuple[int, int, int]] = []
         self.changes = 0
         self.memory = ReadingMemory()
@@ -133,22 +131,30 @@ def _remove(session: Session, name: str) -> None:
 
 
 def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-    """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 44609, 44613."""
+    """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 44609, 44613.
+
+    What it was asked for is then still to be seen in V$LOGMNR_PARAMETERS.
+    """
     names = ("STARTSCN", "ENDSCN", "STARTTIME", "ENDTIME", "DICTFILENAME", "OPTIONS")
     arguments = Arguments("START_LOGMNR", names, given, named)
+    state = state_of(session)
+    scns = arguments.integer("STARTSCN") or None, arguments.integer("ENDSCN") or None
+    wanted = MiningRange(*scns, arguments.seconds("STARTTIME"), arguments.seconds("ENDTIME"))
+    try:
+        _start(session, state, arguments, wanted)
+    except OraError as error:
+        state.refused = (wanted, arguments.integer("OPTIONS") or 0, error.text)
+        raise
+    state.refused = None
+
+
+def _start(session: Session, state: LogMinerSession, arguments: Arguments, wanted: MiningRange) -> None:
     client = asking(session)
     database = client.database
     options = _checked_options(arguments.integer("OPTIONS") or 0)
     if arguments.has("DICTFILENAME"):
         raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
     _check_times(arguments)
-    wanted = MiningRange(
-        arguments.integer("STARTSCN") or None,
-        arguments.integer("ENDSCN") or None,
-        arguments.seconds("STARTTIME"),
-        arguments.seconds("ENDTIME"),
-    )
-    state = state_of(session)
     container = None if client.container == ROOT else client.container
     if container is None:
         if not state.files:
@@ -184,7 +190,7 @@ def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argumen
     state = state_of(session)
     if state.mining is None:
         raise OraError(1307, "no LogMiner session is currently active")
-    state.mining, state.files, state.missing = None, [], []
+    state.mining, state.files, state.missing, state.refused = None, [], [], None
     state.changes += 1
 
 
@@ -230,9 +236,6 @@ def _checked_options(value: int) -> Option:
             raise OraError(1296, "two dictionaries specified: online catalog and redo logs")
         if Option.DDL_DICT_TRACKING in options:
             raise OraError(1283, "Options parameter specified is invalid: DDL_DICT_TRACKING with DICT_FROM_ONLINE_CATALOG")
-    for option, name in UNSUPPORTED.items():
-        if option in options:
-            raise OraError(1283, f"Options parameter specified is invalid: {name} is not implemented here")
     return options
 
 

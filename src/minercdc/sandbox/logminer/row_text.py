@@ -74,6 +74,26 @@ class TextTemplate:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """What stands between the parts of statements.
+
+    :param values: behind the table of an INSERT that pairs columns with values; None where it lists both.
+    """
+
+    values: str | None
+    set: str
+    comma: str
+    where: str
+    delete_where: str
+    and_: str
+
+
+PLAIN = Layout(None, " set ", ", ", " where ", " where ", " and ")
+PRETTY = Layout("\n values\n    ", "\n  set\n    ", ",\n    ", "\n  where\n    ", "\n where\n    ", " and\n    ")
+"""PRINT_PRETTY_SQL: such an INSERT is not SQL any more (Database Utilities, "Formatting Reconstructed SQL Statements")."""
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     """What the statements on a table are made of.
 
@@ -86,10 +106,13 @@ class Columns:
     names: Sequence[str]
     literals: Sequence[Literal]
     end: str
+    layout: Layout = PLAIN
 
     def insert(self) -> RowText:
         """`insert into .. values ..` of the new values."""
         template = TextTemplate()
+        if self.layout.values is not None:
+            return self._paired_insert(template, self.layout.values)
         template.constant(f"insert into {self.target}({','.join(self.names)}) values (")
         for at, literal in enumerate(self.literals):
             if at:
@@ -98,30 +121,37 @@ class Columns:
         template.constant(")" + self.end)
         return template.compiled()
 
+    def _paired_insert(self, template: TextTemplate, values: str) -> RowText:
+        template.constant(f"insert into {self.target}{values}")
+        for at, literal in enumerate(self.literals):
+            comma = self.layout.comma if at else ""
+            template.value("new", at, literal, f"{comma}{self.names[at]} = ", f"{comma}{self.names[at]} IS NULL")
+        template.constant(self.end)
+        return template.compiled()
+
     def delete(self, found_by: Sequence[int], *, row_id: bool) -> RowText:
         """`delete from .. where ..`."""
         template = TextTemplate()
         template.constant(f"delete from {self.target}")
-        self._where(template, found_by, row_id)
+        self._where(template, found_by, row_id, self.layout.delete_where)
         return template.compiled()
 
     def update(self, changed: Sequence[int], found_by: Sequence[int], *, row_id: bool) -> RowText:
         """`update .. set .. where ..`."""
         template = TextTemplate()
-        template.constant(f"update {self.target} set ")
+        template.constant(f"update {self.target}{self.layout.set}")
         for n, at in enumerate(changed):
-            comma = ", " if n else ""
+            comma = self.layout.comma if n else ""
             name = f"{comma}{self.names[at]} = "
             template.value("new", at, self.literals[at], name, f"{name}NULL")
-        self._where(template, found_by, row_id)
+        self._where(template, found_by, row_id, self.layout.where)
         return template.compiled()
 
-    def _where(self, template: TextTemplate, found_by: Sequence[int], row_id: bool) -> None:
-        word = " where "
+    def _where(self, template: TextTemplate, found_by: Sequence[int], row_id: bool, word: str) -> None:
         for at in found_by:
             name = self.names[at]
             template.value("old", at, self.literals[at], f"{word}{name} = ", f"{word}{name} IS NULL")
-            word = " and "
+            word = self.layout.and_
         if row_id:
             template.row_id(word)
         template.constant(self.end)

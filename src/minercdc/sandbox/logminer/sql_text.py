@@ -18,7 +18,7 @@ from minercdc.sandbox.interfaces import RedoOp, RedoRecord, StoredColumn, TableV
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.large_text import LargeText, empty_lob, lob_literal
 from minercdc.sandbox.logminer.literals import BARE, Literal, bare_string, literal, raw_literal, raw_national
-from minercdc.sandbox.logminer.row_text import Columns, Row, RowText
+from minercdc.sandbox.logminer.row_text import PLAIN, PRETTY, Columns, Row, RowText
 from minercdc.sandbox.redo.large_values import Large, in_row, large_columns, large_of
 from minercdc.sandbox.sql.nls import Nls
 
@@ -36,6 +36,7 @@ class Texts(NamedTuple):
 class TextOptions:
     """What START_LOGMNR's options and the session's NLS settings make of the text.
 
+    :param pretty: statements in lines (PRINT_PRETTY_SQL).
     :param strings: dates, timestamps and intervals are bare strings (STRING_LITERALS_IN_STMT).
     :param lobs: where the contents of LOBs are.
     :param since_23: texts as 23ai prints them: LOB rows are whole PL/SQL blocks, and the undo of an insert names its row.
@@ -47,6 +48,7 @@ class TextOptions:
     lobs: LobStore | None = None
     since_23: bool = True
     strings: bool = False
+    pretty: bool = False
 
     @property
     def end(self) -> str:
@@ -72,7 +74,7 @@ class Shape:
         target = f'"{owner}"."{table}"'
         self._options = options
         self._literals = list(literals)
-        self._columns = Columns(target, names, self._literals, options.end)
+        self._columns = Columns(target, names, self._literals, options.end, PRETTY if options.pretty else PLAIN)
         self._is_null = [f"{name} IS NULL" for name in names]
         self._equals = [f"{name} = " for name in names]
         self._all = tuple(range(len(names)))
@@ -144,12 +146,18 @@ class Shape:
     def _insert_large(self, _row_id: str | None, _old: Row, new: Row) -> str:
         """LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are not there (B.7)."""
         names, texts = [], []
+        layout = self._columns.layout
         for at, cell in enumerate(new):
             kind = self._large[at][0] if at in self._large else None
             if kind is Large.XML or (kind is Large.EXTENDED and cell is not None and not in_row(cell, kind)):
                 continue
             names.append(self._columns.names[at])
             texts.append("NULL" if cell is None else self._empty.get(at) or self._literals[at](cell))
+        if layout.values is not None:
+            items = [
+                f"{name} IS NULL" if text == "NULL" else f"{name} = {text}" for name, text in zip(names, texts, strict=True)
+            ]
+            return f"insert into {self._columns.target}{layout.values}{layout.comma.join(items)}{self._columns.end}"
         return f"insert into {self._columns.target}({','.join(names)}) values ({','.join(texts)}){self._columns.end}"
 
 

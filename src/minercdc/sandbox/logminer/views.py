@@ -18,6 +18,7 @@ _YES = "YES"
 _LAST_SCN = 18446744073709551615
 _WILL_BE_READ, _FIRST_TO_BE_READ, _PRUNED, _MISSING = 0, 1, 2, 4
 """STATUS of V$LOGMNR_LOGS (Oracle Database Reference)."""
+_REFUSED = 1
 
 
 def _column(name: str, kind: OraType, size: int = 0) -> ColumnDescription:
@@ -98,15 +99,23 @@ def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 
 def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
-    mining = state_of(session).mining
-    if mining is None:
+    """Of the last START_LOGMNR; one that failed shows what it was asked for, with STATUS not 0 and why in INFO.
+
+    The manual gives no meanings of STATUS; clients print it (facts, A.5).
+    """
+    state = state_of(session)
+    if state.refused is not None:
+        wanted, options, why = state.refused
+        info, status = why[:32], _REFUSED
+    elif state.mining is not None:
+        wanted, options, info, status = state.mining.wanted, int(state.mining.options), None, 0
+    else:
         return
-    wanted = mining.wanted
     start, end = wanted.start_time, wanted.end_time
     yield (
         *(date_cell(start) if start else None, None, date_cell(end) if end else None),
         *(integer(wanted.start or 0), integer(0), integer(wanted.end or 0)),
-        *(integer(int(mining.options)), None, integer(0), integer(1)),
+        *(integer(options), info, integer(status), integer(1)),
     )
 
 

@@ -373,12 +373,9 @@ class RedoLog:
         self.destinations, self._journal_start = state.destinations, state.journal_start
         threads = self.threads
         # A log without any record, of a thread that was quiet, has no frame in the journal.
-        self._bodies = {
-            (t.number, log.sequence): _LogBody()
-            for t in threads.values()
-            for log in (*t.groups, *t.archived)
-            if log.sequence
-        }
+        listed = {(t.number, group.sequence) for t in threads.values() for group in t.groups if group.sequence}
+        listed |= {(t.number, log.sequence) for t in threads.values() for log in t.archived}
+        self._bodies = {place: _LogBody() for place in listed}
         for frame in self._journal.recover(state.journal_start, end):
             body = self._bodies.setdefault((frame.thread, frame.sequence), _LogBody())
             if frame.kind == WHOLE:

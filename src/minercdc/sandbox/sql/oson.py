@@ -22,7 +22,7 @@ from minercdc.sandbox.sql import binary, number, temporal
 
 MAGIC = b"\xffJZ"
 _NAMES_255, _NAMES_65535 = 1, 3
-_RELATIVE, _INLINE_LEAF, _NAMES_UINT32, _SCALAR = 0x01, 0x02, 0x08, 0x10
+_RELATIVE, _INLINE_LEAF, _SHORT_LEAVES, _NAMES_UINT32, _SCALAR = 0x01, 0x02, 0x04, 0x08, 0x10
 _HASH_UINT8, _NAMES_UINT16, _SEGMENT_UINT32, _TREE_UINT32, _TINY = 0x0100, 0x0400, 0x0800, 0x1000, 0x2000
 _OBJECT, _ARRAY, _WIDE_OFFSETS = 0x84, 0xC0, 0x20
 _NULL, _TRUE, _FALSE, _TEXT8, _NUMBER8, _DOUBLE, _TEXT16, _TEXT32 = 0x30, 0x31, 0x32, 0x33, 0x34, 0x36, 0x37, 0x38
@@ -46,9 +46,13 @@ def serialize(image: bytes) -> str:
 
 
 def checked(image: bytes) -> bytes:
-    """The image a client sent. Raises ORA-40568 when it is damaged."""
+    """The image a client sent, as the server keeps it. Raises ORA-40568 when it is damaged.
+
+    ojdbc reads only images that may have short leaves; python-oracledb writes such that have none and says so.
+    """
     decode(image)
-    return image
+    version, flags = struct.unpack_from(">BH", image, len(MAGIC))
+    return MAGIC + struct.pack(">BH", version, flags | _SHORT_LEAVES) + image[len(MAGIC) + 3 :]
 
 
 def text_of(value: Any) -> str:
@@ -73,12 +77,12 @@ def encode(value: Any) -> bytes:
     if not isinstance(value, list | dict):
         node = _scalar(value)
         wide = len(node) > 0xFFFF
-        flags = _INLINE_LEAF | _SCALAR | (_TREE_UINT32 if wide else 0)
+        flags = _INLINE_LEAF | _SHORT_LEAVES | _SCALAR | (_TREE_UINT32 if wide else 0)
         return MAGIC + struct.pack(">BH", _NAMES_255, flags) + struct.pack(">I" if wide else ">H", len(node)) + node
     names = _Names(_names_of(value))
     tree = _Tree(names.numbers)
     tree.add(value)
-    flags = _INLINE_LEAF | _HASH_UINT8 | _TINY
+    flags = _INLINE_LEAF | _SHORT_LEAVES | _HASH_UINT8 | _TINY
     count, offset = ">B", ">H"
     if len(names.numbers) > 0xFF:
         flags, count = (flags | _NAMES_UINT16, ">H") if len(names.numbers) <= 0xFFFF else (flags | _NAMES_UINT32, ">I")

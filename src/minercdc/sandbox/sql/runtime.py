@@ -344,6 +344,11 @@ class QueryRows:
         self._drained: Iterator[tuple[Cell, ...]] | None = None
 
     @property
+    def oldest(self) -> int | None:
+        """The oldest SCN it reads tables at; None when it reads no more."""
+        return self._oldest if self._cursor is not None else None
+
+    @property
     def saw_own_changes(self) -> bool:
         """Whether it reads versions that its own transaction may still overwrite."""
         return self._cursor is not None and self._run.own != NO_TRANSACTION

@@ -16,14 +16,14 @@ class Typed:
     """A translated expression: SQLite text, its Oracle type, whether it may be NULL.
 
     :param literal: the text of a string literal, which fixed CHAR columns compare by padding.
-    :param vid: for ROWID of a table: (data object id, SQL of the version id).
+    :param vid: for ROWID of a table: (what `Table.row_ids` says of it, SQL of the version id).
     """
 
     sql: str
     type: SqlType
     nullable: bool = True
     literal: str | None = None
-    vid: tuple[int, str] | None = None
+    vid: tuple[str, str] | None = None
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Source:
 
     names: tuple[tuple[str, ...], ...]
     columns: list[Visible]
-    vid: tuple[int, str] | None = None
+    vid: tuple[str, str] | None = None
     table: Table | None = None
     pseudo: dict[str, Typed] = field(default_factory=dict)
     _by_name: dict[str, Visible] = field(default_factory=dict)
@@ -108,5 +108,5 @@ def column_value(table: Table, column: Column, sql: str, vid: str | None) -> Typ
 
 def rowid_of(source: Source) -> Typed:
     assert source.vid is not None
-    data_object_id, vid = source.vid
-    return Typed(f"o_row_text({data_object_id},{vid})", ROWID, False, vid=source.vid)
+    segments, vid = source.vid
+    return Typed(f"o_row_text({segments},{vid})", ROWID, False, vid=source.vid)

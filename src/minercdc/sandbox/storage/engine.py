@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import cast
 
 import apsw
@@ -19,14 +20,16 @@ import apsw
 from minercdc.sandbox.catalog import Catalog, Constraint, Index, Table
 from minercdc.sandbox.interfaces import Cell, OraError, RedoOp
 from minercdc.sandbox.lobs.values import LobStore
+from minercdc.sandbox.partitioning import ROW_BITS, TablePartition
 from minercdc.sandbox.redo.large_values import Step
 from minercdc.sandbox.redo.log import ChangedRow, RedoLog
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.durability import Durability
+from minercdc.sandbox.storage.history import History
 from minercdc.sandbox.storage.home import DataDirectory
 from minercdc.sandbox.storage.locks import ROW_EXCLUSIVE, Client, Locks
-from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments, open_store, segment
+from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments, history, open_store, segment
 from minercdc.sandbox.storage.strands import STRAND_RECORDS, Strands
 from minercdc.sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo
 
@@ -65,9 +68,11 @@ class Storage:
         self.lock = threading.Condition(threading.RLock())
         self.clock, self.redo, self.catalog = clock, redo, catalog
         self.transactions = Transactions()
+        self._changed_tables: tuple[Table, ...] = ()
         self.locks = Locks(self.lock)
         self.db: apsw.Connection = open_store() if home is None else home.db
         self.segments = Segments(self.db)
+        self.history = History(self.segments, catalog, self.transactions)
         self.db.execute("create table if not exists commits(scn integer primary key,xid)")
         self.lobs = LobStore(self.db, self.lock)
         self.horizon = 0
@@ -112,6 +117,9 @@ class Storage:
             self.strands.log(client, transaction, self.strands.mark(RedoOp.COMMIT, client, transaction, scn))
             self.strands.bind(transaction)
         self._end(client, transaction)
+        if scn is not None and self._changed_tables:
+            self.history.move(self._changed_tables, scn)
+            self._changed_tables = ()
         self._purge_old_versions()
         return scn
 
@@ -133,7 +141,7 @@ class Storage:
             return
         self.horizon = horizon
         for table in self.catalog.tables():
-            self.segments.purge(segment(table), horizon)
+            self.segments.purge(table, horizon)
         self.db.execute("delete from commits where scn<=?", (horizon,))
 
     def check_snapshot(self, scn: int) -> None:
@@ -163,8 +171,10 @@ class Storage:
     def _stamp(self, transaction: Transaction, scn: int) -> None:
         new: dict[str, list[tuple[int, int]]] = defaultdict(list)
         ended: dict[str, list[int]] = defaultdict(list)
+        tables: dict[str, Table] = {}
         for undo in transaction.undo:
             name = segment(undo.table)
+            tables[name] = undo.table
             if undo.op == "I":
                 new[name].append((undo.first, undo.first + ((undo.count - 1) << VERSION_BITS)))
             elif undo.op in "UD" and not undo.in_place:
@@ -175,6 +185,9 @@ class Storage:
             self.segments.stamp_new(name, ranges, transaction.stamp, scn)
         for name, vids in ended.items():
             self.segments.stamp_ended(name, vids, transaction.stamp, scn)
+            self.history.note_ended(tables[name], len(vids), scn)
+        if ended:
+            self._changed_tables = tuple(tables[name] for name in ended)
 
     def undo_to(self, client: Client, mark: int) -> None:
         """Take back all changes after the first `mark` undo entries, newest first, and log the undoing."""
@@ -187,13 +200,12 @@ class Storage:
 
     def _undo_one(self, client: Client, transaction: Transaction, undo: Undo) -> None:
         table, vid = undo.table, undo.first
-        prefix = rowid.object_prefix(table.data_object_id)
-        row_id = rowid.row_text(prefix, vid >> VERSION_BITS) if undo.op in "UD" else None
+        row_id = rowid.of_row(table, vid >> VERSION_BITS) if undo.op in "UD" else None
         if undo.op == "I":
             rows = self.segments.read(table, vid, undo.count, transaction.stamp)
             self.segments.remove(table, vid, undo.count)
             deleted: list[ChangedRow] = [
-                (rowid.row_text(prefix, int(row[0]) >> VERSION_BITS), row[1:], None)  # type: ignore[arg-type]
+                (rowid.of_row(table, int(row[0]) >> VERSION_BITS), row[1:], None)  # type: ignore[arg-type]
                 for row in reversed(rows)
             ]
             self.strands.log_rows(client, transaction, table, RedoOp.DELETE, deleted, undo=True)
@@ -283,11 +295,13 @@ class Storage:
         unique = [index for index in table.indexes if index.unique]
         at = 0
         while at < len(rows):
-            room = rowid.ROWS_PER_BLOCK - table.next_rid % rowid.ROWS_PER_BLOCK
-            chunk = rows[at : at + room]
+            place = _place(table, rows[at])
+            chunk = rows[at : at + rowid.ROWS_PER_BLOCK - place.next_rid % rowid.ROWS_PER_BLOCK]
+            if table.partitioning is not None:
+                chunk = _together(table, place, chunk)
             free = self._count_free(transaction, table, unique, chunk) if unique else len(chunk)
             if free:
-                self._insert_chunk(client, transaction, table, chunk[:free])
+                self._insert_chunk(client, transaction, table, place, chunk[:free])
                 at += free
                 continue
             try:
@@ -297,17 +311,23 @@ class Storage:
         return at, None
 
     def _insert_chunk(
-        self, client: Client, transaction: Transaction, table: Table, rows: Sequence[tuple[Cell, ...]]
+        self,
+        client: Client,
+        transaction: Transaction,
+        table: Table,
+        place: Table | TablePartition,
+        rows: Sequence[tuple[Cell, ...]],
     ) -> None:
-        first, table.next_rid = table.next_rid, table.next_rid + len(rows)
+        first, place.next_rid = place.next_rid, place.next_rid + len(rows)
+        table.last_rid = place.next_rid - 1
         if len(rows) > 1:
             self.segments.insert(table, first, rows, transaction.stamp)
         else:
             self.segments.insert_version(table, first << VERSION_BITS, rows[0], transaction.stamp)
         vid = first << VERSION_BITS
         transaction.undo.append(Undo("I", table, vid, len(rows)))
-        prefix = rowid.object_prefix(table.data_object_id)
-        logged: list[ChangedRow] = [(rowid.row_text(prefix, first + n), None, row) for n, row in enumerate(rows)]
+        prefix, start = rowid.prefix_of(table, first)
+        logged: list[ChangedRow] = [(rowid.row_text(prefix, start + n), None, row) for n, row in enumerate(rows)]
         self.strands.log_rows(client, transaction, table, RedoOp.INSERT, logged, shared=len(rows) > 1)
 
     def _count_free(
@@ -362,8 +382,9 @@ class Storage:
 
     def _log_failed_insert(self, client: Client, transaction: Transaction, table: Table, row: tuple[Cell, ...]) -> None:
         """Oracle writes the row before it finds the key taken in the index, and undoes it."""
-        rid, table.next_rid = table.next_rid, table.next_rid + 1
-        row_id = rowid.row_text(rowid.object_prefix(table.data_object_id), rid)
+        place = _place(table, row)
+        rid, place.next_rid = place.next_rid, place.next_rid + 1
+        row_id = rowid.of_row(table, rid)
         self.strands.log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, row)])
         self.strands.log_rows(client, transaction, table, RedoOp.DELETE, [(row_id, row, None)], undo=True)
 
@@ -408,11 +429,25 @@ class Storage:
         """New versions for claimed rows, then the unique keys they changed are checked."""
         transaction = client.transaction
         assert transaction is not None
+        moving = [target for target in targets if _moves(table, target, changed)] if table.partitioning is not None else []
+        if moving:
+            targets = [target for target in targets if not any(target is other for other in moving)]
+        if moving:
+            self.delete(client, table, moving)
         logged = self._new_versions(transaction, table, targets, changed)
         for at in range(0, len(logged), STRAND_RECORDS):
             some = logged[at : at + STRAND_RECORDS]
             self.strands.log_rows(client, transaction, table, RedoOp.UPDATE, some, changed=changed)
+        for target in moving:
+            self._move(client, transaction, table, target)
         self._check_updated_keys(client, transaction, table, targets, changed)
+
+    def _move(self, client: Client, transaction: Transaction, table: Table, target: Target) -> None:
+        """A row whose new key belongs into another partition was deleted there and is inserted here."""
+        _, error = self.insert(client, table, [target.after])
+        if error is not None:
+            raise error
+        target.vid, target.s = table.last_rid << VERSION_BITS, transaction.stamp
 
     def rewrite(self, client: Client, table: Table, target: Target, changed: tuple[int, ...], steps: Sequence[Step]) -> None:
         """A new version of one claimed row whose redo is `steps`: a LOB written through its locator."""
@@ -424,19 +459,18 @@ class Storage:
     def _new_versions(
         self, transaction: Transaction, table: Table, targets: Sequence[Target], changed: tuple[int, ...]
     ) -> list[ChangedRow]:
-        prefix = rowid.object_prefix(table.data_object_id)
         logged: list[ChangedRow] = []
+        fresh = [target for target in targets if target.s != transaction.stamp]
+        if any(target.vid & VERSION_MASK == VERSION_MASK for target in fresh):
+            raise OraError(600, "row has too many versions for the sandbox")
+        self.segments.mark_all(table, [target.vid for target in fresh], transaction.stamp)
+        self.segments.insert_versions(table, [(target.vid + 1, target.after) for target in fresh], transaction.stamp)
         for target in targets:
             own = target.s == transaction.stamp
             if own:
                 self.segments.overwrite(table, target.vid, target.after)
-            else:
-                if target.vid & VERSION_MASK == VERSION_MASK:
-                    raise OraError(600, "row has too many versions for the sandbox")
-                self.segments.mark(table, target.vid, transaction.stamp)
-                self.segments.insert_version(table, target.vid + 1, target.after, transaction.stamp)
             transaction.undo.append(Undo("U", table, target.vid, 1, target.before, target.after, changed, in_place=own))
-            logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, target.after))
+            logged.append((rowid.of_row(table, target.vid >> VERSION_BITS), target.before, target.after))
         return logged
 
     def _check_updated_keys(
@@ -461,7 +495,6 @@ class Storage:
         """End claimed rows."""
         transaction = client.transaction
         assert transaction is not None
-        prefix = rowid.object_prefix(table.data_object_id)
         logged: list[ChangedRow] = []
         for target in targets:
             own = target.s == transaction.stamp
@@ -470,7 +503,7 @@ class Storage:
             else:
                 self.segments.mark(table, target.vid, transaction.stamp)
             transaction.undo.append(Undo("D", table, target.vid, 1, target.before, in_place=own))
-            logged.append((rowid.row_text(prefix, target.vid >> VERSION_BITS), target.before, None))
+            logged.append((rowid.of_row(table, target.vid >> VERSION_BITS), target.before, None))
         for at in range(0, len(logged), STRAND_RECORDS):
             self.strands.log_rows(client, transaction, table, RedoOp.DELETE, logged[at : at + STRAND_RECORDS])
 
@@ -478,13 +511,43 @@ class Storage:
         """Go on with what the data directory has. Row numbers go on above the highest that is there."""
         self.durability.restore()
         for table in self.catalog.tables():
-            ((last,),) = self.db.execute(f"select ifnull(max(vid), -1) from {segment(table)}").fetchall()
-            table.next_rid = max(table.next_rid, (cast(int, last) >> VERSION_BITS) + 1)
+            partitions = table.partitioning.partitions if table.partitioning is not None else ()
+            for partition in partitions:
+                end = (partition.number + 1) << ROW_BITS
+                partition.next_rid = max(partition.next_rid, self._highest_rid(table, end) + 1)
+            if not partitions:
+                table.next_rid = max(table.next_rid, self._highest_rid(table, rowid.ABOVE - 1) + 1)
+
+    def _highest_rid(self, table: Table, below: int) -> int:
+        names = (segment(table), history(table)) if table.has_history else (segment(table),)
+        found = [
+            self.db.execute(f"select ifnull(max(vid), -1) from {name} where vid<?", (below << VERSION_BITS,)).get
+            for name in names
+        ]
+        return max(cast("list[int]", found)) >> VERSION_BITS
 
     def close(self) -> None:
         self.durability.harden()
         self.db.close()
         self.redo.close()
+
+
+def _place(table: Table, row: tuple[Cell, ...]) -> Table | TablePartition:
+    """What counts the rows where this one goes. Raises ORA-14400."""
+    return table if table.partitioning is None else table.holding(row)
+
+
+def _together(table: Table, place: Table | TablePartition, rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    """The first rows that go to the same place."""
+    return list(takewhile(lambda row: _place(table, row) is place, rows))
+
+
+def _moves(table: Table, target: Target, changed: tuple[int, ...]) -> bool:
+    """Whether the change takes a row to another partition."""
+    assert table.partitioning is not None
+    if set(changed).isdisjoint(table.positions(table.partitioning.columns)):
+        return False
+    return table.holding(target.after) is not table.partitioning.numbered(target.vid >> VERSION_BITS)
 
 
 def duplicate(table: Table, index: Index) -> OraError:

@@ -21,7 +21,7 @@ import apsw
 
 from minercdc.sandbox.interfaces import OraError
 
-FORMAT = 2
+FORMAT = 3
 _SCN_STEP = 100_000
 
 

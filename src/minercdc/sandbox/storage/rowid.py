@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.partitioning import ROW_BITS, ROW_MASK
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _VALUE = {digit: value for value, digit in enumerate(_DIGITS)}
@@ -13,6 +15,8 @@ _PAIRS = [a + b for a in _DIGITS for b in _DIGITS]
 ROWS_PER_BLOCK = 64
 FIRST_BLOCK = 131
 FILE = 12
+ABOVE = 1 << 37
+"""Higher than any row number."""
 
 
 def _text(number: int, width: int) -> str:
@@ -29,6 +33,50 @@ def row_text(prefix: str, rid: int) -> str:
     """ROWID of the `rid`-th row ever inserted into the segment, counted from 0."""
     block = FIRST_BLOCK + (rid >> 6)
     return f"{prefix}{_PAIRS[block >> 24 & 4095]}{_PAIRS[block >> 12 & 4095]}{_PAIRS[block & 4095]}AA{_DIGITS[rid & 63]}"
+
+
+def of_row(table: Table, rid: int) -> str:
+    """ROWID of a row of a table, in whichever partition."""
+    return row_text(*prefix_of(table, rid))
+
+
+def prefix_of(table: Table, rid: int) -> tuple[str, int]:
+    """`object_prefix` for a row, and its number in its segment."""
+    _, data_object_id = table.segment_of(rid)
+    return object_prefix(data_object_id), rid if table.partitioning is None else rid & ROW_MASK
+
+
+def bounds(text: str, data_object_id: int) -> tuple[int, int]:
+    """Row numbers of the row that a ROWID names, and behind it: the same twice where the row is not of this object.
+
+    Raises ORA-01410.
+    """
+    there, rid = parse(text)
+    if there != data_object_id:
+        return (-1, -1) if there < data_object_id else (ABOVE, ABOVE)
+    return rid, rid + 1
+
+
+def partition_bounds(text: str, table: Table) -> tuple[int, int]:
+    """`bounds` in a partitioned table."""
+    assert table.partitioning is not None
+    there, rid = parse(text)
+    partitions = table.partitioning.partitions
+    for partition in partitions:
+        if partition.data_object_id == there:
+            found = partition.number << ROW_BITS | rid
+            return found, found + 1
+    above = min((p.number for p in partitions if p.data_object_id > there), default=None)
+    at = ABOVE if above is None else above << ROW_BITS
+    return at, at
+
+
+def segment_of(table: Table, row_id: str | None) -> tuple[int, int]:
+    """OBJECT_ID and DATA_OBJECT_ID that redo of the row names."""
+    if table.partitioning is None or row_id is None:
+        return table.object_id, table.data_object_id
+    found = table.partitioning.with_data_object(parse(row_id)[0])
+    return found.object_id, found.data_object_id
 
 
 def parse(text: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ A segment is a table `seg_<data object id>(vid, s, e, x, c0, c1, ..)` with one l
     e    commit SCN that ended it, else LIVE
     x    stamp of the open transaction that ended it, else 0
 
+Versions that ended long enough ago lie in `old_<data object id>`, see `storage.history`.
 A reader at SCN n with stamp m sees lines with (s <= n or s = m) and e > n and x <> m. Commits change s and e only from
 something above every open reader's n to something else above it, so an open cursor never notices them.
 A unique index ends in e: the current version of a much updated row is found without walking its history.
@@ -30,6 +31,18 @@ VERSION_MASK = (1 << VERSION_BITS) - 1
 
 def segment(table: Table) -> str:
     return f"seg_{table.data_object_id}"
+
+
+def history(table: Table) -> str:
+    """Where the versions are that `storage.history` has moved."""
+    return f"old_{table.data_object_id}"
+
+
+def every_version(table: Table, columns: str) -> str:
+    """SQL of all versions of a table with vid, s, e, x and further columns (`,c0,c1`), wherever they lie."""
+    if not table.has_history:
+        return segment(table)
+    return f"(select vid,s,e,x{columns} from {segment(table)} union all select vid,s,e,x{columns} from {history(table)})"
 
 
 def visible(snapshot: str, own: str) -> str:
@@ -79,19 +92,23 @@ class Segments:
         tail = ",e" if index.unique else ""
         name = f"ix_{table.data_object_id}_{index.object_id}"
         self.db.execute(f"create index {name} on {segment(table)}({columns}{tail})")
+        if index.unique and table.has_history:
+            self.db.execute(f"create index old_{name} on {history(table)}({columns},e)")
 
     def drop_index(self, table: Table, index: Index) -> None:
-        self._dead.append(f"index ix_{table.data_object_id}_{index.object_id}")
+        name = f"ix_{table.data_object_id}_{index.object_id}"
+        self._dead += [f"index {name}", f"index if exists old_{name}"]
         self.bury()
 
     def add_column(self, table: Table, slot: int, default: Cell) -> None:
         """Rows that are there get `default`."""
         text = "null" if default is None else apsw.format_sql_value(default)
-        self.db.execute(f"alter table {segment(table)} add column c{slot} default {text}")
+        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+            self.db.execute(f"alter table {name} add column c{slot} default {text}")
 
     def drop(self, name: str) -> None:
         """Drop a segment now, or when the last cursor on it has gone."""
-        self._dead.append(f"table {name}")
+        self._dead += [f"table {name}", f"table if exists {name.replace('seg_', 'old_')}"]
         self.bury()
 
     def bury(self) -> None:
@@ -102,6 +119,24 @@ class Segments:
             except (apsw.LockedError, apsw.SQLError):
                 left.append(name)
         self._dead = left
+
+    # ---- history ----
+
+    def create_history(self, table: Table) -> None:
+        """A place for old versions, with the columns the segment has, dropped ones too."""
+        names = [str(row[1]) for row in self.db.execute(f"pragma table_info({segment(table)})")]
+        self.db.execute(f"create table {history(table)}(vid integer primary key,{','.join(names[1:])})")
+        for index in table.indexes:
+            if index.unique:
+                columns = ",".join(f"c{table.columns[at].slot}" for at in table.positions(index.columns))
+                name = f"old_ix_{table.data_object_id}_{index.object_id}"
+                self.db.execute(f"create index {name} on {history(table)}({columns},e)")
+
+    def move(self, table: Table, scn: int) -> int:
+        """Versions that ended up to `scn` go to the history; how many."""
+        self.db.execute(f"insert into {history(table)} select * from {segment(table)} where e<={scn}")
+        self.db.execute(f"delete from {segment(table)} where e<={scn}")
+        return self.db.changes()
 
     # ---- lines ----
 
@@ -118,6 +153,17 @@ class Segments:
     def insert_version(self, table: Table, vid: int, row: tuple[Cell, ...], stamp: int) -> None:
         sql = _insert_version(segment(table), tuple([c.slot for c in table.columns]))
         self.db.execute(sql, (vid, stamp, *row))
+
+    def insert_versions(self, table: Table, rows: Sequence[tuple[int, tuple[Cell, ...]]], stamp: int) -> None:
+        """`insert_version` of many."""
+        if rows:
+            sql = _insert_version(segment(table), tuple([c.slot for c in table.columns]))
+            self.db.executemany(sql, [(vid, stamp, *row) for vid, row in rows])
+
+    def mark_all(self, table: Table, vids: Sequence[int], stamp: int) -> None:
+        """`mark` of many."""
+        if vids:
+            self.db.executemany(f"update {segment(table)} set x={stamp} where vid=?", [(vid,) for vid in vids])
 
     def overwrite(self, table: Table, vid: int, row: tuple[Cell, ...]) -> None:
         assignments = ",".join(f"c{c.slot}=?" for c in table.columns)
@@ -152,9 +198,10 @@ class Segments:
     def stamp_ended(self, name: str, vids: Iterable[int], stamp: int, scn: int) -> None:
         self.db.executemany(f"update {name} set e={scn},x=0 where vid=? and x={stamp}", [(vid,) for vid in vids])
 
-    def purge(self, name: str, scn: int) -> None:
-        """Versions that no snapshot from `scn` on can see."""
-        self.db.execute(f"delete from {name} where e<={scn}")
+    def purge(self, table: Table, scn: int) -> None:
+        """Forget versions that no snapshot from `scn` on can see."""
+        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+            self.db.execute(f"delete from {name} where e<={scn}")
 
     def holders(self, table: Table, index: Index, key: tuple[Cell, ...]) -> list[tuple[int, int, int]]:
         """(vid, s, x) of current or tentative versions with this key."""

@@ -6,6 +6,7 @@ A strand reaches the log late, with the SCNs of its changes (reference: LogMiner
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from minercdc.sandbox.catalog import Catalog, Table
 from minercdc.sandbox.interfaces import RedoOp
@@ -19,6 +20,7 @@ from minercdc.sandbox.redo.large_values import (
 )
 from minercdc.sandbox.redo.log import ChangedRow, RedoBatch, RedoLog
 from minercdc.sandbox.redo.supplemental import logged_positions
+from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.locks import Client
 from minercdc.sandbox.storage.transactions import Transaction, Transactions
@@ -86,6 +88,10 @@ class Strands:
         """Changes of rows of one table; `shared`: an array insert's, in one record."""
         if not rows:
             return
+        if table.partitioning is not None and len({row_id[:6] for row_id, _, _ in rows if row_id}) > 1:
+            for _, some in groupby(rows, key=lambda row: (row[0] or "")[:6]):
+                self.log_rows(client, transaction, table, op, list(some), changed=changed, undo=undo)
+            return
         large = large_columns(table.columns)
         if large:
             for row in rows:
@@ -93,7 +99,7 @@ class Strands:
             return
         self.start(client, transaction)
         scn = self.clock.advance(1 if shared else len(rows))
-        if not shared and self._extends(transaction, table, op, scn, changed, undo):
+        if not shared and self._extends(transaction, table, rows[0][0], op, scn, changed, undo):
             self._extend(client, transaction, rows)
             return
         batch = self.mark(op, client, transaction, scn)
@@ -101,7 +107,14 @@ class Strands:
         self._log_change(client, transaction, table, batch, changed, undo)
 
     def _extends(
-        self, transaction: Transaction, table: Table, op: RedoOp, scn: int, changed: tuple[int, ...], undo: bool
+        self,
+        transaction: Transaction,
+        table: Table,
+        row_id: str | None,
+        op: RedoOp,
+        scn: int,
+        changed: tuple[int, ...],
+        undo: bool,
     ) -> bool:
         """Whether rows could be the strand's last batch's next ones: single-row statements that follow each other."""
         last = transaction.strand[-1] if transaction.strand else None
@@ -110,7 +123,7 @@ class Strands:
             and last.op is op
             and not last.shared
             and last.scn + len(last.rows) == scn
-            and last.data_obj_d == table.data_object_id
+            and last.data_obj_d == rowid.segment_of(table, row_id)[1]
             and last.data_obj_v == table.version
             and (last.owner, last.table) == (table.owner, table.name)
             and last.changed == changed
@@ -159,7 +172,8 @@ class Strands:
     ) -> None:
         batch.changed, batch.undo = changed, undo
         batch.owner, batch.table = table.owner, table.name
-        batch.data_obj, batch.data_obj_d, batch.data_obj_v = table.object_id, table.data_object_id, table.version
+        batch.data_obj, batch.data_obj_d = rowid.segment_of(table, batch.rows[0][0])
+        batch.data_obj_v = table.version
         transaction.segments.add(table.data_object_id)
         batch.logged = self._logged(table, batch.op, changed, undo, whole_row)
         self.log(client, transaction, batch)

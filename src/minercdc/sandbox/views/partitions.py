@@ -36,7 +36,8 @@ def _part_tables(table: Table) -> Iterator[Row]:
             "SUBPARTITIONING_KEY_COUNT": 0,
             "STATUS": "VALID",
             "DEF_TABLESPACE_NAME": table.tablespace,
-            "AUTOLIST": "NO",
+            "INTERVAL": by.interval.text or None if by.interval is not None else None,
+            "AUTOLIST": "YES" if by.method == "LIST" and by.interval is not None else "NO",
         }
 
 
@@ -56,7 +57,7 @@ def _tab_partitions(table: Table) -> Iterator[Row]:
             "COMPRESSION": "DISABLED",
             "SEGMENT_CREATED": "YES",
             "READ_ONLY": "NO",
-            "INTERVAL": "NO",
+            "INTERVAL": "YES" if partition.automatic else "NO",
         }
 
 

@@ -69,7 +69,7 @@ def _table_objects(table: Table) -> Iterator[Row]:
         "OWNER": table.owner,
         "OBJECT_NAME": table.name,
         "OBJECT_ID": table.object_id,
-        "DATA_OBJECT_ID": table.data_object_id,
+        "DATA_OBJECT_ID": None if table.partitioning else table.data_object_id,
         "OBJECT_TYPE": "TABLE",
         "CREATED": date(table.created),
         "LAST_DDL_TIME": date(table.last_ddl),

@@ -75,7 +75,7 @@ def _tables(table: Table) -> Iterator[Row]:
         "BUFFER_POOL": "DEFAULT",
         "FLASH_CACHE": "DEFAULT",
         "CELL_FLASH_CACHE": "DEFAULT",
-        "ROW_MOVEMENT": "DISABLED",
+        "ROW_MOVEMENT": "ENABLED" if table.row_movement else "DISABLED",
         "GLOBAL_STATS": "NO",
         "USER_STATS": "NO",
         "SKIP_CORRUPT": "DISABLED",

@@ -14,6 +14,7 @@ from minercdc.sandbox.wire.conversation import Conversation
 from minercdc.sandbox.wire.execute import describe_text, execute, execute_again, fetch
 from minercdc.sandbox.wire.lobs import free_temporaries, lob_call
 from minercdc.sandbox.wire.negotiation import Ttc
+from minercdc.sandbox.wire.object_description import describe_object
 from minercdc.sandbox.wire.packets import ProtocolError
 from minercdc.sandbox.wire.primitives import clr, ub
 
@@ -87,13 +88,13 @@ FUNCTIONS: dict[int, Callable[[Conversation], None]] = {
     94: execute,
     96: lob_call,
     98: describe_text,
+    119: describe_object,
     147: _ping,
     200: _pipeline_end,
 }
 REFUSED = {
     103: "distributed and sessionless transactions (TTC function 103)",
     104: "distributed and sessionless transactions (TTC function 104)",
-    119: "description of an object by name (TTC function 119): ask for generated keys without column names, or use RETURNING INTO",
     121: "Advanced Queuing (TTC function 121)",
     122: "Advanced Queuing (TTC function 122)",
     125: "subscriptions (TTC function 125)",

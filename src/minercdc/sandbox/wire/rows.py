@@ -55,9 +55,14 @@ _DEFAULT_SIZES = {
 # ---- describe ------------------------------------------------------------------------------------------------------------
 
 
+def sent_size(column: ColumnDescription) -> int:
+    """Bytes as clients are told; 0 would mean "always NULL" to them."""
+    return column.size or _DEFAULT_SIZES[column.type]
+
+
 def _describe_column(column: ColumnDescription, position: int, field_version: int, wide_scale: bool) -> bytes:
     text = column.type in _TEXTS
-    size = column.size or _DEFAULT_SIZES[column.type]  # 0 would mean "always NULL" to a client
+    size = sent_size(column)
     wide = wide_scale and column.type in SCALED_TYPES
     scale = sb(column.scale) if wide else bytes((column.scale & 0xFF,))
     charset = b"\0\0"
@@ -86,7 +91,7 @@ def describe_columns(columns: Sequence[ColumnDescription], field_version: int, w
 
 def describe_body(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
     """Describe without message byte and opaque prefix: the form inside a REF CURSOR value."""
-    sizes = sum(column.size or _DEFAULT_SIZES[column.type] for column in columns)
+    sizes = sum(map(sent_size, columns))
     pieces = [ub(sizes & 0xFFFFFFFF), ub(len(columns))]
     if columns:
         pieces.append(bytes((len(columns) & 0xFF,)))

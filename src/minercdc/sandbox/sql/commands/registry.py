@@ -129,9 +129,10 @@ REMARKS = {
     "ALTER SEQUENCE": "START WITH with RESTART only (ORA-02283)",
     "ALTER SESSION": "NLS parameters, TIME_ZONE, CONTAINER, CURRENT_SCHEMA, ISOLATION_LEVEL, DDL_LOCK_TIMEOUT; what tunes Oracle is recorded only",
     "ALTER SYSTEM": "SWITCH LOGFILE, ARCHIVE LOG, CHECKPOINT, KILL and DISCONNECT SESSION, SET LOG_ARCHIVE_DEST_n and UNDO_RETENTION",
-    "ALTER TABLE": "ADD, MODIFY, DROP, RENAME of columns and constraints, SET UNUSED, states of constraints, READ ONLY, supplemental log groups",
+    "ALTER TABLE": "ADD, MODIFY, DROP, RENAME of columns and constraints, SET UNUSED, states of constraints, READ ONLY, supplemental log groups, "
+    "MOVE, ROW MOVEMENT; ADD, DROP, TRUNCATE, MOVE, RENAME, SPLIT, MERGE, EXCHANGE, MODIFY and COALESCE PARTITION, SET INTERVAL",
     "ALTER USER": "password, ACCOUNT LOCK, PASSWORD EXPIRE; quotas and profiles have no effect",
-    "CREATE TABLE": "all constraints, identity and virtual columns, DEFAULT ON NULL, AS SELECT, ROWDEPENDENCIES, PARTITION BY RANGE, LIST and HASH",
+    "CREATE TABLE": "all constraints, identity and virtual columns, DEFAULT ON NULL, AS SELECT, ROWDEPENDENCIES, PARTITION BY RANGE [INTERVAL], LIST [AUTOMATIC] and HASH",
     "CREATE GLOBAL TEMPORARY TABLE": "ON COMMIT DELETE and PRESERVE ROWS",
     "CREATE INDEX": "columns, not expressions",
     "CREATE VIEW": "simple ones can be changed through; WITH READ ONLY and CHECK OPTION",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.ddl.alter_partitions import alter_partitions, is_of_partitions, move_table
 from minercdc.sandbox.sql.ddl.columns import add_column, drop_column, modify_column
 from minercdc.sandbox.sql.ddl.constraints import (
     add_constraint,
@@ -23,8 +24,6 @@ from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_list, 
 from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, supplemental
 from minercdc.sandbox.sql.parse.statements import Parser
 
-_OF_PARTITIONS = frozenset(("ADD", "COALESCE", "DROP", "EXCHANGE", "MERGE", "MODIFY", "MOVE", "RENAME", "SPLIT", "TRUNCATE"))
-
 
 def alter_table(session: SqlSession, parser: Parser) -> None:
     at = parser.token.start
@@ -33,17 +32,29 @@ def alter_table(session: SqlSession, parser: Parser) -> None:
         session.commit()
         table = target_table(session.environment, owner, name, at)
         take_alone(session, table)
+        before = _places(table)
         with whole_or_not(table):
             definition = _alter(session, parser, table)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         session.catalog.changed(table, scn=scn, now=session.storage.clock.now(), definition=definition)
+        if _places(table) != before:
+            table.ddl_scn = scn
+
+
+def _places(table: Table) -> object:
+    """Where rows lie: when that changes, flashback queries cannot look behind it."""
+    by = table.partitioning
+    return table.data_object_id, None if by is None else [partition.number for partition in by.partitions]
 
 
 def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
-    """Apply it; returns whether the stored columns changed. Raises ORA-03001 for what changes partitions: the table has one segment."""
-    at, word = parser.token.start, parser.token.text
-    if word in _OF_PARTITIONS and parser.peek().text in ("PARTITION", "PARTITIONS", "SUBPARTITION"):
-        raise OraError(3001, f"unimplemented feature: ALTER TABLE {word} PARTITION", at)
+    """Apply it; returns whether the stored columns changed."""
+    if is_of_partitions(parser):
+        alter_partitions(session, parser, table)
+        return False
+    if parser.is_word("MOVE"):
+        move_table(session, parser, table)
+        return False
     if parser.word("ADD"):
         return _alter_add(session, parser, table)
     if parser.word("DROP"):
@@ -90,15 +101,11 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 
 def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
-    """ENABLE | DISABLE [VALIDATE | NOVALIDATE] constraint [CASCADE]; ROW MOVEMENT means nothing where there are no partitions.
-
-    Raises ORA-03001 for rows that would move between partitions.
-    """
-    at, enable = parser.token.start, parser.take().text == "ENABLE"
+    """ENABLE | DISABLE ROW MOVEMENT, or [VALIDATE | NOVALIDATE] constraint [CASCADE]."""
+    enable = parser.take().text == "ENABLE"
     if parser.word("ROW", "MOVEMENT"):
-        if enable and table.partitioning is not None:
-            raise OraError(3001, "unimplemented feature: ROW MOVEMENT of a partitioned table", at)
         parser.end()
+        table.row_movement = enable
         return False
     spec = ConstraintSpec(None, "", (), 0, enabled=enable, validated=enable)
     if parser.any_word("VALIDATE", "NOVALIDATE"):
@@ -199,8 +206,6 @@ def _alter_drop(session: SqlSession, parser: Parser, table: Table) -> bool:
     if parser.word("UNUSED", "COLUMNS"):
         parser.end()
         return False
-    if parser.token.text in ("PARTITION", "SUBPARTITION"):
-        raise OraError(3001, f"unimplemented feature: ALTER TABLE DROP {parser.token.text}", parser.token.start)
     names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
     parser.word("CASCADE", "CONSTRAINTS")
     parser.end()

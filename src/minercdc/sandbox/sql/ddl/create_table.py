@@ -11,7 +11,7 @@ from minercdc.sandbox.sql.ddl.constraints import add_constraint, add_group
 from minercdc.sandbox.sql.ddl.generated import add_identity, add_virtual
 from minercdc.sandbox.sql.ddl.partitions import add_partitions
 from minercdc.sandbox.sql.declare import check_declared
-from minercdc.sandbox.sql.dml.partitions import partition_of
+from minercdc.sandbox.sql.dml.partitions import home
 from minercdc.sandbox.sql.dml.target import column_path, conversion
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options
@@ -52,8 +52,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         row_dependencies = row_dependencies or kind == "ROWDEPENDENCIES"
         physical_options(parser)
     partitions = partition_by(parser)
-    if partitions is not None:
-        physical_options(parser)
+    row_movement = _row_movement(parser)
     if parser.word("AS"):
         if any(column.type for column in definition.columns):
             raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
@@ -68,7 +67,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
         require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
         table = _new_table(session, owner or session.schema, name, definition)
-        table.temporary, table.row_dependencies = temporary, row_dependencies
+        table.temporary, table.row_dependencies, table.row_movement = temporary, row_dependencies, row_movement
         if partitions is not None:
             if temporary is not None:
                 raise OraError(14459, "missing GLOBAL keyword", partitions.at)
@@ -79,11 +78,23 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         table.ddl_scn = scn
         if plan is not None:
             rows = _own_contents(session, table, session.rows_of(plan, ()))
-            for row in rows:
-                partition_of(table, row)
+            for row in rows if table.partitioning is not None else ():
+                home(session, table, row)
             if rows:
                 session.storage.insert(session.client, table, rows)
             session.commit()
+
+
+def _row_movement(parser: Parser) -> bool:
+    """What may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT."""
+    physical_options(parser)
+    enabled = False
+    while parser.is_word("ENABLE", "ROW") or parser.is_word("DISABLE", "ROW"):
+        enabled = parser.take().text == "ENABLE"
+        parser.expect_word("ROW")
+        parser.expect_word("MOVEMENT")
+        physical_options(parser)
+    return enabled
 
 
 def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:

@@ -87,6 +87,9 @@ def truncate_table(session: SqlSession, parser: Parser) -> None:
             raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
         session.storage.segments.drop(segment(table))
         table.data_object_id, table.next_rid = session.catalog.new_object_id(), 0
+        for partition in table.partitioning.partitions if table.partitioning is not None else ():
+            partition.data_object_id = session.catalog.new_object_id()
+            partition.number_as(partition.number)
         session.storage.segments.create(table)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         session.catalog.changed(table, scn=scn, now=session.storage.clock.now(), definition=False)

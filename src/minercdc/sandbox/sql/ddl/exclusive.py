@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 
 from minercdc.sandbox.catalog import Table
@@ -38,10 +39,10 @@ def whole_or_not(table: Table) -> Iterator[None]:
     constraints = [replace(constraint) for constraint in table.constraints]
     indexes = [replace(index) for index in table.indexes]
     groups = [replace(group) for group in table.log_groups]
-    kept = [replace(check) for check in table.checks]
+    kept, partitioning = [replace(check) for check in table.checks], deepcopy(table.partitioning)
     try:
         yield
     except OraError:
         table.columns, table.constraints, table.indexes, table.log_groups = columns, constraints, indexes, groups
-        table.checks = kept
+        table.checks, table.partitioning = kept, partitioning
         raise

@@ -15,6 +15,7 @@ from minercdc.sandbox.sql.dml.partitions import stays
 from minercdc.sandbox.sql.dml.returning import ReturningPlan, note, plan_returning
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion, default_of
 from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.query.partitions import in_partition
 from minercdc.sandbox.sql.query.rownum import split_rownum
 from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.runtime import Parameter, execute
@@ -24,7 +25,7 @@ from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family
 from minercdc.sandbox.storage.engine import StatementRestart, Target
-from minercdc.sandbox.storage.rowid import object_prefix, row_text
+from minercdc.sandbox.storage.rowid import of_row
 from minercdc.sandbox.storage.store import VERSION_BITS, segment, visible
 
 
@@ -61,7 +62,7 @@ def plan_scan(
         inner, limit = split_rownum(x, where)
         tests = target.condition(x, "t0") + ([x.condition(inner, scope)] if inner is not None else [])
     if ref.partition is not None:
-        raise OraError(3001, "unimplemented feature: DML on one PARTITION", ref.partition.at)
+        tests.append(in_partition(x, target.table, ref.partition, "t0.vid"))
     condition = f" where {' and '.join(tests)}" if tests else ""
     items = version_items(target.table, "t0") + [found[at][0] for at in sorted(found)]
     tail = f" limit {limit}" if limit is not None else ""
@@ -130,7 +131,7 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[Targ
                     raise OraError(1407, f"cannot update ({name}) to NULL")
             if plan.checks is not None:
                 plan.checks.enforce(session, after)
-            stays(plan.table, before, after)
+            stays(session, plan.table, before, after)
             target.after = tuple(after)
         found.append(target)
     return found
@@ -155,7 +156,7 @@ def run_change(
             targets = _change_once(session, plan, binds, delete)
             count = len(targets)
             if targets:
-                last = row_text(object_prefix(plan.table.data_object_id), targets[-1].vid >> VERSION_BITS)
+                last = of_row(plan.table, targets[-1].vid >> VERSION_BITS)
                 result.last_row_id = last
             if plan.returning is not None:
                 rows = [(t.before if delete else t.after, t.vid) for t in targets]

@@ -13,12 +13,13 @@ from minercdc.sandbox.sql.dml.returning import ReturningPlan, note, plan_returni
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc.sandbox.sql.dml.target import BindRow, change_target, conversion
 from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.query.partitions import wanted_partition
 from minercdc.sandbox.sql.query.plan import Plan
 from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import SqlType, type_of_wire
-from minercdc.sandbox.storage.rowid import object_prefix, row_text
+from minercdc.sandbox.storage.rowid import of_row
 from minercdc.sandbox.storage.store import VERSION_BITS
 
 
@@ -50,6 +51,8 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
         check_count(len(positions), len(insert.values), insert.target.at)
         x.note_drawn(insert.values)
         makers = {at: planner.expression(at, expr) for at, expr in zip(positions, insert.values, strict=True)}
+    if insert.target.partition is not None:
+        planner.only = wanted_partition(env, target.table, insert.target.partition)
     rows = planner.plan(makers)
     returned = None
     if insert.returning is not None:
@@ -100,7 +103,7 @@ def run_insert(
     if failure is not None:
         failure.rows_done = result.row_count
         raise failure
-    note_row(result, table, table.next_rid - 1)
+    note_row(result, table, table.last_rid)
     result.batch_errors.sort(key=lambda e: e.offset)
     if row_counts:
         failed = {e.offset for e in result.batch_errors}
@@ -123,7 +126,7 @@ def _insert_singly(
             insert_rows(session, plan.rows, [row])
             count = 1
             if plan.returning is not None:
-                found = plan.returning.rows(session, binds, [(row, (table.next_rid - 1) << VERSION_BITS)])
+                found = plan.returning.rows(session, binds, [(row, table.last_rid << VERSION_BITS)])
         except OraError as failure:
             session.storage.undo_to(session.client, mark)
             if not batch_errors:
@@ -135,14 +138,14 @@ def _insert_singly(
         result.row_count += count
         if row_counts:
             result.row_counts.append(count)
-    note_row(result, table, table.next_rid - 1)
+    note_row(result, table, table.last_rid)
     return result
 
 
 def note_row(result: Result, table: Table, rid: int) -> None:
     """The ROWID that clients show as that of the last row changed."""
     if result.row_count:
-        result.last_row_id = row_text(object_prefix(table.data_object_id), rid)
+        result.last_row_id = of_row(table, rid)
 
 
 def _insert_query(session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], row_counts: bool) -> Result:

@@ -38,8 +38,7 @@ def lock_free_rows(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[
     targets = [t for t in targets_of(session, plan, binds) if storage.blocker(plan.table, t, transaction) is None]
     storage.claim(client, plan.table, targets)
     storage.lock_rows(client, plan.table, targets)
-    prefix = rowid.object_prefix(plan.table.data_object_id)
-    return [rowid.row_text(prefix, target.vid >> VERSION_BITS) for target in targets]
+    return [rowid.of_row(plan.table, target.vid >> VERSION_BITS) for target in targets]
 
 
 def tables_to_lock(env: Environment, query: ast.Query) -> list[tuple[ast.TableRef, ast.Expr | None]]:

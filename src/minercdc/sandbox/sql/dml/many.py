@@ -11,6 +11,7 @@ from minercdc.sandbox.sql.dml.insert import insert_rows
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc.sandbox.sql.dml.target import BindRow, change_target, conversion
 from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.query.partitions import wanted_partition
 from minercdc.sandbox.sql.query.plan import Plan
 from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.scope import Scope
@@ -55,6 +56,8 @@ def _into(x: Expressions, into: ast.InsertInto, scope: Scope, items: list[str]) 
     """Translate one INTO; finish it when the width of the row is known, as defaults come after it."""
     target = change_target(x.env, into.target, "INSERT")
     planner = RowPlanner(x, target, conversion(x.env), 0, [])
+    if into.target.partition is not None:
+        planner.only = wanted_partition(x.env, target.table, into.target.partition)
     positions = planner.positions(into.columns)
     values = into.values
     if values is None:

@@ -20,6 +20,7 @@ from minercdc.sandbox.sql.dml.partitions import stays
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion
 from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.query.partitions import in_partition, wanted_partition
 from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.query.trees import descendants
 from minercdc.sandbox.sql.runtime import Parameter, execute
@@ -56,7 +57,9 @@ def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType
     source_sql = queries.relation(merge.source, source)
     mine = target.scope(x, "t0")
     both = Scope([*mine.sources, *source.sources])
-    on = " and ".join([x.condition(merge.on, both), *target.condition(x, "t0")])
+    part = merge.target.partition
+    within = [in_partition(x, target.table, part, "t0.vid")] if part is not None else []
+    on = " and ".join([x.condition(merge.on, both), *target.condition(x, "t0"), *within])
     items = version_items(target.table, "t0")
     found: dict[int, tuple[str, Convert]] = {}
     deletes = False
@@ -108,6 +111,8 @@ def _insert_rows(
     columns, values, where = merge.insert
     x.note_drawn(values)
     planner = RowPlanner(x, target, conversion(x.env), len(items) + len(values) + 1, [])
+    if merge.target.partition is not None:
+        planner.only = wanted_partition(x.env, target.table, merge.target.partition)
     positions = planner.positions(columns)
     check_count(len(positions), len(values), merge.at)
     makers = {}
@@ -202,5 +207,5 @@ def _changed(session: SqlSession, plan: MergePlan, before: Sequence[Cell], value
             raise OraError(1407, f"cannot update ({name}) to NULL")
     if plan.checks is not None:
         plan.checks.enforce(session, after)
-    stays(plan.table, before, after)
+    stays(session, plan.table, before, after)
     return tuple(after)

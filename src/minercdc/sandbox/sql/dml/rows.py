@@ -10,9 +10,10 @@ from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Conversion, Convert
 from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
-from minercdc.sandbox.sql.dml.partitions import partition_of
+from minercdc.sandbox.sql.dml.partitions import home
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, column_path, default_of
 from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.sql.query.partitions import Wanted
 from minercdc.sandbox.sql.runtime import Parameter
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
@@ -21,7 +22,10 @@ from minercdc.sandbox.sql.types import Family, SqlType, bind_type
 
 @dataclass(slots=True)
 class RowPlan:
-    """How a row of inputs (with the values of computed expressions after it) becomes a row of the table."""
+    """How a row of inputs (with the values of computed expressions after it) becomes a row of the table.
+
+    :param only: the partition that the statement named, where all rows must go.
+    """
 
     table: Table
     makers: list[Callable[[BindRow], Cell]]
@@ -29,6 +33,7 @@ class RowPlan:
     computed: str | None
     parameters: list[Parameter]
     checks: CheckPlan | None
+    only: Wanted | None = None
 
     def row(self, session: SqlSession, inputs: BindRow) -> BindRow:
         """Raises ORA-01400, ORA-02290 and what conversions raise."""
@@ -41,7 +46,7 @@ class RowPlan:
         if self.checks is not None:
             self.checks.enforce(session, row)
         if self.table.partitioning is not None:
-            partition_of(self.table, row)
+            home(session, self.table, row, self.only(session.run()) if self.only is not None else None)
         return row
 
 
@@ -54,6 +59,7 @@ class RowPlanner:
     how: Conversion
     width: int
     computed: list[str]
+    only: Wanted | None = None
 
     def positions(self, columns: list[tuple[str, int]]) -> list[int]:
         """Where the named columns are; all stored ones when none is named. Raises ORA-00957, ORA-54013."""
@@ -126,7 +132,7 @@ class RowPlanner:
         required = [(at, column_path(table, c)) for at, c in enumerate(table.columns) if not c.nullable]
         sql = "select " + ",".join(self.computed) if self.computed else None
         checks = plan_checks(self.x.env, table, view=self.target)
-        return RowPlan(table, every, required, sql, list(self.x.parameters), checks)
+        return RowPlan(table, every, required, sql, list(self.x.parameters), checks, self.only)
 
 
 def check_count(columns: int, values: int, at: int) -> None:

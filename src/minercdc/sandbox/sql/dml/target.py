@@ -55,7 +55,7 @@ class ChangeTarget:
         if self.view is not None:
             named = {column.name: column for column in below}
             columns = [replace(named[b], name=name) for name, b in self.columns.items() if b is not None]
-        vid = (self.table.data_object_id, f"{alias}.vid")
+        vid = (self.table.row_ids(), f"{alias}.vid")
         return Scope([Source(self.names, columns, vid, self.table)])
 
     def condition(self, x: Expressions, alias: str) -> list[str]:

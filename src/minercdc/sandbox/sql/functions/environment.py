@@ -109,6 +109,17 @@ def get_time(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     return Typed(x.parameter(expr.name, lambda run: number.integer(int(run.now * 100) % (1 << 31))), NUMBER, False)
 
 
+def mined(function: str) -> Rule:
+    """DBMS_LOGMNR.MINE_VALUE or COLUMN_PRESENT (value handle, 'schema.table.column')."""
+
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        count_arguments(expr, args, 2, 2)
+        handle, name = x.to(args[0], Family.NUMBER, expr.at), x.to(args[1], Family.VARCHAR, expr.at)
+        return Typed(f"o_{function}({handle},{name})", varchar(4000) if function == "mine_value" else NUMBER)
+
+    return rule
+
+
 PACKAGED: dict[str, Rule] = {
     "DBMS_UTILITY.GET_TIME": get_time,
     "DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER": current_scn,
@@ -119,6 +130,8 @@ PACKAGED: dict[str, Rule] = {
 RULES: dict[str, Rule] = {
     **PACKAGED,
     "DBMS_METADATA.GET_DDL": get_ddl,
+    "DBMS_LOGMNR.MINE_VALUE": mined("mine_value"),
+    "DBMS_LOGMNR.COLUMN_PRESENT": mined("column_present"),
     "SYS_CONTEXT": sys_context,
     "SYS_GUID": sys_guid,
 }

@@ -225,6 +225,5 @@ def physical_options(parser: Parser) -> None:
         elif not (
             parser.any_word("LOGGING", "NOLOGGING", "NOCOMPRESS", "NOPARALLEL", "NOCACHE", "ONLINE")
             or parser.word("ORGANIZATION", "HEAP")
-            or parser.word("ENABLE", "ROW", "MOVEMENT")
         ):
             return

@@ -11,6 +11,7 @@ from minercdc.sandbox.objects import StoredView
 from minercdc.sandbox.sql import ast, number, temporal
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.query.names import find_relation
+from minercdc.sandbox.sql.query.partitions import in_partition
 from minercdc.sandbox.sql.query.versions import row_scn, version_columns, version_rows
 from minercdc.sandbox.sql.runtime import Parameter, Run
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
@@ -18,7 +19,7 @@ from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
 from minercdc.sandbox.sql.types import Family, type_of_wire, varchar
-from minercdc.sandbox.storage.store import segment, visible
+from minercdc.sandbox.storage.store import history, segment, visible
 
 _NO_OWN = "-1"
 
@@ -87,8 +88,8 @@ class Relations:
         found = find_relation(self.env, ref.owner, ref.name, ref.at, "FLASHBACK" if ref.as_of or ref.versions else "SELECT")
         if not ref.alias and isinstance(found, Table | StoredView):
             names = ((ref.name,), (found.owner, ref.name))
-        if ref.partition is not None:
-            raise OraError(3001, "unimplemented feature: reading one PARTITION", ref.partition.at)
+        if ref.partition is not None and not isinstance(found, Table):
+            raise OraError(14501, "object is not partitioned", ref.partition.at)
         if isinstance(found, Table):
             return self._stored(found, ref, names, scope, alias)
         if isinstance(found, StoredView):
@@ -129,13 +130,13 @@ class Relations:
 
     def _stored(self, table: Table, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str) -> str:
         columns = stored_columns(self.x, table, names, alias)
-        source = Source(names, columns, (table.data_object_id, f"{alias}.vid"), table)
+        source = Source(names, columns, (table.row_ids(), f"{alias}.vid"), table)
         scope.sources.append(source)
         if ref.versions is not None:
             kind, *ends = ref.versions
             low, high = [self._version_bound(kind, end, table, lowest=at == 0) for at, end in enumerate(ends)]
             source.pseudo = version_columns(alias)
-            return f"{version_rows(table, low, high)} {alias}"
+            return f"{version_rows(table, low, high, self._part(table, ref, 'v.vid'))} {alias}"
         if ref.as_of is None:
             self.tables.append((table, None))
             source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, self.x.snapshot)}
@@ -147,7 +148,15 @@ class Relations:
             source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, snapshot)}
             seen = visible(snapshot, _NO_OWN)
         slots = "".join(f",c{c.slot}" for c in table.columns)
-        return f"(select vid{slots} from {segment(table)} where {seen}) {alias}"
+        seen += self._part(table, ref, "vid")
+        rows = f"select vid{slots} from {segment(table)} where {seen}"
+        if table.has_history and (ref.as_of is not None or self.env.flashback):
+            rows += f" union all select vid{slots} from {history(table)} where {seen}"
+        return f"({rows}) {alias}"
+
+    def _part(self, table: Table, ref: ast.TableRef, vid: str) -> str:
+        """The condition that PARTITION adds."""
+        return "" if ref.partition is None else " and " + in_partition(self.x, table, ref.partition, vid)
 
     def _version_bound(self, kind: str, end: ast.Expr | None, table: Table, *, lowest: bool) -> str:
         """One end of VERSIONS BETWEEN as a parameter. Reaching back before the table's newest definition is ORA-01466."""

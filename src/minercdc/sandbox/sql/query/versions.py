@@ -14,7 +14,7 @@ from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.sql.scope import Typed
 from minercdc.sandbox.sql.types import NUMBER, TIMESTAMP, Family, SqlType, varchar
 from minercdc.sandbox.storage.rowid import ROWS_PER_BLOCK
-from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, segment
+from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, every_version, history, segment
 from minercdc.sandbox.storage.transactions import TENTATIVE
 
 Parameter: TypeAlias = Callable[[str], str]
@@ -27,29 +27,38 @@ def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
 
     NULL for a row that the own transaction has changed.
     """
-    name = segment(table)
+    names = (segment(table), history(table)) if table.has_history else (segment(table),)
     if table.row_dependencies:
-        sql = f"(select case when b.s<{TENTATIVE} then o_int(b.s) end from {name} b where b.vid={alias}.vid)"
+        found = [
+            f"(select case when b.s<{TENTATIVE} then o_int(b.s) end from {name} b where b.vid={alias}.vid)" for name in names
+        ]
+        sql = found[0] if len(found) == 1 else f"coalesce({','.join(found)})"
     else:
         block = f"b.vid>=(({alias}.vid>>{_BLOCK_BITS})<<{_BLOCK_BITS}) and b.vid<((({alias}.vid>>{_BLOCK_BITS})+1)<<{_BLOCK_BITS})"
         newest = f"max(case when b.e<={snapshot} then b.e else b.s end)"
-        sql = f"(select o_int({newest}) from {name} b where {block} and b.s<={snapshot})"
+        found = [f"(select {newest} from {name} b where {block} and b.s<={snapshot})" for name in names]
+        sql = (
+            f"o_int({found[0]})"
+            if len(found) == 1
+            else f"o_int(nullif(max({','.join(f'ifnull({one},0)' for one in found)}),0))"
+        )
     return Typed(sql, NUMBER)
 
 
-def version_rows(table: Table, low: str, high: str) -> str:
-    """SQL of all committed versions between two SCNs, with `vs` and `ve` their SCNs within that range and `vo` the operation."""
-    name = segment(table)
+def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
+    """SQL of all committed versions between two SCNs (and of one partition), with `vs` and `ve` their SCNs within that range and `vo` the operation."""
+    name = every_version(table, "".join(f",c{c.slot}" for c in table.columns))
     columns = "".join(f",v.c{c.slot}" for c in table.columns)
+    places = (segment(table), history(table)) if table.has_history else (segment(table),)
+    followed = "".join(f" and not exists (select 1 from {n} n where n.vid=v.vid+1 and n.s=v.e)" for n in places)
     begun = f"case when v.s>={low} then v.s end"
     first = f"case when v.s>={low} then case when v.vid&{VERSION_MASK} then 'U' else 'I' end end"
     versions = (
         f"select v.vid{columns},{begun} as vs,case when v.e<={high} then v.e end as ve,{first} as vo"
-        f" from {name} v where v.s<={high} and v.s<{TENTATIVE} and v.e>{low}"
+        f" from {name} v where v.s<={high} and v.s<{TENTATIVE} and v.e>{low}{part}"
     )
     deleted = (
-        f"select v.vid{columns},v.e,null,'D' from {name} v where v.e>{low} and v.e<={high} and v.e<{LIVE}"
-        f" and not exists (select 1 from {name} n where n.vid=v.vid+1 and n.s=v.e)"
+        f"select v.vid{columns},v.e,null,'D' from {name} v where v.e>{low} and v.e<={high} and v.e<{LIVE}{followed}{part}"
     )
     return f"({versions} union all {deleted})"
 

@@ -46,6 +46,7 @@ from minercdc.sandbox.sql.scalars.patterns import (
     regexp_replace,
     regexp_substr,
 )
+from minercdc.sandbox.sql.scalars.rowids import row_bound, row_text
 from minercdc.sandbox.sql.scalars.texts import (
     asciistr,
     dump,
@@ -57,8 +58,6 @@ from minercdc.sandbox.sql.scalars.texts import (
     pad,
     path_step,
     replace,
-    row_bound,
-    row_text,
     soundex,
     standard_hash,
     substr,

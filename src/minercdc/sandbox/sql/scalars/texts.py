@@ -7,7 +7,6 @@ import re
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import number
-from minercdc.sandbox.storage import rowid
 
 
 def substr(text: str, start: bytes, length: bytes | None = None) -> str:
@@ -90,18 +89,6 @@ def asciistr(text: str) -> str:
     units = text.encode("utf-16-be")
     codes = [int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2)]
     return "".join(f"\\{code:04X}" if code > 126 or code == 92 else chr(code) for code in codes)
-
-
-def row_text(data_object_id: int, vid: int) -> str:
-    return rowid.row_text(rowid.object_prefix(data_object_id), vid >> 26)
-
-
-def row_bound(text: str, data_object_id: int, after: int) -> int:
-    """First version id of the row, or of the next one: what a comparison with ROWID becomes."""
-    there, rid = rowid.parse(text)
-    if there != data_object_id:
-        return -1 if there < data_object_id else (1 << 62)
-    return (rid + after) << 26
 
 
 _SOUNDS = {letter: str(n) for n, letters in enumerate(("BFPV", "CGJKQSXZ", "DT", "L", "MN", "R"), 1) for letter in letters}

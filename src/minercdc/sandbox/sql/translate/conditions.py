@@ -96,11 +96,11 @@ class Conditions(Conversions):
 
     def _compare_rowid(self, op: str, left: Typed, right: Typed, at: int) -> str:
         assert left.vid is not None
-        data_object_id, vid = left.vid
-        if right.vid is not None and right.vid[0] == data_object_id:
+        segments, vid = left.vid
+        if right.vid is not None and right.vid[0] == segments:
             return f"(({vid}>>26){op}({right.vid[1]}>>26))"
         text = self.to(right, Family.ROWID, at)
-        first, after = (f"o_row_bound({text},{data_object_id},{n})" for n in (0, 1))
+        first, after = (f"o_row_bound({text},{segments},{n})" for n in (0, 1))
         return {
             "=": f"({vid}>={first} and {vid}<{after})",
             "<>": f"({vid}<{first} or {vid}>={after})",

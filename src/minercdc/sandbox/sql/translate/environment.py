@@ -29,6 +29,7 @@ class Environment:
     :param release: 19 or 23: which types and functions there are.
     :param private: the session's own copy of a global temporary table.
     :param variables: what names that are no columns may mean in a block's statement.
+    :param flashback: DBMS_FLASHBACK is enabled: queries see an earlier SCN.
     :param extended_strings: MAX_STRING_SIZE is EXTENDED: VARCHAR2 and RAW up to 32767 bytes.
     """
 
@@ -41,6 +42,7 @@ class Environment:
     lobs: LobStore
     release: int = 23
     extended_strings: bool = False
+    flashback: bool = False
     private: Callable[[Table], Table] = lambda table: table
     variables: VariableNames = field(default_factory=VariableNames)
 

@@ -1,0 +1,79 @@
+"""A connector inside a Python program: run it, signal it, look at it.
+
+    connector = Connector(load_config(Path("connector.yaml")))
+    threading.Thread(target=connector.run, args=(stop,)).start()
+    connector.signal("execute-snapshot", {"data-collections": ["ORCLPDB1.SHOP.ORDERS"]})
+
+`minercdc run` is nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from uuid import uuid4
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.contracts import StopFlag
+from minercdc.engine import run
+from minercdc.errors import ConfigError
+from minercdc.metrics import Counters
+from minercdc.offset import JsonValue
+from minercdc.signals.channels import SignalQueue
+from minercdc.signals.http import serve
+from minercdc.signals.signal import Signal
+from minercdc.signals.watch import Watch
+from minercdc.wiring import build
+
+_HTTP, _IN_PROCESS = "http", "in-process"
+
+
+class Connector:
+    """One connector; its methods may be called from any thread.
+
+    :ivar counters: what it has done so far.
+    :ivar address: of its HTTP port, '' while there is none.
+    """
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self._config = config
+        self._enabled = config.signals.signal_enabled_channels
+        self._queues = {name: SignalQueue(name) for name in (_HTTP, _IN_PROCESS) if name in self._enabled}
+        self.counters = Counters()
+        self.address = ""
+        self._watch = Watch(self.counters)
+        self._parts = build(config, self.counters, self._watch, tuple(self._queues.values()))
+
+    def run(self, stop: StopFlag) -> None:
+        """Capture until `stop` is set.
+
+        :raises MinerCdcError: what does not pass by itself.
+        """
+        signals = self._config.signals
+        with ExitStack() as stack:
+            if signals.minercdc_http_port is not None:
+                serving = serve(signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._queues.get(_HTTP))
+                self.address = stack.enter_context(serving)
+            run(self._parts, stop)
+
+    def signal(self, type: str, data: Mapping[str, JsonValue] | None = None, id: str = "") -> str:
+        """Send a signal over channel `in-process`.
+
+        :param type: execute-snapshot, stop-snapshot, ...; see docs/signals.md.
+        :returns: its id, which its notifications carry.
+        :raises ConfigError: the channel is not enabled.
+        """
+        queue = self._queues.get(_IN_PROCESS)
+        if queue is None:
+            raise ConfigError([f"signal.enabled.channels: needs {_IN_PROCESS} for signals of this process"])
+        identity = id or str(uuid4())
+        queue.put(Signal(identity, type, dict(data or {}), _IN_PROCESS))
+        return identity
+
+    def notifications(self) -> list[JsonValue]:
+        """The latest thousand, oldest first, in Debezium's form."""
+        return self._watch.notifications()
+
+    def snapshots(self) -> dict[str, JsonValue]:
+        """What is under way."""
+        return self._watch.snapshots()

@@ -1,0 +1,120 @@
+"""Signals from a topic: partition 0, key equal to `topic.prefix`, as Debezium's channel `kafka`.
+
+How far the topic is read is not kept by a consumer group but in our own offset, with what became of the signals.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from minercdc.errors import DeliveryError
+from minercdc.kafka.client import classify
+
+_log = logging.getLogger(__name__)
+
+_AT_MOST = 100  # records per look
+_PASSING = {KafkaError._PARTITION_EOF, KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT}
+
+
+class SignalTopic:
+    """Reads the records that are meant for one connector.
+
+    :param settings: of librdkafka: brokers, and what the user gave (`signal.consumer.*`).
+    :param key: topic.prefix; records of other connectors are passed over.
+    :param create: make the topic if it is not there.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], topic: str, key: str, *, create: bool = True) -> None:
+        self._settings = settings
+        self._create = create
+        self._topic = topic
+        self._key = key.encode()
+        self._consumer: Any = None
+        self._next = -1
+
+    def poll(self, taken: str) -> tuple[list[bytes], str]:
+        """Values of the records that have come since, without waiting.
+
+        :param taken: offset to go on from, '' for the topic's beginning.
+        :returns: values, and the offset behind them.
+        :raises DeliveryError, SinkError: the topic cannot be read.
+        """
+        try:
+            if self._consumer is None:
+                self._open(taken)
+            return self._read(taken)
+        except KafkaException as error:
+            raise classify(error.args[0], f"reading signals from topic {self._topic}") from None
+
+    def close(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    def _open(self, taken: str) -> None:
+        if self._create:
+            create_signal_topic(self._settings, self._topic)
+        self._consumer = Consumer(
+            {
+                "group.id": "minercdc-signals",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "earliest",  # also when what comes next was deleted meanwhile
+                "logger": logging.getLogger("librdkafka"),
+                **self._settings,
+            }
+        )
+        self._consumer.assign([TopicPartition(self._topic, 0, int(taken) if taken else OFFSET_BEGINNING)])
+
+    def _read(self, taken: str) -> tuple[list[bytes], str]:
+        values = []
+        for message in self._consumer.consume(_AT_MOST, timeout=0):
+            if error := message.error():
+                if error.code() in _PASSING or error.retriable():
+                    continue
+                if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    _log.debug("there is no topic %s yet", self._topic)
+                    continue
+                raise KafkaException(error)
+            taken = str(message.offset() + 1)
+            if message.key() == self._key:
+                values.append(message.value() or b"")
+        return values, taken
+
+
+def create_signal_topic(settings: Mapping[str, Any], topic: str) -> None:
+    """Make the topic, with one partition, unless it is there.
+
+    :raises DeliveryError, SinkError: it cannot be made.
+    """
+    admin = AdminClient({"logger": logging.getLogger("librdkafka"), **settings})
+    try:
+        admin.create_topics([NewTopic(topic, num_partitions=1)], request_timeout=10)[topic].result()
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise classify(error.args[0], f"creating topic {topic}") from None
+
+
+def produce_signal(settings: Mapping[str, Any], topic: str, key: str, value: str) -> None:
+    """Put a signal into the topic.
+
+    :raises DeliveryError, SinkError: it did not arrive.
+    """
+    failed: list[KafkaError] = []
+
+    def delivered(error: KafkaError | None, _: object) -> None:
+        if error is not None:
+            failed.append(error)
+
+    producer = Producer({"logger": logging.getLogger("librdkafka"), "message.timeout.ms": 10_000, **settings})
+    producer.produce(topic, value.encode(), key.encode(), 0, on_delivery=delivered)
+    left = producer.flush(15)
+    if failed:
+        raise classify(failed[0], f"sending to topic {topic}")
+    if left:
+        raise DeliveryError(f"sending to topic {topic}: no answer from {settings.get('bootstrap.servers')}")

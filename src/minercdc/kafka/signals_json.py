@@ -1,0 +1,84 @@
+"""What signals asked for, as the part `signals` of the stored offset, and back.
+
+The part has a version of its own. What we do not know in it was asked for by a newer program: it is refused rather than lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, TableRead
+
+VERSION = 1
+
+
+def signals_to_json(state: SignalState) -> dict[str, JsonValue]:
+    return {
+        "v": VERSION,
+        "snapshots": [_snapshot_to_json(snapshot) for snapshot in state.snapshots],
+        "paused": state.paused,
+        "drops": [list[JsonValue](drop) for drop in state.drops],
+        "taken": dict(state.taken),
+    }
+
+
+def _snapshot_to_json(snapshot: AdHocSnapshot) -> JsonValue:
+    return {
+        "id": snapshot.id,
+        "blocking": snapshot.blocking,
+        "collections": list[JsonValue](snapshot.collections),
+        "tables": [_table_to_json(table) for table in snapshot.tables],
+        "surrogate_key": snapshot.surrogate_key,
+        "scn": str(snapshot.scn),
+        "reached": snapshot.reached,
+    }
+
+
+def _table_to_json(table: TableRead) -> JsonValue:
+    return {
+        "table": table.table,
+        "condition": table.condition,
+        "order": list[JsonValue](table.order),
+        "last": list[JsonValue](table.last),
+        "maximum": list[JsonValue](table.maximum),
+        "rows": table.rows,
+    }
+
+
+def signals_from_json(document: Mapping[str, Any]) -> SignalState:
+    """:raises ValueError, KeyError, TypeError: not of the version we know."""
+    if document.get("v") != VERSION:
+        raise ValueError(f"signals: format version {document.get('v')} is not {VERSION}")
+    _known(document, {"v", *(item.name for item in fields(SignalState))}, "signals")
+    return SignalState(
+        snapshots=tuple(_snapshot_from_json(item) for item in document["snapshots"]),
+        paused=document["paused"],
+        drops=tuple((signal, xid) for signal, xid in document["drops"]),
+        taken=document["taken"],
+    )
+
+
+def _snapshot_from_json(item: Mapping[str, Any]) -> AdHocSnapshot:
+    _known(item, {field.name for field in fields(AdHocSnapshot)}, "signals.snapshots")
+    return AdHocSnapshot(
+        id=item["id"],
+        blocking=item["blocking"],
+        collections=tuple(item["collections"]),
+        tables=tuple(_table_from_json(table) for table in item["tables"]),
+        surrogate_key=item["surrogate_key"],
+        scn=int(item["scn"]),
+        reached=item["reached"],
+    )
+
+
+def _table_from_json(item: Mapping[str, Any]) -> TableRead:
+    _known(item, {field.name for field in fields(TableRead)}, "signals.snapshots.tables")
+    parts = {name: tuple(item[name]) for name in ("order", "last", "maximum")}
+    return TableRead(table=item["table"], condition=item["condition"], rows=item["rows"], **parts)
+
+
+def _known(item: Mapping[str, Any], names: set[str], where: str) -> None:
+    if unknown := sorted(set(item) - names):
+        raise ValueError(f"{where} has {', '.join(unknown)}, which this version does not know")

@@ -1,0 +1,35 @@
+"""ROWIDs in SQL: text of a version's row, and a ROWID's place among the versions of a table.
+
+A table is told by its data object id; a partitioned one, whose rows lie in many data objects that come and go while
+statements are kept planned, by its negative OBJECT_ID.
+"""
+
+from __future__ import annotations
+
+from minercdc.sandbox.catalog import Table
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.runtime import asking_session
+from minercdc.sandbox.storage import rowid
+from minercdc.sandbox.storage.store import VERSION_BITS
+
+_ABOVE = (1 << 63) - 1
+
+
+def row_text(told: int, vid: int) -> str:
+    """ROWID of a version's row. Raises ORA-08103 for a partition that is gone."""
+    rid = vid >> VERSION_BITS
+    return rowid.row_text(rowid.object_prefix(told), rid) if told >= 0 else rowid.of_row(_table(told), rid)
+
+
+def row_bound(text: str, told: int, after: int) -> int:
+    """First version id of the row, or of the next one: what a comparison with ROWID becomes."""
+    found = rowid.bounds(text, told) if told >= 0 else rowid.partition_bounds(text, _table(told))
+    rid = found[after]
+    return rid << VERSION_BITS if rid < rowid.ABOVE else _ABOVE
+
+
+def _table(told: int) -> Table:
+    table = asking_session().storage.catalog.table_of(-told)
+    if table is None:
+        raise OraError(8103, "object no longer exists")
+    return table

@@ -1,0 +1,192 @@
+"""Builds what acts on signals from the configuration: `wiring`'s other half."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import oracledb
+
+from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError
+from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
+from minercdc.kafka.table_changes import table_of
+from minercdc.offset import JsonValue, SignalState
+from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.prerequisites import Finding
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId
+from minercdc.schema.tables import Tables
+from minercdc.signals.actions import Actions, OpenTransaction, Source
+from minercdc.signals.blocking import BlockingSnapshots
+from minercdc.signals.channels import SignalChannel, SignalFile, append
+from minercdc.signals.database import TableSource, insert_signal
+from minercdc.signals.http import post
+from minercdc.signals.incremental import IncrementalSnapshots
+from minercdc.signals.marks import Marks
+from minercdc.signals.prerequisites import signal_table_findings
+from minercdc.signals.reader import ChunkReader, Pace
+from minercdc.signals.stage import SignalStage, SignalTable
+from minercdc.signals.topic import TopicChannel
+
+
+def signal_table(config: ConnectorConfig) -> TableId | None:
+    """`signal.data.collection`; its database is the one that is captured."""
+    given = config.signals.signal_data_collection
+    return TableId(database_name(config.database), *given.split(".")[1:]) if given else None
+
+
+def signal_findings(connection: oracledb.Connection, config: ConnectorConfig) -> list[Finding]:
+    """What is wrong with the signal table, if there is to be one."""
+    table, close_by = signal_table(config), config.incremental.marks
+    if table is None:
+        return []
+    marks = {"insert": ["INSERT"], "delete": ["INSERT", "DELETE"], None: []}[close_by]
+    return list(signal_table_findings(connection, table, config.database.database_user, marks))
+
+
+def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilter:
+    """What is read from redo: the captured tables, and the signal table."""
+    return replace(table_filter, also=frozenset({(table.schema, table.table)}), _cache={}) if table else table_filter
+
+
+def signal_stage(
+    config: ConnectorConfig,
+    capture: LogMinerCapture,
+    tables: Tables,
+    table_filter: TableFilter,
+    queues: Sequence[SignalChannel] = (),
+    observe: Callable[[SignalState], None] = lambda _: None,
+) -> SignalStage:
+    """The stage of one life.
+
+    :param tables: what the capture keeps in step with redo.
+    :param table_filter: the user's.
+    :param queues: channels of this process.
+    :param observe: told of the state whenever it moves.
+    """
+    database, table = database_name(config.database), signal_table(config)
+    lobs = config.log_mining.lob_enabled
+
+    def pdb() -> oracledb.Connection:
+        return connect(config.database, "pdb")
+
+    source = TableSource(
+        pdb, tables, table_filter, database, fetch_size=config.snapshot.snapshot_fetch_size, lobs=lobs, now_us=_now_us
+    )
+    close_by = config.incremental.marks
+    marks = Marks(table, close_by) if table and close_by else None
+    pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
+    actions = Actions(
+        Source(
+            source.list_tables,
+            (lambda: _open(capture)) if config.database.database_connection_adapter == "logminer" else None,
+            capture.drop_transaction,
+            _read_changes,
+        ),
+        tables,
+        lambda found: table_filter.includes(found.schema, found.table),
+        database,
+    )
+    return SignalStage(
+        _table(config, table, table_filter),
+        actions,
+        IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database),
+        BlockingSnapshots(source, tables.find, source.learn, database, _now_us),
+        [*_channels(config), *queues],
+        interval=config.signals.signal_poll_interval_ms / 1000,
+        now_us=_now_us,
+        observe=observe,
+    )
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
+
+
+def _table(config: ConnectorConfig, table: TableId | None, table_filter: TableFilter) -> SignalTable | None:
+    if table is None:
+        return None
+    listens = "source" in config.signals.signal_enabled_channels
+    return SignalTable(table, listens, table_filter.includes(table.schema, table.table))
+
+
+@dataclass(frozen=True, slots=True)
+class SignalTopicAddress:
+    """Where channel `kafka` is: librdkafka's settings, topic, and the key of this connector's records."""
+
+    settings: Mapping[str, str]
+    name: str
+    key: str
+    create: bool
+
+
+def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
+    """Where channel `kafka` is."""
+    signals, prefix, create = config.signals, config.identity.topic_prefix, config.topics.topic_creation_enable
+    settings = {
+        "bootstrap.servers": signals.signal_kafka_bootstrap_servers or config.kafka.bootstrap_servers,
+        **(config.kafka_client if not signals.signal_kafka_bootstrap_servers else {}),
+        **config.signal_client,
+    }
+    return SignalTopicAddress(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix, create)
+
+
+def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, JsonValue]) -> None:
+    """Give a signal to a connector that runs elsewhere.
+
+    :param channel: source, kafka, file or http.
+    :param signal: `id`, `type` and `data`.
+    :raises ConfigError: the channel is not enabled, or cannot be used from outside.
+    """
+    if channel not in config.signals.signal_enabled_channels:
+        raise ConfigError([f"signal.enabled.channels: does not have {channel}, so nobody would listen"])
+    if channel == "source":
+        table = signal_table(config)
+        if table is None:
+            raise ConfigError(["signal.data.collection: needed for channel source"])
+        with closing(connect(config.database, "pdb")) as connection:
+            insert_signal(connection, table, str(signal["id"]), str(signal["type"]), json.dumps(signal["data"]))
+    elif channel == "kafka":
+        topic = signal_topic(config)
+        if topic.create:
+            create_signal_topic(topic.settings, topic.name)
+        produce_signal(topic.settings, topic.name, topic.key, json.dumps(signal))
+    elif channel == "file":
+        append(config.signals.signal_file, json.dumps(signal))
+    elif channel == "http":
+        post(config.signals.minercdc_http_host, config.signals.minercdc_http_port or 0, signal)
+    else:
+        raise ConfigError([f"signal.enabled.channels: {channel} cannot be used from another process"])
+
+
+def _channels(config: ConnectorConfig) -> Iterator[SignalChannel]:
+    signals = config.signals
+    if "kafka" in signals.signal_enabled_channels:
+        topic = signal_topic(config)
+        yield TopicChannel(SignalTopic(topic.settings, topic.name, topic.key, create=topic.create))
+    if "file" in signals.signal_enabled_channels:
+        yield SignalFile(signals.signal_file)
+
+
+def _open(capture: LogMinerCapture) -> list[OpenTransaction]:
+    return [
+        OpenTransaction(
+            xid=transaction.key[1].hex(),
+            thread=transaction.thread,
+            user=transaction.start.user or "",
+            start_scn=transaction.start.start_scn or transaction.start.scn,
+            start_time=str(transaction.start.time),
+            changes=transaction.changes,
+        )
+        for transaction in capture.open_transactions()
+    ]
+
+
+def _read_changes(document: Mapping[str, Any]) -> Any:
+    return table_of(dict(document))

@@ -1,0 +1,238 @@
+"""What each signal does: from a signal and the state to answers and the state behind it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from minercdc.events import Event, Progress, SchemaChange, Scn
+from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, TableRead
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.signals import answers
+from minercdc.signals.channels import Received
+from minercdc.signals.incremental import without
+from minercdc.signals.signal import (
+    Action,
+    ChangeSchemas,
+    DropTransaction,
+    ExecuteSnapshot,
+    ListTransactions,
+    LogMessage,
+    PauseSnapshot,
+    ResumeSnapshot,
+    Signal,
+    SignalRefused,
+    StopSnapshot,
+    action_of,
+    names,
+)
+
+_log = logging.getLogger(__name__)
+
+# Events, then the state that holds once they are delivered.
+Acted: TypeAlias = tuple[Sequence[Event], SignalState]
+_MOST_LISTED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction that waits for its end.
+
+    :param xid: 16 lower-case hex digits.
+    :param changes: of captured tables, as far as redo is read.
+    """
+
+    xid: str
+    thread: int
+    user: str
+    start_scn: int
+    start_time: str
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What actions ask of the capture and the database.
+
+    :param list_tables: captured tables that exist now.
+    :param open_transactions: None when the way of mining does not know them.
+    :param drop_transaction: gives one up; False when it is not open.
+    :param read_changes: tables of `tableChanges` documents; raises KeyError, TypeError or ValueError.
+    """
+
+    list_tables: Callable[[], Iterable[TableId]]
+    open_transactions: Callable[[], Sequence[OpenTransaction]] | None
+    drop_transaction: Callable[[str], bool]
+    read_changes: Callable[[Mapping[str, Any]], TableSchema]
+
+
+class Actions:
+    """Acts on signals.
+
+    :param tables: shapes at the point the stream has come to.
+    :param captured: whether a table is captured.
+    """
+
+    def __init__(self, source: Source, tables: Tables, captured: Callable[[TableId], bool], database: str) -> None:
+        self._source = source
+        self._tables = tables
+        self._captured = captured
+        self._database = database
+        self._dropping: set[str] = set()  # ids of signals whose transactions were given up before the last Progress
+
+    def act(self, received: Received, state: SignalState, progress: Progress, time_us: int) -> Acted:
+        """Act on one signal; a refusal is an answer like any other and never an error."""
+        if isinstance(received, SignalRefused):
+            return self._refused(Signal(received.id, received.type, "", ""), received, state, time_us)
+        try:
+            action = action_of(received)
+            _log.info("signal %s by %s: %s", received.id, received.channel, action)
+            return self._done(action, received, state, progress, time_us)
+        except SignalRefused as refused:
+            return self._refused(received, refused, state, time_us)
+
+    def after(self, state: SignalState, time_us: int) -> Acted:
+        """`drop-transaction`: the position that is stored next knows of it, so that it is done."""
+        told: list[Event] = []
+        for signal_id, xid in state.drops:
+            if signal_id in self._dropping:
+                self._dropping.discard(signal_id)
+                told.append(answers.answer(Signal(signal_id, "drop-transaction", "", ""), "COMPLETED", time_us, xid=xid))
+                state = replace(state, drops=tuple(drop for drop in state.drops if drop[0] != signal_id))
+            else:
+                self._source.drop_transaction(xid)
+                self._dropping.add(signal_id)
+        return told, state
+
+    def _refused(self, signal: Signal, refused: SignalRefused, state: SignalState, time_us: int) -> Acted:
+        _log.warning("signal %s (%s) is refused: %s", signal.id, signal.type or "no type", refused.reason)
+        return [answers.answer(signal, "REFUSED", time_us, reason=refused.reason)], state
+
+    def _done(self, action: Action, signal: Signal, state: SignalState, progress: Progress, time_us: int) -> Acted:
+        match action:
+            case ExecuteSnapshot():
+                return self._execute(action, signal, state, time_us)
+            case StopSnapshot():
+                return self._stop(action, signal, state, time_us)
+            case PauseSnapshot():
+                return self._pause(signal, state, time_us, paused=True)
+            case ResumeSnapshot():
+                return self._pause(signal, state, time_us, paused=False)
+            case LogMessage(message):
+                offset = json.dumps(progress.position.to_json()) if progress.position is not None else "{}"
+                _log.info("%s", message.replace("{}", offset))
+                return [answers.answer(signal, "COMPLETED", time_us)], state
+            case ChangeSchemas(changes):
+                events = [self._schema_change(change, progress, time_us) for change in changes]
+                return [*events, answers.answer(signal, "COMPLETED", time_us)], state
+            case DropTransaction(xid):
+                return self._drop(xid, signal, state, time_us)
+            case ListTransactions():
+                return self._list(signal, state, time_us)
+
+    def _execute(self, action: ExecuteSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
+        if any(snapshot.id == signal.id for snapshot in state.snapshots):
+            raise SignalRefused(f"snapshot {signal.id} is under way already: give another id")
+        found = sorted(set(self._source.list_tables()) | {table.id for table in self._tables if self._captured(table.id)})
+        wanted = [table for table in found if any(names(pattern, table) for pattern in action.collections)]
+        unknown = [pattern for pattern in action.collections if not any(names(pattern, table) for table in found)]
+        if not wanted:
+            raise SignalRefused(f"no captured table matches {', '.join(unknown)}")
+        snapshot = AdHocSnapshot(
+            id=signal.id,
+            blocking=action.blocking,
+            collections=tuple(f"{table.database}.{table}" for table in wanted),
+            tables=tuple(TableRead(str(table), action.condition(table)) for table in wanted),
+            surrogate_key=action.surrogate_key,
+        )
+        data = {"data_collections": answers.joined(snapshot.collections)}
+        if unknown:
+            data["unmatched"] = answers.joined(unknown)
+        told = [answers.answer(signal, "ACCEPTED", time_us, **data), answers.started(snapshot, time_us)]
+        return told, replace(state, snapshots=(*state.snapshots, snapshot))
+
+    def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
+        """Tables that are not begun are left out; the one under way ends where it is."""
+        told: list[Event] = []
+        for snapshot in [snapshot for snapshot in state.snapshots if not snapshot.blocking]:
+            kept = tuple(table for table in snapshot.tables if not self._stops(action, table))
+            if len(kept) == len(snapshot.tables):
+                continue
+            stopped = [f"{self._database}.{table.table}" for table in snapshot.tables if table not in kept]
+            told.append(answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=answers.joined(stopped)))
+            if kept:
+                snapshots = tuple(replace(s, tables=kept) if s.id == snapshot.id else s for s in state.snapshots)
+                state = replace(state, snapshots=snapshots)
+            else:
+                state = without(state, snapshot)
+        if not told:
+            raise SignalRefused("no incremental snapshot of such a table is under way")
+        if not any(not snapshot.blocking for snapshot in state.snapshots):
+            state = replace(state, paused=False)
+        return [*told, answers.answer(signal, "COMPLETED", time_us)], state
+
+    def _stops(self, action: StopSnapshot, table: TableRead) -> bool:
+        schema, _, name = table.table.partition(".")
+        table_id = TableId(self._database, schema, name)
+        return not action.collections or any(names(pattern, table_id) for pattern in action.collections)
+
+    def _pause(self, signal: Signal, state: SignalState, time_us: int, *, paused: bool) -> Acted:
+        running = [snapshot for snapshot in state.snapshots if not snapshot.blocking]
+        if not running:
+            raise SignalRefused("no incremental snapshot is under way")
+        if state.paused == paused:
+            raise SignalRefused("it is paused already" if paused else "it is not paused")
+        type_ = "PAUSED" if paused else "RESUMED"
+        told = [
+            answers.of_snapshot(running[0], type_, time_us, data_collections=answers.joined(running[0].collections)),
+            answers.answer(signal, "COMPLETED", time_us),
+        ]
+        return told, replace(state, paused=paused)
+
+    def _schema_change(self, document: Mapping[str, Any], progress: Progress, time_us: int) -> SchemaChange:
+        try:
+            table = self._source.read_changes(document)
+            kind = str(document.get("type", "ALTER")).upper()
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SignalRefused(f"changes: not a tableChanges document: {error!r}") from None
+        if kind not in ("CREATE", "ALTER"):
+            raise SignalRefused(f"changes: type '{kind}' is not one of CREATE, ALTER")
+        if not self._captured(table.id):
+            raise SignalRefused(f"changes: {table.id} is not captured")
+        before = self._tables.find(table.id)
+        if before is not None and not table.object_id:
+            table = replace(table, object_id=before.object_id, stored=table.stored or before.stored)
+        after = self._tables.next_version(table)
+        self._tables.put(after)
+        return SchemaChange(table.id, before, after, "", Scn(progress.complete_scn), time_us)
+
+    def _drop(self, xid: str, signal: Signal, state: SignalState, time_us: int) -> Acted:
+        if self._source.open_transactions is None:
+            raise SignalRefused("drop-transaction needs database.connection.adapter=logminer, which buffers transactions")
+        if not self._source.drop_transaction(xid):
+            raise SignalRefused(f"no transaction {xid} is open, as far as redo is read")
+        self._dropping.add(signal.id)
+        told = [answers.answer(signal, "ACCEPTED", time_us, xid=xid)]
+        return told, replace(state, drops=(*state.drops, (signal.id, xid)))
+
+    def _list(self, signal: Signal, state: SignalState, time_us: int) -> Acted:
+        if self._source.open_transactions is None:
+            raise SignalRefused("list-transactions needs database.connection.adapter=logminer, which buffers transactions")
+        found = sorted(self._source.open_transactions(), key=lambda transaction: transaction.start_scn)
+        listed: list[JsonValue] = [
+            {
+                "transaction-id": one.xid,
+                "redo_thread": one.thread,
+                "user": one.user,
+                "start_scn": str(one.start_scn),
+                "start_time": one.start_time,
+                "changes": one.changes,
+            }
+            for one in found[:_MOST_LISTED]
+        ]
+        data = {"count": str(len(found)), "transactions": json.dumps(listed)}
+        return [answers.answer(signal, "COMPLETED", time_us, **data)], state

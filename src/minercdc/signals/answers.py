@@ -1,0 +1,74 @@
+"""Notifications about signals and the snapshots they asked for, in Debezium's words as far as it has any.
+
+| aggregate              | types                                                                                    |
+|------------------------|------------------------------------------------------------------------------------------|
+| `Signal` (ours)        | ACCEPTED, COMPLETED, REFUSED                                                             |
+| `Incremental Snapshot` | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, PAUSED, RESUMED, ABORTED, COMPLETED          |
+| `Initial Snapshot`     | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, COMPLETED: also of blocking snapshots, as there |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from minercdc.events import Notification
+from minercdc.offset import AdHocSnapshot, TableRead
+from minercdc.signals.signal import Signal
+
+SIGNAL: Final = "Signal"
+INCREMENTAL: Final = "Incremental Snapshot"
+BLOCKING: Final = "Initial Snapshot"
+
+
+def answer(signal: Signal, type_: str, time_us: int, **data: str) -> Notification:
+    """What becomes of a signal: ACCEPTED, COMPLETED or REFUSED."""
+    told = {"signal_type": signal.type, "channel": signal.channel, **data}
+    return Notification(signal.id, SIGNAL, type_, time_us, told)
+
+
+def completed(snapshot: AdHocSnapshot, time_us: int) -> Notification:
+    """The signal that asked for this snapshot is done."""
+    return Notification(snapshot.id, SIGNAL, "COMPLETED", time_us, {"signal_type": "execute-snapshot"})
+
+
+def of_snapshot(snapshot: AdHocSnapshot, type_: str, time_us: int, **data: str) -> Notification:
+    """Status of a snapshot."""
+    if snapshot.blocking:
+        data = {"snapshot_type": "blocking", **data}
+    return Notification(snapshot.id, BLOCKING if snapshot.blocking else INCREMENTAL, type_, time_us, data)
+
+
+def started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
+    return of_snapshot(snapshot, "STARTED", time_us, data_collections=joined(snapshot.collections))
+
+
+def in_progress(snapshot: AdHocSnapshot, table: TableRead, name: str, time_us: int) -> Notification:
+    """A chunk was delivered."""
+    return of_snapshot(
+        snapshot,
+        "IN_PROGRESS",
+        time_us,
+        data_collections=joined(snapshot.collections),
+        current_collection_in_progress=name,
+        maximum_key=joined(table.maximum),
+        last_processed_key=joined(table.last),
+    )
+
+
+def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, time_us: int, **data: str) -> Notification:
+    """A table is done; `status` SUCCEEDED, EMPTY, UNKNOWN_SCHEMA, NO_PRIMARY_KEY or SQL_EXCEPTION."""
+    return of_snapshot(
+        snapshot,
+        "TABLE_SCAN_COMPLETED",
+        time_us,
+        data_collections=joined(snapshot.collections),
+        scanned_collection=name,
+        total_rows_scanned=str(table.rows),
+        status=status,
+        **data,
+    )
+
+
+def joined(names: Iterable[str]) -> str:
+    return ",".join(names)

@@ -1,0 +1,102 @@
+"""What blocking snapshots and actions ask of the database, on connections made when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+
+import oracledb
+
+from minercdc.events import Row, SchemaChange, Scn
+from minercdc.offset import ChunkProgress
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.prefetch import prefetch
+from minercdc.oracle.scn import current_scn, written_scn
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.snapshot.scan import Scan
+from minercdc.values.supported import without_unsupported
+
+_TICK_SECONDS = 0.5
+
+
+class TableSource:
+    """Tables of one database.
+
+    :param connect: makes a connection to where the tables are.
+    :param tables: shapes at the point the stream has come to.
+    :param now_us: microseconds since the epoch in UTC.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], oracledb.Connection],
+        tables: Tables,
+        table_filter: TableFilter,
+        database: str,
+        *,
+        fetch_size: int,
+        lobs: bool,
+        now_us: Callable[[], int],
+    ) -> None:
+        self._connect = connect
+        self._tables = tables
+        self._filter = table_filter
+        self._database = database
+        self._fetch_size = fetch_size
+        self._lobs = lobs
+        self._now_us = now_us
+        self._reading: oracledb.Connection | None = None
+
+    def list_tables(self) -> list[TableId]:
+        """Captured tables that exist now."""
+        with closing(self._connect()) as connection:
+            return read_table_ids(connection, self._filter, self._database)
+
+    def learn(self, table: TableId) -> SchemaChange | None:
+        """The present shape of a table that the stream has told nothing of; `tables` knows it from here on."""
+        with closing(self._connect()) as connection:
+            found = read_tables(connection, [table])
+            scn = current_scn(connection)
+        if not found:
+            return None
+        schema = self._tables.next_version(without_unsupported(found[0]))
+        self._tables.put(schema)
+        return SchemaChange(table, None, schema, "", Scn(scn), self._now_us(), snapshot=True)
+
+    def written_scn(self) -> int:
+        """An SCN that the stream comes to even when nothing more happens."""
+        with closing(self._connect()) as connection:
+            current_scn(connection)  # moves it forward: later commits lie behind what is read next
+            return written_scn(connection)
+
+    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
+        """See `blocking.Tables`."""
+        if self._reading is None:
+            self._reading = self._connect()
+        connection, scan = self._reading, Scan(schema, scn, self._fetch_size, lobs=self._lobs, select=select or None)
+        batches = scan.batches(connection, ChunkProgress(last_row_id=last_row_id or None))
+        with prefetch(batches, tick=_TICK_SECONDS, cancel=lambda: _cancel(connection)) as fetched:
+            for batch in fetched:
+                yield [(row_id or "", row) for row_id, row in scan.rows(batch)] if batch else ()
+
+    def close(self) -> None:
+        """Let go of the connection that rows were read on."""
+        if self._reading is not None:
+            self._reading.close()
+            self._reading = None
+
+
+def insert_signal(connection: oracledb.Connection, table: TableId, identity: str, kind: str, data: str) -> None:
+    """Put a signal into the signal table, and commit."""
+    with oracle_errors(f"inserting into {table}"), connection.cursor() as cursor:
+        cursor.execute(f'INSERT INTO "{table.schema}"."{table.table}" VALUES (:1, :2, :3)', [identity, kind, data])
+        connection.commit()
+
+
+def _cancel(connection: oracledb.Connection) -> None:
+    """Break a fetch that nobody waits for any more."""
+    with suppress(oracledb.Error):
+        connection.cancel()

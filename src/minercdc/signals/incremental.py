@@ -1,0 +1,219 @@
+"""Incremental snapshots: chunks of a table, delivered among the stream's events without ever going back behind them.
+
+The stage calls `step` where the stream has come to a whole transaction's end. What a step yields is complete in itself:
+rows and notifications, then the state that says they are delivered; both go into one Kafka transaction.
+
+    no snapshot, paused    nothing is read
+    first of its tables    reader started at the state's key
+    Began                  order and last key into the state
+    Chunk                  the stream has come to its SCN?  shape still the stream's?  rows without newer ones, state on
+    Failed                 the table is given up, with the reason
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol, TypeAlias
+
+from minercdc.errors import UnsupportedRowError
+from minercdc.events import ChangeEvent, Event, Op, SchemaChange, Scn, SnapshotMark
+from minercdc.offset import AdHocSnapshot, SignalState, TableRead
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.signals import answers
+from minercdc.signals.reader import Began, Broken, Failed, Outcome
+from minercdc.signals.window import Changes, Chunk
+
+_log = logging.getLogger(__name__)
+
+# Events, then the state that holds once they are delivered.
+Step: TypeAlias = tuple[Sequence[Event], SignalState]
+# Rows delivered between two transactions of the stream, so that neither waits long for the other.
+_ROWS_PER_STEP = 16_384
+
+
+class Reader(Protocol):
+    """See `ChunkReader`."""
+
+    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None: ...
+    def first(self) -> Outcome | None: ...
+    def take(self) -> None: ...
+    def floor(self) -> int: ...
+    def stop(self) -> None: ...
+
+
+class IncrementalSnapshots:
+    """Runs the incremental snapshots of a state, one table at a time.
+
+    :param shape: version of a table at the point the stream has come to.
+    :param learn: reads the shape of a table that the stream has not told of; None when there is no such table.
+    :param database: first part of the tables' names.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        shape: Callable[[TableId], TableSchema | None],
+        learn: Callable[[TableId], SchemaChange | None],
+        database: str,
+    ) -> None:
+        self._reader = reader
+        self._shape = shape
+        self._learn = learn
+        self._database = database
+        self._told_scn = 0
+        self._reading: tuple[str, str] | None = None  # snapshot and table
+        self._closed: dict[str, int] = {}  # windows whose high mark has come, with its SCN
+        self.changes = Changes()
+
+    def mark(self, window: str, opens: bool, scn: int) -> None:
+        """A mark came with the stream; ours or one of an earlier life, which fits no chunk."""
+        if not opens:
+            self._closed[window] = scn
+
+    def close(self) -> None:
+        """Read no more."""
+        self._reader.stop()
+        self.changes.forget()
+        self._closed.clear()
+        self._reading = None
+
+    def step(self, state: SignalState, complete_scn: int, told_scn: int, time_us: int) -> Iterator[Step]:
+        """What can be delivered now.
+
+        :param complete_scn: every commit at or below it has been told.
+        :param told_scn: no commit behind it has been told.
+        """
+        self._told_scn = told_scn
+        rows = 0
+        while rows < _ROWS_PER_STEP:
+            snapshot = next((snapshot for snapshot in state.snapshots if not snapshot.blocking), None)
+            if snapshot is None or state.paused:
+                if self._reading is not None:
+                    self.close()
+                return
+            if not snapshot.tables:
+                told = (answers.of_snapshot(snapshot, "COMPLETED", time_us), answers.completed(snapshot, time_us))
+                state = without(state, snapshot)
+                yield told, state
+                continue
+            table = snapshot.tables[0]
+            if self._reading != (snapshot.id, table.table):
+                events, state = self._start(state, snapshot, table, time_us)
+                if events:
+                    yield events, state
+                continue
+            outcome = self._reader.first()
+            if outcome is None or (isinstance(outcome, Chunk) and not self._ready(outcome, complete_scn)):
+                self.changes.prune(self._reader.floor())
+                return
+            events, state = self._taken(state, snapshot, table, outcome, time_us)
+            rows += len(events)
+            yield events, state
+
+    def _start(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, time_us: int) -> Step:
+        name = self.table(table.table)
+        self.close()
+        events: list[Event] = []
+        if self._shape(name) is None:
+            change = self._learn(name)
+            if change is None:
+                return self._done(state, snapshot, table, "UNKNOWN_SCHEMA", time_us)
+            events.append(change)
+        self._reading = (snapshot.id, table.table)
+        self.changes.follow(name)
+        self._reader.start(name, table, snapshot.surrogate_key, self._told_scn)
+        _log.info("incremental snapshot %s: reading %s%s", snapshot.id, name, " on" if table.last else "")
+        return events, state
+
+    def _ready(self, chunk: Chunk, complete_scn: int) -> bool:
+        if chunk.window and not chunk.ceiling:
+            # It was read before that commit, so it knows nothing of that SCN or later.
+            chunk.ceiling = self._closed.get(chunk.window, 1) - 1
+        return 0 < chunk.ceiling <= complete_scn
+
+    def _taken(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, outcome: Outcome, time_us: int) -> Step:
+        if isinstance(outcome, Broken):
+            raise outcome.error
+        if isinstance(outcome, Failed):
+            return self._failed(state, snapshot, table, outcome, time_us)
+        if isinstance(outcome, Began):
+            self._reader.take()
+            begun = replace(table, order=outcome.order, maximum=outcome.maximum, last=())
+            if not outcome.maximum:
+                return self._done(state, snapshot, begun, "EMPTY", time_us)
+            return (), with_table(state, snapshot, begun)
+        name = outcome.schema.id
+        shape = self._shape(name)
+        if shape is None:
+            return self._done(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
+        if shape.version != outcome.schema.version:
+            _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, name)
+            self._reader.start(name, table, snapshot.surrogate_key, self._told_scn)
+            return (), state
+        return self._delivered(state, snapshot, table, outcome, shape, time_us)
+
+    def _delivered(
+        self,
+        state: SignalState,
+        snapshot: AdHocSnapshot,
+        table: TableRead,
+        chunk: Chunk,
+        shape: TableSchema,
+        time_us: int,
+    ) -> Step:
+        scn, mark = Scn(chunk.floor), SnapshotMark.INCREMENTAL
+        events: list[Event] = [
+            ChangeEvent(Op.READ, shape, None, row, scn, chunk.time_us, None, 0, row_id, snapshot=mark)
+            for row_id, row in self.changes.current(chunk)
+        ]
+        self._reader.take()
+        self._closed.pop(chunk.window, None)
+        self.changes.prune(self._reader.floor())
+        table = replace(table, last=chunk.last, rows=table.rows + len(events))
+        events.append(answers.in_progress(snapshot, table, self.name(table), time_us))
+        if not chunk.final:
+            return events, with_table(state, snapshot, table)
+        told, state = self._done(state, snapshot, table, "SUCCEEDED" if table.last else "EMPTY", time_us)
+        return [*events, *told], state
+
+    def _failed(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, outcome: Failed, time_us: int) -> Step:
+        name = self.table(table.table)
+        _log.warning("incremental snapshot %s: %s is given up: %s", snapshot.id, name, outcome.error.message)
+        dropped = self._shape(name) is None
+        no_key = isinstance(outcome.error, UnsupportedRowError)
+        status = "UNKNOWN_SCHEMA" if dropped else "NO_PRIMARY_KEY" if no_key else "SQL_EXCEPTION"
+        return self._done(state, snapshot, table, status, time_us, error=outcome.error.message)
+
+    def _done(
+        self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, status: str, time_us: int, **data: str
+    ) -> Step:
+        told = answers.scanned(snapshot, table, self.name(table), status, time_us, **data)
+        _log.info("incremental snapshot %s: %s is done, %s, %d rows", snapshot.id, self.name(table), status, table.rows)
+        self.close()
+        return [told], replaced(state, snapshot, replace(snapshot, tables=snapshot.tables[1:]))
+
+    def table(self, name: str) -> TableId:
+        """The table of a name as the state has it."""
+        schema, _, table = name.partition(".")
+        return TableId(self._database, schema, table)
+
+    def name(self, table: TableRead) -> str:
+        """As notifications have it."""
+        return f"{self._database}.{table.table}"
+
+
+def replaced(state: SignalState, old: AdHocSnapshot, new: AdHocSnapshot) -> SignalState:
+    """The state with one snapshot's progress."""
+    return replace(state, snapshots=tuple(new if snapshot.id == old.id else snapshot for snapshot in state.snapshots))
+
+
+def without(state: SignalState, snapshot: AdHocSnapshot) -> SignalState:
+    """The state when a snapshot is over."""
+    return replace(state, snapshots=tuple(other for other in state.snapshots if other.id != snapshot.id))
+
+
+def with_table(state: SignalState, snapshot: AdHocSnapshot, table: TableRead) -> SignalState:
+    """The state with the progress of the table that is under way."""
+    return replaced(state, snapshot, replace(snapshot, tables=(table, *snapshot.tables[1:])))

@@ -1,0 +1,202 @@
+"""Reads a table a chunk at a time in order of its key: `WHERE key > last AND key <= maximum ORDER BY key FETCH FIRST n`.
+
+A key value travels as its Row text and goes back into SQL by the rule of its type, so that it is exactly the one that was
+read. Text is ordered binary, whatever the session's language; see `SESSION`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+import oracledb
+
+from minercdc.errors import UnsupportedRowError
+from minercdc.events import Row
+from minercdc.schema.table import TableSchema
+from minercdc.snapshot.scan import row_converter, selected_columns
+from minercdc.values.codec import reading_for
+
+ROWID: Final = "ROWID"
+SESSION: Final = "ALTER SESSION SET NLS_SORT = 'BINARY' NLS_COMP = 'BINARY'"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bind:
+    """How the text of a type becomes a value in SQL again.
+
+    :param sql: the bind, `{}` standing for its name.
+    """
+
+    sql: str
+    kind: Any
+    convert: Callable[[str], object] = str
+
+
+_TEXT, _NATIONAL = _Bind("{}", oracledb.DB_TYPE_VARCHAR), _Bind("{}", oracledb.DB_TYPE_NVARCHAR)
+_NUMBER = _Bind("{}", oracledb.DB_TYPE_NUMBER, Decimal)
+_DATE = "SYYYY-MM-DD HH24:MI:SS"
+
+
+def _signed(text: str) -> str:
+    """Row text has a sign for years BC only; format element S prints a blank otherwise."""
+    return text if text.startswith("-") else f" {text}"
+
+
+_BINDS: Final[Mapping[str, _Bind]] = {
+    "NUMBER": _NUMBER,
+    "FLOAT": _NUMBER,
+    "BINARY_FLOAT": _Bind("{}", oracledb.DB_TYPE_BINARY_FLOAT, float),
+    "BINARY_DOUBLE": _Bind("{}", oracledb.DB_TYPE_BINARY_DOUBLE, float),
+    "CHAR": _TEXT,
+    "VARCHAR2": _TEXT,
+    "NCHAR": _NATIONAL,
+    "NVARCHAR2": _NATIONAL,
+    "RAW": _Bind("{}", oracledb.DB_TYPE_RAW, bytes.fromhex),
+    "DATE": _Bind(f"TO_DATE({{}}, '{_DATE}')", oracledb.DB_TYPE_VARCHAR, _signed),
+    "TIMESTAMP": _Bind(f"TO_TIMESTAMP({{}}, '{_DATE}.FF9')", oracledb.DB_TYPE_VARCHAR, _signed),
+    "TIMESTAMP WITH LOCAL TIME ZONE": _Bind(f"TO_TIMESTAMP({{}}, '{_DATE}.FF9')", oracledb.DB_TYPE_VARCHAR, _signed),
+    "TIMESTAMP WITH TIME ZONE": _Bind(f"TO_TIMESTAMP_TZ({{}}, '{_DATE}.FF9 TZH:TZM')", oracledb.DB_TYPE_VARCHAR, _signed),
+    "INTERVAL YEAR TO MONTH": _Bind("TO_YMINTERVAL({})", oracledb.DB_TYPE_VARCHAR),
+    "INTERVAL DAY TO SECOND": _Bind("TO_DSINTERVAL({})", oracledb.DB_TYPE_VARCHAR),
+    ROWID: _Bind("CHARTOROWID({})", oracledb.DB_TYPE_VARCHAR),
+}
+
+
+def order_of(schema: TableSchema, surrogate: str = "") -> tuple[str, ...]:
+    """Columns to read the table in order of: its key; a surrogate and, since that may repeat, the ROWID; or the ROWID alone.
+
+    :raises UnsupportedRowError: there is no such column, it may be null, or its type has no order we can repeat.
+    """
+    if surrogate.upper() == ROWID:
+        return (ROWID,)
+    positions = schema.positions()
+    order: tuple[str, ...]
+    if surrogate:
+        name = surrogate.strip('"') if surrogate.startswith('"') else next(
+            (name for name in (surrogate, surrogate.upper()) if name in positions), surrogate
+        )  # fmt: skip
+        if name not in positions:
+            raise UnsupportedRowError(f"surrogate-key: {schema.id} has no column {surrogate}")
+        column = schema.columns[positions[name]]
+        if column.nullable:
+            raise UnsupportedRowError(f"surrogate-key: {schema.id}.{name} may be null: rows would be missed")
+        order = (name,) if schema.key == (positions[name],) else (name, ROWID)
+    elif schema.key:
+        order = tuple(schema.columns[i].name for i in schema.key)
+    else:
+        return (ROWID,)
+    for name in order:
+        if name != ROWID and schema.columns[positions[name]].type_name not in _BINDS:
+            raise UnsupportedRowError(
+                f"{schema.id} cannot be read in order of {name}: {schema.columns[positions[name]].type_name} "
+                "has no order that can be repeated (surrogate-key ROWID reads it)"
+            )
+    return order
+
+
+class Keyset:
+    """The statements that read one version of a table.
+
+    :param condition: predicate that rows have to fulfil, '' for none.
+    :ivar rows: from a batch as fetched to (ROWID, Row) pairs.
+    """
+
+    def __init__(self, schema: TableSchema, order: Sequence[str], condition: str = "", *, lobs: bool = False) -> None:
+        positions = schema.positions()
+        self.schema = schema
+        self._order = tuple(order)
+        self._places = [None if name == ROWID else positions[name] for name in order]
+        self._columns = [None if place is None else schema.columns[place] for place in self._places]
+        self._binds = [_BINDS[ROWID if column is None else column.type_name] for column in self._columns]
+        self._quoted = [ROWID if column is None else f'"{column.name}"' for column in self._columns]
+        self._condition = condition
+        self._lobs = lobs
+        self.rows = row_converter(schema, lobs=lobs)
+
+    def statement(self, scn: int | None, limit: int, last: Sequence[str], maximum: Sequence[str]) -> str:
+        """SELECT of the next rows.
+
+        :param scn: as of when; None for now.
+        """
+        where = [*self._behind(last, ":l"), *self._up_to(maximum, ":m")]
+        if self._condition:
+            where.append(f"({self._condition})")
+        return (
+            f"SELECT {selected_columns(self.schema, ROWID, self._lobs)} FROM {self._table(scn)}"
+            f"{' WHERE ' + ' AND '.join(where) if where else ''}"
+            f" ORDER BY {', '.join(self._quoted)} FETCH FIRST {limit} ROWS ONLY"
+        )
+
+    def maximum_statement(self, scn: int | None) -> str:
+        """SELECT of the ordering columns of the last row."""
+        where = f" WHERE {self._condition}" if self._condition else ""
+        return (
+            f"SELECT {', '.join(self._selected())} FROM {self._table(scn)}{where}"
+            f" ORDER BY {', '.join(f'{name} DESC' for name in self._quoted)} FETCH FIRST 1 ROW ONLY"
+        )
+
+    def _table(self, scn: int | None) -> str:
+        name = f'"{self.schema.id.schema}"."{self.schema.id.table}"'
+        return name if scn is None else f"{name} AS OF SCN {scn}"
+
+    def _selected(self) -> list[str]:
+        return [
+            ROWID if column is None else reading_for(column).select(f'"{column.name}"') for column in self._columns
+        ]  # fmt: skip
+
+    def binds(self, cursor: oracledb.Cursor, last: Sequence[str], maximum: Sequence[str]) -> dict[str, oracledb.Var]:
+        """Values for `statement`, of the columns' own types."""
+        found = {}
+        for prefix, texts in (("l", last), ("m", maximum)):
+            for i, (text, bind) in enumerate(zip(texts, self._binds, strict=bool(texts))):
+                variable = cursor.var(bind.kind)
+                variable.setvalue(0, bind.convert(text))
+                found[f"{prefix}{i}"] = variable
+        return found
+
+    def last_of(self, row_id: str, row: Row) -> tuple[str, ...]:
+        """Row text of the ordering columns of a row."""
+        return tuple(row_id if place is None else str(row[place]) for place in self._places)
+
+    def maximum_of(self, fetched: Sequence[object]) -> tuple[str, ...]:
+        """Row text of what `maximum_statement` found."""
+        return tuple(
+            str(value) if column is None else reading_for(column).from_driver(value)
+            for value, column in zip(fetched, self._columns, strict=True)
+        )
+
+    def _placed(self, prefix: str) -> list[tuple[str, str]]:
+        return [
+            (name, bind.sql.format(f"{prefix}{i}"))
+            for i, (name, bind) in enumerate(zip(self._quoted, self._binds, strict=True))
+        ]
+
+    def _behind(self, last: Sequence[str], prefix: str) -> list[str]:
+        if not last:
+            return []
+        first, bind = self._placed(prefix)[0]
+        bound = [f"{first} >= {bind}"] if len(self._order) > 1 else []  # an index can begin with it
+        return [*bound, _compared(self._placed(prefix), ">", ">")]
+
+    def _up_to(self, maximum: Sequence[str], prefix: str) -> list[str]:
+        if not maximum:
+            return []
+        first, bind = self._placed(prefix)[0]
+        bound = [f"{first} <= {bind}"] if len(self._order) > 1 else []
+        return [*bound, _compared(self._placed(prefix), "<", "<=")]
+
+
+def _compared(placed: Sequence[tuple[str, str]], sign: str, last_sign: str) -> str:
+    """(a, b) > (x, y) as Oracle's SQL has no such comparison: `a > x OR (a = x AND b > y)`."""
+    (name, bind), *rest = placed
+    if not rest:
+        return f"{name} {last_sign} {bind}"
+    return f"({name} {sign} {bind} OR ({name} = {bind} AND {_compared(rest, sign, last_sign)}))"
+
+
+def key_columns(schema: TableSchema, order: Sequence[str]) -> bool:
+    """Whether the table still has the columns it is being read in order of."""
+    return all(name == ROWID or name in schema.positions() for name in order)

@@ -1,0 +1,72 @@
+"""Marks in the signal table around a chunk: `incremental.snapshot.watermarking.strategy` insert_insert and insert_delete.
+
+Their rows are Debezium's. Each mark is a transaction of its own; that the stream comes to it says that it has come past
+everything committed before.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+import oracledb
+
+from minercdc.oracle.codes import code_of, oracle_errors
+from minercdc.schema.table import TableId
+from minercdc.signals.signal import CLOSE_MARK, OPEN_MARK
+
+_OPEN, _CLOSE = "-open", "-close"
+
+
+def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:
+    """Window and whether it opens, of a row of the signal table; None for one that is no mark."""
+    if type_ == OPEN_MARK and mark_id.endswith(_OPEN):
+        return mark_id.removesuffix(_OPEN), True
+    if type_ == CLOSE_MARK and mark_id.endswith(_CLOSE):
+        return mark_id.removesuffix(_CLOSE), False
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Writes marks; each method commits.
+
+    :param close_by: `insert` another row, or `delete` that of the opening.
+    """
+
+    table: TableId
+    close_by: Literal["insert", "delete"]
+
+    def open(self, connection: oracledb.Connection, window: str, now_ms: int) -> None:
+        """The window's low mark."""
+        data = json.dumps({"openWindowTimestamp": _iso(now_ms)})
+        self._insert(connection, window + _OPEN, OPEN_MARK, data)
+
+    def close(self, connection: oracledb.Connection, window: str, opened_ms: int, now_ms: int) -> None:
+        """The window's high mark. May be repeated when it is not known whether the first attempt was committed."""
+        if self.close_by == "delete":
+            with oracle_errors(f"deleting a mark from {self.table}"), connection.cursor() as cursor:
+                cursor.execute(f"DELETE FROM {self._name} WHERE ID = :id", {"id": window + _OPEN})
+                connection.commit()
+            return
+        data = json.dumps({"openWindowTimestamp": _iso(opened_ms), "closeWindowTimestamp": _iso(now_ms)})
+        self._insert(connection, window + _CLOSE, CLOSE_MARK, data)
+
+    @property
+    def _name(self) -> str:
+        return f'"{self.table.schema}"."{self.table.table}"'
+
+    def _insert(self, connection: oracledb.Connection, mark: str, type_: str, data: str) -> None:
+        with oracle_errors(f"writing a mark into {self.table}"), connection.cursor() as cursor:
+            try:
+                cursor.execute(f"INSERT INTO {self._name} VALUES (:1, :2, :3)", [mark, type_, data])
+            except oracledb.IntegrityError as error:
+                if code_of(error) != ("ORA", 1):  # it is there: an attempt whose answer was lost
+                    raise
+            connection.commit()
+
+
+def _iso(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,398 @@
+"""Reads chunks ahead of the stream, in a thread with a connection of its own, as many as are allowed in flight.
+
+Without marks, one query reads a stretch of several chunks as of one SCN: a query per chunk would cost more than its rows.
+With marks, each chunk is read between its own two.
+
+    thread   Began, Chunk, Chunk, .. | Failed      -> queue ->      stage   first() .. take()
+
+Where reading goes on after an error is known here; where it goes on after a kill, the stage knows from the stored state.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+from uuid import uuid4
+
+import oracledb
+
+from minercdc.errors import MinerCdcError, MiningSessionError, SnapshotTooOldError, SourceError, TransientSourceError
+from minercdc.events import Row
+from minercdc.offset import TableRead
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.scn import current_scn, written_scn
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.signals.keyset import SESSION, Keyset, key_columns, order_of
+from minercdc.signals.marks import Marks
+from minercdc.signals.window import Chunk
+from minercdc.snapshot.scan import exact_values
+
+_log = logging.getLogger(__name__)
+
+_STRETCH = 16  # chunks per query without marks
+_IN_FLIGHT = 64  # chunks read ahead
+_IN_FLIGHT_BYTES = 64 * 1024 * 1024
+_SAMPLE = 16  # rows whose size is measured
+_LARGE_ROWS = 100  # per fetch of a table with large values
+_WAIT_SECONDS = 1.0
+_LONGEST_WAIT_SECONDS = 30.0
+_INVALID_IDENTIFIER = 904
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The reading of a table has begun. An empty `maximum`: the table has no rows."""
+
+    order: tuple[str, ...]
+    maximum: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The table cannot be read."""
+
+    error: MinerCdcError
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The reader itself failed, as it never should; raised where the outcome is taken."""
+
+    error: Exception
+
+
+Outcome: TypeAlias = Began | Chunk | Failed | Broken
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much is read at a time.
+
+    :param chunk: rows of a chunk.
+    :param lobs: read large values.
+    """
+
+    chunk: int
+    lobs: bool = False
+
+
+class ChunkReader:
+    """Reads one table at a time.
+
+    :param connect: makes a connection to where the tables are.
+    :param shape: version of a table at the point the stream has come to; None when it is dropped there.
+    :param marks: None to read without marks, as of an SCN.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], oracledb.Connection],
+        shape: Callable[[TableId], TableSchema | None],
+        pace: Pace,
+        marks: Marks | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._parts = _Parts(connect, shape, pace, marks, now)
+        self._reading: _Reading | None = None
+
+    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
+        """Read from where `state` says on; what was being read is abandoned.
+
+        :param told_scn: no commit behind it has been told; no chunk may be older than that.
+        """
+        self.stop()
+        self._reading = _Reading(self._parts, table, state, surrogate, told_scn)
+        self._reading.thread.start()
+
+    def first(self) -> Outcome | None:
+        """What comes next, as far as it is read; it stays first until it is taken."""
+        return self._reading.first() if self._reading else None
+
+    def take(self) -> None:
+        """Done with what is first."""
+        if self._reading:
+            self._reading.take()
+
+    def floor(self) -> int:
+        """No chunk in flight or to come has a lower floor; 0 when that is not known yet."""
+        return self._reading.floor() if self._reading else 0
+
+    def stop(self) -> None:
+        """Read no more. The thread ends by itself."""
+        if self._reading:
+            self._reading.abandon()
+            self._reading = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    connect: Callable[[], oracledb.Connection]
+    shape: Callable[[TableId], TableSchema | None]
+    pace: Pace
+    marks: Marks | None
+    now: Callable[[], float]
+
+    def now_ms(self) -> int:
+        return int(self.now() * 1000)
+
+
+@dataclass(slots=True)
+class _Window:
+    """A window whose high mark is not written yet."""
+
+    id: str
+    opened_ms: int
+
+
+@dataclass(slots=True)
+class _Flight:
+    """Outcomes on their way, and what they weigh."""
+
+    outcomes: deque[Outcome] = field(default_factory=deque)
+    rows: int = 0
+    bytes: int = 0
+
+
+class _Reading:
+    """The reading of one table, from its start or a later key on."""
+
+    def __init__(self, parts: _Parts, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
+        self._parts = parts
+        self._told_scn = told_scn
+        self._table = table
+        self._state = state  # moves with what is read, ahead of the stored one
+        self._surrogate = surrogate
+        self._flight = _Flight()
+        self._changed = threading.Condition()
+        self._abandoned = threading.Event()
+        self._scn = 0  # last one that was asked for: no later chunk is older
+        self._unclosed: _Window | None = None
+        self._too_old = False
+        self.thread = threading.Thread(target=self._run, name=f"incremental snapshot of {table}", daemon=True)
+
+    # ---- the stage's side ----
+
+    def first(self) -> Outcome | None:
+        with self._changed:
+            return self._flight.outcomes[0] if self._flight.outcomes else None
+
+    def take(self) -> None:
+        with self._changed:
+            taken = self._flight.outcomes.popleft()
+            if isinstance(taken, Chunk):
+                self._flight.rows -= len(taken.rows)
+                self._flight.bytes -= taken.size
+            self._changed.notify()
+
+    def floor(self) -> int:
+        with self._changed:
+            chunk = next((outcome for outcome in self._flight.outcomes if isinstance(outcome, Chunk)), None)
+            return chunk.floor if chunk else self._scn
+
+    def abandon(self) -> None:
+        self._abandoned.set()
+        with self._changed:
+            self._flight = _Flight()
+            self._changed.notify()
+
+    # ---- the thread's side ----
+
+    def _run(self) -> None:
+        wait = _WAIT_SECONDS
+        while not self._abandoned.is_set():
+            read = self._state.last
+            try:
+                with closing(self._connect()) as connection:
+                    self._read(connection)
+                return
+            except SnapshotTooOldError as error:
+                self._too_old = True
+                _log.info("%s: %s; reading on in %.0f s", self._table, error.message, wait)
+            except (TransientSourceError, MiningSessionError) as error:
+                _log.warning("%s: %s; reading on in %.0f s", self._table, error.message, wait)
+            except SourceError as error:
+                if not self._outdated(error):
+                    self._put(Failed(error))
+                    return
+            except MinerCdcError as error:
+                self._put(Failed(error))
+                return
+            except Exception as error:
+                self._put(Broken(error))
+                return
+            wait = _WAIT_SECONDS if self._state.last != read else min(2 * wait, _LONGEST_WAIT_SECONDS)
+            self._abandoned.wait(wait)
+
+    def _connect(self) -> oracledb.Connection:
+        connection = self._parts.connect()
+        try:
+            with oracle_errors("preparing the session"), connection.cursor() as cursor:
+                cursor.execute(SESSION)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _outdated(self, error: SourceError) -> bool:
+        """A column that the stream still knows is gone: wait for the stream to come to its DDL. A condition that names no
+        column of the table fails alike, and it will not get better."""
+        return error.ora_code == _INVALID_IDENTIFIER and not self._state.condition
+
+    def _read(self, connection: oracledb.Connection) -> None:
+        if self._unclosed is not None:
+            self._close(connection)
+        if not self._state.maximum and not self._begin(connection):
+            return
+        more = True
+        while more and not self._abandoned.is_set():
+            schema = self._parts.shape(self._table)
+            if schema is None:
+                raise SourceError(f"{self._table} was dropped")
+            if not key_columns(schema, self._state.order):
+                self._begin(connection)
+            keyset = Keyset(schema, self._state.order, self._state.condition, lobs=self._parts.pace.lobs)
+            more = self._marked(connection, keyset) if self._parts.marks else self._stretch(connection, keyset)
+
+    def _begin(self, connection: oracledb.Connection) -> bool:
+        """Fix the order and the end; False when there is nothing to read."""
+        schema = self._parts.shape(self._table)
+        if schema is None:
+            raise SourceError(f"{self._table} was dropped")
+        order = order_of(schema, self._surrogate)
+        self._ask_scn(connection)
+        keyset = Keyset(schema, order, self._state.condition, lobs=self._parts.pace.lobs)
+        with oracle_errors(f"looking for the last row of {self._table}"), connection.cursor() as cursor:
+            cursor.outputtypehandler = exact_values
+            cursor.execute(keyset.maximum_statement(None))
+            row = cursor.fetchone()
+        maximum = keyset.maximum_of(row) if row is not None else ()
+        self._state = replace(self._state, order=order, last=(), maximum=maximum)
+        self._put(Began(order, maximum))
+        return bool(maximum)
+
+    def _ask_scn(self, connection: oracledb.Connection) -> int:
+        # Each read of CURRENT_SCN moves it forward: no later commit has an SCN up to those read behind it.
+        now = current_scn(connection)
+        # Behind a DDL that nothing followed, the written SCN is too old for its table (ORA-01466). And the newest commits
+        # that were told may be newer than it: their rows must not come in an older image.
+        scn = now if self._too_old else max(written_scn(connection), self._told_scn)
+        with self._changed:
+            self._scn = scn
+        return scn
+
+    def _stretch(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
+        """Several chunks as of one SCN; whether there is more.
+
+        The stream need not have told every commit of that very SCN, which in an idle database it cannot know: one that it
+        tells later has the images that the chunk has.
+        """
+        scn, size = self._ask_scn(connection), self._parts.pace.chunk
+        time_us = self._parts.now_ms() * 1000
+        limit = _STRETCH * size
+        chunks = _sized(self._fetched(connection, keyset, scn, limit), size)
+        self._too_old = False
+        count = 0
+        held: list[tuple[str, Row]] | None = None
+        for rows in chunks:
+            if held is not None:
+                self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=False))
+            held = rows
+            count += len(rows)
+            if self._abandoned.is_set():
+                return False
+        final = count < limit
+        if held is not None:
+            self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=final))
+        elif final:
+            self._put(self._end(keyset, scn, time_us))
+        return not final
+
+    def _marked(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
+        """One chunk between two marks. It is handed over before the high mark, so that whoever sees that has the chunk."""
+        marks, limit = self._parts.marks, self._parts.pace.chunk
+        assert marks is not None
+        scn = self._ask_scn(connection)
+        window = _Window(str(uuid4()), self._parts.now_ms())
+        marks.open(connection, window.id, window.opened_ms)
+        rows = [row for batch in self._fetched(connection, keyset, None, limit) for row in batch]
+        final, time_us = len(rows) < limit, self._parts.now_ms() * 1000
+        chunk = (
+            self._chunk(keyset, rows, scn, 0, time_us, final=final, window=window.id)
+            if rows
+            else replace(self._end(keyset, scn, time_us), ceiling=0, window=window.id)
+        )
+        self._unclosed = window
+        self._put(chunk)
+        self._close(connection)
+        return not final
+
+    def _close(self, connection: oracledb.Connection) -> None:
+        assert self._unclosed is not None
+        assert self._parts.marks is not None
+        self._parts.marks.close(connection, self._unclosed.id, self._unclosed.opened_ms, self._parts.now_ms())
+        self._unclosed = None
+
+    def _fetched(
+        self, connection: oracledb.Connection, keyset: Keyset, scn: int | None, limit: int
+    ) -> Iterator[list[tuple[str, Row]]]:
+        state, pace = self._state, self._parts.pace
+        with oracle_errors(f"reading a chunk of {self._table}"), connection.cursor() as cursor:
+            cursor.arraysize = cursor.prefetchrows = min(pace.chunk, _LARGE_ROWS) if pace.lobs else pace.chunk
+            cursor.outputtypehandler = exact_values
+            statement = keyset.statement(scn, limit, state.last, state.maximum)
+            cursor.execute(statement, keyset.binds(cursor, state.last, state.maximum))
+            while batch := cursor.fetchmany():
+                yield list(keyset.rows(batch))
+
+    def _chunk(
+        self,
+        keyset: Keyset,
+        rows: list[tuple[str, Row]],
+        floor: int,
+        ceiling: int,
+        time_us: int,
+        *,
+        final: bool,
+        window: str = "",
+    ) -> Chunk:
+        last = keyset.last_of(*rows[-1])
+        self._state = replace(self._state, last=last)
+        sample = rows[:_SAMPLE]
+        width = sum(len(value) for _, row in sample for value in row if isinstance(value, str)) / len(sample)
+        size = int((width + 50 * len(keyset.schema.columns)) * len(rows))
+        return Chunk(keyset.schema, rows, last, floor, ceiling, time_us, final, window, size)
+
+    def _end(self, keyset: Keyset, scn: int, time_us: int) -> Chunk:
+        """The rows that were left are gone."""
+        return Chunk(keyset.schema, (), self._state.last, scn, scn - 1, time_us, final=True)
+
+    def _put(self, outcome: Outcome) -> None:
+        """Hand over, once there is room."""
+        flight, most = self._flight, _IN_FLIGHT * self._parts.pace.chunk
+        with self._changed:
+            while (flight.rows >= most or flight.bytes >= _IN_FLIGHT_BYTES) and not self._abandoned.is_set():
+                self._changed.wait(_WAIT_SECONDS)
+            if self._abandoned.is_set():
+                return
+            self._flight.outcomes.append(outcome)
+            if isinstance(outcome, Chunk):
+                self._flight.rows += len(outcome.rows)
+                self._flight.bytes += outcome.size
+
+
+def _sized(batches: Iterator[list[tuple[str, Row]]], size: int) -> Iterator[list[tuple[str, Row]]]:
+    """The same rows in lists of `size`, the last one shorter."""
+    held: list[tuple[str, Row]] = []
+    for batch in batches:
+        held += batch
+        while len(held) >= size:
+            yield held[:size]
+            held = held[size:]
+    if held:
+        yield held

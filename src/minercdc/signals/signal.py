@@ -1,0 +1,287 @@
+"""What a signal is, and what it asks for: from the bytes or row of a channel to an action, or a refusal that says why.
+
+    row (id, type, data)  --signal_of_row-----.
+                                              +--> Signal --action_of--> one of the actions
+    JSON {id, type, data} --signal_of_json----'
+
+Everything here is pure. Names of types and of the members of `data` are Debezium's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from minercdc.events import Row
+from minercdc.offset import JsonValue
+from minercdc.schema.table import TableId
+
+Data: TypeAlias = Mapping[str, JsonValue]
+
+# Rows that the connector itself writes around a chunk; they ask for nothing.
+OPEN_MARK: Final = "snapshot-window-open"
+CLOSE_MARK: Final = "snapshot-window-close"
+
+
+class SignalRefused(Exception):
+    """A signal that cannot be acted on.
+
+    :param reason: for the one who sent it.
+    :param id: its id, as far as it could be read.
+    """
+
+    def __init__(self, reason: str, *, id: str = "", type: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.id = id
+        self.type = type
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One signal as it came.
+
+    :param id: given by the sender; '' when there is none.
+    :param data: its JSON text, or what that text holds.
+    :param channel: source, kafka, file, http or in-process.
+    """
+
+    id: str
+    type: str
+    data: str | Data
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteSnapshot:
+    """:param collections: patterns of tables.
+    :param conditions: (pattern of tables, filter); the first that matches a table counts.
+    """
+
+    collections: tuple[str, ...]
+    blocking: bool
+    conditions: tuple[tuple[str, str], ...] = ()
+    surrogate_key: str = ""
+
+    def condition(self, table: TableId) -> str:
+        """The filter of one table, '' when it has none."""
+        return next((text for pattern, text in self.conditions if names(pattern, table)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class StopSnapshot:
+    """:param collections: patterns; () for all tables."""
+
+    collections: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PauseSnapshot:
+    """Incremental snapshots wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeSnapshot:
+    """And go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogMessage:
+    """:param message: `{}` in it stands for the offset."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSchemas:
+    """:param changes: `tableChanges` as in records of the schema-change topic."""
+
+    changes: tuple[Data, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropTransaction:
+    """:param xid: 16 lower-case hex digits."""
+
+    xid: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListTransactions:
+    """Which transactions are open, as far as redo is read."""
+
+
+Action: TypeAlias = (
+    ExecuteSnapshot
+    | StopSnapshot
+    | PauseSnapshot
+    | ResumeSnapshot
+    | LogMessage
+    | ChangeSchemas
+    | DropTransaction
+    | ListTransactions
+)
+
+
+def names(pattern: str, table: TableId) -> bool:
+    """Whether a pattern of `DATABASE.SCHEMA.TABLE` names the table. Anchored, without regard to case; `SCHEMA.TABLE` will do,
+    and a plain name need not be escaped (`C##U.T$1`)."""
+    full, short = f"{table.database}.{table}", str(table)
+    if pattern.upper() in (full.upper(), short.upper()):
+        return True
+    return bool(re.fullmatch(pattern, full, re.IGNORECASE) or re.fullmatch(pattern, short, re.IGNORECASE))
+
+
+def signal_of_row(row: Row, channel: str = "source") -> Signal:
+    """A row of the signal table; its columns go by position: id, type, data.
+
+    :raises SignalRefused: it has not that many columns, or redo does not tell them.
+    """
+    values = [value if isinstance(value, str) else "" for value in row[:3]]
+    if len(values) < 3:
+        raise SignalRefused("the signal table needs three columns: id, type, data")
+    return Signal(values[0], values[1], values[2], channel)
+
+
+def signal_of_json(text: str | bytes, channel: str) -> Signal:
+    """A document `{"id", "type", "data"}`; `id` may be missing.
+
+    :raises SignalRefused: it is no such document.
+    """
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise SignalRefused(f"not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise SignalRefused("a JSON object with id, type and data is expected")
+    identity, kind, data = document.get("id"), document.get("type"), document.get("data")
+    if not isinstance(kind, str):
+        raise SignalRefused("type is missing", id=str(identity or ""))
+    if data is not None and not isinstance(data, dict | str):
+        raise SignalRefused("data is neither an object nor its text", id=str(identity or ""), type=kind)
+    return Signal(str(identity or ""), kind, data or {}, channel)
+
+
+def action_of(signal: Signal) -> Action:
+    """What the signal asks for.
+
+    :raises SignalRefused: no such type, or its data is not as that type wants it.
+    """
+    read = ACTIONS.get(signal.type.strip())
+    if read is None:
+        raise SignalRefused(f"there is no signal of type '{signal.type}'; there are {', '.join(sorted(ACTIONS))}")
+    return read(_data(signal.data))
+
+
+def _data(given: str | Data) -> Data:
+    if not isinstance(given, str):
+        return given
+    if not given.strip():
+        return {}
+    try:
+        data = json.loads(given)
+    except ValueError as error:
+        raise SignalRefused(f"data is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise SignalRefused("data is not a JSON object")
+    return data
+
+
+def _execute(data: Data) -> Action:
+    collections = _patterns(data, "data-collections")
+    if not collections:
+        raise SignalRefused("data-collections is missing: an array of patterns of DATABASE.SCHEMA.TABLE")
+    kind = _text(data, "type", "incremental").lower()
+    if kind not in ("incremental", "blocking"):
+        raise SignalRefused(f"a snapshot of type '{kind}' is not there; there are incremental and blocking")
+    conditions = list(_conditions(data))
+    if legacy := _text(data, "additional-condition"):
+        conditions.append((".*", legacy))
+    return ExecuteSnapshot(collections, kind == "blocking", tuple(conditions), _text(data, "surrogate-key"))
+
+
+def _conditions(data: Data) -> Sequence[tuple[str, str]]:
+    given = data.get("additional-conditions") or []
+    if not isinstance(given, list):
+        raise SignalRefused("additional-conditions is not an array")
+    found = []
+    for item in given:
+        if not isinstance(item, dict):
+            raise SignalRefused("additional-conditions holds something else than objects with data-collection and filter")
+        pattern, text = _text(item, "data-collection"), _text(item, "filter")
+        if not pattern or not text:
+            raise SignalRefused("each of additional-conditions needs data-collection and filter")
+        found.append((_pattern(pattern, "additional-conditions"), text))
+    return found
+
+
+def _stop(data: Data) -> Action:
+    if _text(data, "type", "incremental").lower() != "incremental":
+        raise SignalRefused("only incremental snapshots can be stopped")
+    return StopSnapshot(_patterns(data, "data-collections"))
+
+
+def _log(data: Data) -> Action:
+    message = _text(data, "message")
+    if not message:
+        raise SignalRefused("message is missing")
+    return LogMessage(message)
+
+
+def _schema_changes(data: Data) -> Action:
+    changes = data.get("changes")
+    if not isinstance(changes, list) or not changes:
+        raise SignalRefused("changes is missing: an array of tableChanges documents")
+    found: list[Data] = []
+    for change in changes:
+        if not isinstance(change, dict):
+            raise SignalRefused("changes holds something else than objects")
+        found.append(change)
+    return ChangeSchemas(tuple(found))
+
+
+def _drop(data: Data) -> Action:
+    xid = _text(data, "transaction-id").strip().lower()
+    if not re.fullmatch(r"[0-9a-f]{16}", xid):
+        raise SignalRefused("transaction-id is not an XID of 16 hexadecimal digits")
+    return DropTransaction(xid)
+
+
+ACTIONS: Final[Mapping[str, Callable[[Data], Action]]] = {
+    "execute-snapshot": _execute,
+    "stop-snapshot": _stop,
+    "pause-snapshot": lambda _: PauseSnapshot(),
+    "resume-snapshot": lambda _: ResumeSnapshot(),
+    "log": _log,
+    "schema-changes": _schema_changes,
+    "drop-transaction": _drop,
+    "list-transactions": lambda _: ListTransactions(),
+}
+
+
+def _text(data: Data, name: str, default: str = "") -> str:
+    value = data.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, str):
+        raise SignalRefused(f"{name} is not text")
+    return value
+
+
+def _patterns(data: Data, name: str) -> tuple[str, ...]:
+    given = data.get(name) or []
+    given = [given] if isinstance(given, str) else given
+    if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
+        raise SignalRefused(f"{name} is not an array of texts")
+    return tuple(_pattern(str(item), name) for item in given)
+
+
+def _pattern(text: str, name: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise SignalRefused(f"{name}: '{text}' is not a regular expression: {error}") from None
+    return text

@@ -1,0 +1,43 @@
+"""Channel `kafka`: the records of the signal topic as signals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from minercdc.signals.channels import Received
+from minercdc.signals.signal import SignalRefused, signal_of_json
+
+
+class Topic(Protocol):
+    """See `kafka.signal_topic.SignalTopic`."""
+
+    def poll(self, taken: str) -> tuple[Sequence[bytes], str]: ...
+    def close(self) -> None: ...
+
+
+class TopicChannel:
+    """The mark is the offset of the next record."""
+
+    name = "kafka"
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+
+    def poll(self, taken: str) -> tuple[Sequence[Received], str]:
+        values, mark = self._topic.poll(taken)
+        return list(_received(values)), mark
+
+    def stored(self, taken: str) -> None:
+        """Nothing to do: the topic keeps its records."""
+
+    def close(self) -> None:
+        self._topic.close()
+
+
+def _received(values: Sequence[bytes]) -> Iterator[Received]:
+    for value in values:
+        try:
+            yield signal_of_json(value, "kafka")
+        except SignalRefused as refused:
+            yield refused

@@ -1,0 +1,81 @@
+"""What a process remembers of its signals and snapshots, for whoever asks (HTTP, in-process)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from threading import Lock
+
+from minercdc.metrics import Counters
+from minercdc.offset import AdHocSnapshot, JsonValue, SignalState
+
+_REMEMBERED = 1000
+
+
+class Watch:
+    """The latest notifications and the present state; outlives the lives of the stream, and is safe to ask from any thread.
+
+    :param counters: of the connector.
+    """
+
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
+        self._told: deque[Mapping[str, JsonValue]] = deque(maxlen=_REMEMBERED)
+        self._state = SignalState()
+        self._lock = Lock()
+
+    def notify(self, document: Mapping[str, JsonValue]) -> None:
+        """A notification has become durable."""
+        with self._lock:
+            self._told.append(document)
+
+    def observe(self, state: SignalState) -> None:
+        """The state has moved."""
+        self._state = state
+
+    def notifications(self) -> list[JsonValue]:
+        """The last thousand of this process, oldest first."""
+        with self._lock:
+            return [dict(document) for document in self._told]
+
+    def snapshots(self) -> dict[str, JsonValue]:
+        """Ad hoc snapshots that are not complete, and how far the initial one is."""
+        state = self._state
+        return {
+            "paused": state.paused,
+            "snapshots": [_snapshot(snapshot) for snapshot in state.snapshots],
+            "initial": [
+                {"table": scan.table, "rows": scan.rows, "expected_rows": scan.expected_rows, "completed": scan.completed}
+                for scan in self._counters.scans
+            ],
+        }
+
+    def health(self) -> dict[str, JsonValue]:
+        """What the connector is doing; `status` is DOWN while it cannot."""
+        counters = self._counters
+        down = counters.phase in ("reconnecting", "stopped")
+        return {
+            "status": "DOWN" if down else "UP",
+            "phase": counters.phase,
+            "trouble": counters.trouble,
+            "complete_scn": str(counters.complete_scn),
+            "records": counters.records,
+            "restarts": counters.restarts,
+        }
+
+
+def _snapshot(snapshot: AdHocSnapshot) -> JsonValue:
+    return {
+        "id": snapshot.id,
+        "type": "blocking" if snapshot.blocking else "incremental",
+        "data_collections": list[JsonValue](snapshot.collections),
+        "tables": [
+            {
+                "table": table.table,
+                "rows": table.rows,
+                "last_key": list[JsonValue](table.last),
+                "maximum_key": list[JsonValue](table.maximum),
+            }
+            for table in snapshot.tables
+        ],
+    }

@@ -1,0 +1,140 @@
+"""Which rows of a chunk are out of date: the stream has told something newer of them.
+
+A chunk is read as of some SCN s. It is delivered once the stream has told every commit before s, without the rows whose key
+the stream has changed behind s. So nothing older ever follows anything newer:
+
+    a change before s  came before the chunk, which knows it
+    a change at s      is what the chunk has, whichever comes first
+    a change behind s  came before the chunk: its row is left out; or comes later: it is newer than the row
+
+That holds with several redo threads as well, whose commits do not come in order of SCN. Between marks in the signal table
+s is not known exactly: `floor` is an SCN of before, `ceiling` the commit of the mark behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from minercdc.events import UNAVAILABLE, ChangeEvent, Row, SchemaChange
+from minercdc.schema.table import TableId, TableSchema
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Some rows of a table, all read at one SCN.
+
+    :param schema: the version of the table they were read in.
+    :param rows: (ROWID, Row) in order.
+    :param last: Row text of the ordering columns of the last one.
+    :param floor: rows changed by later commits are out of date.
+    :param ceiling: the stream has to have come here; 0 while that is the SCN of a mark which has not come yet.
+    :param window: id of its marks, '' without marks.
+    :param time_us: when it was read, microseconds since the epoch in UTC.
+    :param final: there is nothing behind it.
+    :param size: bytes it holds, roughly.
+    """
+
+    schema: TableSchema
+    rows: Sequence[tuple[str, Row]]
+    last: tuple[str, ...]
+    floor: int
+    ceiling: int
+    time_us: int
+    final: bool
+    window: str = ""
+    size: int = 0
+
+
+class Changes:
+    """What the stream has changed in the tables that are being read, with the commit SCN of each key."""
+
+    def __init__(self) -> None:
+        self._keys: dict[TableId, dict[object, int]] = {}
+        self._emptied: dict[TableId, int] = {}
+        self._key_of: dict[tuple[TableId, int], Callable[[Row], Any] | None] = {}
+        self._pruned = 0
+        self.floor = 0
+
+    def follow(self, table: TableId) -> None:
+        """Take note of this table from now on."""
+        self._keys.setdefault(table, {})
+
+    def forget(self) -> None:
+        """No table is read any more."""
+        self._keys.clear()
+        self._emptied.clear()
+        self._pruned = 0
+
+    def __len__(self) -> int:
+        return sum(map(len, self._keys.values()))
+
+    def note(self, event: ChangeEvent) -> None:
+        """A row was changed."""
+        keys = self._keys.get(event.schema.id)
+        if keys is None or event.tx is None or event.tx.commit_scn <= self.floor:
+            return
+        scn = event.tx.commit_scn
+        for identity in self._identities(event):
+            if keys.get(identity, 0) < scn:
+                keys[identity] = scn
+
+    def note_schema(self, change: SchemaChange) -> None:
+        """A table was emptied or dropped: whatever was read of it before is out of date."""
+        if change.table in self._keys and (change.truncate or change.after is None):
+            self._emptied[change.table] = max(change.scn, self._emptied.get(change.table, 0))
+
+    def _identities(self, event: ChangeEvent) -> Iterator[object]:
+        """Keys before and after; the ROWID where redo does not tell a key or there is none."""
+        key_of = self._key(event.schema)
+        told = False
+        for row in (event.before, event.after):
+            if row is None or key_of is None:
+                continue
+            key = key_of(row)
+            if key is not UNAVAILABLE and not (isinstance(key, tuple) and UNAVAILABLE in key):
+                told = True
+                yield key
+        if (not told or event.before is None) and event.row_id:
+            yield RowId(event.row_id)
+
+    def _key(self, schema: TableSchema) -> Callable[[Row], Any] | None:
+        known = (schema.id, schema.version)
+        if known not in self._key_of:
+            self._key_of[known] = itemgetter(*schema.key) if schema.key else None
+        return self._key_of[known]
+
+    def current(self, chunk: Chunk) -> Iterator[tuple[str, Row]]:
+        """Rows of a chunk that nothing newer was told of."""
+        table = chunk.schema.id
+        if self._emptied.get(table, 0) > chunk.floor:
+            return iter(())
+        keys = self._keys.get(table)
+        if not keys:
+            return iter(chunk.rows)
+        key_of, floor = self._key(chunk.schema), chunk.floor
+        return (
+            (row_id, row)
+            for row_id, row in chunk.rows
+            if not (
+                (key_of is not None and keys.get(key_of(row), 0) > floor) or (row_id and keys.get(RowId(row_id), 0) > floor)
+            )
+        )
+
+    def prune(self, floor: int) -> None:
+        """No chunk that is read, or will be, has a lower floor: changes up to it say nothing any more."""
+        self.floor = max(self.floor, floor)
+        if len(self) < 2 * self._pruned + 1000:
+            return
+        for table, keys in self._keys.items():
+            self._keys[table] = {key: scn for key, scn in keys.items() if scn > self.floor}
+        self._pruned = len(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RowId:
+    """A ROWID where a key could stand."""
+
+    text: str

@@ -1,0 +1,251 @@
+"""Signals as users send them: into the signal table, a topic, a file, by HTTP and by `minercdc signal`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.e2e.lab import LOGGED, Lab
+from tests.e2e.topics import Read
+
+from minercdc.local.ports import free_port
+
+ROWS = 1_500
+SLOW = {"incremental_snapshot_chunk_size": 1, "poll_interval_ms": 500}  # 64 chunks a pass
+
+
+def signalling(lab: Lab, **changes: object) -> dict[str, Any]:
+    """A signal table of the connector's user, and a topic for notifications."""
+    with lab.server.connect("C##MINERCDC", "minercdc") as connection, connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE TABLE SIGNAL_{lab.schema} (ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32) NOT NULL, DATA VARCHAR2(2048))"
+        )
+        cursor.execute(LOGGED.format(f"SIGNAL_{lab.schema}"))
+    return {
+        "signal.data.collection": f"{lab.server.service}.C##MINERCDC.SIGNAL_{lab.schema}",
+        "incremental.snapshot.chunk.size": 100,
+        "notification.enabled.channels": "sink,log",
+        "notification.sink.topic.name": f"{lab.name}-notifications",
+        "snapshot.mode": "no_data",
+        **{name.replace("_", "."): value for name, value in changes.items()},
+    }
+
+
+def insert_signal(lab: Lab, identity: str, kind: str, **data: object) -> None:
+    with lab.server.connect("C##MINERCDC", "minercdc") as connection, connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO SIGNAL_{lab.schema} VALUES (:1, :2, :3)", [identity, kind, json.dumps(data)])
+        connection.commit()
+
+
+def told(records: list[Read], identity: str) -> list[tuple[str, str]]:
+    """Notifications of one signal, in order."""
+    found = [r.value for r in records if r.value and r.value["id"] == identity]
+    return [(value["aggregate_type"], value["type"]) for value in found]
+
+
+def test_a_signal_in_the_table_brings_read_events(lab: Lab) -> None:
+    lab.insert(10, ROWS)
+    config = lab.config(**signalling(lab))
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        lab.insert(100_000, 5)
+        insert_signal(lab, "ad-hoc-1", "execute-snapshot", **{"data-collections": [f"ORCLPDB1.{lab.schema}.T"]})
+        lab.insert(200_000, 5)
+        records = lab.topics.await_records(
+            f"{lab.name}-notifications", lambda found: ("Signal", "COMPLETED") in told(found, "ad-hoc-1")
+        )
+        reads = [r.value for r in lab.topics.records(lab.topic()) if r.value and r.value["op"] == "r"]
+        connector.stop_in_order()
+    assert told(records, "ad-hoc-1")[:2] == [("Signal", "ACCEPTED"), ("Incremental Snapshot", "STARTED")]
+    keys = [read["after"]["ID"] for read in reads]
+    assert {*range(3), *range(10, 10 + ROWS)} <= set(keys)
+    assert len(keys) == len(set(keys))
+    assert {read["source"]["snapshot"] for read in reads} == {"incremental"}
+
+
+def read_keys(lab: Lab) -> list[int]:
+    return [r.value["after"]["ID"] for r in lab.topics.records(lab.topic()) if r.value and r.value["op"] == "r"]
+
+
+def await_told(lab: Lab, identity: str, *expected: tuple[str, str]) -> list[Read]:
+    """Until these notifications of a signal are there; all notifications."""
+    topic = f"{lab.name}-notifications"
+    return lab.topics.await_records(topic, lambda found: set(expected) <= set(told(found, identity)))
+
+
+def data_of(records: list[Read], identity: str, type_: str) -> dict[str, str]:
+    found = [r.value for r in records if r.value and r.value["id"] == identity and r.value["type"] == type_]
+    data: dict[str, str] = found[-1]["additional_data"]
+    return data
+
+
+DONE = ("Signal", "COMPLETED")
+
+
+def test_a_snapshot_is_paused_resumed_and_stopped_by_minercdc_signal(lab: Lab) -> None:
+    lab.insert(10, ROWS)
+    config = lab.config(**signalling(lab, **SLOW), file="c.yaml")
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+
+        def send(*arguments: str) -> str:
+            ended = lab.minercdc("signal", str(config), *arguments)
+            assert ended.status == 0, ended.errors
+            return ended.output.strip()
+
+        snapshot = send("execute-snapshot", "--collection", f"ORCLPDB1.{lab.schema}.T")
+        await_told(lab, snapshot, ("Incremental Snapshot", "IN_PROGRESS"))
+        paused = send("pause-snapshot")
+        await_told(lab, paused, DONE)
+        held = len(read_keys(lab))
+        assert held < ROWS
+        lab.insert(200_000, 5)
+        lab.topics.await_records(lab.topic(), lambda found: any(r.value["after"]["ID"] == 200_004 for r in found if r.value))
+        assert len(read_keys(lab)) == held, "rows came though it was paused"
+        await_told(lab, send("resume-snapshot"), DONE)
+        await_told(lab, snapshot, DONE)
+        again = send("execute-snapshot", "--id", "again", "--collection", ".*")
+        assert again == "again"
+        await_told(lab, again, ("Incremental Snapshot", "STARTED"))
+        await_told(lab, send("stop-snapshot", "--collection", ".*"), DONE)
+        records = await_told(lab, again, ("Incremental Snapshot", "ABORTED"))
+        connector.stop_in_order()
+    assert set(read_keys(lab)) >= {*range(3), *range(10, 10 + ROWS)}
+    assert told(records, snapshot)[-1] == DONE
+
+
+def test_a_killed_snapshot_goes_on_at_its_chunk(lab: Lab) -> None:
+    lab.insert(10, ROWS)
+    config = lab.config(**signalling(lab, **SLOW))
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        insert_signal(lab, "s", "execute-snapshot", **{"data-collections": [f"ORCLPDB1.{lab.schema}.T"]})
+        await_told(lab, "s", ("Incremental Snapshot", "IN_PROGRESS"))
+        connector.kill()
+    before = len(read_keys(lab))
+    assert before < ROWS
+    with lab.run(config, log="again.log") as connector:
+        records = await_told(lab, "s", DONE)
+        connector.stop_in_order()
+    keys = read_keys(lab)
+    assert len(keys) == len(set(keys)) == ROWS + 3, "each row once, in spite of the kill"
+    assert told(records, "s").count(("Incremental Snapshot", "STARTED")) == 1
+
+
+@pytest.mark.parametrize("strategy", ["insert_insert", "insert_delete"])
+@pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
+def test_marks_work_in_both_ways_of_mining(lab: Lab, strategy: str, adapter: str) -> None:
+    lab.insert(10, 350)
+    changes = {"incremental.snapshot.watermarking.strategy": strategy, "database.connection.adapter": adapter}
+    with lab.run(lab.config(**signalling(lab, **changes))) as connector:
+        connector.await_log("streaming: ")
+        insert_signal(lab, "s", "execute-snapshot", **{"data-collections": [f"ORCLPDB1.{lab.schema}.T"]})
+        records = await_told(lab, "s", DONE)
+        connector.stop_in_order()
+    assert sorted(read_keys(lab)) == [*range(3), *range(10, 360)]
+    assert data_of(records, "s", "TABLE_SCAN_COMPLETED")["total_rows_scanned"] == "353"
+    with lab.server.connect("C##MINERCDC", "minercdc") as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT COUNT(*) FROM SIGNAL_{lab.schema}")
+        assert cursor.fetchone() == ((9 if strategy == "insert_insert" else 1),)
+
+
+def test_a_blocking_snapshot_reads_rows_and_streaming_goes_on(lab: Lab) -> None:
+    lab.insert(10, ROWS)
+    with lab.run(lab.config(**signalling(lab))) as connector:
+        connector.await_log("streaming: ")
+        select = f"SELECT * FROM {lab.schema}.T WHERE ID < 5"
+        condition = {"data-collection": f"ORCLPDB1.{lab.schema}.T", "filter": select}
+        collections = {"data-collections": [f"ORCLPDB1.{lab.schema}.T"], "type": "blocking"}
+        insert_signal(lab, "all", "execute-snapshot", **collections)
+        await_told(lab, "all", DONE)
+        assert sorted(read_keys(lab)) == [*range(3), *range(10, 10 + ROWS)]
+        lab.insert(200_000, 5)
+        insert_signal(lab, "few", "execute-snapshot", **collections, **{"additional-conditions": [condition]})
+        await_told(lab, "few", DONE)
+        lab.insert(300_000, 5)
+        lab.topics.await_records(lab.topic(), lambda found: any(r.value["after"]["ID"] == 300_004 for r in found if r.value))
+        connector.stop_in_order()
+    assert sorted(read_keys(lab)[ROWS + 3 :]) == [0, 1, 2]
+
+
+def test_signals_come_by_topic_file_and_http_each_once(lab: Lab) -> None:
+    file = lab.directory / "signals.jsonl"
+    config = lab.config(
+        **signalling(
+            lab,
+            **{
+                "signal.enabled.channels": "kafka,file,http",
+                "signal.file": file,
+                "signal.poll.interval.ms": 50,
+                "minercdc.http.port": free_port(),
+            },
+        )
+    )
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        for channel in ("kafka", "file", "http"):
+            for text in ("hello", "hello"):
+                arguments = ["log", "--channel", channel, f"{text} by {channel} at {{}}"]
+                ended = lab.minercdc("signal", str(config), *arguments)
+                assert ended.status == 0, ended.errors
+                await_told(lab, ended.output.strip(), DONE)
+        ended = lab.minercdc("signal", str(config), "log", "--channel", "source", "hello")
+        assert ended.status == 2
+        assert "signal.enabled.channels" in ended.errors
+        refused = lab.minercdc("signal", str(config), "execute-snapshot", "--channel", "http")
+        assert "data-collections is missing" in refused.errors
+        with file.open("a") as lines:
+            lines.write('nonsense\n{"id": "x", "type": "explode"}\n')
+        records = await_told(lab, "x", ("Signal", "REFUSED"))
+        connector.stop_in_order()
+    with lab.run(config, log="again.log") as connector:
+        connector.await_log("streaming: ")
+        ended = lab.minercdc("signal", str(config), "log", "--channel", "kafka", "once more")
+        await_told(lab, ended.output.strip(), DONE)
+        assert "hello" not in connector.text(), "signals were acted on again after the restart"
+        connector.stop_in_order()
+    answers = [r.value["type"] for r in records if r.value and r.value["aggregate_type"] == "Signal"]
+    assert answers == ["COMPLETED"] * 6 + ["REFUSED"] * 2
+    assert file.read_text() == ""
+
+
+def test_an_open_transaction_is_listed_and_dropped(lab: Lab) -> None:
+    config = lab.config(**signalling(lab))
+    with lab.run(config) as connector, lab.connect() as holding, holding.cursor() as cursor:
+        connector.await_log("streaming: ")
+        cursor.execute("INSERT INTO T VALUES (777, 'never seen')")
+        with lab.server.connect() as admin:
+            admin.cursor().execute(f"call dbms_sandbox.release_strand('{lab.schema}')")  # or it is not in the logs yet
+        lab.insert(50, 1)
+        lab.topics.await_records(lab.topic(), 1)
+        insert_signal(lab, "l", "list-transactions")
+        records = await_told(lab, "l", DONE)
+        (listed,) = json.loads(data_of(records, "l", "COMPLETED")["transactions"])
+        assert listed["changes"] == 1
+        insert_signal(lab, "d", "drop-transaction", **{"transaction-id": listed["transaction-id"]})
+        await_told(lab, "d", DONE)
+        connector.stop_in_order()
+        with lab.run(config, log="again.log") as again:
+            again.await_log("streaming: ")
+            holding.commit()
+            lab.insert(51, 1)
+            found = lab.topics.await_records(lab.topic(), 2)
+            again.stop_in_order()
+    assert [r.value["after"]["ID"] for r in found] == [50, 51]
+
+
+def test_check_tells_what_is_wrong_with_the_signal_table(lab: Lab) -> None:
+    given = {"signal.data.collection": f"{lab.server.service}.{lab.schema}.S"}
+    marks = {"incremental.snapshot.watermarking.strategy": "insert_delete"}
+    config = lab.config(**given, **marks)
+    missing = lab.minercdc("check", str(config))
+    assert "there is no table" in missing.output
+    assert "CREATE TABLE" in missing.output
+    lab.execute("CREATE TABLE S (ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32), DATA NUMBER)")
+    assert "three columns of text" in lab.minercdc("check", str(config)).output
+    lab.execute("DROP TABLE S", "CREATE TABLE S (ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32), DATA VARCHAR2(2048))")
+    found = lab.minercdc("check", str(config))
+    assert "not all columns are logged" in found.output
+    lab.execute(LOGGED.format("S"), "GRANT SELECT, INSERT, DELETE ON S TO C##MINERCDC")
+    assert f"{lab.schema}.S" not in lab.minercdc("check", str(config)).output

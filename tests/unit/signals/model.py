@@ -1,0 +1,285 @@
+"""A database with one table, its stream of redo and its chunk reader, all in memory: the stage is run on them.
+
+A row is (key, SCN of the commit that wrote it), so every image tells how old it is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from minercdc.contracts import StopFlag
+from minercdc.errors import SnapshotTooOldError
+from minercdc.events import ChangeEvent, Event, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
+from minercdc.offset import JsonValue, SignalState, TableRead
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.signals.actions import Actions, OpenTransaction, Source
+from minercdc.signals.blocking import BlockingSnapshots
+from minercdc.signals.channels import SignalChannel
+from minercdc.signals.incremental import IncrementalSnapshots
+from minercdc.signals.reader import Began, Outcome
+from minercdc.signals.stage import SignalStage, SignalTable
+from minercdc.signals.window import Chunk
+
+T = TableId("PDB", "S", "T")
+SIGNALS = TableId("PDB", "C##U", "SIGNALS")
+TABLE = TableSchema(T, (Column("ID", "NUMBER"), Column("AT", "NUMBER")), (0,))
+SIGNAL_TABLE = TableSchema(SIGNALS, (Column("ID", "VARCHAR2"), Column("TYPE", "VARCHAR2"), Column("DATA", "VARCHAR2")), (0,))
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A position: how many commits of the stream are done, and the highest SCN among them."""
+
+    done: int
+    delivered_scn: int = 0
+
+    def to_json(self) -> dict[str, JsonValue]:
+        return {"done": self.done}
+
+    def precedes(self, other: At) -> bool:
+        return self.done < other.done
+
+
+@dataclass(slots=True)
+class Commit:
+    """A transaction: keys with True (there is a row from now on) or False (there is none); or a row of the signal table."""
+
+    scn: int
+    rows: Mapping[int, bool] = field(default_factory=dict)
+    signal: tuple[str, str, str] | None = None
+
+
+def _clash(commit: Commit, other: Commit) -> bool:
+    """Whether another commit changed the same rows before."""
+    return other.scn < commit.scn and not commit.rows.keys().isdisjoint(other.rows)
+
+
+class World:
+    """The database: commits in the order of their SCNs, and in the order the stream tells them.
+
+    :ivar now: the SCN the database has come to; the stream is behind it.
+    """
+
+    def __init__(self, commits: Sequence[Commit], chance: random.Random, *, threads: bool) -> None:
+        self.commits = list(commits)
+        self.chance = chance
+        self.now = 0
+        self.told = list(commits)
+        if threads:  # commits of two threads, each in its own order, mixed; the changes of one row keep theirs
+            halves: list[list[Commit]] = [[], []]
+            for commit in commits:
+                halves[chance.randrange(2)].append(commit)
+            self.told = []
+            while any(halves):
+                heads = [
+                    half for half in halves if half and not any(_clash(half[0], other) for other in (*halves[0], *halves[1]))
+                ]
+                self.told.append(chance.choice(heads).pop(0))
+
+    def last_scn(self) -> int:
+        return max(commit.scn for commit in self.commits)
+
+    def rows_at(self, scn: int) -> dict[int, int]:
+        """Key -> SCN of the commit that wrote the row."""
+        rows: dict[int, int] = {}
+        for commit in self.commits:
+            if commit.scn <= scn:
+                for key, there in commit.rows.items():
+                    rows[key] = commit.scn
+                    if not there:
+                        del rows[key]
+        return rows
+
+    def events(self, commit: Commit) -> Iterator[Event]:
+        before = self.rows_at(commit.scn - 1)
+        info = TransactionInfo(f"{commit.scn:016x}", Scn(0), Scn(commit.scn), 0, 0, 1, None)
+        seq = 0
+        if commit.signal:
+            seq += 1
+            yield ChangeEvent(Op.CREATE, SIGNAL_TABLE, None, commit.signal, Scn(commit.scn), 0, info, seq)
+        for key, there in commit.rows.items():
+            old: Row | None = (str(key), str(before[key])) if key in before else None
+            new: Row | None = (str(key), str(commit.scn)) if there else None
+            op = Op.DELETE if new is None else Op.UPDATE if old is not None else Op.CREATE
+            seq += 1
+            yield ChangeEvent(op, TABLE, old, new, Scn(commit.scn), 0, info, seq)
+
+    def stream(self, start: At) -> Iterator[Event]:
+        """From a position on, to the end, with idle ticks."""
+        for done in range(start.done, len(self.told)):
+            commit = self.told[done]
+            self.now = max(self.now, commit.scn)
+            yield from self.events(commit)
+            scn = min((later.scn for later in self.told[done + 1 :]), default=self.last_scn() + 1) - 1
+            scn = min(scn, commit.scn - 1) if self.chance.random() < 0.5 else scn
+            info = TransactionInfo(f"{commit.scn:016x}", Scn(0), Scn(commit.scn), 0, 0, 1, None)
+            here = self.at(done + 1)
+            yield Progress(here, Scn(scn), 0, info)
+            if self.chance.random() < 0.3:
+                yield Progress(here, Scn(scn), 0)
+        for _ in range(40):  # nothing is written any more: the last SCN is never known to be complete
+            yield Progress(self.at(len(self.told)), Scn(self.last_scn() - 1), 0)
+
+    def at(self, done: int) -> At:
+        return At(done, max((commit.scn for commit in self.told[:done]), default=0))
+
+    def written(self) -> int:
+        """What is in the logs for certain; the newest commit that was told may lie behind it."""
+        return self.now - 1 - self.chance.randrange(2)
+
+
+class ModelReader:
+    """Reads chunks of the world's table as `ChunkReader` does, some at a time ahead of the stream."""
+
+    def __init__(self, world: World, size: int) -> None:
+        self._world = world
+        self._size = size
+        self._state: TableRead | None = None
+        self._ready: list[Outcome] = []
+        self._scn = 0
+        self._told = 0
+
+    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
+        self._state, self._ready, self._told = state, [], told_scn
+
+    def told(self) -> int:
+        return self._told
+
+    def first(self) -> Outcome | None:
+        if self._state is not None and self._world.chance.random() < 0.7:
+            self._read()
+        return self._ready[0] if self._ready else None
+
+    def take(self) -> None:
+        self._ready.pop(0)
+
+    def floor(self) -> int:
+        return next((outcome.floor for outcome in self._ready if isinstance(outcome, Chunk)), self._scn)
+
+    def stop(self) -> None:
+        self._state, self._ready = None, []
+
+    def _read(self) -> None:
+        assert self._state is not None
+        self._scn = max(self._scn, self._world.written(), self.told())
+        rows = self._world.rows_at(self._scn)
+        if not self._state.maximum:
+            maximum = (str(max(rows)),) if rows else ()
+            self._ready.append(Began(("ID",), maximum))
+            self._state = replace(self._state, order=("ID",), maximum=maximum) if rows else None
+            return
+        last = int(self._state.last[0]) if self._state.last else -1
+        keys = [key for key in sorted(rows) if last < key <= int(self._state.maximum[0])][: self._size]
+        found: list[tuple[str, Row]] = [(f"R{key}", (str(key), str(rows[key]))) for key in keys]
+        final = len(found) < self._size
+        place = (str(keys[-1]),) if keys else self._state.last
+        self._ready.append(Chunk(TABLE, found, place, self._scn, self._scn - 1, 0, final))
+        self._state = None if final else replace(self._state, last=place)
+
+
+class ModelTables:
+    """What a blocking snapshot asks, of the world's table."""
+
+    def __init__(self, world: World, *, too_old: int = 0) -> None:
+        self._world = world
+        self._too_old = too_old
+
+    def written_scn(self) -> int:
+        return self._world.written()
+
+    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
+        for key, at in sorted(self._world.rows_at(scn).items()):
+            if f"R{key:03}" > last_row_id:
+                yield [(f"R{key:03}", (str(key), str(at)))]
+            if self._too_old:
+                self._too_old -= 1
+                raise SnapshotTooOldError("ORA-01466")
+
+    def close(self) -> None:
+        pass
+
+
+def known() -> Tables:
+    tables = Tables()
+    tables.put(TABLE)
+    return tables
+
+
+def stage_of(
+    world: World,
+    size: int,
+    channels: Sequence[SignalChannel] = (),
+    *,
+    open_transactions: Sequence[OpenTransaction] = (),
+    too_old: int = 0,
+) -> SignalStage:
+    tables, open_now = known(), list(open_transactions)
+
+    def drop(xid: str) -> bool:
+        found = [one for one in open_now if one.xid == xid]
+        open_now[:] = [one for one in open_now if one.xid != xid]
+        return bool(found)
+
+    def no_changes(document: Mapping[str, object]) -> TableSchema:
+        raise KeyError("table")
+
+    def learn(table: TableId) -> SchemaChange | None:
+        return None
+
+    return SignalStage(
+        SignalTable(SIGNALS, listens=True, published=False),
+        Actions(Source(lambda: [T], lambda: list(open_now), drop, no_changes), tables, lambda table: table == T, "PDB"),
+        IncrementalSnapshots(ModelReader(world, size), tables.find, learn, "PDB"),
+        BlockingSnapshots(ModelTables(world, too_old=too_old), tables.find, learn, "PDB", lambda: 0),
+        channels,
+        interval=0,
+        now_us=lambda: 0,
+    )
+
+
+@dataclass(slots=True)
+class Stored:
+    """What a commit stored: the events before it, position and state."""
+
+    events: list[Event]
+    position: At
+    state: SignalState
+
+
+def play(stage: SignalStage, world: World, start: At, state: SignalState, stop: StopFlag) -> list[Stored]:
+    """Every state that could have been stored, each with the events that came since `start`."""
+    seen: list[Event] = []
+    stored: list[Stored] = []
+    for event in stage.through(world.stream(start), start, state, stop):
+        if isinstance(event, Progress):
+            assert isinstance(event.position, At)
+            assert event.signals is not None
+            stored.append(Stored(list(seen), event.position, event.signals))
+            stage.stored(event.signals)
+        else:
+            seen.append(event)
+    return stored
+
+
+def check_order(events: Sequence[Event]) -> dict[int, int]:
+    """Per key, no image is older than one before it. Returns key -> SCN of what is left."""
+    newest: dict[int, int] = {}
+    rows: dict[int, int] = {}
+    for event in events:
+        if not isinstance(event, ChangeEvent):
+            continue
+        if event.op is Op.DELETE:
+            assert event.before is not None
+            assert event.tx is not None
+            key, at = int(str(event.before[0])), int(event.tx.commit_scn)
+            rows.pop(key, None)
+        else:
+            assert event.after is not None
+            key, at = int(str(event.after[0])), int(str(event.after[1]))
+            rows[key] = at
+        assert at >= newest.get(key, 0), f"key {key}: an image of {at} came after one of {newest[key]}"
+        newest[key] = at
+    return rows

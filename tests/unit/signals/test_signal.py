@@ -1,0 +1,125 @@
+"""Signals as they come: rows, records, lines; tables that patterns name; the stored state."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from minercdc.errors import SchemaHistoryError
+from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.offset import AdHocSnapshot, Offset, SignalState, TableRead
+from minercdc.schema.table import TableId
+from minercdc.signals.channels import SignalFile, append
+from minercdc.signals.signal import ExecuteSnapshot, Signal, SignalRefused, action_of, names, signal_of_json, signal_of_row
+
+ORDERS = TableId("ORCLPDB1", "C##SHOP", "ORDERS$1")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("ORCLPDB1.C##SHOP.ORDERS$1", True),
+        ("orclpdb1.c##shop.orders$1", True),
+        ("C##SHOP.ORDERS$1", True),
+        (r"ORCLPDB1\.C##SHOP\.ORDERS.*", True),
+        (r".*", True),
+        ("ORDERS.*", False),
+        ("ORCLPDB1.C##SHOP.ORDERS", False),
+    ],
+)
+def test_patterns_are_anchored_and_plain_names_need_no_escapes(pattern: str, expected: bool) -> None:
+    assert names(pattern, ORDERS) is expected
+
+
+def test_conditions_and_surrogate_key_are_debeziums() -> None:
+    data = {
+        "data-collections": ["A.B.C"],
+        "type": "BLOCKING",
+        "surrogate-key": "N",
+        "additional-conditions": [{"data-collection": "S.T", "filter": "color='blue'"}],
+        "additional-condition": "old = 1",
+    }
+    action = action_of(Signal("1", "execute-snapshot", json.dumps(data), "source"))
+    assert isinstance(action, ExecuteSnapshot)
+    assert action.blocking
+    assert action.surrogate_key == "N"
+    assert action.condition(TableId("P", "S", "T")) == "color='blue'"
+    assert action.condition(TableId("P", "S", "U")) == "old = 1"
+
+
+def test_a_row_is_read_by_position_and_a_document_by_name() -> None:
+    assert signal_of_row(("7", "log", None)) == Signal("7", "log", "", "source")
+    assert signal_of_json('{"type": "log", "data": {"message": "m"}}', "kafka").id == ""
+    with pytest.raises(SignalRefused, match="three columns"):
+        signal_of_row(("7", "log"))
+    for text in ("nonsense", "[]", '{"id": "1"}', '{"type": "log", "data": 5}'):
+        with pytest.raises(SignalRefused):
+            signal_of_json(text, "kafka")
+
+
+def line(identity: str) -> str:
+    return json.dumps({"id": identity, "type": "list-transactions", "data": {}})
+
+
+def ids(found: object) -> list[str]:
+    assert isinstance(found, list)
+    return [item.id for item in found]
+
+
+def test_a_signal_file_is_emptied_only_when_all_of_it_is_durable(tmp_path: Path) -> None:
+    path = tmp_path / "signals"
+    append(path, line("a"))
+    channel = SignalFile(path)
+    found, mark = channel.poll("")
+    assert ids(found) == ["a"]
+    append(path, line("b"))
+    channel.stored(mark)
+    assert path.read_text().count("\n") == 2, "what came meanwhile is not lost"
+    found, mark = channel.poll(mark)
+    assert ids(found) == ["b"]
+    assert SignalFile(path).poll(mark) == ((), mark), "after a kill nothing is acted on twice"
+    channel.stored(mark)
+    assert path.read_text() == ""
+    append(path, line("a"))
+    append(path, line("b"))
+    found, _ = channel.poll(mark)
+    assert ids(found) == ["a", "b"], "the same lines once more are signals once more"
+
+
+def test_lines_of_a_file_that_are_no_signals_are_told_and_half_a_line_waits(tmp_path: Path) -> None:
+    path = tmp_path / "signals"
+    path.write_text("nonsense\n\n" + line("a") + "\n" + line("b"))
+    found, mark = SignalFile(path).poll("")
+    assert [type(item).__name__ for item in found] == ["SignalRefused", "Signal"]
+    with path.open("a") as file:
+        file.write("\n")
+    found, _ = SignalFile(path).poll(mark)
+    assert ids(found) == ["b"]
+
+
+STATE = SignalState(
+    snapshots=(
+        AdHocSnapshot(
+            "i", False, ("P.S.T",), (TableRead("S.T", "A > 1", ("A", "ROWID"), ("1", "AAA"), ("9", "AAB"), 5),), "A"
+        ),
+        AdHocSnapshot("b", True, ("P.S.T",), (), "", 2**60, True),
+    ),
+    paused=True,
+    drops=(("d", "0" * 16),),
+    taken={"kafka": "17"},
+)
+
+
+def test_the_state_is_stored_with_the_offset_and_comes_back() -> None:
+    offset = Offset("logminer", {"x": 1}, signals=STATE)
+    assert offset_from_bytes(offset_to_bytes(offset), "here") == offset
+    assert b"signals" not in offset_to_bytes(Offset("logminer", {"x": 1}))
+
+
+def test_a_state_of_a_newer_program_is_refused_rather_than_lost() -> None:
+    document = json.loads(offset_to_bytes(Offset("logminer", {"x": 1}, signals=STATE)))
+    document["signals"]["snapshots"][0]["priority"] = 1
+    with pytest.raises(SchemaHistoryError, match="priority"):
+        offset_from_bytes(json.dumps(document).encode(), "here")

@@ -1,0 +1,254 @@
+"""Whatever the stream does meanwhile, and wherever it is killed: nothing old follows anything new, and nothing is missing."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from tests.unit.signals.model import At, Commit, ModelReader, Stored, World, check_order, play, stage_of
+
+from minercdc.events import ChangeEvent, Event, Notification, Progress
+from minercdc.offset import SignalState
+from minercdc.signals.actions import OpenTransaction
+from minercdc.signals.channels import Received
+from minercdc.signals.signal import Signal
+from minercdc.signals.window import Changes
+
+KEYS = 12
+SEEDS = 50
+EXECUTE = json.dumps({"data-collections": ["PDB.S.T"]})
+BLOCKING = json.dumps({"data-collections": ["S.T"], "type": "blocking"})
+
+
+def history(chance: random.Random, *signals: tuple[str, str, str]) -> list[Commit]:
+    """Rows from the beginning, then changes, the signals among them."""
+    commits = [Commit(10, {key: True for key in range(KEYS) if chance.random() < 0.8})]
+    scn = 20
+    for step in range(30):
+        scn += chance.randrange(1, 5)
+        rows = {chance.randrange(KEYS): chance.random() < 0.75 for _ in range(chance.randrange(1, 4))}
+        present = {key for commit in commits for key in commit.rows}
+        commits.append(Commit(scn, {key: there for key, there in rows.items() if there or key in present}))
+        if step % 10 == 2 and signals:
+            scn += 1
+            commits.append(Commit(scn, {}, signals[0]))
+            signals = signals[1:]
+    return [_possible(commits, commit) for commit in commits]
+
+
+def _possible(commits: list[Commit], commit: Commit) -> Commit:
+    """Without deletes of rows that are not there."""
+    there: dict[int, bool] = {}
+    for earlier in commits:
+        if earlier.scn >= commit.scn:
+            break
+        there.update(earlier.rows)
+    return replace(commit, rows={key: wanted for key, wanted in commit.rows.items() if wanted or there.get(key)})
+
+
+def told(events: list[Event], identity: str) -> list[str]:
+    return [e.type for e in events if isinstance(e, Notification) and e.id == identity]
+
+
+def run(seed: int, signal: tuple[str, str, str], *, threads: bool, too_old: int = 0) -> None:
+    """By the signal table, or in every second history by a channel, which is not in step with the stream."""
+    chance = random.Random(seed)
+    in_table = seed % 2 == 0
+    commits = history(chance, *([signal] if in_table else []))
+    world = World(commits, chance, threads=threads)
+    stop = threading.Event()
+    late = [] if in_table else [Late(chance.randrange(20), Signal(*signal, "late"))]
+    whole = play(stage_of(world, 3, late, too_old=too_old), world, At(0), SignalState(), stop)
+    _judge(world, whole[-1].events, signal[0])
+    for stored in chance.sample(whole, min(8, len(whole))):
+        again = World(commits, random.Random(seed + 1), threads=False)
+        again.told = world.told
+        again.now = stored.position.delivered_scn
+        after = play(stage_of(again, 4, late), again, stored.position, stored.state, stop)
+        _judge(again, stored.events + after[-1].events, signal[0])
+
+
+def _judge(world: World, events: list[Event], identity: str) -> None:
+    rows = check_order(events)
+    assert rows == world.rows_at(world.last_scn())
+    types = told(events, identity)
+    assert types.count("ACCEPTED") == 1
+    assert types.count("STARTED") == 1
+    assert types[-2:] == ["COMPLETED", "COMPLETED"]
+
+
+@pytest.mark.parametrize("threads", [False, True], ids=["one thread", "two threads"])
+def test_an_incremental_snapshot_never_goes_back_and_survives_a_kill_anywhere(threads: bool) -> None:
+    for seed in range(SEEDS):
+        run(seed, ("i-1", "execute-snapshot", EXECUTE), threads=threads)
+
+
+@pytest.mark.parametrize("threads", [False, True], ids=["one thread", "two threads"])
+def test_a_blocking_snapshot_never_goes_back_and_survives_a_kill_anywhere(threads: bool) -> None:
+    for seed in range(SEEDS):
+        run(seed, ("b-1", "execute-snapshot", BLOCKING), threads=threads, too_old=seed % 3)
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        lambda patch: patch.setattr(Changes, "current", lambda self, chunk: iter(chunk.rows)),
+        lambda patch: patch.setattr(ModelReader, "floor", lambda self: 10**9),
+        lambda patch: patch.setattr(ModelReader, "told", lambda self: 0),
+        lambda patch: patch.setattr("minercdc.signals.incremental.IncrementalSnapshots._ready", lambda *_: True),
+    ],
+    ids=[
+        "rows are not compared",
+        "changes are forgotten early",
+        "chunks older than what was told",
+        "a chunk does not wait for the stream",
+    ],
+)
+def test_the_check_finds_a_rule_that_is_missing(
+    mutate: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutate(monkeypatch)
+    with pytest.raises(AssertionError):
+        _all_seeds()
+
+
+def _all_seeds() -> None:
+    for seed in range(SEEDS):
+        run(seed, ("i-1", "execute-snapshot", EXECUTE), threads=True)
+
+
+class Late:
+    """A channel whose one signal comes at some look."""
+
+    name = "late"
+
+    def __init__(self, looks: int, signal: Signal) -> None:
+        self._looks = looks
+        self._signal = signal
+
+    def poll(self, taken: str) -> tuple[list[Received], str]:
+        self._looks -= 1
+        return ([self._signal], "done") if self._looks < 0 and not taken else ([], taken)
+
+    def stored(self, taken: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Given:
+    """A channel that has its signals from the beginning; its mark counts them."""
+
+    name = "given"
+
+    def __init__(self, *received: Received) -> None:
+        self.received = received
+        self.durable = ""
+
+    def poll(self, taken: str) -> tuple[list[Received], str]:
+        at = int(taken or "0")
+        return list(self.received[at : at + 1]), str(min(at + 1, len(self.received)))
+
+    def stored(self, taken: str) -> None:
+        self.durable = taken
+
+    def close(self) -> None:
+        pass
+
+
+def signal(identity: str, kind: str, **data: object) -> Signal:
+    return Signal(identity, kind, json.dumps(data), "given")
+
+
+def given(*signals: Received, size: int = 3, transactions: list[OpenTransaction] | None = None) -> list[Stored]:
+    chance = random.Random(7)
+    world = World(history(chance), chance, threads=False)
+    stage = stage_of(world, size, [Given(*signals)], open_transactions=transactions or ())
+    return play(stage, world, At(0), SignalState(), threading.Event())
+
+
+def test_a_paused_snapshot_delivers_nothing_until_it_is_resumed() -> None:
+    start = signal("s", "execute-snapshot", **{"data-collections": ["S.T"]})
+    nothing = signal("n", "log", message="x")
+    paused = given(start, signal("p", "pause-snapshot"), *[nothing] * 100, size=1)
+    events = paused[-1].events
+    at = next(i for i, e in enumerate(events) if isinstance(e, Notification) and e.type == "PAUSED")
+    assert not [e for e in events[at:] if isinstance(e, ChangeEvent) and e.tx is None]
+    assert paused[-1].state.paused
+    resumed = given(start, signal("p", "pause-snapshot"), *[nothing] * 5, signal("r", "resume-snapshot"), size=1)
+    assert told(resumed[-1].events, "s")[-1] == "COMPLETED"
+    assert resumed[-1].state.snapshots == ()
+
+
+def test_a_stopped_snapshot_ends_where_it_is() -> None:
+    stored = given(
+        signal("s", "execute-snapshot", **{"data-collections": ["S.T"]}),
+        signal("x", "stop-snapshot", **{"data-collections": ["PDB.S.T"]}),
+        size=1,
+    )
+    assert told(stored[-1].events, "s")[-1] == "ABORTED"
+    assert told(stored[-1].events, "x") == ["COMPLETED"]
+    assert stored[-1].state.snapshots == ()
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (signal("a", "explode"), "there is no signal of type 'explode'"),
+        (Signal("a", "log", "{", "given"), "data is not JSON"),
+        (signal("a", "log"), "message is missing"),
+        (signal("a", "execute-snapshot"), "data-collections is missing"),
+        (signal("a", "execute-snapshot", **{"data-collections": ["PDB.S.OTHER"]}), "no captured table matches PDB.S.OTHER"),
+        (signal("a", "execute-snapshot", **{"data-collections": ["("]}), "not a regular expression"),
+        (signal("a", "execute-snapshot", **{"data-collections": ["S.T"], "type": "full"}), "type 'full'"),
+        (signal("a", "stop-snapshot"), "no incremental snapshot of such a table"),
+        (signal("a", "stop-snapshot", type="blocking"), "only incremental snapshots can be stopped"),
+        (signal("a", "pause-snapshot"), "no incremental snapshot is under way"),
+        (signal("a", "drop-transaction", **{"transaction-id": "xyz"}), "16 hexadecimal digits"),
+        (signal("a", "drop-transaction", **{"transaction-id": "0" * 16}), "no transaction 0000000000000000 is open"),
+        (signal("a", "schema-changes", changes=[{}]), "not a tableChanges document"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_done_is_refused_with_the_reason_and_the_stream_goes_on(sent: Signal, reason: str) -> None:
+    stored = given(sent)
+    answers = [e for e in stored[-1].events if isinstance(e, Notification)]
+    assert [(answer.id, answer.type) for answer in answers] == [("a", "REFUSED")]
+    assert reason in answers[0].additional_data["reason"]
+    assert stored[-1].position.done == 31
+
+
+def test_transactions_are_listed_and_dropped_and_the_drop_is_done_one_position_later() -> None:
+    xid = "0a001f00b3020000"
+    one = OpenTransaction(xid, 1, "APP", 5, "2026-01-01 00:00:00", 7)
+    stored = given(
+        signal("l", "list-transactions"),
+        signal("d", "drop-transaction", **{"transaction-id": xid.upper()}),
+        transactions=[one],
+    )
+    events = stored[-1].events
+    listed = next(e for e in events if isinstance(e, Notification) and e.id == "l")
+    assert json.loads(listed.additional_data["transactions"])[0]["transaction-id"] == xid
+    assert told(events, "d") == ["ACCEPTED", "COMPLETED"]
+    under_way = [s for s in stored if s.state.drops]
+    assert under_way[0].state.drops == (("d", xid),)
+    assert told(under_way[0].events, "d") == ["ACCEPTED"]
+
+
+def test_all_but_the_last_progress_of_a_step_say_that_more_follows() -> None:
+    chance = random.Random(3)
+    world = World(history(chance, ("i-1", "execute-snapshot", EXECUTE)), chance, threads=False)
+    stage = stage_of(world, 1)
+    events = list(stage.through(world.stream(At(0)), At(0), SignalState(), threading.Event()))
+    assert isinstance(events[-1], Progress)
+    assert not events[-1].more
+    for before, behind in pairwise(events):
+        if isinstance(before, Progress) and before.more:
+            assert not isinstance(behind, Progress) or behind.position == before.position
+            assert not (isinstance(behind, ChangeEvent) and behind.tx is not None)
