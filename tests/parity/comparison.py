@@ -13,7 +13,7 @@ from tests.parity.debezium import Emitted
 _SOURCE = ("version", "start_scn", "ssn")
 _CLOCK = ("ts_ms", "ts_us", "ts_ns")
 # Of a schema change Debezium tells the transaction that it delivered before.
-_STALE = ("txId", "txSeq", "commit_scn", "rs_id")
+_STALE = ("txId", "txSeq", "commit_scn", "commit_ts_ms", "start_ts_ms", "rs_id")
 
 
 def differences(

@@ -15,7 +15,7 @@ TABLES = {
     "BARE": "x number(5), y varchar2(10)",
     "DEFAULTED": "id number(10) primary key, n number default 1.5, i number(5) default 7 not null, v varchar2(10) default 'none', p number(10,2) default 1.25,"
     " c char(4) default 'ab' not null, d date default date '2024-02-29', t timestamp default sysdate, x number(5) default 1 + 1,"
-    " f float default 2.5, b binary_double default 0.5, r raw(4) default hextoraw('0a0b'), e varchar2(5) default null",
+    " f float default 2.5, b binary_double default 0.5, r raw(4) default hextoraw('0a0b')",
 }
 _TYPED = (
     "insert into typed values ({id}, 12345678901234567890.125, -7, 99, 1234567890123456789, 0.1, 1.5, -2.25e-100, 'ab',"
@@ -61,7 +61,7 @@ def large_values(source: SandboxProcess, round_number: int) -> None:
     n, big = 100 * round_number, "0123456789" * 900
     with source.connect("par", "par") as session, session.cursor() as cursor:
         cursor.execute(f"insert into doc values ({n}, 'small', 'c', 'n', hextoraw('0a'))")
-        cursor.execute(f"insert into doc values ({n + 1}, 'large', :1, :2, :3)", [big, big, big.encode()])
+        cursor.execute(f"insert into doc values ({n + 1}, 'large', :1, :2, :3)", [big, "n" * 40, big.encode()])
         cursor.execute(f"insert into doc values ({n + 2}, 'empty', empty_clob(), null, empty_blob())")
         session.commit()
         cursor.execute(f"update doc set t = 'only t' where id = {n + 1}")

@@ -95,9 +95,9 @@ def connector_settings(source: SandboxProcess, case: Case, prefix: str) -> dict[
 
 
 def has_marker(records: list[Emitted], number: int) -> bool:
-    return any(
-        r.topic.endswith(".MARKER") and r.value and json.loads(r.value)["payload"]["after"]["N"] == number for r in records
-    )
+    """Whether the marker has come, as a number or as text."""
+    found = [json.loads(r.value)["payload"]["after"] for r in records if r.topic.endswith(".MARKER") and r.value]
+    return any(float(after["N"]) == number for after in found)
 
 
 def change(source: SandboxProcess, round_number: int, case: Case) -> None:

@@ -13,7 +13,7 @@ from minercdc.values.codec import Codec
 _TEXT: Final = re.compile(r"[nN]?'((?:[^']|'')*)'", re.DOTALL)
 _NUMBER: Final = re.compile(r"'?([+-]?(?:\d+\.?\d*|\.\d+))'?")
 _CHARACTER: Final = frozenset({"CHAR", "NCHAR", "VARCHAR2", "NVARCHAR2"})
-_NUMERIC: Final = frozenset({"NUMBER", "BINARY_FLOAT", "BINARY_DOUBLE"})
+_NUMERIC: Final = frozenset({"NUMBER", "FLOAT", "BINARY_FLOAT", "BINARY_DOUBLE"})
 
 
 def column_default(column: Column, codec: Codec) -> JsonValue:
