@@ -13,13 +13,14 @@ from bench.capacity_stages import CAPACITY_STAGES
 from bench.processes import Sandbox
 from bench.report import Measure, machine, show
 from bench.server_stages import SERVER_STAGES
+from bench.signal_stages import SIGNAL_STAGES
 from bench.stages import Bench
 from bench.tables import SEED
 from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
-STAGES = (*PIPELINE_STAGES, *SERVER_STAGES, *CAPACITY_STAGES)
-ONLY_BY_NAME = ("versions", "large", "million")
+STAGES = (*PIPELINE_STAGES, *SERVER_STAGES, *CAPACITY_STAGES, *SIGNAL_STAGES)
+ONLY_BY_NAME = ("versions", "large", "million", "incremental")
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
         directory = Path(name)
         broker = KafkaBroker(directory / "kafka")
         try:
-            needs_broker = bool({"stream", "snapshot", "idle", *CAPACITY_STAGES} & set(wanted))
+            needs_broker = bool({"stream", "snapshot", "idle", *CAPACITY_STAGES, *SIGNAL_STAGES} & set(wanted))
             bootstrap_servers = broker.start().bootstrap_servers if needs_broker else "-"
             for stage in wanted:
                 # A sandbox of its own: nothing of the stage before is in its logs.
@@ -45,6 +46,8 @@ def main() -> None:
                         measures += SERVER_STAGES[stage](sandbox, directory)
                     elif stage in CAPACITY_STAGES:
                         measures += CAPACITY_STAGES[stage](sandbox, directory, bootstrap_servers)
+                    elif stage in SIGNAL_STAGES:
+                        measures += SIGNAL_STAGES[stage](sandbox, directory, bootstrap_servers)
                     else:
                         measures += getattr(Bench(directory, sandbox, bootstrap_servers), stage)()
         finally:

@@ -31,7 +31,7 @@ _PATIENCE = 7200.0
 _TABLES = 10_000
 
 
-class _Peak:
+class Peak:
     """Most memory that a process had, looked at twice a second."""
 
     def __init__(self, memory: Callable[[], int]) -> None:
@@ -54,9 +54,9 @@ def large(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
     app = sandbox.connect()
     with Connector(directory, "large", "BENCH.STREAMED", sandbox, broker) as connector:
         load(app, STREAMED, 0, 1)
-        seen = _Seen(broker, "large.BENCH.STREAMED")
+        seen = Seen(broker, "large.BENCH.STREAMED")
         seen.until(1, connector)
-        before, peak = connector.memory(), _Peak(connector.memory)
+        before, peak = connector.memory(), Peak(connector.memory)
         cpu, begun = connector.cpu(), time.monotonic()
         with app.cursor() as cursor:
             for start in range(1, _LARGE, BATCH):
@@ -80,7 +80,7 @@ def million(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]
         server, begun = sandbox.cpu(), time.monotonic()
         more = (f"snapshot.max.threads: {threads}", "snapshot.max.threads.multiplier: 2")
         with Connector(directory, name, "BENCH.SCANNED", sandbox, broker, more) as connector:
-            seen, peak = _Seen(broker, f"{name}.BENCH.SCANNED"), _Peak(connector.memory)
+            seen, peak = Seen(broker, f"{name}.BENCH.SCANNED"), Peak(connector.memory)
             seen.until(100_000, connector)
             early = peak.bytes
             seen.until(_MILLION, connector)
@@ -92,14 +92,14 @@ def million(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]
             seen.close()
 
 
-class _Seen:
+class Seen:
     """Counts what a `read_committed` consumer gets."""
 
-    def __init__(self, broker: str, topic: str) -> None:
+    def __init__(self, broker: str, topic: str, group: str = "bench-capacity") -> None:
         self._consumer = Consumer(
             {
                 "bootstrap.servers": broker,
-                "group.id": "bench-capacity",
+                "group.id": group,
                 "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed",
                 "max.poll.interval.ms": 7_200_000,

@@ -249,3 +249,24 @@ def test_check_tells_what_is_wrong_with_the_signal_table(lab: Lab) -> None:
     assert "not all columns are logged" in found.output
     lab.execute(LOGGED.format("S"), "GRANT SELECT, INSERT, DELETE ON S TO C##MINERCDC")
     assert f"{lab.schema}.S" not in lab.minercdc("check", str(config)).output
+
+
+def test_a_table_that_is_captured_from_now_on_is_read_though_the_stream_never_told_of_it(lab: Lab) -> None:
+    lab.execute("CREATE TABLE U (ID NUMBER(9) PRIMARY KEY, OLD NUMBER)", LOGGED.format("U"), "INSERT INTO U VALUES (1, 2)")
+    given = signalling(lab)
+    with lab.run(lab.config(**given, table_include_list=f"{lab.schema}.T")) as connector:
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    lab.execute("INSERT INTO U VALUES (3, 4)")
+    both = lab.config("both.yaml", **given, table_include_list=f"{lab.schema}.(T|U)")
+    with lab.run(both, log="both.log") as connector:
+        connector.await_log("streaming: ")
+        insert_signal(lab, "u", "execute-snapshot", **{"data-collections": [f"{lab.schema}.U"]})
+        await_told(lab, "u", DONE)
+        lab.execute("ALTER TABLE U DROP COLUMN OLD", "INSERT INTO U VALUES (5)")
+        insert_signal(lab, "v", "execute-snapshot", **{"data-collections": [f"{lab.schema}.U"]})
+        await_told(lab, "v", DONE)
+        connector.stop_in_order()
+    found = [r.value["after"] for r in lab.topics.records(lab.topic("U")) if r.value and r.value["op"] == "r"]
+    assert {"ID", "OLD"} == found[0].keys()
+    assert found[-3:] == [{"ID": 1}, {"ID": 3}, {"ID": 5}]

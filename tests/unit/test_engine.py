@@ -23,7 +23,7 @@ from minercdc.events import (
     TransactionInfo,
     UndecodableRow,
 )
-from minercdc.offset import JsonValue, Offset, PartialTransaction, Position, SnapshotState
+from minercdc.offset import JsonValue, Offset, PartialTransaction, Position, SignalState, SnapshotState
 from minercdc.schema.table import Column, TableId, TableSchema
 
 TABLE = TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER"),), (0,))
@@ -365,6 +365,24 @@ def test_dead_letters_of_a_split_transaction_are_sent_once() -> None:
     letters = [UndecodableRow(None, "UPDATE", "", None, Scn(1), 0, info, seq) for seq in (0, 1, 2)]
     partial = PartialTransaction("x", Scn(9), 1)
     assert list(skip_sent(iter(letters), partial)) == letters[1:]
+
+
+class Hurrying(ScriptedCapture):
+    """Follows each transaction by two ticks, the first of which says that more comes."""
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        for event in super().stream(start, stop):
+            yield event
+            if isinstance(event, Progress):
+                yield replace(event, committed=None, more=True, signals=SignalState(paused=True))
+                yield from ([replace(event, committed=None)] if event.position == At(2) else [])
+
+
+def test_a_tick_that_more_follows_is_not_committed_by_itself_and_its_state_is_kept() -> None:
+    store = Store(offset=at(0))
+    run_once(parts_of(store, Hurrying([[1], [2], [3]]), bounds=LAZY), threading.Event())
+    assert store.batches == [[b"1", b"2"], [b"3"]]
+    assert store.offset == replace(at(3), signals=SignalState(paused=True))
 
 
 class Announcing(ScriptedCapture):

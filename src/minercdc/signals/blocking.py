@@ -94,6 +94,7 @@ class BlockingSnapshots:
                 return
             reached = replace(snapshot, reached=not len(self.changes))
             state = replaced(state, snapshot, reached)
+            yield (), state  # the first rows may take long
             for step in self._read(state, reached, stop):
                 state = step[1]
                 yield step
@@ -151,7 +152,9 @@ class BlockingSnapshots:
                 rows += len(current)
                 if batch and batch[-1][0]:
                     table = replace(table, last=(batch[-1][0],))
-                if len(events) >= _PROGRESS_ROWS:
+                if not batch and not events:
+                    yield (), state  # nothing comes for a while: what came before need not wait
+                elif not batch or len(events) >= _PROGRESS_ROWS:
                     table = replace(table, rows=rows)
                     state = with_table(state, _now(state, snapshot), table)
                     yield [*events, answers.in_progress(snapshot, table, self._named(table), self._now_us())], state

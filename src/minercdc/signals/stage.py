@@ -170,11 +170,12 @@ class SignalStage:
     def _told(self, progress: Progress, steps: Iterator[Step], state: SignalState) -> Generator[Event, None, SignalState]:
         """The Progress, then each step with one of its own; returns the state behind them.
 
-        All but the last one say that more follows, so that many chunks share a Kafka transaction.
+        All but the last one say that more follows, so that many chunks share a Kafka transaction; a step without events
+        makes what came before durable.
         """
         held = progress
         for events, after in steps:
-            yield replace(held, more=True)
+            yield replace(held, more=bool(events))
             self._observe(after)
             yield from events
             state = after

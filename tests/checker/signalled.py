@@ -1,0 +1,186 @@
+"""A connector with signals that is killed and meets faults, and a judge of what it delivered."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+from tests.checker.judge import _key, _named, _reshape
+from tests.sandbox_capture.lab import Lab
+
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.errors import MiningSessionError, TransientSourceError
+from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange
+from minercdc.offset import SignalState
+from minercdc.schema.tables import Tables
+from minercdc.signalling import signal_stage
+from minercdc.signals.stage import SignalStage
+
+PATIENCE_SECONDS = 90.0
+SIGNALS = "SIGNALS"
+
+
+def configured(lab: Lab, strategy: str, chunk: int) -> ConnectorConfig:
+    """What `signal_stage` needs of a configuration."""
+    given = {
+        "topic.prefix": lab.schema.lower(),
+        "database.hostname": lab.sandbox.host,
+        "database.port": str(lab.sandbox.port),
+        "database.user": "C##MINERCDC",
+        "database.password": "minercdc",
+        "database.dbname": lab.sandbox.root_service,
+        "database.pdb.name": lab.sandbox.service,
+        "minercdc.kafka.bootstrap.servers": "nowhere:1",
+        "schema.include.list": lab.schema,
+        "signal.data.collection": f"{lab.sandbox.service}.{lab.schema}.{SIGNALS}",
+        "incremental.snapshot.watermarking.strategy": strategy,
+        "incremental.snapshot.chunk.size": str(chunk),
+        "database.connection.adapter": "logminer_unbuffered" if lab.committed else "logminer",
+    }
+    return parse_properties(given)
+
+
+class SignalledConnector:
+    """Lives follow each other; each begins with the position and state of the last commit, and the shapes known then.
+
+    :ivar kept: events that were committed.
+    """
+
+    def __init__(self, lab: Lab, seed: int, strategy: str, script: list[str]) -> None:
+        self.kept: list[Event] = []
+        self._lab = lab
+        self._chance = random.Random(seed + 1)
+        self._strategy = strategy
+        self._script = script
+        self._stop = threading.Event()
+        self._pending: list[Event] = []
+        self._position: LogMinerPosition | None = None
+        self._state = SignalState()
+        self._stream: Iterator[Event] | None = None
+        self._stage: SignalStage | None = None
+        for event in lab.snapshot(Tables(), with_rows=False).take(None, self._stop):
+            self._take(event, commit=True)
+
+    def pump(self, events: int) -> None:
+        """Read on. Errors that the engine answers with a restart are answered so."""
+        self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
+        for _ in range(events):
+            self._next(commit=self._chance.random() < 0.5)
+
+    def kill(self) -> None:
+        """What was not committed is gone."""
+        self._script.append("connector: killed")
+        if self._stream is not None:
+            self._stream.close()  # type: ignore[attr-defined]
+            self._stream = None
+        if self._stage is not None:
+            self._stage.close()
+            self._stage = None
+        self._pending.clear()
+
+    def change_mode(self) -> None:
+        """The next life reads LogMiner the other way."""
+        self.kill()
+        self._lab.committed = not self._lab.committed
+
+    def until_done(self, signal: str) -> None:
+        """Read until a signal's work is done."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not any(isinstance(e, Notification) and (e.id, e.type) == (signal, "COMPLETED") for e in self.kept[-40:]):
+            assert time.monotonic() < deadline, f"{signal} was not done in time: {self._state}"
+            self._next(commit=True)
+
+    def _next(self, *, commit: bool) -> None:
+        try:
+            if self._stream is None:
+                self._stream = self._life()
+            self._take(next(self._stream), commit=commit)
+        except (MiningSessionError, TransientSourceError) as error:
+            self._script.append(f"connector: {error}")
+            self.kill()
+
+    def _life(self) -> Iterator[Event]:
+        assert self._position is not None
+        tables = Tables()
+        for event in self.kept:
+            if isinstance(event, SchemaChange):
+                tables.apply(event)
+        capture = self._lab.capture(tables)
+        config = configured(self._lab, self._strategy, self._chance.choice([2, 5, 50]))
+        self._stage = signal_stage(config, capture, tables, self._lab.filter)
+        events = capture.stream(self._position, self._stop)
+        return iter(self._stage.through(events, self._position, self._state, self._stop))
+
+    def _take(self, event: Event, *, commit: bool) -> None:
+        self._pending.append(event)
+        if commit and isinstance(event, Progress):
+            self.kept += self._pending
+            self._pending.clear()
+            self._state = self._state if event.signals is None else event.signals
+            if event.position is not None:
+                assert isinstance(event.position, LogMinerPosition)
+                assert self._position is None or not event.position.precedes(self._position), "the position went back"
+                self._position = LogMinerPosition.from_json(event.position.to_json())
+
+
+def send(lab: Lab, script: list[str], identity: str, kind: str, **data: object) -> None:
+    """A signal in a transaction of its own."""
+    script.append(f"signal {identity}: {kind} {data}")
+    names = {name.replace("_", "-"): value for name, value in data.items()}
+    with lab.app.cursor() as cursor:
+        cursor.execute(f"insert into {SIGNALS} values (:1, :2, :3)", [identity, kind, json.dumps(names)])
+    lab.app.commit()
+
+
+def rebuilt(events: Sequence[Event], table: str) -> list[dict[str, str]]:
+    """What a table amounts to after the events, as columns that are not null.
+
+    Fails where an image is older than one before it: a row read by a snapshot must look as the stream left it, or as the
+    next change of it will; a row that was never told of is one of before the connector's time.
+    """
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    told: set[tuple[str, ...]] = set()
+    ahead: dict[tuple[str, ...], dict[str, str]] = {}  # images read that the stream has yet to come to
+    for event in events:
+        if isinstance(event, SchemaChange) and event.table.table == table and not event.snapshot:
+            if event.truncate:
+                rows.clear()
+            else:
+                _reshape(rows, event)
+                _reshape(ahead, event)
+        elif isinstance(event, ChangeEvent) and event.schema.id.table == table:
+            if event.op is Op.READ:
+                _read(event, rows, told, ahead)
+            else:
+                _changed(event, rows, told, ahead)
+    assert not ahead, f"images came before their changes, which never came: {ahead}"
+    return list(rows.values())
+
+
+_Rows = dict[tuple[str, ...], dict[str, str]]
+
+
+def _read(event: ChangeEvent, rows: _Rows, told: set[tuple[str, ...]], ahead: _Rows) -> None:
+    assert event.after is not None
+    key, image = _key(event.schema, event.after), _named(event.schema, event.after)
+    if key in told and rows.get(key) != image:
+        ahead[key] = image
+    rows[key] = image
+    told.add(key)
+
+
+def _changed(event: ChangeEvent, rows: _Rows, told: set[tuple[str, ...]], ahead: _Rows) -> None:
+    if event.before is not None:
+        key = _key(event.schema, event.before)
+        told.add(key)
+        rows.pop(key, None)
+    if event.after is not None:
+        key = _key(event.schema, event.after)
+        rows[key] = _named(event.schema, event.after)
+        told.add(key)
+        if key in ahead:
+            assert ahead.pop(key) == rows[key], f"a snapshot's image of {key} was older than what was told before"

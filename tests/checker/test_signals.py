@@ -1,0 +1,144 @@
+"""The randomised checker with signals: incremental and blocking snapshots while sessions change the tables, in both ways of
+mining, with both kinds of marks and without, killed and disturbed anywhere.
+
+After the last snapshot every table rebuilt from the events is the source, though rows were there before the connector was;
+and no image of a row is older than one before it. `MINERCDC_SEEDS` and `MINERCDC_SEED` as for the checker.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.checker.signalled import SIGNALS, SignalledConnector, rebuilt, send
+from tests.checker.test_checker import _fault
+from tests.checker.workload import TABLES, Workload
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Lab
+
+from minercdc.signals import reader
+from minercdc.signals.window import Changes
+
+SEEDS = int(os.environ.get("MINERCDC_SEEDS", "3"))
+FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "5000"))
+STEPS = 100
+STRATEGIES = ("scn", "insert_insert", "insert_delete")
+
+pytestmark = [
+    pytest.mark.timeout(240),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"),
+]
+_names = (f"cs{i}" for i in itertools.count())
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SandboxProcess]:
+    """A sandbox with two redo threads."""
+    server = SandboxProcess()
+    with server.connect() as admin:
+        admin.cursor().execute("alter database add supplemental log data")
+        admin.cursor().execute("alter database enable public thread 2")
+    yield server
+    assert server.stop() == (0, "")
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers try again at once."""
+    monkeypatch.setattr(reader, "_WAIT_SECONDS", 0.02)
+    monkeypatch.setattr(reader, "_LONGEST_WAIT_SECONDS", 0.1)
+
+
+def play(sandbox: SandboxProcess, directory: Path, seed: int, strategy: str, script: list[str]) -> None:
+    """One history. Raises AssertionError when what was delivered is not what is there."""
+    chance = random.Random(seed)
+    schema = next(_names)
+    lab = Lab(sandbox, schema, directory, committed=chance.random() < 0.5, **{"poll.interval.ms": 1, "query.fetch.size": 7})
+    lab.run(
+        f"create table {SIGNALS} (id varchar2(42) primary key, type varchar2(32), data varchar2(2048))",
+        f"alter table {SIGNALS} add supplemental log data (all) columns",
+        f"grant select, insert, delete on {SIGNALS} to c##minercdc",
+    )
+    services = [sandbox.service] * 3
+    if chance.random() < 0.5:
+        services[1] += "_2"
+    workload = Workload(sandbox, schema, seed, services)
+    workload.script = script
+    for _ in range(40):
+        workload.step()
+    workload.finish()
+    connector = SignalledConnector(lab, seed, strategy, script)
+    faults = sandbox.connect()
+    try:
+        for step in range(STEPS):
+            workload.step()
+            _disturb(connector, faults, chance, script)
+            if chance.random() < 0.08:
+                _signal(lab, chance, script, f"s{step}")
+        faults.cursor().execute("call dbms_sandbox.clear_faults()")
+        faults.cursor().execute(f"call dbms_sandbox.release_strand('{schema.upper()}')")
+        workload.finish()
+        send(lab, script, "resume", "resume-snapshot")
+        send(lab, script, "last", "execute-snapshot", data_collections=[f".*[.]{schema.upper()}[.](ITEM|PAIR|WIDE)"])
+        connector.until_done("last")
+        for table in TABLES:
+            rows = sorted(str(sorted(row.items())) for row in rebuilt(connector.kept, table))
+            assert rows == sorted(str(sorted(row.items())) for row in workload.contents(table)), f"contents of {table}"
+    finally:
+        faults.cursor().execute("call dbms_sandbox.clear_faults()")
+        connector.kill()
+        workload.close()
+        faults.close()
+        lab.app.close()
+
+
+def _disturb(connector: SignalledConnector, faults: Any, chance: random.Random, script: list[str]) -> None:
+    choice = chance.random()
+    if choice < 0.30:
+        connector.pump(chance.randrange(1, 60))
+    elif choice < 0.35:
+        connector.kill()
+    elif choice < 0.37:
+        connector.change_mode()
+    elif choice < 0.39:
+        _fault(faults, chance, script)
+
+
+def _signal(lab: Lab, chance: random.Random, script: list[str], identity: str) -> None:
+    kind = chance.choice(["execute-snapshot"] * 5 + ["pause-snapshot", "resume-snapshot", "stop-snapshot"])
+    tables = chance.sample(list(TABLES), chance.randrange(1, 4))
+    collections = [f"ORCLPDB1.{lab.schema}.{table}" for table in tables]
+    if kind == "execute-snapshot":
+        type_ = chance.choice(["incremental", "incremental", "blocking"])
+        send(lab, script, identity, kind, data_collections=collections, type=type_)
+    elif kind == "stop-snapshot":
+        send(lab, script, identity, kind, data_collections=collections[:1])
+    else:
+        send(lab, script, identity, kind)
+
+
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+def test_snapshots_among_changes_leave_what_is_there(cluster: SandboxProcess, tmp_path: Path, seed: int) -> None:
+    script: list[str] = []
+    strategy = STRATEGIES[seed % len(STRATEGIES)]
+    try:
+        play(cluster, tmp_path, seed, strategy, script)
+    except Exception as error:
+        pytest.fail(f"seed {seed}, {strategy}: {error!r}\n" + "\n".join(script[-60:]))
+
+
+def test_a_missing_comparison_of_rows_is_found_out(
+    cluster: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Changes, "current", lambda self, chunk: iter(chunk.rows))
+    for seed in range(30):
+        try:
+            play(cluster, tmp_path, seed, "scn", [])
+        except AssertionError:
+            return
+    pytest.fail("nothing was noticed in 30 histories")

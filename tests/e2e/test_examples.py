@@ -1,0 +1,186 @@
+"""Every file in connectors/ and signals/ is loaded and run as it is; only where the servers are comes from the environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from tests.e2e.connector import MinerCdc
+from tests.e2e.topics import Read, Topics
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.local.ports import free_port
+from minercdc.signals.signal import ACTIONS
+
+ROOT = Path(__file__).parents[2]
+CONNECTORS = sorted(path for path in (ROOT / "connectors").iterdir() if path.suffix in (".yaml", ".json"))
+TYPES = ("incremental", "some", "pause", "resume", "stop", "blocking", "log", "schema", "list", "drop")
+# Refused when there is nothing to pause, resume, stop or drop, which depends on the moment.
+ALWAYS_DONE = ("incremental", "some", "blocking", "log", "schema", "list")
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[SandboxProcess]:
+    running = SandboxProcess([ROOT / "signals" / "shop.sql"])
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def environment(
+    shop: SandboxProcess,
+    broker: KafkaBroker,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> dict[str, str]:
+    """Where the servers of this test are, and a name of its own."""
+    name = re.sub(r"\W+", "-", request.node.name).strip("-").lower()
+    port = free_port()
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "minercdc"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m minercdc "$@"\n')
+    command.chmod(0o755)
+    given = {
+        "MINERCDC_PASSWORD": "minercdc",
+        "MINERCDC_NAME": name,
+        "MINERCDC_TOPIC_PREFIX": name,
+        "MINERCDC_DATABASE_HOSTNAME": shop.host,
+        "MINERCDC_DATABASE_PORT": str(shop.port),
+        "MINERCDC_KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
+        "MINERCDC_SCHEMA_HISTORY_INTERNAL_KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
+        "MINERCDC_SCHEMA_HISTORY_INTERNAL_KAFKA_TOPIC": f"{name}-schema-history",
+        "MINERCDC_STATE_DIR": str(tmp_path / "state"),
+        "MINERCDC_SIGNAL_FILE": str(tmp_path / "file-signals.txt"),
+        "MINERCDC_SIGNAL_KAFKA_TOPIC": f"{name}-signal",
+        "MINERCDC_NOTIFICATION_ENABLED_CHANNELS": "sink",
+        "MINERCDC_NOTIFICATION_SINK_TOPIC_NAME": f"{name}-notifications",
+        "MINERCDC_HTTP": f"127.0.0.1:{port}",
+        "MINERCDC_HTTP_PORT": str(port),
+        "MINERCDC_SIGNAL_POLL_INTERVAL_MS": "50",
+        "MINERCDC_POLL_INTERVAL_MS": "100",
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+    }
+    for variable, value in given.items():
+        monkeypatch.setenv(variable, value)
+    return given
+
+
+def order(shop: SandboxProcess, number: int) -> None:
+    with shop.connect("shop", "shop") as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO ORDERS VALUES (:1, 1, 'OPEN')", [number])
+        connection.commit()
+    with shop.connect(service=shop.root_service) as admin:
+        admin.cursor().execute("ALTER SYSTEM SWITCH LOGFILE")  # archive-only.yaml sees it then
+
+
+def answers(topics: Topics, prefix: str, expected: int) -> dict[str, str]:
+    """Last answer to each signal, once there are enough of them."""
+
+    def found(records: list[Read]) -> dict[str, str]:
+        given = [r.value for r in records if r.value and r.value["aggregate_type"] == "Signal"]
+        return {v["id"].removeprefix(f"{prefix}-"): v["type"] for v in given if v["type"] != "ACCEPTED"}
+
+    records = topics.await_records(f"{topics.prefix}-notifications", lambda seen: len(found(seen)) >= expected, 90)
+    return found(records)
+
+
+@pytest.mark.parametrize("path", CONNECTORS, ids=lambda path: path.stem)
+def test_every_connector_runs(path: Path, shop: SandboxProcess, environment: dict[str, str], tmp_path: Path) -> None:
+    topics = Topics(environment["MINERCDC_KAFKA_BOOTSTRAP_SERVERS"], environment["MINERCDC_NAME"])
+    number = 1000 + CONNECTORS.index(path)
+    with MinerCdc(["run", "--log-interval", "0.1", str(path)], tmp_path / "run.log") as connector:
+        connector.await_log("streaming: ")
+        order(shop, number)
+        topics.await_records(
+            f"{topics.prefix}.SHOP.ORDERS", lambda found: any(str(number) in json.dumps(r.value) for r in found)
+        )
+        connector.stop_in_order()
+
+
+def _by_table(shop: SandboxProcess, _: dict[str, str]) -> None:
+    with shop.connect("C##MINERCDC", "minercdc") as connection, connection.cursor() as cursor:
+        for statement in _statements((ROOT / "signals" / "source.sql").read_text()):
+            cursor.execute(statement)
+
+
+def _statements(script: str) -> list[str]:
+    lines = [line for line in script.splitlines() if not line.startswith("--")]
+    return [text.strip() for text in ("\n".join(lines) + "\n").split(";\n") if text.strip()]
+
+
+def _by_topic(_: SandboxProcess, environment: dict[str, str]) -> None:
+    producer = Producer({"bootstrap.servers": environment["MINERCDC_KAFKA_BOOTSTRAP_SERVERS"]})
+    for line in (ROOT / "signals" / "kafka.txt").read_text().splitlines():
+        key, _separator, value = line.partition("|")
+        assert key == "shop"
+        producer.produce(
+            environment["MINERCDC_SIGNAL_KAFKA_TOPIC"], value.encode(), environment["MINERCDC_NAME"].encode(), 0
+        )
+    producer.flush()
+
+
+def _by_file(_: SandboxProcess, environment: dict[str, str]) -> None:
+    with Path(environment["MINERCDC_SIGNAL_FILE"]).open("a") as file:
+        file.write((ROOT / "signals" / "file.jsonl").read_text())
+
+
+def _by_http(_: SandboxProcess, environment: dict[str, str]) -> None:
+    subprocess.run(["sh", ROOT / "signals" / "http.sh"], check=True)
+
+
+def _by_command(_: SandboxProcess, environment: dict[str, str]) -> None:
+    subprocess.run(["sh", ROOT / "signals" / "command.sh", ROOT / "connectors" / "http.yaml"], check=True)
+
+
+CHANNELS = {
+    "sql": ("signals-table.yaml", _by_table),
+    "kafka": ("signals-kafka.yaml", _by_topic),
+    "file": ("signals-file.yaml", _by_file),
+    "http": ("http.yaml", _by_http),
+    "command": ("http.yaml", _by_command),
+}
+
+
+@pytest.mark.parametrize("prefix", CHANNELS)
+def test_every_signal_of_every_channel_is_answered(
+    prefix: str, shop: SandboxProcess, environment: dict[str, str], tmp_path: Path
+) -> None:
+    config, send = CHANNELS[prefix]
+    topics = Topics(environment["MINERCDC_KAFKA_BOOTSTRAP_SERVERS"], environment["MINERCDC_NAME"])
+    with MinerCdc(["run", "--log-interval", "0.1", str(ROOT / "connectors" / config)], tmp_path / "run.log") as connector:
+        connector.await_log("streaming: ")
+        send(shop, environment)
+        found = answers(topics, prefix, len(TYPES) - _aborted(prefix))
+        connector.stop_in_order()
+    assert set(found) >= set(TYPES) - {"incremental", "some"}
+    assert {found[name] for name in ALWAYS_DONE if name in found} == {"COMPLETED"}
+
+
+def _aborted(prefix: str) -> int:
+    """Signals sent together stop the snapshots of those before them: these end as ABORTED and get no COMPLETED."""
+    return 0 if prefix == "command" else 2
+
+
+def test_a_program_with_a_connector_of_its_own(environment: dict[str, str]) -> None:
+    example = ROOT / "signals" / "in_process.py"
+    done = subprocess.run(
+        [sys.executable, example, ROOT / "connectors" / "in-process.yaml"], check=True, capture_output=True, text=True
+    )
+    found = dict(line.removeprefix("process-").split() for line in done.stdout.splitlines())
+    assert set(found) >= set(TYPES) - {"incremental", "some"}, done.stderr
+
+
+def test_the_examples_show_every_type_of_signal() -> None:
+    text = (ROOT / "signals" / "file.jsonl").read_text()
+    assert {json.loads(line)["type"] for line in text.splitlines()} == set(ACTIONS)
