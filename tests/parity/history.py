@@ -57,21 +57,24 @@ def prepare(source: SandboxProcess, *, lobs: bool = False) -> None:
 
 
 def large_values(source: SandboxProcess, round_number: int) -> None:
-    """Inserts and updates of LOBs and XML documents, within the row and beyond it."""
+    """Inserts and updates of LOBs and XML documents, within the row and beyond it.
+
+    Each is a transaction of its own: Debezium merges rows of a transaction that follow each other.
+    """
     n, big = 100 * round_number, "0123456789" * 900
     with source.connect("par", "par") as session, session.cursor() as cursor:
-        cursor.execute(f"insert into doc values ({n}, 'small', 'c', 'n', hextoraw('0a'))")
-        cursor.execute(f"insert into doc values ({n + 1}, 'large', :1, :2, :3)", [big, "n" * 40, big.encode()])
-        cursor.execute(f"insert into doc values ({n + 2}, 'empty', empty_clob(), null, empty_blob())")
-        session.commit()
-        cursor.execute(f"update doc set t = 'only t' where id = {n + 1}")
-        cursor.execute(f"update doc set c = :1 where id = {n}", [big])
-        cursor.execute(f"update doc set c = 'short', b = null where id = {n + 1}")
-        cursor.execute(f"delete from doc where id = {n + 2}")
-        session.commit()
-        cursor.execute(f"insert into xd values ({n}, 'x', '<a>it</a>')")
-        cursor.execute(f"update xd set x = '<b/>' where id = {n}")
-        session.commit()
+        for statement, *binds in (
+            (f"insert into doc values ({n}, 'small', 'c', 'n', hextoraw('0a'))",),
+            (f"insert into doc values ({n + 1}, 'large', :1, :2, :3)", big, "n" * 40, big.encode()),
+            (f"update doc set t = 'only t' where id = {n + 1}",),
+            (f"update doc set c = :1 where id = {n}", big),
+            (f"update doc set c = 'short', b = null where id = {n + 1}",),
+            (f"delete from doc where id = {n + 1}",),
+            (f"insert into xd values ({n}, 'x', '<a>it</a>')",),
+            (f"update xd set x = '<b/>' where id = {n}",),
+        ):
+            cursor.execute(statement, binds)
+            session.commit()
 
 
 def history(source: SandboxProcess, round_number: int, *, ddl: bool = True) -> None:

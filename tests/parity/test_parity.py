@@ -136,7 +136,7 @@ def test_the_same_messages(source: SandboxProcess, broker: KafkaBroker, tmp_path
         connector.stop_in_order()
     debezium.close()
     tables = [*TABLES, *(LOB_TABLES if case.lobs else ()), MARKER]
-    not_compared = ["txSeq"] if case.mode == "logminer_unbuffered" else []
+    not_compared = ["txSeq"] if case.mode == "logminer_unbuffered" else ["row_id", "rs_id", "scn"] if case.lobs else []
     found = differences(debezium.records, topics, prefix, tables, not_compared)
     (tmp_path / "differences.txt").write_text("\n".join(found))
     assert not found, "\n".join(sorted(set(found))[:80])

@@ -33,6 +33,7 @@ from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is
 log = logging.getLogger(__name__)
 
 ROWID_KEY = "ROWID"
+_TEXTS = (None, "io.debezium.data.Xml", "io.debezium.data.Json")
 Published = Callable[[TableId, Column], bool]
 KeyColumns = Callable[[TableSchema], tuple[int, ...]]
 
@@ -225,8 +226,8 @@ class EnvelopeEncoder:
         return compiled
 
     def _unavailable(self, codec: Codec) -> str:
-        """Only text and bytes have room for a placeholder; other types print null, as Debezium does."""
-        if codec.field.type == "string" and codec.field.name is None:
+        """Only text, documents and bytes have room for a placeholder; other types print null, as Debezium does."""
+        if codec.field.type == "string" and codec.field.name in _TEXTS:
             return encode_basestring(self._handling.unavailable)
         if codec.field.type == "bytes" and codec.field.name is None:
             return codec.to_json(self._handling.unavailable.encode().hex())

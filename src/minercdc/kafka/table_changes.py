@@ -34,6 +34,8 @@ _JDBC_TYPES = {
     "ROWID": -8,
 }
 _OTHER = 1111
+# DATA_LENGTH of types that have no other length: of large ones what fits into the row.
+_BYTES = {"BINARY_FLOAT": 4, "BINARY_DOUBLE": 8, "CLOB": 4000, "NCLOB": 4000, "BLOB": 4000, "XMLTYPE": 2000}
 
 
 def published(change: SchemaChange) -> list[JsonValue]:
@@ -84,7 +86,7 @@ def _as_debezium(column: Column) -> _Written:
         name = f"INTERVAL DAY({2 if length is None else length}) TO SECOND({6 if scale is None else scale})"
     elif name == "NUMBER" and length is None:
         length = 0 if scale is None else 38
-    return _Written(name, {"BINARY_FLOAT": 4, "BINARY_DOUBLE": 8}.get(name, length), scale)
+    return _Written(name, _BYTES.get(name, length), scale)
 
 
 def _column(column: Column, position: int, written: _Written) -> dict[str, JsonValue]:
