@@ -68,7 +68,9 @@ class Snapshot(Protocol):
 class SignalActions(Protocol):
     """Acts on signals among the events of a capture."""
 
-    def through(self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag) -> Iterator[Event]:
+    def through(
+        self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
+    ) -> Iterator[Event]:
         """The same events, with what signals asked for in between; every Progress says what there is still to do.
 
         Must be given the events as the capture yields them: what an earlier life delivered of a split transaction may hold
@@ -76,6 +78,7 @@ class SignalActions(Protocol):
 
         :param start: where the capture starts.
         :param state: as stored.
+        :param partial_scn: commit SCN of a split transaction that was delivered in part, 0 when there is none.
         """
 
     def stored(self, state: SignalState) -> None:

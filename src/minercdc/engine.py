@@ -203,7 +203,8 @@ def read_events(
     counters.phase = "streaming"
     counters.trouble = ""
     streamed = capture.stream(position, stop)
-    yield from signals.through(streamed, position, state, stop) if signals else streamed
+    partial_scn = offset.partial.commit_scn if offset and offset.partial else 0
+    yield from signals.through(streamed, position, state, stop, partial_scn) if signals else streamed
 
 
 def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[Event]:

@@ -95,6 +95,23 @@ def test_row_order_within_a_range_is_kept(lab: Lab) -> None:
         assert inside == sorted(inside)
 
 
+def test_partitions_are_cut_and_read_whole(lab: Lab) -> None:
+    lab.run(
+        "create table parted (id number primary key, region varchar2(10)) partition by range (id)"
+        " (partition p1 values less than (500), partition p2 values less than (1000), partition p3 values less than (maxvalue))"
+    )
+    with lab.app.cursor() as cursor:
+        cursor.executemany("insert into parted values (:1, 'x')", [(n,) for n in range(ROWS)])
+    lab.app.commit()
+    reader = Reader(lab).take_snapshot(**PARALLEL)
+    found = sorted(int(str(e.after[0])) for e in reads(reader.events) if e.after and e.schema.id.table == "PARTED")
+    assert found == list(range(ROWS))
+    state = reader.snapshot_state
+    assert state is not None
+    parted = next(table for table in state.tables if table.table.endswith(".PARTED"))
+    assert len({chunk.first[:6] for chunk in parted.chunks if chunk.first}) > 1, "cut within one partition only"
+
+
 @pytest.mark.parametrize("option", [{"legacy.snapshot.max.threads": True}, {"snapshot.max.threads": 1}])
 def test_tables_are_left_whole_when_asked_for(lab: Lab, option: dict[str, Any]) -> None:
     fill(lab)

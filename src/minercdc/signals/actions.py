@@ -127,7 +127,8 @@ class Actions:
                 _log.info("%s", message.replace("{}", offset))
                 return [answers.answer(signal, "COMPLETED", time_us)], state
             case ChangeSchemas(changes):
-                events = [self._schema_change(change, progress, time_us) for change in changes]
+                wanted = [self._shape(change) for change in changes]  # all of them, or none
+                events = [self._schema_change(table, progress, time_us) for table in wanted]
                 return [*events, answers.answer(signal, "COMPLETED", time_us)], state
             case DropTransaction(xid):
                 return self._drop(xid, signal, state, time_us)
@@ -193,7 +194,7 @@ class Actions:
         ]
         return told, replace(state, paused=paused)
 
-    def _schema_change(self, document: Mapping[str, Any], progress: Progress, time_us: int) -> SchemaChange:
+    def _shape(self, document: Mapping[str, Any]) -> TableSchema:
         try:
             table = self._source.read_changes(document)
             kind = str(document.get("type", "ALTER")).upper()
@@ -203,6 +204,9 @@ class Actions:
             raise SignalRefused(f"changes: type '{kind}' is not one of CREATE, ALTER")
         if not self._captured(table.id):
             raise SignalRefused(f"changes: {table.id} is not captured")
+        return table
+
+    def _schema_change(self, table: TableSchema, progress: Progress, time_us: int) -> SchemaChange:
         before = self._tables.find(table.id)
         if before is not None and not table.object_id:
             table = replace(table, object_id=before.object_id, stored=table.stored or before.stored)

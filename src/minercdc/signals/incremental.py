@@ -63,7 +63,7 @@ class IncrementalSnapshots:
         self._learn = learn
         self._database = database
         self._told_scn = 0
-        self._reading: tuple[str, str] | None = None  # snapshot and table
+        self._reading: tuple[str, TableRead] | None = None  # snapshot, and its table as far as it is delivered
         self._closed: dict[str, int] = {}  # windows whose high mark has come, with its SCN
         self.changes = Changes()
 
@@ -99,7 +99,7 @@ class IncrementalSnapshots:
                 yield told, state
                 continue
             table = snapshot.tables[0]
-            if self._reading != (snapshot.id, table.table):
+            if self._reading != (snapshot.id, table):
                 events, state = self._start(state, snapshot, table, time_us)
                 if events:
                     yield events, state
@@ -121,7 +121,7 @@ class IncrementalSnapshots:
             if change is None:
                 return self._done(state, snapshot, table, "UNKNOWN_SCHEMA", time_us)
             events.append(change)
-        self._reading = (snapshot.id, table.table)
+        self._reading = (snapshot.id, table)
         self.changes.follow(name)
         self._reader.start(name, table, snapshot.surrogate_key, self._told_scn)
         _log.info("incremental snapshot %s: reading %s%s", snapshot.id, name, " on" if table.last else "")
@@ -143,6 +143,7 @@ class IncrementalSnapshots:
             begun = replace(table, order=outcome.order, maximum=outcome.maximum, last=())
             if not outcome.maximum:
                 return self._done(state, snapshot, begun, "EMPTY", time_us)
+            self._reading = (snapshot.id, begun)
             return (), with_table(state, snapshot, begun)
         name = outcome.schema.id
         shape = self._shape(name)
@@ -172,6 +173,7 @@ class IncrementalSnapshots:
         self._closed.pop(chunk.window, None)
         self.changes.prune(self._reader.floor())
         table = replace(table, last=chunk.last, rows=table.rows + len(events))
+        self._reading = (snapshot.id, table)
         events.append(answers.in_progress(snapshot, table, self.name(table), time_us))
         if not chunk.final:
             return events, with_table(state, snapshot, table)

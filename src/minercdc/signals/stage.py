@@ -74,10 +74,12 @@ class SignalStage:
         self._told_scn = 0  # no commit behind it has been told
         self._received: list[Received] = []  # of the transaction under way
 
-    def through(self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag) -> Iterator[Event]:
+    def through(
+        self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
+    ) -> Iterator[Event]:
         """See `contracts.SignalActions`."""
         table = self._table.id if self._table else None
-        self._told_scn = start.delivered_scn
+        self._told_scn = max(start.delivered_scn, partial_scn)
         self._observe(state)
         if state.snapshots:
             begin = Progress(start, Scn(0), self._now_us(), signals=state)

@@ -142,18 +142,25 @@ class Late:
         pass
 
 
-class Given:
-    """A channel that has its signals from the beginning; its mark counts them."""
-
-    name = "given"
+class Together:
+    """Signals that come at the same look."""
 
     def __init__(self, *received: Received) -> None:
         self.received = received
+
+
+class Given:
+    """A channel that has its signals from the beginning, one for each look; its mark counts them."""
+
+    name = "given"
+
+    def __init__(self, *received: Received | Together) -> None:
+        self.received = [item.received if isinstance(item, Together) else (item,) for item in received]
         self.durable = ""
 
     def poll(self, taken: str) -> tuple[list[Received], str]:
         at = int(taken or "0")
-        return list(self.received[at : at + 1]), str(min(at + 1, len(self.received)))
+        return list(*self.received[at : at + 1]), str(min(at + 1, len(self.received)))
 
     def stored(self, taken: str) -> None:
         self.durable = taken
@@ -166,7 +173,7 @@ def signal(identity: str, kind: str, **data: object) -> Signal:
     return Signal(identity, kind, json.dumps(data), "given")
 
 
-def given(*signals: Received, size: int = 3, transactions: list[OpenTransaction] | None = None) -> list[Stored]:
+def given(*signals: Received | Together, size: int = 3, transactions: list[OpenTransaction] | None = None) -> list[Stored]:
     chance = random.Random(7)
     world = World(history(chance), chance, threads=False)
     stage = stage_of(world, size, [Given(*signals)], open_transactions=transactions or ())
@@ -195,6 +202,21 @@ def test_a_stopped_snapshot_ends_where_it_is() -> None:
     assert told(stored[-1].events, "s")[-1] == "ABORTED"
     assert told(stored[-1].events, "x") == ["COMPLETED"]
     assert stored[-1].state.snapshots == ()
+
+
+def test_a_snapshot_that_is_stopped_and_asked_for_again_with_its_id_begins_anew() -> None:
+    start = signal("s", "execute-snapshot", **{"data-collections": ["S.T"]})
+    nothing = signal("n", "log", message="x")
+    stored = given(start, *[nothing] * 4, Together(signal("x", "stop-snapshot"), start), size=1)
+    reads = [str(e.after[0]) for e in stored[-1].events if isinstance(e, ChangeEvent) and e.op == "r" and e.after]
+    first = reads.index(min(reads, key=int), 1)
+    assert reads[first:] == sorted(reads[first:], key=int)
+    assert told(stored[-1].events, "s")[-1] == "COMPLETED"
+    assert check_order(stored[-1].events) == check_order([e for e in stored[-1].events if not _is_read(e)])
+
+
+def _is_read(event: Event) -> bool:
+    return isinstance(event, ChangeEvent) and event.op == "r"
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,10 @@ def partition_bounds(text: str, table: Table) -> tuple[int, int]:
     partitions = table.partitioning.partitions
     for partition in partitions:
         if partition.data_object_id == there:
-            found = partition.number << ROW_BITS | rid
-            return found, found + 1
+            begin = partition.number << ROW_BITS
+            if rid < 0:  # a block of the segment's header, before all its rows
+                return begin, begin
+            return begin | rid, (begin | rid) + 1
     above = min((p.number for p in partitions if p.data_object_id > there), default=None)
     at = ABOVE if above is None else above << ROW_BITS
     return at, at

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from minercdc.sandbox.asking import asking
 from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import Session, View
+from minercdc.sandbox.partitioning import ROW_MASK
 from minercdc.sandbox.storage.rowid import FILE, FIRST_BLOCK, ROWS_PER_BLOCK
 from minercdc.sandbox.views.shape import Row, view
 
@@ -25,8 +26,16 @@ _SIZES = ((16 * 8, 8), (64 * 128, 128), (1024 * 128, 1024))
 _LARGEST = 8192
 
 
-def _extents(table: Table) -> Iterator[Row]:
-    used = _HEADER_BLOCKS - (-table.next_rid // ROWS_PER_BLOCK)
+def _segments(table: Table) -> Iterator[tuple[str | None, int]]:
+    """Partition name, None for the table itself, and rows ever inserted."""
+    if table.partitioning is None:
+        yield None, table.next_rid
+    for partition in table.partitioning.partitions if table.partitioning else ():
+        yield partition.name, partition.next_rid & ROW_MASK
+
+
+def _extents(table: Table, partition: str | None, rows: int) -> Iterator[Row]:
+    used = _HEADER_BLOCKS - (-rows // ROWS_PER_BLOCK)
     allocated = 0
     number = 0
     while allocated < used:
@@ -34,7 +43,8 @@ def _extents(table: Table) -> Iterator[Row]:
         yield {
             "OWNER": table.owner,
             "SEGMENT_NAME": table.name,
-            "SEGMENT_TYPE": "TABLE",
+            "PARTITION_NAME": partition,
+            "SEGMENT_TYPE": "TABLE" if partition is None else "TABLE PARTITION",
             "TABLESPACE_NAME": table.tablespace,
             "EXTENT_ID": number,
             "FILE_ID": FILE,
@@ -49,7 +59,8 @@ def _extents(table: Table) -> Iterator[Row]:
 def _here(session: Session) -> Iterator[Row]:
     who = asking(session)
     for table in who.database.catalog.tables(who.container):
-        yield from _extents(table)
+        for partition, rows in _segments(table):
+            yield from _extents(table, partition, rows)
 
 
 VIEWS: tuple[View, ...] = (view("DBA_EXTENTS", _EXTENTS, _here),)
