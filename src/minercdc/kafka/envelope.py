@@ -58,6 +58,7 @@ class EnvelopeEncoder:
     :param key_columns: positions of a table's record key; empty for none.
     :param dead_letters: topic for rows that are left out, None for none.
     :param notifications: None when they are not wanted in a topic.
+    :param captured: whether DDL of a table is told; that of the signal table is followed, but nobody's business.
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
@@ -75,6 +76,7 @@ class EnvelopeEncoder:
         clock_ns: Callable[[], int],
         dead_letters: str | None = None,
         notifications: NotificationEncoder | None = None,
+        captured: Callable[[TableId], bool] = lambda _: True,
     ) -> None:
         self._topics = topics
         self._source = source
@@ -87,6 +89,7 @@ class EnvelopeEncoder:
         self._clock_ns = clock_ns
         self._dead_letters = dead_letters
         self._notifications = notifications
+        self._captured = captured
         self._formats: dict[tuple[TableId, int], _TableFormat] = {}
         self._schema: TableSchema | None = None
         self._format: _TableFormat
@@ -106,7 +109,8 @@ class EnvelopeEncoder:
             return (self._notifications.encode(event),) if self._notifications else ()
         if not isinstance(event, SchemaChange):
             return ()
-        records = [self._schema_change(event)] if self._include_schema_changes else []
+        shown = self._include_schema_changes and self._captured(event.table)
+        records = [self._schema_change(event)] if shown else []
         if event.truncate and Op.TRUNCATE not in self._skipped:
             records.append(self._truncate(event))
         return records
