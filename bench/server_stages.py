@@ -4,7 +4,7 @@ update      executemany of single-row updates by key            python-oracledb 
 fetch       a table of 6 columns, now and AS OF SCN             sandbox -> python-oracledb
 driver      the connector's columns of V$LOGMNR_CONTENTS        likewise, nothing is done with the rows
 start       from the start of the process until `ready`
-versions    ten million row versions; memory and disk of the server. Takes a quarter of an hour: only when it is named
+versions    ten million row versions; memory and disk of the server. Takes half an hour: only when it is named
 """
 
 from __future__ import annotations

@@ -15,6 +15,28 @@ PLACEHOLDER = "A" * 18
 ROWS = "operation_code in (1, 2, 3, 9, 10, 11, 29, 68, 70, 71, 91, 92, 93, 255)"
 
 
+def add_all_logs(cursor: oracledb.Cursor, since: int = 0) -> list[str]:
+    """A new list of all logs of the present incarnation that reach beyond an SCN; their names."""
+    cursor.execute(
+        "select max(a.name) from v$archived_log a, v$database d where a.resetlogs_change# = d.resetlogs_change# and a.status = 'A'"
+        " and a.next_change# > :1 group by a.thread#, a.sequence#"
+        " union all select min(f.member) from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'"
+        " group by l.group#",
+        [since],
+    )
+    names = [name for (name,) in cursor.fetchall()]
+    for at, name in enumerate(names):
+        cursor.execute("begin sys.dbms_logmnr.add_logfile(:1, :2); end;", [name, 3 if at else 1])
+    return names
+
+
+def start_mining(cursor: oracledb.Cursor, options: str = "", **scns: int) -> None:
+    """START_LOGMNR with the online catalog. `scns`: startscn, endscn."""
+    given = "".join(f"{name} => '{scn}', " for name, scn in scns.items())
+    wanted = f"dbms_logmnr.dict_from_online_catalog{options}"
+    cursor.execute(f"begin sys.dbms_logmnr.start_logmnr({given}options => {wanted}); end;")
+
+
 class Lab:
     """One session that changes tables, one that mines from a mark on."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox.mining_lab import add_all_logs, start_mining
 
 
 def fails(code: int, connection: oracledb.Connection, statement: str) -> None:
@@ -46,10 +47,8 @@ def test_pluggable_databases_have_users_tables_and_xids_of_their_own(fresh_sandb
             assert two.cursor().execute("select id from item").fetchall() == [(1,)]
         with fresh_sandbox.connect("c##minercdc", "minercdc", fresh_sandbox.root_service) as miner:
             mining = miner.cursor()
-            mining.execute("select member from v$logfile f, v$log l where f.group# = l.group# and l.status = 'CURRENT'")
-            ((name,),) = mining.fetchall()
-            mining.execute("begin dbms_logmnr.add_logfile(:1, dbms_logmnr.new); end;", [name])
-            mining.execute("begin dbms_logmnr.start_logmnr(options => dbms_logmnr.dict_from_online_catalog); end;")
+            add_all_logs(mining)
+            start_mining(mining)
             rows = mining.execute(
                 "select src_con_name, src_con_id, rawtohex(xid) from v$logmnr_contents where operation_code = 7"
             ).fetchall()

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox.mining_lab import add_all_logs, start_mining
 
 NLS = (
     "alter session set nls_date_format = 'SYYYY-MM-DD HH24:MI:SS' nls_timestamp_format = 'SYYYY-MM-DD HH24:MI:SS.FF9'"
@@ -332,18 +333,8 @@ def _mine(lab: SandboxProcess, scn: int, codes: str = "1, 2, 3") -> list[Mined]:
         cursor = connection.cursor()
         cursor.execute(NLS)
         cursor.execute("alter session set time_zone = '+00:00'")
-        cursor.execute(
-            "select name from v$archived_log where next_change# > :1 union all select f.member from v$log l"
-            " join v$logfile f on f.group# = l.group# where l.status = 'CURRENT'",
-            [scn],
-        )
-        for at, (name,) in enumerate(cursor.fetchall()):
-            cursor.execute("begin dbms_logmnr.add_logfile(:1, :2); end;", [name, 3 if at else 1])
-        cursor.execute(
-            "begin dbms_logmnr.start_logmnr(startscn => :1, options => dbms_logmnr.dict_from_online_catalog"
-            " + dbms_logmnr.no_rowid_in_stmt + dbms_logmnr.no_sql_delimiter); end;",
-            [scn],
-        )
+        add_all_logs(cursor, scn)
+        start_mining(cursor, " + dbms_logmnr.no_rowid_in_stmt + dbms_logmnr.no_sql_delimiter", startscn=scn)
         cursor.execute(
             "select scn, operation_code, xid, row_id, rollback, csf, sql_redo, sql_undo from v$logmnr_contents"
             f" where scn > :1 and (seg_owner = 'SRC' and operation_code in ({codes}) or operation_code in (7, 36))",

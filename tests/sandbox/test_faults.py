@@ -9,6 +9,7 @@ from contextlib import suppress
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox.mining_lab import add_all_logs, start_mining
 
 
 @pytest.fixture(scope="module")
@@ -163,10 +164,8 @@ def test_a_strand_that_is_held_reaches_the_log_late(server: SandboxProcess) -> N
         def mined() -> list[tuple[int]]:
             with server.connect("c##minercdc", "minercdc", server.root_service) as connection:
                 mining = connection.cursor()
-                mining.execute("select member from v$logfile f, v$log l where f.group# = l.group# and l.status = 'CURRENT'")
-                ((name,),) = mining.fetchall()
-                mining.execute("begin dbms_logmnr.add_logfile(:1, dbms_logmnr.new); end;", [name])
-                mining.execute("begin dbms_logmnr.start_logmnr(options => dbms_logmnr.dict_from_online_catalog); end;")
+                add_all_logs(mining)
+                start_mining(mining)
                 mining.execute(f"select scn from v$logmnr_contents where xid = hextoraw('{xid.hex()}')")
                 return list(mining)
 
@@ -226,15 +225,8 @@ def test_redo_threads_open_close_and_are_disabled(fresh_sandbox: SandboxProcess)
         )
     with fresh_sandbox.connect("c##minercdc", "minercdc", fresh_sandbox.root_service) as miner:
         cursor = miner.cursor()
-        cursor.execute(
-            "select max(name) from v$archived_log group by thread#, sequence# union all select member from v$logfile f,"
-            " v$log l where f.group# = l.group# and l.status = 'CURRENT'"
-        )
-        for at, (name,) in enumerate(cursor.fetchall()):
-            cursor.execute("begin dbms_logmnr.add_logfile(:1, :2); end;", [name, 3 if at else 1])
-        cursor.execute(
-            "begin dbms_logmnr.start_logmnr(options => dbms_logmnr.dict_from_online_catalog + dbms_logmnr.no_rowid_in_stmt); end;"
-        )
+        add_all_logs(cursor)
+        start_mining(cursor, " + dbms_logmnr.no_rowid_in_stmt")
         assert cursor.execute(changes).fetchall() == [
             (1, """insert into "APP"."ITEM"("ID") values ('1');"""),
             (2, """insert into "APP"."ITEM"("ID") values ('2');"""),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox.mining_lab import Lab, errors_of
+from tests.sandbox.mining_lab import Lab, add_all_logs, errors_of, start_mining
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.server import sandbox_database
@@ -356,13 +356,8 @@ def test_recovery_undoes_lob_changes(tmp_path: Path) -> None:
     process = SandboxProcess((), "--data", str(tmp_path / "data"))
     lab = Lab(process)
     assert lab.cursor.execute("select id, to_char(c) from doc").fetchall() == [(1, "old")]
-    for (name,) in lab.mining.execute("select name from v$archived_log order by sequence#").fetchall():
-        lab.mining.execute("begin dbms_logmnr.add_logfile(:1); end;", [name])
-    lab.mining.execute("select f.member from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'")
-    lab.mining.execute("begin dbms_logmnr.add_logfile(:1); end;", list(lab.mining.fetchone()))
-    lab.mining.execute(
-        f"begin dbms_logmnr.start_logmnr(startscn => {scn}, options => dbms_logmnr.dict_from_online_catalog); end;"
-    )
+    add_all_logs(lab.mining)
+    start_mining(lab.mining, startscn=scn)
     codes = lab.mining.execute(
         "select operation_code, rollback from v$logmnr_contents where csf = 0 and operation_code > 0 and operation_code <> 6"
     ).fetchall()

@@ -16,6 +16,7 @@ from typing import Any
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox.mining_lab import add_all_logs, start_mining
 
 NLS = (
     "alter session set nls_date_format='YYYY-MM-DD HH24:MI:SS' nls_timestamp_format='YYYY-MM-DD HH24:MI:SS.FF9' "
@@ -42,21 +43,8 @@ def mining_session(sandbox: SandboxProcess, *, nls: bool = True) -> Iterator[ora
         yield cursor
 
 
-def add_all_logs(cursor: oracledb.Cursor) -> list[str]:
-    cursor.execute(
-        "select name from v$archived_log where status = 'A' union all select min(f.member) from v$log l, v$logfile f "
-        "where l.group# = f.group# and l.status = 'CURRENT' group by l.group#"
-    )
-    names = [name for (name,) in cursor.fetchall()]
-    for name in names:
-        cursor.execute("begin sys.dbms_logmnr.add_logfile(logfilename => :1, options => dbms_logmnr.addfile); end;", [name])
-    return names
-
-
 def start(cursor: oracledb.Cursor, options: str = "", **scns: int) -> None:
-    given = "".join(f"{name} => '{scn}', " for name, scn in scns.items())
-    wanted = "dbms_logmnr.dict_from_online_catalog + dbms_logmnr.no_rowid_in_stmt" + options
-    cursor.execute(f"begin sys.dbms_logmnr.start_logmnr({given}options => {wanted}); end;")
+    start_mining(cursor, " + dbms_logmnr.no_rowid_in_stmt" + options, **scns)
 
 
 def contents(cursor: oracledb.Cursor, where: str = "1 = 1") -> list[Row]:

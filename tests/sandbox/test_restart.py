@@ -12,6 +12,7 @@ from pathlib import Path
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox.mining_lab import add_all_logs, start_mining
 
 
 @contextmanager
@@ -33,15 +34,8 @@ def mined(server: SandboxProcess, columns: str, where: str) -> list[tuple[object
     """Rows of V$LOGMNR_CONTENTS over all logs there are."""
     with server.connect("c##minercdc", "minercdc", server.root_service) as connection:
         cursor = connection.cursor()
-        cursor.execute(
-            "select max(a.name) from v$archived_log a, v$database d where a.resetlogs_change# = d.resetlogs_change#"
-            " group by a.thread#, a.sequence# union all"
-            " select min(f.member) from v$log l, v$logfile f where l.group# = f.group# and l.status = 'CURRENT'"
-            " group by l.thread#"
-        )
-        for at, (name,) in enumerate(cursor.fetchall()):
-            cursor.execute("begin dbms_logmnr.add_logfile(:1, :2); end;", [name, 3 if at else 1])
-        cursor.execute("begin dbms_logmnr.start_logmnr(options => dbms_logmnr.dict_from_online_catalog); end;")
+        add_all_logs(cursor)
+        start_mining(cursor)
         cursor.execute(f"select {columns} from v$logmnr_contents where {where}")
         return list(cursor)
 
@@ -202,3 +196,43 @@ def test_an_archived_log_without_a_record_is_there_after_a_kill(tmp_path: Path) 
 def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     with running(tmp_path), pytest.raises(RuntimeError, match="ORA-01102"):
         SandboxProcess((), "--data", str(tmp_path))
+
+
+def test_partitions_and_old_versions_survive_a_kill(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        server.create_user("app")
+        with server.connect("app", "app") as connection:
+            cursor = connection.cursor()
+            cursor.execute(
+                "create table part (id number primary key, n number) partition by range (id) interval (1000)"
+                " (partition p0 values less than (1000)) enable row movement"
+            )
+            cursor.executemany("insert into part values (:1, 0)", [(n,) for n in range(3000)])
+            connection.commit()
+            ((scn,),) = cursor.execute("select max(ora_rowscn) from part").fetchall()
+            for _ in range(8):  # enough versions to be moved out of the way
+                cursor.execute("update part set n = n + 1")
+                connection.commit()
+            cursor.execute("alter table part truncate partition for (1500)")
+            before = cursor.execute("select rowid, id, n from part order by id").fetchall()
+            cursor.execute("insert into part values (1500, 0)")
+            cursor.execute("update part set id = 3500 where id = 5")
+        kill(server)
+    with running(tmp_path) as server, server.connect("app", "app") as connection:
+        cursor = connection.cursor()
+        assert cursor.execute("select rowid, id, n from part order by id").fetchall() == before
+        with pytest.raises(oracledb.DatabaseError, match="ORA-01466"):
+            cursor.execute(f"select count(*) from part as of scn {scn}")
+        versions = cursor.execute(
+            "select count(*) from part versions between scn minvalue and maxvalue where id = 7"
+        ).fetchall()
+        assert versions == [(1,)]
+        cursor.execute("insert into part values (1500, 0)")
+        assert cursor.execute("select count(*) from part partition for (1500)").fetchall() == [(1,)]
+        cursor.execute("update part set n = n + 1 where id < 100")
+        connection.commit()
+        shown = mined(
+            server, "distinct seg_name, data_obj#", "table_name = 'PART' and operation_code = 3 and row_id is not null"
+        )
+        sql = "select 'PART,' || subobject_name, object_id from user_objects where object_type = 'TABLE PARTITION'"
+        assert set(shown) <= set(cursor.execute(sql))

@@ -206,3 +206,17 @@ def test_check_constraints_are_told(sandbox: SandboxProcess) -> None:
         )
         assert cursor.fetchall() == [("A_AND_B", "C", "a < b", "A"), ("A_AND_B", "C", "a < b", "B")]
         cursor.execute("drop table checked purge")
+
+
+def test_roles_of_ones_own_are_roles(sandbox: SandboxProcess) -> None:
+    with sandbox.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("create role reader")
+        cursor.execute("create user role_user identified by x")
+        cursor.execute("grant reader, create session to role_user")
+        sql = "select granted_role from dba_role_privs where grantee = 'ROLE_USER'"
+        assert cursor.execute(sql).fetchall() == [("READER",)]
+        assert cursor.execute(sql.replace("granted_role from dba_role", "privilege from dba_sys")).fetchall() == [
+            ("CREATE SESSION",)
+        ]
+        cursor.execute("drop user role_user")
+        cursor.execute("drop role reader")

@@ -60,6 +60,7 @@ class EnvelopeEncoder:
     :param key_columns: positions of a table's record key; empty for none.
     :param dead_letters: topic for rows that are left out, None for none.
     :param notifications: None when they are not wanted in a topic.
+    :param captured: whether DDL of a table is told; that of the signal table is followed, but nobody's business.
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
@@ -77,6 +78,7 @@ class EnvelopeEncoder:
         clock_ns: Callable[[], int],
         dead_letters: str | None = None,
         notifications: NotificationEncoder | None = None,
+        captured: Callable[[TableId], bool] = lambda _: True,
     ) -> None:
         self._topics = topics
         self._source = source
@@ -89,6 +91,7 @@ class EnvelopeEncoder:
         self._clock_ns = clock_ns
         self._dead_letters = dead_letters
         self._notifications = notifications
+        self._captured = captured
         self._formats: dict[tuple[TableId, int], _TableFormat] = {}
         self._schema: TableSchema | None = None
         self._format: _TableFormat
@@ -109,7 +112,8 @@ class EnvelopeEncoder:
         if not isinstance(event, SchemaChange):
             return ()
         # As Debezium: a TRUNCATE changes no structure, and is told in the table's topic when that is asked for.
-        records = [self._schema_change(event)] if self._include_schema_changes and not event.truncate else []
+        shown = self._include_schema_changes and not event.truncate and self._captured(event.table)
+        records = [self._schema_change(event)] if shown else []
         if event.truncate and Op.TRUNCATE not in self._skipped:
             records.append(self._truncate(event))
         return records

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias, cast
 
 from minercdc.sandbox.arguments import Arguments
 from minercdc.sandbox.asking import AskingSession, asking
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
 from minercdc.sandbox.sql import number
 from minercdc.sandbox.sql.convert import to_text
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.translate.environment import VariableNames
 from minercdc.sandbox.sql.types import type_of_wire
+from minercdc.sandbox.tables import Table
 
 Out: TypeAlias = "Mapping[str, Argument] | None"
 Body: TypeAlias = Callable[[AskingSession, Arguments], Out]

@@ -5,55 +5,44 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, cast
-from weakref import WeakSet
 
 import apsw
 
-from minercdc.sandbox.catalog import EXTENDED, Table
+from minercdc.sandbox.catalog import EXTENDED
 from minercdc.sandbox.faults import WatchedRows
-from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, LobKind, OraError, OraType, Result, Session
+from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, LobKind, OraError, Result
 from minercdc.sandbox.lobs import access
 from minercdc.sandbox.lobs.temporary import SessionLobs, lobs_of
-from minercdc.sandbox.sql import ast, statements
+from minercdc.sandbox.open_queries import OpenQueries
+from minercdc.sandbox.planning import CHANGES, Planner, any_types
+from minercdc.sandbox.private_tables import PrivateTables
+from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.commands.registry import run_command
-from minercdc.sandbox.sql.dml.change import ScanPlan, plan_scan, run_change
+from minercdc.sandbox.sql.dml.change import run_change
 from minercdc.sandbox.sql.dml.constraints import verify_deferred
-from minercdc.sandbox.sql.dml.insert import plan_insert, run_insert
-from minercdc.sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows, tables_to_lock
-from minercdc.sandbox.sql.dml.many import plan_many, run_many
-from minercdc.sandbox.sql.dml.merge import plan_merge, run_merge
+from minercdc.sandbox.sql.dml.insert import run_insert
+from minercdc.sandbox.sql.dml.many import run_many
+from minercdc.sandbox.sql.dml.merge import run_merge
 from minercdc.sandbox.sql.execution import Deferred, Instance
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.plsql import block
 from minercdc.sandbox.sql.query.plan import Plan
-from minercdc.sandbox.sql.query.select import Queries
-from minercdc.sandbox.sql.row_tests import row_test
 from minercdc.sandbox.sql.runtime import (
     NO_TRANSACTION,
-    FixedRows,
     Parameter,
-    PickedRows,
-    QueryRows,
     Run,
     execute,
     translated,
 )
 from minercdc.sandbox.sql.statements import Parsed
 from minercdc.sandbox.sql.translate.environment import Environment, VariableNames
-from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.userenv import userenv
 from minercdc.sandbox.storage.locks import Client
-from minercdc.sandbox.storage.store import segment
+from minercdc.sandbox.tables import Table
 
 # PGA of a dedicated server after logon, about.
 FIRST_PGA = 4 * 1024 * 1024
-_CACHE = 400
-
-
-_WRONG_NAMES = frozenset((904, 913, 918, 942, 947, 957, 980, 1031, 1733, 1776, 2289))
-_CHANGES = frozenset({"insert", "insert many", "merge", "update", "delete"})
 
 
 class SandboxSession:
@@ -85,12 +74,11 @@ class SandboxSession:
         self.pga = FIRST_PGA
         self.closed = False
         self._own: apsw.Connection | None = None
-        self._own_lock = threading.RLock()
-        self._plans: dict[object, Any] = {}
-        self._texts: dict[str, Parsed] = {}
-        self._open: WeakSet[QueryRows] = WeakSet()
+        self.own_lock = threading.RLock()
+        self._planner = Planner(lambda: self.environment)
+        self._queries = OpenQueries(self, self._planner)
         self.row_values: tuple[Any, ...] = ()
-        self._private: dict[tuple[int, int], Table] = {}
+        self._private = PrivateTables(self.catalog, self.storage)
         self.deferred: set[Deferred] = set()
         self.constraint_modes: dict[str, bool] = {}
         self._drawn: dict[int, int] = {}
@@ -126,28 +114,15 @@ class SandboxSession:
         return Environment(
             *(self.catalog, self.database.views, self.container, self.schema, self.user, self.nls, self.storage.lobs),
             *(self.database.version[0], self.catalog.max_string_size == EXTENDED),
-            private=self._private_table,
+            private=self._private.of,
             variables=self._names,
             flashback=self.flashback_scn is not None,
         )
 
-    def _private_table(self, table: Table) -> Table:
-        """The session's own segment of a global temporary table, made when it is first named."""
-        key = (table.object_id, table.version)
-        if key not in self._private:
-            with self.storage.lock:
-                own = replace(table, data_object_id=self.catalog.new_object_id(), next_rid=0)
-                self.storage.segments.create(own)
-                self._private[key] = own
-        return self._private[key]
-
-    def _forget_private(self, *, session_ends: bool = False) -> None:
-        """ON COMMIT DELETE ROWS, and at the end of the session the rest."""
-        gone = [key for key, table in self._private.items() if session_ends or table.temporary == "TRANSACTION"]
-        for key in gone:
-            self.storage.segments.drop(segment(self._private.pop(key)))
-        if gone:
-            self._plans.clear()
+    def _forget_private(self, *, session_ends: bool) -> None:
+        """Rows of temporary tables: at the end of a transaction, or of the session."""
+        if self._private.forget(session_ends=session_ends):
+            self._planner.forget()
 
     # ---- running ----
 
@@ -180,7 +155,7 @@ class SandboxSession:
 
     def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
         """All rows of a query, for INSERT .. SELECT."""
-        rows = self._open_query(plan, binds)
+        rows = self._queries.open(plan, binds)
         found = rows.fetch(1 << 62)
         rows.close()
         return found
@@ -202,7 +177,7 @@ class SandboxSession:
         """See `interfaces.Session`."""
         self.database.faults.meet("execute", self.user, sql)
         with self._statement():
-            parsed = self._parsed(sql)
+            parsed = self._planner.parsed(sql)
             result = self._run(sql, parsed, tuple(bind_types), bind_rows, batch_errors, row_counts)
         if parsed.kind in ("block", "command"):
             with self.storage.lock:
@@ -223,8 +198,8 @@ class SandboxSession:
         row_counts: bool = False,
     ) -> Result:
         if parsed.kind == "query":
-            return self._query(sql, parsed, bind_types, bind_rows[0] if bind_rows else ())
-        if parsed.kind in _CHANGES:
+            return self._queries.run(sql, parsed.tree, bind_types, bind_rows[0] if bind_rows else ())
+        if parsed.kind in CHANGES:
             return self._change(sql, parsed, bind_types, bind_rows, batch_errors, row_counts)
         if parsed.kind == "block":
             return self._blocks(sql, bind_types, bind_rows)
@@ -244,11 +219,11 @@ class SandboxSession:
         self, sql: str, bind_types: Sequence[BindType], names: VariableNames
     ) -> tuple[ColumnDescription, ...] | None:
         with self._naming(names):
-            parsed = self._parsed(sql)
+            parsed = self._planner.parsed(sql)
             if parsed.kind == "query":
-                return self._plan_query(sql, parsed.tree, tuple(bind_types)).columns
-            if parsed.kind in _CHANGES:
-                self._plan_change(sql, parsed, tuple(bind_types))
+                return self._planner.query(sql, parsed.tree, tuple(bind_types)).columns
+            if parsed.kind in CHANGES:
+                self._planner.change(sql, parsed, tuple(bind_types))
             return None
 
     def run_statement(
@@ -257,14 +232,14 @@ class SandboxSession:
         self.check_alive()
         with self._naming(names):
             try:
-                return self._run(sql, self._parsed(sql), tuple(bind_types), bind_rows)
+                return self._run(sql, self._planner.parsed(sql), tuple(bind_types), bind_rows)
             except apsw.Error as error:
                 raise translated(error, self.run()) from error
 
     @contextmanager
     def run_autonomously(self) -> Iterator[None]:
         with self.storage.lock:
-            self._settle_cursors()
+            self._queries.settle()
             outer, self.client.transaction = self.client.transaction, None
         try:
             yield
@@ -310,148 +285,21 @@ class SandboxSession:
             if not self.client.running:
                 self._roll_back()
 
-    def _parsed(self, sql: str) -> Parsed:
-        parsed = self._texts.get(sql)
-        if parsed is None:
-            parsed = statements.parse(sql)
-            if len(self._texts) >= _CACHE:
-                self._texts.clear()
-            self._texts[sql] = parsed
-        return parsed
-
-    def _planned(self, sql: str, bind_types: tuple[BindType, ...], make: Any) -> Any:
-        key = (
-            sql,
-            bind_types,
-            self.container,
-            self.schema,
-            self.nls,
-            self.catalog.version,
-            self._names,
-            self.flashback_scn is None,
-        )
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = make()
-            if len(self._plans) >= _CACHE:
-                self._plans.clear()
-            self._plans[key] = plan
-        return plan
-
     # ---- queries ----
 
     def describe(self, sql: str) -> tuple[ColumnDescription, ...] | None:
         """See `interfaces.Session`."""
         with self._statement():
-            parsed = self._parsed(sql)
+            parsed = self._planner.parsed(sql)
+            if parsed.kind in CHANGES:
+                self._planner.check_names(sql, parsed)
             if parsed.kind != "query":
                 return None
-            kinds = tuple(BindType(OraType.VARCHAR2, 4000) for _ in parsed.binds)
-            if parsed.kind in _CHANGES:
-                self._check_names(sql, parsed, kinds)
-            if parsed.kind != "query":
-                return None
-            return self._plan_query(sql, parsed.tree, kinds).columns
-
-    def _check_names(self, sql: str, parsed: Parsed, kinds: tuple[BindType, ...]) -> None:
-        """A parse finds wrong names in DML; what depends on the types of binds is known when it runs."""
-        try:
-            self._plan_change(sql, parsed, kinds)
-        except OraError as error:
-            if error.number in _WRONG_NAMES:
-                raise
-
-    def _plan_query(self, sql: str, query: ast.Query, bind_types: tuple[BindType, ...]) -> Plan:
-        def make() -> Plan:
-            env = self.environment
-            return Queries(env, Expressions(env, bind_types)).plan(query)
-
-        plan: Plan = self._planned(sql, bind_types, make)
-        return plan
+            return self._planner.query(sql, parsed.tree, any_types(parsed)).columns
 
     def plan_inner(self, query: ast.Query) -> Plan:
         """Plan of a query inside another statement (CREATE TABLE AS), which takes no binds."""
-        env = self.environment
-        return Queries(env, Expressions(env)).plan(query)
-
-    def _query(self, sql: str, parsed: Parsed, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]) -> Result:
-        query: ast.Query = parsed.tree
-        with self.storage.lock:
-            # Until a query on tables has begun, no DDL may come between its plan and its start.
-            plan = self._plan_query(sql, query, bind_types)
-            if query.for_update is not None:
-                return self._query_for_update(sql, query, plan, bind_types, binds)
-            if plan.stored:
-                return Result(plan.columns, self._open_query(plan, binds))
-        return Result(plan.columns, self._open_query(plan, binds))
-
-    def _picked_rows(self, plan: Plan, run: Run) -> PickedRows | None:
-        """Rows of a query that its one view can answer itself; None when SQLite must."""
-        [use] = plan.uses.values()
-        view = self.database.views[use.name]
-        if view.picked is None:
-            return None
-        test = row_test(plan.picked_where, view.columns, lambda number: plan.parameters[number - 1](run))
-        if test is None:
-            return None
-        return PickedRows(view.picked(cast(Session, self), run.restriction(use), plan.picked, test), run)
-
-    def _open_query(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows | PickedRows:
-        if not plan.stored:
-            cursor_run = self.run(binds)
-            cursor_run.uses = plan.uses
-            if plan.picked and (picked := self._picked_rows(plan, cursor_run)) is not None:
-                return picked
-            cursor = execute(self.own_connection(), plan.sql, plan.parameters, cursor_run)
-            return QueryRows(cursor, cursor_run, self._own_lock, picked=plan.picked)
-        with self.storage.lock:
-            run = self.run(binds)
-            run.uses = plan.uses
-            oldest = run.snapshot
-            for table, as_of in plan.tables:
-                if as_of is not None:
-                    scn = as_of(run)
-                    self._check_flashback(table, scn)
-                    oldest = min(oldest, scn)
-            self.storage.check_snapshot(oldest)
-            cursor = execute(self.storage.db, plan.sql, plan.parameters, run)
-            rows = QueryRows(cursor, run, self.storage.lock, oldest)
-            self.storage.history.read_by(rows)
-            if rows.saw_own_changes:
-                self._open.add(rows)
-            return rows
-
-    def _check_flashback(self, table: Table, scn: int) -> None:
-        if scn < table.ddl_scn:
-            raise OraError(1466, "unable to read data - table definition has changed")
-
-    def _query_for_update(
-        self, sql: str, query: ast.Query, plan: Plan, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]
-    ) -> Result:
-        assert query.for_update is not None
-        env = self.environment
-
-        def make() -> list[ScanPlan]:
-            return [plan_scan(env, ref, (), where, bind_types) for ref, where in tables_to_lock(env, query)]
-
-        scans: list[ScanPlan] = self._planned("for update " + sql, bind_types, make)
-        with self.storage.lock:
-            self._settle_cursors()
-            if query.for_update.skip_locked:
-                kept = only_rows(query, lock_free_rows(self, scans[0], binds))
-                plan = Queries(env, Expressions(env, bind_types)).plan(kept)
-            else:
-                for scan in scans:
-                    lock_rows(self, scan, binds, query.for_update)
-            rows = self._open_query(plan, binds)
-            return Result(plan.columns, FixedRows(rows.fetch(1 << 62)))
-
-    def _settle_cursors(self) -> None:
-        """Read open cursors that show this transaction's own changes to their end, before it changes more."""
-        for rows in list(self._open):
-            if rows.saw_own_changes:
-                rows.drain()
-        self._open.clear()
+        return self._planner.apart(query)
 
     # ---- changes ----
 
@@ -468,8 +316,8 @@ class SandboxSession:
             raise OraError(8182, "operation not supported while in Flashback mode")
         with self.storage.lock:
             self.client.check()
-            self._settle_cursors()
-            plan = self._plan_change(sql, parsed, bind_types)
+            self._queries.settle()
+            plan = self._planner.change(sql, parsed, bind_types)
             if parsed.kind == "insert":
                 return run_insert(self, plan, bind_rows, batch_errors=batch_errors, row_counts=row_counts)
             if parsed.kind == "insert many":
@@ -478,21 +326,6 @@ class SandboxSession:
                 return run_merge(self, plan, bind_rows)
             delete = parsed.kind == "delete"
             return run_change(self, plan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
-
-    def _plan_change(self, sql: str, parsed: Parsed, bind_types: tuple[BindType, ...]) -> Any:
-        env, tree, kind = self.environment, parsed.tree, parsed.kind
-        if kind == "insert":
-            return self._planned(sql, bind_types, lambda: plan_insert(env, tree, bind_types))
-        if kind == "insert many":
-            return self._planned(sql, bind_types, lambda: plan_many(env, tree, bind_types))
-        if kind == "merge":
-            return self._planned(sql, bind_types, lambda: plan_merge(env, tree, bind_types))
-        assignments = tree.assignments if kind == "update" else ()
-
-        def scan() -> ScanPlan:
-            return plan_scan(env, tree.target, assignments, tree.where, bind_types, tree.returning, kind.upper())
-
-        return self._planned(sql, bind_types, scan)
 
     def _blocks(self, sql: str, bind_types: tuple[BindType, ...], bind_rows: Sequence[tuple[Cell, ...]]) -> Result:
         result = Result()
@@ -508,10 +341,10 @@ class SandboxSession:
         self.database.faults.meet("commit", self.user)
         self.check_alive()
         with self.storage.lock:
-            self._settle_cursors()
+            self._queries.settle()
             self._verify_deferred()
             self.storage.commit(self.client)
-            self._forget_private()
+            self._forget_private(session_ends=False)
 
     def rollback(self) -> None:
         """See `interfaces.Session`."""
@@ -522,12 +355,12 @@ class SandboxSession:
     def _roll_back(self) -> None:
         with self.storage.lock:
             self._roll_back_only()
-            self._forget_private()
+            self._forget_private(session_ends=False)
 
     def _roll_back_only(self) -> None:
         """Without what a commit does to temporary tables."""
         with self.storage.lock:
-            self._settle_cursors()
+            self._queries.settle()
             self.deferred, self.constraint_modes = set(), {}
             self.storage.rollback(self.client)
 
@@ -574,12 +407,12 @@ class SandboxSession:
             found = [s for s in transaction.savepoints if s[0] == name] if transaction is not None else []
             if not found:
                 raise OraError(1086, f"savepoint '{name}' never established in this session or is invalid")
-            self._settle_cursors()
+            self._queries.settle()
             self.storage.undo_to(self.client, found[0][1])
 
     def tables(self) -> Iterator[Table]:
         """Tables that have rows the session may see: its own copies of temporary ones before all others."""
-        yield from self._private.values()
+        yield from self._private
         yield from self.catalog.tables()
 
     # ---- LOBs: see `interfaces.Session` ----
@@ -587,7 +420,7 @@ class SandboxSession:
     def before_change(self) -> None:
         """A LOB is about to be written through its locator."""
         self.client.check()
-        self._settle_cursors()
+        self._queries.settle()
 
     def lob_length(self, locator: bytes) -> int:
         return access.length(self, locator)
@@ -637,8 +470,10 @@ class SandboxSession:
         self.client.cancelled = False
         self._roll_back()
         self.closed = True
+        with self.storage.lock:
+            self._forget_private(session_ends=True)
         self.lobs.free_all(self.storage.lobs)
         self.database.forget(self)
         if self._own is not None:
-            with self._own_lock:
+            with self.own_lock:
                 self._own.close(True)

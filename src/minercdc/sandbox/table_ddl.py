@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from minercdc.sandbox.catalog import Catalog, Column, Constraint, SupplementalLogGroup, Table
+from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import OraError, OraType
+from minercdc.sandbox.tables import Column, Constraint, SupplementalLogGroup, Table
 
 
 def table_ddl(catalog: Catalog, container: int, kind: str, name: str, schema: str, how: Mapping[str, bool]) -> str:
@@ -47,7 +48,7 @@ def _declared(column: Column) -> str:
 
 
 def _column(table: Table, column: Column) -> str:
-    text = f'"{column.name}" {_declared(column)}'
+    text = f'"{column.name}" {_declared(column)}{" INVISIBLE" if column.invisible else ""}'
     if column.virtual:
         return f"{text} GENERATED ALWAYS AS ({column.virtual}) VIRTUAL "
     if column.identity:

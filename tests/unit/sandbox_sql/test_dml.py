@@ -131,3 +131,15 @@ def test_an_open_cursor_keeps_its_moment(items: SqlClient) -> None:
     rest = rows.fetch(1000)
     assert len(first) + len(rest) == 293
     assert {row[1] for row in rest} == {"x"}
+
+
+def test_subqueries_are_changed_as_views_are(items: SqlClient) -> None:
+    items.run("update (select id, price * 2 twice, price p from item where id < 3) v set v.p = v.p + 1 where v.twice > 2")
+    assert items.rows("select id, price from item order by id") == [(1, 1), (2, 3), (3, None)]
+    items.run("insert into (select id, name from item where id < 3) values (9, 'far')")
+    items.run("delete from (select * from item where name like 'n%')")
+    assert items.rows("select id from item order by id") == [(2,), (3,), (9,)]
+    items.fails(1733, "update (select price * 2 twice from item) set twice = 1")
+    items.fails(1732, "delete from (select distinct name from item)")
+    items.fails(1779, "update (select a.name from item a join item b on a.id = b.id) set name = 'x'")
+    items.fails(904, "update (select id from item) set name = 'x'")

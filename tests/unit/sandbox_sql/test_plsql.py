@@ -117,7 +117,7 @@ ERRORS = [
     (6550, "declare v varchar2; begin null; end;", "PLS-00215"),
     (6550, "begin select id from items; end;", "PLS-00428"),
     (6550, "begin null; end", 'PLS-00103: Encountered the symbol "end-of-file"'),
-    (6550, "begin goto x; end;", "does not run GOTO"),
+    (6550, "begin goto x; end;", "PLS-00375"),
     (1403, "declare n number; begin\n\nselect id into n from items where id = 0; end;", "ORA-06512: at line 3"),
     (6502, "declare v varchar2(2); begin v := 'abc'; end;", "character string buffer too small"),
     (6502, "declare n number(2); begin n := 100; end;", "number precision too large"),

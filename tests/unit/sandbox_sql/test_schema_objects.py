@@ -213,3 +213,14 @@ def test_a_sequence_goes_on_behind_its_cache_after_a_restart(tmp_path: Path) -> 
         assert [client.value("s.nextval") for _ in range(3)] == expected
         client.run("commit")
         database.close()
+
+
+def test_rows_of_a_temporary_table_go_with_their_session(db: SandboxDatabase, shop: SqlClient) -> None:
+    shop.run("create global temporary table g (n number) on commit preserve rows")
+    shop.run("insert into g values (1)")
+    shop.session.commit()
+    segments = "select count(*) from sqlite_master where type = 'table' and name like 'seg%'"
+    before = int(db.storage.db.execute(segments).get)
+    shop.session.close()
+    assert int(db.storage.db.execute(segments).get) == before - 1
+    assert connect(db).one("select count(*) from g") == 0

@@ -251,3 +251,9 @@ def test_day_numbers_go_there_and_back() -> None:
     for number in range(first, calendar.day_number(2100, 1, 1), 97):
         if number not in year_zero:
             assert calendar.day_number(*calendar.from_day_number(number)) == number
+
+
+def test_bytes_become_text(shop: SqlClient) -> None:
+    assert shop.value("to_char(to_clob(to_blob(hextoraw('c3a978'))))") == "\u00e9x"
+    assert shop.value("to_char(to_clob(to_blob(hextoraw('e9')), 31))") == "\u00e9"
+    shop.fails(1482, "select to_clob(to_blob(hextoraw('e9')), 4711) from dual")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import LobKind, OraError, RedoOp
 from minercdc.sandbox.lobs.locator import LobValue, Locator, RowAddress, as_cell, unpack
 from minercdc.sandbox.lobs.temporary import SessionLobs
 from minercdc.sandbox.lobs.values import CHUNK_BYTES, MAXIMUM, LobStore
 from minercdc.sandbox.redo.large_values import in_place_steps
-from minercdc.sandbox.storage.engine import Storage, Target
+from minercdc.sandbox.storage.changes import Target
+from minercdc.sandbox.storage.engine import Storage
 from minercdc.sandbox.storage.locks import Client
 from minercdc.sandbox.storage.store import LIVE
+from minercdc.sandbox.tables import Table
 
 
 class LobSession(Protocol):
@@ -171,7 +172,7 @@ def _change_row(
         value = change(_value_at(target, at))
         target.after = (*target.before[:at], as_cell(value), *target.before[at + 1 :])
         steps = in_place_steps(op, target.after, at, offset, amount)
-        storage.rewrite(session.client, table, target, (at,), steps)
+        storage.changes.rewrite(session.client, table, target, (at,), steps)
         return locator.shows(value)
 
 

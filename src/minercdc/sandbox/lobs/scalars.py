@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from minercdc.sandbox.interfaces import LobKind
+from minercdc.sandbox.interfaces import LobKind, OraError
 from minercdc.sandbox.lobs.locator import LobValue, as_cell, at_row, unpack
 from minercdc.sandbox.lobs.temporary import is_open_here, keep_for_session
 from minercdc.sandbox.lobs.values import CHUNK_BYTES, LobStore
@@ -18,6 +18,18 @@ from minercdc.sandbox.sql.types import NUMBER, varchar
 from minercdc.sandbox.storage.store import VERSION_BITS
 
 _SUBSTR_LIMIT = 32767
+
+_CHARSETS = {
+    0: "utf-8",
+    1: "ascii",
+    31: "iso8859-1",
+    46: "iso8859-15",
+    178: "cp1252",
+    871: "utf-8",
+    873: "utf-8",
+    2000: "utf-16-be",
+}
+"""NLS_CHARSET_ID; 0 is the database's, AL32UTF8."""
 
 
 class LobScalars:
@@ -73,6 +85,13 @@ class LobScalars:
         ]
         return number.integer((sides[0] > sides[1]) - (sides[0] < sides[1]))
 
+    def decoded(self, cell: bytes, charset: bytes) -> str:
+        """The text of a BLOB's bytes. Raises ORA-01482 for a character set that is not known here."""
+        encoding = _CHARSETS.get(number.to_int(charset))
+        if encoding is None:
+            raise OraError(1482, "unsupported character set")
+        return self.raw(cell).decode(encoding, "replace")
+
     def xml(self, cell: bytes) -> bytes:
         check_xml(self.text(cell))
         return cell
@@ -88,6 +107,7 @@ class LobScalars:
             "to_lob": self.temporary,
             "empty_lob": lambda kind: as_cell(LobValue(LobKind(kind))),
             "lob_length": self.length,
+            "lob_decoded": self.decoded,
             "lob_substr": self.substr,
             "lob_instr": self.instr,
             "lob_compare": self.compare,

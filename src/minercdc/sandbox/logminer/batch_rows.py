@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, RowTest
 from minercdc.sandbox.logminer.contents import COLUMNS, PIECE_BYTES, MinedTransaction, RowWriter
 from minercdc.sandbox.logminer.row_text import RowText
-from minercdc.sandbox.redo.log import BatchHead, PackedBatch, rs_id
+from minercdc.sandbox.redo.batches import BatchHead, PackedBatch, rs_id
 from minercdc.sandbox.sql.number import integer
 
 PickedRow = tuple[Cell, ...]

@@ -15,7 +15,7 @@ from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, RedoOp
 from minercdc.sandbox.logminer.large_text import LARGE_OPS
 from minercdc.sandbox.logminer.sql_text import Shape, TextOptions, Texts
 from minercdc.sandbox.logminer.value_handles import handle_of
-from minercdc.sandbox.redo.log import rs_id
+from minercdc.sandbox.redo.batches import rs_id
 from minercdc.sandbox.sql import number, temporal
 
 PIECE_BYTES = 4000

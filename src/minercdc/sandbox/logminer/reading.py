@@ -17,7 +17,8 @@ from typing import NamedTuple, TypeAlias
 from minercdc.sandbox.interfaces import RedoRecord
 from minercdc.sandbox.logminer.contents import MinedTransaction
 from minercdc.sandbox.logminer.logs import LogFile
-from minercdc.sandbox.redo.log import PackedBatch, RedoLog, position_of, rs_id
+from minercdc.sandbox.redo.batches import PackedBatch, position_of, rs_id
+from minercdc.sandbox.redo.log import RedoLog
 
 TransactionKey: TypeAlias = tuple[int, tuple[int, int, int]]
 _REMEMBERED_PLACES = 8

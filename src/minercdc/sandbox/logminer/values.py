@@ -19,8 +19,9 @@ from minercdc.sandbox.logminer.literals import literal
 from minercdc.sandbox.logminer.mining import Mining
 from minercdc.sandbox.logminer.packages import state_of
 from minercdc.sandbox.logminer.value_handles import place_of
+from minercdc.sandbox.redo.batches import position_of
 from minercdc.sandbox.redo.large_values import large_of
-from minercdc.sandbox.redo.log import RedoLog, position_of
+from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql.nls import Nls
 
 

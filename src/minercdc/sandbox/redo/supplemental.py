@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import (
-    ALL_LOGGING,
-    KEY_LOGGING,
-    UNIQUE_LOGGING,
-    DatabaseLogging,
-    SupplementalLogGroup,
-    Table,
-)
+from minercdc.sandbox.catalog import DatabaseLogging
+from minercdc.sandbox.tables import ALL_LOGGING, KEY_LOGGING, UNIQUE_LOGGING, SupplementalLogGroup, Table
 
 
 def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int, ...]) -> tuple[int, ...] | None:

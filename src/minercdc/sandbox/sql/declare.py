@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.redo.large_values import SECUREFILE, XML_BINARY
 from minercdc.sandbox.sql import ast, vectors
 from minercdc.sandbox.sql.types import SqlType
+from minercdc.sandbox.tables import Column
 
 TYPES = {
     "VARCHAR2, VARCHAR, CHAR": "AL32UTF8; BYTE and CHAR lengths; VARCHAR2 to 4000 bytes, 32767 with MAX_STRING_SIZE=EXTENDED",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.types import ROWID, SqlType, column_type
+from minercdc.sandbox.tables import Column, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,16 @@ class Typed:
 
 @dataclass(slots=True)
 class Visible:
-    """A column of a relation as the query sees it."""
+    """A column of a relation as the query sees it.
+
+    :param hidden: merged by USING into another, so found with its relation's name only.
+    :param invisible: an INVISIBLE column: found by its name, but not what `*` means.
+    """
 
     name: str
     typed: Typed
     hidden: bool = False
+    invisible: bool = False
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from xml.etree import ElementTree
 
-from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import Cell, LobKind, OraError, OraType
 from minercdc.sandbox.lobs.locator import as_cell, is_locator
 from minercdc.sandbox.redo.large_values import lob_kind
@@ -13,6 +12,7 @@ from minercdc.sandbox.sql import binary, intervals, number, oson, temporal, vect
 from minercdc.sandbox.sql.convert import Conversion, Convert, convert, utf16_units
 from minercdc.sandbox.sql.types import LARGE, TEXT, Family, SqlType, column_type, inconsistent
 from minercdc.sandbox.storage import rowid
+from minercdc.sandbox.tables import Column
 
 
 def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Convert:

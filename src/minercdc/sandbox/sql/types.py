@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import BindType, ColumnDescription, OraError, OraType
+from minercdc.sandbox.tables import Column
 
 
 class Family(StrEnum):

@@ -16,7 +16,8 @@ from typing import cast
 
 from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import RedoOp, RedoRecord
-from minercdc.sandbox.redo.log import RedoBatch, RedoLog
+from minercdc.sandbox.redo.batches import RedoBatch
+from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.redo.threads import RedoState
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.home import FORMAT, DataDirectory

@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from minercdc.sandbox.catalog import Catalog, Table
+from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.storage.store import Segments
 from minercdc.sandbox.storage.transactions import Transactions
+from minercdc.sandbox.tables import Table
 
 ENOUGH = 20_000
 """Ended versions that are worth a scan of their table."""

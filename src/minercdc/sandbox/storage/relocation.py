@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import cast
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import Cell
 from minercdc.sandbox.partitioning import ROW_BITS, ROW_MASK
 from minercdc.sandbox.storage.engine import Storage
 from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, segment
+from minercdc.sandbox.tables import Table
 
 _BITS = ROW_BITS + VERSION_BITS
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.partitioning import ROW_BITS, ROW_MASK
+from minercdc.sandbox.tables import Table
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _VALUE = {digit: value for value, digit in enumerate(_DIGITS)}
@@ -83,11 +83,16 @@ def segment_of(table: Table, row_id: str | None) -> tuple[int, int]:
 
 def parse(text: str) -> tuple[int, int]:
     """`(data_object_id, rid)`. Raises ORA-01410."""
+    data_object_id, _, block, row = fields(text)
+    return data_object_id, (block - FIRST_BLOCK) * ROWS_PER_BLOCK + row
+
+
+def fields(text: str) -> tuple[int, int, int, int]:
+    """Data object, file, block and row. Raises ORA-01410."""
     text = text.strip()
     if len(text) != 18 or any(c not in _VALUE for c in text):
         raise OraError(1410, "invalid ROWID")
     number = 0
     for c in text:
         number = number << 6 | _VALUE[c]
-    block, row = number >> 18 & 0xFFFFFFFFF, number & 0x3FFFF
-    return number >> 72, (block - FIRST_BLOCK) * ROWS_PER_BLOCK + row
+    return number >> 72, number >> 54 & 0x3FFFF, number >> 18 & 0xFFFFFFFFF, number & 0x3FFFF

@@ -21,8 +21,8 @@ from typing import cast
 
 import apsw
 
-from minercdc.sandbox.catalog import Index, Table
 from minercdc.sandbox.interfaces import Cell
+from minercdc.sandbox.tables import Index, Table
 
 LIVE = (1 << 63) - 1
 VERSION_BITS = 26

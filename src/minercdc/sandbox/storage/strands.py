@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from minercdc.sandbox.catalog import Catalog, Table
+from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import RedoOp
+from minercdc.sandbox.redo.batches import ChangedRow, RedoBatch
 from minercdc.sandbox.redo.large_values import (
     LargeColumns,
     Step,
@@ -18,12 +19,13 @@ from minercdc.sandbox.redo.large_values import (
     undo_step,
     update_steps,
 )
-from minercdc.sandbox.redo.log import ChangedRow, RedoBatch, RedoLog
+from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.redo.supplemental import logged_positions
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.locks import Client
 from minercdc.sandbox.storage.transactions import Transaction, Transactions
+from minercdc.sandbox.tables import Table
 
 STRAND_RECORDS = 64
 STRAND_BYTES = 128 << 10

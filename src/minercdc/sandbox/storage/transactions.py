@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minercdc.sandbox.catalog import Table
-    from minercdc.sandbox.redo.log import RedoBatch
+    from minercdc.sandbox.redo.batches import RedoBatch
+    from minercdc.sandbox.tables import Table
 
 _SEGMENTS = 10
 _SLOTS = 34

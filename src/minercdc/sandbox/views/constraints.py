@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc.sandbox.catalog import Catalog, Constraint, Table
+from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import View
+from minercdc.sandbox.tables import Constraint, Table
 from minercdc.sandbox.views.family import family, forms
 from minercdc.sandbox.views.shape import Row, date, yes_no
 from minercdc.sandbox.views.tables import CHARACTER, data_length

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from minercdc.sandbox.asking import asking
-from minercdc.sandbox.catalog import ROOT, Catalog, Table
+from minercdc.sandbox.catalog import ROOT, Catalog
 from minercdc.sandbox.interfaces import Session, View
 from minercdc.sandbox.sql.privileges import ANY, grants_of
+from minercdc.sandbox.tables import Table
 from minercdc.sandbox.views.shape import Row, view
 
 TableRows: TypeAlias = Callable[[Table], Iterable[Row]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc.sandbox.catalog import Catalog, Table
+from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import View
+from minercdc.sandbox.tables import Table
 from minercdc.sandbox.views.family import family, forms
 from minercdc.sandbox.views.shape import Row
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc.sandbox.catalog import Catalog, Table
+from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import View
 from minercdc.sandbox.objects import SchemaObject, Sequence, StoredView
+from minercdc.sandbox.tables import Table
 from minercdc.sandbox.views.family import forms
 from minercdc.sandbox.views.shape import Row, date
 

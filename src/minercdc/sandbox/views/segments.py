@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minercdc.sandbox.asking import asking
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import Session, View
 from minercdc.sandbox.partitioning import ROW_MASK
 from minercdc.sandbox.storage.rowid import FILE, FIRST_BLOCK, ROWS_PER_BLOCK
+from minercdc.sandbox.tables import Table
 from minercdc.sandbox.views.shape import Row, view
 
 _EXTENTS = (

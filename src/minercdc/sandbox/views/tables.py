@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import OraType, View
+from minercdc.sandbox.tables import Column, Table
 from minercdc.sandbox.views.family import family
 from minercdc.sandbox.views.shape import Row, date, yes_no
 
@@ -115,7 +115,9 @@ def _precision_and_scale(column: Column) -> tuple[int | None, int | None]:
 
 
 def _tab_columns(table: Table) -> Iterator[Row]:
-    for place, column in enumerate(table.all_columns(), 1):
+    place = 0
+    for column in table.all_columns():
+        place += not column.invisible
         precision, scale = _precision_and_scale(column)
         default = column.default if column.virtual is None else column.virtual
         text = column.type in CHARACTER
@@ -128,7 +130,7 @@ def _tab_columns(table: Table) -> Iterator[Row]:
             "DATA_PRECISION": precision,
             "DATA_SCALE": scale,
             "NULLABLE": "Y" if column.nullable else "N",
-            "COLUMN_ID": place,
+            "COLUMN_ID": None if column.invisible else place,
             "DEFAULT_LENGTH": len(default) if default is not None else None,
             "DATA_DEFAULT": default,
             "CHARACTER_SET_NAME": ("NCHAR_CS" if column.national else "CHAR_CS") if text else None,
@@ -154,7 +156,7 @@ def _tab_cols(table: Table) -> Iterator[Row]:
         segment_place += not virtual
         yield {
             **row,
-            "HIDDEN_COLUMN": "NO",
+            "HIDDEN_COLUMN": yes_no(column.invisible),
             "VIRTUAL_COLUMN": yes_no(virtual),
             "SEGMENT_COLUMN_ID": None if virtual else segment_place,
             "INTERNAL_COLUMN_ID": place,

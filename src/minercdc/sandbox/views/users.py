@@ -71,15 +71,22 @@ def _grants(session: Session) -> Iterator[tuple[User, Grant]]:
             yield user, grant
 
 
+def _roles(session: Session) -> frozenset[str]:
+    """What is a role in the asking session's container: Oracle's own, and those of CREATE ROLE."""
+    return _ROLES.union(asking(session).database.catalog.containers[asking(session).container].roles)
+
+
 def _sys_privs(session: Session) -> Iterator[Row]:
+    roles = _roles(session)
     for user, grant in _grants(session):
-        if grant.object is None and grant.privilege not in _ROLES:
+        if grant.object is None and grant.privilege not in roles:
             yield _sys_priv(user, grant)
 
 
 def _role_privs(session: Session) -> Iterator[Row]:
+    roles = _roles(session)
     for user, grant in _grants(session):
-        if grant.object is None and grant.privilege in _ROLES:
+        if grant.object is None and grant.privilege in roles:
             yield _role_priv(user, grant)
 
 

@@ -27,7 +27,7 @@ from minercdc.sandbox.sql.ddl.alter_table import alter_table
 from minercdc.sandbox.sql.ddl.comments import comment_on
 from minercdc.sandbox.sql.ddl.create_table import create_table, create_temporary_table
 from minercdc.sandbox.sql.ddl.drop_table import drop_table, truncate_table
-from minercdc.sandbox.sql.ddl.indexes import create_index, create_unique_index, drop_index
+from minercdc.sandbox.sql.ddl.indexes import alter_index, create_index, create_unique_index, drop_index
 from minercdc.sandbox.sql.ddl.recycle_bin import flashback_table, purge
 from minercdc.sandbox.sql.ddl.sequences import alter_sequence, create_sequence, drop_sequence
 from minercdc.sandbox.sql.ddl.views import (
@@ -117,6 +117,7 @@ COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ..
     (("TRUNCATE", "TABLE"), truncate_table),
     (("CREATE", "INDEX"), create_index),
     (("CREATE", "UNIQUE", "INDEX"), create_unique_index),
+    (("ALTER", "INDEX"), alter_index),
     (("DROP", "INDEX"), drop_index),
     (("COMMENT", "ON"), comment_on),
 )
@@ -127,14 +128,15 @@ REMARKS = {
     "ALTER PLUGGABLE DATABASE": "OPEN, CLOSE; what ALTER DATABASE has",
     "CREATE PLUGGABLE DATABASE": "from the seed",
     "ALTER SEQUENCE": "START WITH with RESTART only (ORA-02283)",
-    "ALTER SESSION": "NLS parameters, TIME_ZONE, CONTAINER, CURRENT_SCHEMA, ISOLATION_LEVEL, DDL_LOCK_TIMEOUT; what tunes Oracle is recorded only",
+    "ALTER SESSION": "NLS parameters, TIME_ZONE, CONTAINER, CURRENT_SCHEMA, ISOLATION_LEVEL, DDL_LOCK_TIMEOUT; what tunes Oracle is recorded only; ENABLE, DISABLE and FORCE PARALLEL have no effect",
     "ALTER SYSTEM": "SWITCH LOGFILE, ARCHIVE LOG, CHECKPOINT, KILL and DISCONNECT SESSION, SET LOG_ARCHIVE_DEST_n and UNDO_RETENTION",
     "ALTER TABLE": "ADD, MODIFY, DROP, RENAME of columns and constraints, SET UNUSED, states of constraints, READ ONLY, supplemental log groups, "
     "MOVE, ROW MOVEMENT; ADD, DROP, TRUNCATE, MOVE, RENAME, SPLIT, MERGE, EXCHANGE, MODIFY and COALESCE PARTITION, SET INTERVAL",
     "ALTER USER": "password, ACCOUNT LOCK, PASSWORD EXPIRE; quotas and profiles have no effect",
     "CREATE TABLE": "all constraints, identity and virtual columns, DEFAULT ON NULL, AS SELECT, ROWDEPENDENCIES, PARTITION BY RANGE [INTERVAL], LIST [AUTOMATIC] and HASH",
     "CREATE GLOBAL TEMPORARY TABLE": "ON COMMIT DELETE and PRESERVE ROWS",
-    "CREATE INDEX": "columns, not expressions",
+    "CREATE INDEX": "columns, not expressions; LOCAL too",
+    "ALTER INDEX": "REBUILD, RENAME TO; storage has no effect",
     "CREATE VIEW": "simple ones can be changed through; WITH READ ONLY and CHECK OPTION",
     "DROP TABLE": "recycle bin, PURGE, CASCADE CONSTRAINTS",
     "FLASHBACK TABLE": "TO BEFORE DROP",

@@ -48,6 +48,13 @@ _RECORDED = frozenset(
 
 
 def alter_session(session: SqlSession, parser: Parser) -> None:
+    if parser.any_word("ENABLE", "DISABLE", "FORCE") and parser.word("PARALLEL"):
+        if not parser.any_word("DML", "DDL", "QUERY"):
+            raise OraError(2248, "invalid option for ALTER SESSION", parser.token.start)
+        if parser.word("PARALLEL"):
+            parser.integer()
+        parser.end()
+        return
     parser.expect_word("SET", 2248, "invalid option for ALTER SESSION")
     settings: list[tuple[str, str, int]] = []
     while parser.token.kind != "E" and parser.token.text != ";":

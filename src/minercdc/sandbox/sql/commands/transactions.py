@@ -91,6 +91,8 @@ def lock_table(session: SqlSession, parser: Parser) -> None:
     while parser.op(","):
         places.append(parser.token.start)
         names.append(parser.qualified())
+    if parser.token.text in ("PARTITION", "SUBPARTITION"):
+        raise OraError(3001, f"unimplemented feature: LOCK TABLE .. {parser.token.text}", parser.token.start)
     parser.expect_word("IN")
     modes = {
         ("ROW", "SHARE"): locks.ROW_SHARE,

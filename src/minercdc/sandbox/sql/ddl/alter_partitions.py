@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.partitioning import ROW_MASK, Partitioning, TablePartition, is_below
 from minercdc.sandbox.sql.ddl.exclusive import take_alone
@@ -25,6 +24,7 @@ from minercdc.sandbox.sql.parse.partitions import PartitionSpec, bounds, interva
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.storage.relocation import end_rows, live_rows, put_rows, rewrite
 from minercdc.sandbox.storage.store import segment
+from minercdc.sandbox.tables import Table
 
 
 def is_of_partitions(parser: Parser) -> bool:
@@ -254,6 +254,9 @@ def _merge(session: SqlSession, parser: Parser, table: Table, by: Partitioning) 
 def _modify(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
     at = parser.token.start
     [partition] = _names(session, parser, table, by)
+    if physical_options(parser):
+        parser.end()
+        return
     word = parser.any_word("ADD", "DROP")
     if by.method != "LIST" or word is None or not parser.word("VALUES"):
         raise OraError(3001, "unimplemented feature: this MODIFY PARTITION", at)

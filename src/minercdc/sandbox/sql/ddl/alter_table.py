@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.ddl.alter_partitions import alter_partitions, is_of_partitions, move_table
 from minercdc.sandbox.sql.ddl.columns import add_column, drop_column, modify_column
@@ -21,8 +20,9 @@ from minercdc.sandbox.sql.dml.checks import rename_in_check
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
-from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, supplemental
+from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options, supplemental
 from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.tables import Table
 
 
 def alter_table(session: SqlSession, parser: Parser) -> None:
@@ -54,6 +54,9 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         return False
     if parser.is_word("MOVE"):
         move_table(session, parser, table)
+        return False
+    if physical_options(parser):
+        parser.end()
         return False
     if parser.word("ADD"):
         return _alter_add(session, parser, table)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox import catalog as dictionary
-from minercdc.sandbox.catalog import Column, Table
+from minercdc.sandbox import tables as dictionary
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.sql.ddl.constraints import add_constraint, row_count, validate
 from minercdc.sandbox.sql.declare import check_declared, declare
@@ -13,6 +12,7 @@ from minercdc.sandbox.sql.parse.definitions import Definition, column_options
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.tables import Column, Table
 
 _FRACTIONS = (
     *(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),
@@ -68,7 +68,7 @@ def drop_column(session: SqlSession, table: Table, name: str) -> None:
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
-    if parser.token.text not in ("NOT", "NULL", "DEFAULT", "CONSTRAINT", ")", ","):
+    if parser.token.text not in ("NOT", "NULL", "DEFAULT", "CONSTRAINT", "VISIBLE", "INVISIBLE", ")", ","):
         wanted = declare(column.name, parser.type_name())
         env = session.environment
         check_declared([wanted], env.release, extended=env.extended_strings)
@@ -78,10 +78,15 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
             *(wanted.size, wanted.char_length, wanted.semantics),
             wanted.float_,
         )
-    was = column.nullable
+    was, was_invisible = column.nullable, column.invisible
     said_null = parser.is_word("NULL")
     extra = Definition()
     column_options(parser, column, extra)
+    if was_invisible and not column.invisible and position < len(table.columns) - 1:
+        # it would be shown last, but lies before others in the redo
+        raise OraError(3001, "unimplemented feature: making VISIBLE what is not the last column")
+    if all(one.invisible for one in table.all_columns()):
+        raise OraError(54039, "table must have at least one column that is not invisible")
     for spec in extra.constraints:
         if spec.kind == "C" and spec.condition is None:
             if not was:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from minercdc.sandbox import catalog as dictionary
-from minercdc.sandbox.catalog import Constraint, Index, SupplementalLogGroup, Table
+from minercdc.sandbox import tables as dictionary
 from minercdc.sandbox.interfaces import Cell, OraError, OraType
 from minercdc.sandbox.sql.declare import NO_KEY
 from minercdc.sandbox.sql.dml.checks import columns_of_check, plan_checks
@@ -14,6 +13,7 @@ from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_list
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.storage.store import segment, visible
+from minercdc.sandbox.tables import Constraint, Index, SupplementalLogGroup, Table
 
 
 def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> Index | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.ddl.constraints import add_constraint, add_group
@@ -21,6 +20,7 @@ from minercdc.sandbox.sql.privileges import require
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import LARGE, column_type
+from minercdc.sandbox.tables import Column, Table
 
 
 def create_temporary_table(session: SqlSession, parser: Parser) -> None:
@@ -81,7 +81,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
             for row in rows if table.partitioning is not None else ():
                 home(session, table, row)
             if rows:
-                session.storage.insert(session.client, table, rows)
+                session.storage.changes.insert(session.client, table, rows)
             session.commit()
 
 
@@ -142,6 +142,8 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
     definition.columns = [column for column in definition.columns if column.virtual is None]
     if not definition.columns:
         raise OraError(54026, "Real column cannot have an expression")
+    if all(column.invisible for column in (*definition.columns, *(column for _, column in virtual))):
+        raise OraError(54039, "table must have at least one column that is not invisible")
     for slot, column in enumerate(definition.columns):
         column.slot = slot
     now = session.storage.clock.now()

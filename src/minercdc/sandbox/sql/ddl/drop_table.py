@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.ddl.exclusive import take_alone
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.storage.store import segment
+from minercdc.sandbox.tables import Table
 
 
 def drop_table(session: SqlSession, parser: Parser) -> None:

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.storage.locks import BUSY, EXCLUSIVE
+from minercdc.sandbox.tables import Table
 
 
 def take_alone(session: SqlSession, table: Table) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.objects import Sequence
 from minercdc.sandbox.sql.declare import declared_like
@@ -12,6 +11,7 @@ from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.scope import Scope, Source
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
+from minercdc.sandbox.tables import Column, Table
 
 
 def add_identity(session: SqlSession, table: Table, name: str, options: SequenceOptions) -> None:

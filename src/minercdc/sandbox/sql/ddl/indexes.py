@@ -1,8 +1,7 @@
-"""CREATE and DROP INDEX."""
+"""CREATE, ALTER and DROP INDEX. A LOCAL index is one like others: what indexes are stored in is not to be seen."""
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Index
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.ddl.constraints import check_existing
 from minercdc.sandbox.sql.ddl.exclusive import take_alone
@@ -11,6 +10,7 @@ from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.definitions import physical_options
 from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.tables import Index, Table
 
 
 def create_index(session: SqlSession, parser: Parser) -> None:
@@ -36,11 +36,13 @@ def _create_index(session: SqlSession, parser: Parser, unique: bool) -> None:
         if not parser.op(","):
             break
     parser.expect_op(")")
-    physical_options(parser)
+    local = _index_options(parser)
     parser.end()
     with session.storage.lock:
         session.commit()
         table = target_table(session.environment, table_owner, table_name, at, "INDEX")
+        if local:
+            _may_be_local(table, tuple(columns), unique)
         take_alone(session, table)
         place = owner or session.schema
         if any(i.name == name and i.owner == place for t in session.catalog.tables(table.container) for i in t.indexes):
@@ -62,21 +64,77 @@ def _create_index(session: SqlSession, parser: Parser, unique: bool) -> None:
         session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)
 
 
+def _index_options(parser: Parser) -> bool:
+    """Storage, and whether the index is LOCAL. Raises ORA-03001 for other kinds of index."""
+    local = False
+    while physical_options(parser) or parser.token.text in ("LOCAL", "GLOBAL", "REVERSE", "INVISIBLE", "UNUSABLE"):
+        at = parser.token.start
+        if parser.word("LOCAL"):
+            local = True
+            if parser.op("("):
+                while parser.take().text != ")":
+                    pass
+        elif parser.any_word("GLOBAL", "REVERSE", "INVISIBLE", "UNUSABLE"):
+            raise OraError(3001, f"unimplemented feature: {parser.tokens[parser.at - 1].text} index", at)
+    return local
+
+
+def _may_be_local(table: Table, columns: tuple[str, ...], unique: bool) -> None:
+    """Raises ORA-14016, and ORA-14039 for a unique index that leaves out the partition key."""
+    if table.partitioning is None:
+        raise OraError(14016, "underlying table of a LOCAL partitioned index must be partitioned")
+    if unique and not set(table.partitioning.columns) <= set(columns):
+        raise OraError(14039, "partitioning columns must form a subset of key columns of a UNIQUE index")
+
+
+def alter_index(session: SqlSession, parser: Parser) -> None:
+    """REBUILD and storage, which change nothing that is to be seen, and RENAME TO."""
+    owner, name = parser.qualified()
+    at = parser.token.start
+    new_name = None
+    if parser.word("RENAME", "TO"):
+        new_name = parser.name()
+    elif parser.word("REBUILD"):
+        if parser.is_word("PARTITION"):
+            raise OraError(3001, "unimplemented feature: ALTER INDEX REBUILD PARTITION", at)
+        physical_options(parser)
+    elif not physical_options(parser):
+        raise OraError(3001, f"unimplemented feature: ALTER INDEX {parser.token.text}", at)
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        table, index = _named(session, owner, name)
+        take_alone(session, table)
+        if new_name is not None:
+            tables = session.catalog.tables(table.container)
+            if any(i.name == new_name and i.owner == index.owner for t in tables for i in t.indexes):
+                raise OraError(955, "name is already used by an existing object")
+            for constraint in table.constraints:
+                constraint.index = new_name if constraint.index == index.name else constraint.index
+            index.name = new_name
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)
+
+
+def _named(session: SqlSession, owner: str | None, name: str) -> tuple[Table, Index]:
+    """Raises ORA-01418."""
+    for table in session.catalog.tables(session.container):
+        for index in table.indexes:
+            if (index.name, index.owner) == (name, owner or session.schema):
+                return table, index
+    raise OraError(1418, "specified index does not exist")
+
+
 def drop_index(session: SqlSession, parser: Parser) -> None:
     owner, name = parser.qualified()
     parser.end()
     with session.storage.lock:
         session.commit()
-        place = owner or session.schema
-        for table in session.catalog.tables(session.container):
-            for index in table.indexes:
-                if index.name == name and index.owner == place:
-                    if any(c.index == name for c in table.constraints):
-                        raise OraError(2429, "cannot drop index used for enforcement of unique/primary key")
-                    take_alone(session, table)
-                    table.indexes.remove(index)
-                    session.storage.segments.drop_index(table, index)
-                    session.catalog.version += 1
-                    session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)
-                    return
-        raise OraError(1418, "specified index does not exist")
+        table, index = _named(session, owner, name)
+        if any(c.index == name for c in table.constraints):
+            raise OraError(2429, "cannot drop index used for enforcement of unique/primary key")
+        take_alone(session, table)
+        table.indexes.remove(index)
+        session.storage.segments.drop_index(table, index)
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)

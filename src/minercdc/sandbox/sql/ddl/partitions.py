@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.partitioning import Bound, Interval, Partitioning, TablePartition, is_below
 from minercdc.sandbox.sql import ast, intervals, number
@@ -15,6 +14,7 @@ from minercdc.sandbox.sql.parse.partitions import PartitionBy, PartitionSpec
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family
+from minercdc.sandbox.tables import Table
 
 _STEPS = {Family.NUMBER: "NUMBER", Family.MONTHS: "MONTHS", Family.INTERVAL: "TIME"}
 _MOMENTS = (OraType.DATE, OraType.TIMESTAMP)

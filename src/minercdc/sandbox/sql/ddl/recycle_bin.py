@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.privileges import require
 from minercdc.sandbox.storage.store import segment
+from minercdc.sandbox.tables import Table
 
 
 def _dropped(session: SqlSession, owner: str, name: str) -> Table | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.objects import StoredView, Synonym
 from minercdc.sandbox.sql import ast
@@ -15,6 +14,7 @@ from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.constraints import column_list
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.privileges import require
+from minercdc.sandbox.tables import Table
 
 
 def create_view(session: SqlSession, parser: Parser) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Table
-from minercdc.sandbox.interfaces import BatchError, BindType, OraError, Result
+from minercdc.sandbox.interfaces import BindType, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Convert
 from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
 from minercdc.sandbox.sql.dml.constraints import after_update, delete_rows
+from minercdc.sandbox.sql.dml.iterations import iterate
 from minercdc.sandbox.sql.dml.partitions import stays
-from minercdc.sandbox.sql.dml.returning import ReturningPlan, note, plan_returning
+from minercdc.sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion, default_of
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.query.partitions import in_partition
@@ -24,9 +24,10 @@ from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family
-from minercdc.sandbox.storage.engine import StatementRestart, Target
+from minercdc.sandbox.storage.changes import StatementRestart, Target
 from minercdc.sandbox.storage.rowid import of_row
 from minercdc.sandbox.storage.store import VERSION_BITS, segment, visible
+from minercdc.sandbox.tables import Table
 
 
 @dataclass(slots=True)
@@ -147,49 +148,33 @@ def run_change(
     row_counts: bool,
 ) -> Result:
     """UPDATE or DELETE; restarted with a new snapshot when it meets a row that changed meanwhile."""
-    result = Result()
-    for number, binds in enumerate(bind_rows):
-        count = 0
-        returned: list[BindRow] = []
-        mark = session.mark()
-        try:
-            targets = _change_once(session, plan, binds, delete)
-            count = len(targets)
-            if targets:
-                last = of_row(plan.table, targets[-1].vid >> VERSION_BITS)
-                result.last_row_id = last
-            if plan.returning is not None:
-                rows = [(t.before if delete else t.after, t.vid) for t in targets]
-                returned = plan.returning.rows(session, binds, rows)
-        except OraError as error:
-            session.storage.undo_to(session.client, mark)
-            count = 0
-            if not batch_errors:
-                error.rows_done = result.row_count
-                raise
-            result.batch_errors.append(BatchError(number, error))
-        if plan.returning is not None:
-            note(result, plan.returning, returned)
-        result.row_count += count
-        if row_counts:
-            result.row_counts.append(count)
-    return result
+
+    def once(result: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        targets = _change_once(session, plan, binds, delete)
+        if targets:
+            result.last_row_id = of_row(plan.table, targets[-1].vid >> VERSION_BITS)
+        if plan.returning is None:
+            return len(targets), []
+        rows = [(t.before if delete else t.after, t.vid) for t in targets]
+        return len(targets), plan.returning.rows(session, binds, rows)
+
+    return iterate(session, bind_rows, once, plan.returning, batch_errors=batch_errors, row_counts=row_counts)
 
 
 def _change_once(session: SqlSession, plan: ScanPlan, binds: BindRow, delete: bool) -> list[Target]:
     storage, client = session.storage, session.client
-    storage.lock_for_dml(client, plan.table)
+    storage.changes.lock_for_dml(client, plan.table)
     mark = session.mark()
     changed = tuple(at for at, _ in plan.assigned)
     while True:
         try:
             targets = targets_of(session, plan, binds)
             if targets:
-                storage.claim(client, plan.table, targets)
+                storage.changes.claim(client, plan.table, targets)
                 if delete:
                     delete_rows(session, plan.table, targets)
                 else:
-                    storage.update(client, plan.table, targets, changed)
+                    storage.changes.update(client, plan.table, targets, changed)
                     after_update(session, plan.table, targets, changed)
             return targets
         except StatementRestart:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Constraint, Table
 from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.sql.dml.target import ChangeTarget
 from minercdc.sandbox.sql.execution import SqlSession
@@ -16,6 +15,7 @@ from minercdc.sandbox.sql.tokens import tokenize
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
+from minercdc.sandbox.tables import Constraint, Table
 
 _CHANGING = frozenset(
     ["SYSDATE", "SYSTIMESTAMP", "CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "USER", "UID", "ROWNUM", "ROWID"]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from minercdc.sandbox.catalog import Constraint, Index, Table
 from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.sql.execution import Deferred, SqlSession
-from minercdc.sandbox.storage.engine import Target
+from minercdc.sandbox.storage.changes import Target
 from minercdc.sandbox.storage.store import LIVE, segment
 from minercdc.sandbox.storage.transactions import TENTATIVE, Transaction
+from minercdc.sandbox.tables import Constraint, Index, Table
 
 
 def guarded(table: Table) -> bool:
@@ -56,10 +56,10 @@ def delete_rows(session: SqlSession, table: Table, targets: Sequence[Target]) ->
     storage, client = session.storage, session.client
     children = session.catalog.children_of(table)
     if not any(c.delete_rule != "NO ACTION" for _, c in children):
-        storage.delete(client, table, targets)
+        storage.changes.delete(client, table, targets)
     else:
         for target in targets:
-            storage.delete(client, table, [target])
+            storage.changes.delete(client, table, [target])
             for child, constraint in children:
                 if constraint.delete_rule != "NO ACTION":
                     _follow(session, table, child, constraint, target)
@@ -78,12 +78,12 @@ def _follow(session: SqlSession, table: Table, child: Table, constraint: Constra
     if None in key:
         return
     storage, client = session.storage, session.client
-    storage.lock_for_dml(client, child)
+    storage.changes.lock_for_dml(client, child)
     _settled(session, child, constraint.columns, key)
     rows = _rows_with(session, child, constraint.columns, key)
     if not rows:
         return
-    storage.claim(client, child, rows)
+    storage.changes.claim(client, child, rows)
     if constraint.delete_rule == "CASCADE":
         delete_rows(session, child, rows)
         return
@@ -94,7 +94,7 @@ def _follow(session: SqlSession, table: Table, child: Table, constraint: Constra
         if not child.columns[at].nullable:
             path = f'"{child.owner}"."{child.name}"."{child.columns[at].name}"'
             raise OraError(1407, f"cannot update ({path}) to NULL")
-    storage.update(client, child, rows, places)
+    storage.changes.update(client, child, rows, places)
 
 
 def _rows_with(session: SqlSession, table: Table, columns: tuple[str, ...], key: tuple[Cell, ...]) -> list[Target]:

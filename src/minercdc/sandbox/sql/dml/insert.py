@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BatchError, BindType, Cell, ColumnDescription, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.dml.constraints import after_insert, guarded
-from minercdc.sandbox.sql.dml.returning import ReturningPlan, note, plan_returning
+from minercdc.sandbox.sql.dml.iterations import iterate
+from minercdc.sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc.sandbox.sql.dml.target import BindRow, change_target, conversion
 from minercdc.sandbox.sql.execution import SqlSession
@@ -21,6 +21,7 @@ from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import SqlType, type_of_wire
 from minercdc.sandbox.storage.rowid import of_row
 from minercdc.sandbox.storage.store import VERSION_BITS
+from minercdc.sandbox.tables import Table
 
 
 @dataclass(slots=True)
@@ -38,8 +39,9 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
     x, how = Expressions(env, bind_types), conversion(env)
     queries = Queries(env, x)
     query: Plan | None = None
-    if insert.query is not None:
-        query = queries.plan(insert.query)
+    rows_of = insert.query if not insert.more else _listed(env, insert)
+    if rows_of is not None:
+        query = queries.plan(rows_of)
         planner = RowPlanner(x, target, how, len(query.columns), [])
         positions = planner.positions(insert.columns)
         check_count(len(positions), len(query.columns), insert.target.at)
@@ -60,6 +62,23 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
             raise OraError(933, "SQL command not properly ended", insert.returning.at)
         returned = plan_returning(env, target, insert.returning, bind_types, how)
     return InsertPlan(rows, query, returned)
+
+
+def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
+    """VALUES (..), (..) as a query, which it is since 23ai (SQL Language Reference, INSERT). Raises ORA-00933 before."""
+    assert insert.values is not None
+    if env.release < 23:
+        raise OraError(933, "SQL command not properly ended", insert.at)
+    body: ast.Select | ast.SetOperation | None = None
+    for values in (insert.values, *insert.more):
+        check_count(len(insert.values), len(values), insert.target.at)
+        if any(isinstance(expr, ast.Literal) and expr.kind == "P" for expr in values):
+            raise OraError(3001, "unimplemented feature: DEFAULT in VALUES with several rows", insert.at)
+        items = [ast.Item(expr, f"C{n}", f"C{n}", at=insert.at) for n, expr in enumerate(values)]
+        select = ast.Select(items, [ast.TableRef(None, "DUAL", None, insert.at)], at=insert.at)
+        body = select if body is None else ast.SetOperation("UNION ALL", body, select, insert.at)
+    assert body is not None
+    return ast.Query(body, at=insert.at)
 
 
 def described(column: ColumnDescription) -> SqlType:
@@ -91,7 +110,7 @@ def run_insert(
             result.batch_errors.append(BatchError(number, error))
     done = 0
     while done < len(rows):
-        count, error_ = session.storage.insert(session.client, table, rows[done:])
+        count, error_ = session.storage.changes.insert(session.client, table, rows[done:])
         result.row_count += count
         done += count
         if error_ is not None:
@@ -115,29 +134,16 @@ def _insert_singly(
     session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], batch_errors: bool, row_counts: bool
 ) -> Result:
     """One row at a time: each has its own values to give back, or references to check."""
-    result = Result()
     table = plan.rows.table
-    for number, binds in enumerate(bind_rows):
-        found: list[BindRow] = []
-        count = 0
-        mark = session.mark()
-        try:
-            row = plan.rows.row(session, binds)
-            insert_rows(session, plan.rows, [row])
-            count = 1
-            if plan.returning is not None:
-                found = plan.returning.rows(session, binds, [(row, table.last_rid << VERSION_BITS)])
-        except OraError as failure:
-            session.storage.undo_to(session.client, mark)
-            if not batch_errors:
-                failure.rows_done = result.row_count
-                raise
-            result.batch_errors.append(BatchError(number, failure))
-        if plan.returning is not None:
-            note(result, plan.returning, found)
-        result.row_count += count
-        if row_counts:
-            result.row_counts.append(count)
+
+    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        row = plan.rows.row(session, binds)
+        insert_rows(session, plan.rows, [row])
+        if plan.returning is None:
+            return 1, []
+        return 1, plan.returning.rows(session, binds, [(row, table.last_rid << VERSION_BITS)])
+
+    result = iterate(session, bind_rows, once, plan.returning, batch_errors=batch_errors, row_counts=row_counts)
     note_row(result, table, table.last_rid)
     return result
 
@@ -169,7 +175,7 @@ def insert_rows(session: SqlSession, plan: RowPlan, rows: Sequence[tuple[Cell, .
     """Insert finished rows and check what they refer to. The caller undoes them when this raises."""
     if not rows:
         return 0
-    count, error = session.storage.insert(session.client, plan.table, rows)
+    count, error = session.storage.changes.insert(session.client, plan.table, rows)
     if error is not None:
         raise error
     after_insert(session, plan.table, rows)

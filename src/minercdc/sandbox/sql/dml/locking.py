@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.dml.change import ScanPlan, targets_of
@@ -14,18 +13,19 @@ from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.query.names import find_relation
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.storage import rowid
-from minercdc.sandbox.storage.engine import StatementRestart
+from minercdc.sandbox.storage.changes import StatementRestart
 from minercdc.sandbox.storage.store import VERSION_BITS
+from minercdc.sandbox.tables import Table
 
 
 def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.LockWait) -> None:
     """FOR UPDATE: claim and lock what the query's WHERE finds."""
-    session.storage.lock_for_dml(session.client, plan.table, wait.seconds)
+    session.storage.changes.lock_for_dml(session.client, plan.table, wait.seconds)
     while True:
         try:
             targets = targets_of(session, plan, binds)
-            session.storage.claim(session.client, plan.table, targets, wait.seconds)
-            session.storage.lock_rows(session.client, plan.table, targets)
+            session.storage.changes.claim(session.client, plan.table, targets, wait.seconds)
+            session.storage.changes.lock_rows(session.client, plan.table, targets)
             return
         except StatementRestart:
             continue
@@ -34,10 +34,10 @@ def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.Loc
 def lock_free_rows(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[str]:
     """FOR UPDATE SKIP LOCKED: lock what nobody else holds; returns the ROWIDs."""
     storage, client = session.storage, session.client
-    transaction = storage.lock_for_dml(client, plan.table)
-    targets = [t for t in targets_of(session, plan, binds) if storage.blocker(plan.table, t, transaction) is None]
-    storage.claim(client, plan.table, targets)
-    storage.lock_rows(client, plan.table, targets)
+    transaction = storage.changes.lock_for_dml(client, plan.table)
+    targets = [t for t in targets_of(session, plan, binds) if storage.changes.blocker(plan.table, t, transaction) is None]
+    storage.changes.claim(client, plan.table, targets)
+    storage.changes.lock_rows(client, plan.table, targets)
     return [rowid.of_row(plan.table, target.vid >> VERSION_BITS) for target in targets]
 
 

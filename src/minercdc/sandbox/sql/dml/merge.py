@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Convert
@@ -27,7 +26,8 @@ from minercdc.sandbox.sql.runtime import Parameter, execute
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
-from minercdc.sandbox.storage.engine import StatementRestart, Target
+from minercdc.sandbox.storage.changes import StatementRestart, Target
+from minercdc.sandbox.tables import Table
 
 
 @dataclass(slots=True)
@@ -139,15 +139,15 @@ def run_merge(session: SqlSession, plan: MergePlan, bind_rows: Sequence[BindRow]
 
 def _once(session: SqlSession, plan: MergePlan, binds: BindRow) -> int:
     storage, client = session.storage, session.client
-    storage.lock_for_dml(client, plan.table)
+    storage.changes.lock_for_dml(client, plan.table)
     mark = session.mark()
     while True:
         try:
             targets, removed, inserts = _matched(session, plan, binds)
             if targets:
-                storage.claim(client, plan.table, targets)
+                storage.changes.claim(client, plan.table, targets)
                 changed = tuple(at for at, _ in plan.assigned)
-                storage.update(client, plan.table, targets, changed)
+                storage.changes.update(client, plan.table, targets, changed)
                 after_update(session, plan.table, targets, changed)
             if removed:
                 delete_rows(session, plan.table, [_updated(session, target) for target in removed])

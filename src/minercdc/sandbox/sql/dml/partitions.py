@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import Cell, OraError, OraType
 from minercdc.sandbox.partitioning import Bound, Interval, Key, TablePartition, is_below
 from minercdc.sandbox.sql import number, temporal
 from minercdc.sandbox.sql.execution import SqlSession
+from minercdc.sandbox.tables import Column, Table
 
 AUTOMATIC = Interval("", "AUTOMATIC", Decimal(0))
 """Of LIST partitions: each new value gets a partition."""

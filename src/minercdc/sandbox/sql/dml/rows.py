@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.convert import Conversion, Convert
@@ -18,6 +17,7 @@ from minercdc.sandbox.sql.runtime import Parameter
 from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family, SqlType, bind_type
+from minercdc.sandbox.tables import Column, Table
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class RowPlanner:
     def positions(self, columns: list[tuple[str, int]]) -> list[int]:
         """Where the named columns are; all stored ones when none is named. Raises ORA-00957, ORA-54013."""
         if not columns:
-            columns = [(name, 0) for name in self.target.columns]
+            columns = [(name, 0) for name in self.target.shown()]
             virtual = {column.name for _, column in self.target.table.virtual}
             columns = [(name, at) for name, at in columns if self.target.columns[name] not in virtual]
         found: list[int] = []

@@ -6,11 +6,11 @@ ORA-01779); its columns that are expressions cannot (ORA-01733), nor anything of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TypeAlias
 
-from minercdc.sandbox.catalog import Column, Table
 from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.objects import StoredView
 from minercdc.sandbox.sql import ast
@@ -18,17 +18,22 @@ from minercdc.sandbox.sql.convert import Conversion
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.query.names import find_relation
 from minercdc.sandbox.sql.query.trees import aggregated, uses_rownum
-from minercdc.sandbox.sql.scope import Scope, Source
+from minercdc.sandbox.sql.scope import Scope, Source, Visible
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
+from minercdc.sandbox.tables import Column, Table
 
 BindRow: TypeAlias = "tuple[Cell, ...]"
 
 
 @dataclass(slots=True)
 class ChangeTarget:
-    """The table below; of a view the column each of its columns is (None for an expression), and its WHERE."""
+    """The table below; of a view the column each of its columns is (None for an expression), and its WHERE.
+
+    :param computed: columns that are expressions, in the names of `below`.
+    :param below: what the view or subquery selects from.
+    """
 
     table: Table
     columns: dict[str, str | None]
@@ -36,6 +41,18 @@ class ChangeTarget:
     where: list[ast.Expr] = field(default_factory=list)
     view: StoredView | None = None
     inner: tuple[str, ...] = ()
+    computed: dict[str, ast.Expr] = field(default_factory=dict)
+    below: ChangeTarget | None = None
+
+    @property
+    def through(self) -> bool:
+        """Whether it is changed through a view, or a subquery that stands for one."""
+        return self.below is not None
+
+    def shown(self) -> list[str]:
+        """What `*` means: all but INVISIBLE columns."""
+        invisible = {c.name for c in self.table.all_columns() if c.invisible} if not self.through else set()
+        return [name for name in self.columns if name not in invisible]
 
     def position(self, name: str, at: int) -> int:
         """0-based position in the table. Raises ORA-00904, ORA-01733, ORA-54017 for virtual columns."""
@@ -52,11 +69,20 @@ class ChangeTarget:
         """The row as the statement names it."""
         below = stored_columns(x, self.table, self.names, alias, by_position=by_position)
         columns = below
-        if self.view is not None:
+        if self.through:
             named = {column.name: column for column in below}
             columns = [replace(named[b], name=name) for name, b in self.columns.items() if b is not None]
+            columns += self._computed(x, alias, by_position)
         vid = (self.table.row_ids(), f"{alias}.vid")
         return Scope([Source(self.names, columns, vid, self.table)])
+
+    def _computed(self, x: Expressions, alias: str, by_position: bool) -> list[Visible]:
+        if not self.computed:
+            return []
+        assert self.below is not None
+        [source] = self.below.scope(x, alias, by_position=by_position).sources
+        inner = Scope([replace(source, names=((self.below.table.name,), self.inner))])
+        return [Visible(name, replace(x.value(expr, inner), vid=None)) for name, expr in self.computed.items()]
 
     def condition(self, x: Expressions, alias: str) -> list[str]:
         """The WHERE of the view, in the names of the table."""
@@ -71,6 +97,8 @@ def conversion(env: Environment) -> Conversion:
 
 def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> ChangeTarget:
     """Raises ORA-00942, ORA-01031, ORA-02030 and the errors of views that cannot be changed."""
+    if ref.inline is not None:
+        return _through(env, ref.inline, ref, privilege)
     found = find_relation(env, ref.owner, ref.name, ref.at, privilege)
     if ref.partition is not None and (not isinstance(found, Table) or found.partitioning is None):
         raise OraError(14501, "object is not partitioned", ref.partition.at)
@@ -88,7 +116,14 @@ def _below(env: Environment, view: StoredView, ref: ast.TableRef) -> ChangeTarge
     """The target of a view, or of a view on a view."""
     if view.read_only:
         raise OraError(42399, "cannot perform a DML operation on a read-only view", ref.at)
-    query = Parser(view.text).query()
+    owner_env = replace(env, schema=view.owner, user=view.owner)
+    return _through(owner_env, Parser(view.text).query(), ref, "SELECT", view)
+
+
+def _through(
+    env: Environment, query: ast.Query, ref: ast.TableRef, privilege: str, view: StoredView | None = None
+) -> ChangeTarget:
+    """The target of a query that DML goes through; `env` is of who may see the table below."""
     select = query.body
     illegal = OraError(1732, "data manipulation operation not legal on this view", ref.at)
     if not isinstance(select, ast.Select) or query.fetch is not None or query.with_:
@@ -102,19 +137,35 @@ def _below(env: Environment, view: StoredView, ref: ast.TableRef) -> ChangeTarge
     base = select.relations[0]
     if not isinstance(base, ast.TableRef):
         raise illegal
-    owner_env = replace(env, schema=view.owner, user=view.owner)
-    below = change_target(owner_env, replace(base, at=ref.at), "SELECT")
+    if base.partition is not None or base.as_of is not None or base.versions is not None:
+        raise OraError(3001, "unimplemented feature: DML through a view of a PARTITION or of the past", ref.at)
+    below = change_target(env, replace(base, at=ref.at), privilege)
     columns: dict[str, str | None] = {}
-    names = iter(view.columns)
+    computed: dict[str, ast.Expr] = {}
+    names = iter(view.columns if view is not None else _names(select, below))
     for item in select.items:
         if item.expr is None:
-            columns.update({next(names): below.columns[name] for name in list(below.columns)})
+            columns.update({next(names): below.columns[name] for name in below.shown()})
         else:
             plain = isinstance(item.expr, ast.Name) and item.expr.parts[-1] in below.columns
-            columns[next(names)] = below.columns[item.expr.parts[-1]] if plain else None  # type: ignore[union-attr]
+            name = next(names)
+            columns[name] = below.columns[item.expr.parts[-1]] if plain else None  # type: ignore[union-attr]
+            if not plain:
+                computed[name] = item.expr
     where = [*below.where, *([select.where] if select.where is not None else [])]
-    shown = ((ref.alias,),) if ref.alias else ((ref.name,), (view.owner, ref.name))
-    return ChangeTarget(below.table, columns, shown, where, view, (base.alias or base.name,))
+    shown: tuple[tuple[str, ...], ...] = ((ref.alias,),) if ref.alias else ((ref.name,),)
+    if view is not None and not ref.alias:
+        shown = ((ref.name,), (view.owner, ref.name))
+    return ChangeTarget(below.table, columns, shown, where, view, (base.alias or base.name,), computed, below)
+
+
+def _names(select: ast.Select, below: ChangeTarget) -> Iterator[str]:
+    """Names of the columns of a subquery."""
+    for item in select.items:
+        if item.expr is None:
+            yield from below.shown()
+        else:
+            yield item.alias or (item.expr.parts[-1] if isinstance(item.expr, ast.Name) else item.heading)
 
 
 def target_table(env: Environment, owner: str | None, name: str, at: int, privilege: str = "ALTER") -> Table:

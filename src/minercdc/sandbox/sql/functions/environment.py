@@ -37,6 +37,15 @@ def sys_context(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     return Typed(sql, varchar(256))
 
 
+def userenv(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """USERENV(name): what SYS_CONTEXT('USERENV', name) tells, of an older set of names. Raises ORA-02003."""
+    count_arguments(expr, args, 1, 1)
+    name = (args[0].literal or "").upper()
+    if name not in ("CLIENT_INFO", "INSTANCE", "ISDBA", "LANG", "LANGUAGE", "SESSIONID", "SID", "TERMINAL"):
+        raise OraError(2003, "invalid USERENV parameter", expr.at)
+    return Typed(x.parameter(("userenv", name), lambda run: run.session.userenv(name)), varchar(256))
+
+
 def sys_guid(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     """16 bytes that come once; a new value for each row."""
     count_arguments(expr, args, 0, 0)
@@ -120,7 +129,41 @@ def mined(function: str) -> Rule:
     return rule
 
 
+def random_number(function: str) -> Rule:
+    """DBMS_RANDOM.VALUE [(low, high)], RANDOM and NORMAL: another one for each row."""
+
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        if args or function != "value":
+            count_arguments(expr, args, 2 if function == "value" else 0, 2 if function == "value" else 0)
+        operands = ",".join(x.to(arg, Family.NUMBER, expr.at) for arg in args)
+        return Typed(f"o_random_{function}({operands})", NUMBER, False)
+
+    return rule
+
+
+def random_text(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DBMS_RANDOM.STRING(kind, length)."""
+    count_arguments(expr, args, 2, 2)
+    kind, length = x.to(args[0], Family.VARCHAR, expr.at), x.to(args[1], Family.NUMBER, expr.at)
+    return Typed(f"o_random_text({kind},{length})", varchar(4000))
+
+
+def row_id_part(place: int) -> Rule:
+    """DBMS_ROWID.ROWID_OBJECT, ROWID_RELATIVE_FNO, ROWID_BLOCK_NUMBER, ROWID_ROW_NUMBER (rowid)."""
+
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        count_arguments(expr, args, 1, 2)
+        return Typed(f"o_row_id_part({x.to(args[0], Family.ROWID, expr.at)},{place})", NUMBER)
+
+    return rule
+
+
+_ROW_ID_PARTS = ("ROWID_OBJECT", "ROWID_RELATIVE_FNO", "ROWID_BLOCK_NUMBER", "ROWID_ROW_NUMBER")
+
 PACKAGED: dict[str, Rule] = {
+    "DBMS_RANDOM.VALUE": random_number("value"),
+    "DBMS_RANDOM.RANDOM": random_number("whole"),
+    "DBMS_RANDOM.NORMAL": random_number("normal"),
     "DBMS_UTILITY.GET_TIME": get_time,
     "DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER": current_scn,
     "DBMS_TRANSACTION.LOCAL_TRANSACTION_ID": local_transaction_id,
@@ -129,9 +172,12 @@ PACKAGED: dict[str, Rule] = {
 
 RULES: dict[str, Rule] = {
     **PACKAGED,
+    "DBMS_RANDOM.STRING": random_text,
+    **{f"DBMS_ROWID.{name}": row_id_part(place) for place, name in enumerate(_ROW_ID_PARTS)},
     "DBMS_METADATA.GET_DDL": get_ddl,
     "DBMS_LOGMNR.MINE_VALUE": mined("mine_value"),
     "DBMS_LOGMNR.COLUMN_PRESENT": mined("column_present"),
     "SYS_CONTEXT": sys_context,
+    "USERENV": userenv,
     "SYS_GUID": sys_guid,
 }

@@ -27,11 +27,14 @@ def empty(kind: str, result: SqlType) -> Rule:
 
 def to_clob(kind: str, result: SqlType) -> Rule:
     def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-        count_arguments(expr, args, 1, 1)
+        of_bytes = args and args[0].type.family in (Family.BLOB, Family.RAW)
+        count_arguments(expr, args, 1, 2 if of_bytes else 1)
         if args[0].type.family is Family.CLOB:
             return Typed(args[0].sql, result, args[0].nullable)
-        if args[0].type.family in (Family.BLOB, Family.RAW):
-            raise OraError(3001, f"unimplemented feature: {expr.name} of a {args[0].type.family}", expr.at)
+        if of_bytes:
+            charset = x.to(args[1], Family.NUMBER, expr.at) if len(args) > 1 else blob(number.integer(0))
+            content = f"o_lob_decoded({x.to(args[0], Family.BLOB, expr.at)},{charset})"
+            return Typed(f"o_to_lob({content},'{kind}')", result)
         return Typed(f"o_to_lob({x.to(args[0], Family.VARCHAR, expr.at)},'{kind}')", result)
 
     return rule

@@ -1,6 +1,7 @@
 """Analytic functions and the text of their windows (SQL Language Reference, Analytic Functions).
 
-A frame of RANGE takes UNBOUNDED and CURRENT ROW only: distances in values are refused, in ROWS they work.
+A distance in a RANGE is measured by SQLite, so its key is ordered as a plain number: NUMBER as floating point, DATE and
+TIMESTAMP in nanoseconds.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql import ast, intervals, number, temporal
 from minercdc.sandbox.sql.functions.arguments import count_arguments
+from minercdc.sandbox.sql.runtime import Run
 from minercdc.sandbox.sql.scope import Scope, Typed
 from minercdc.sandbox.sql.translate.conditions import Conditions
 from minercdc.sandbox.sql.types import NUMBER, Family
@@ -45,6 +47,8 @@ def window(x: Conditions, over: ast.Window, scope: Scope | None, listed: list[tu
     if over.frame is not None:
         if not over.order:
             raise OraError(30485, "missing ORDER BY expression in the window specification", over.frame.at)
+        if over.frame.mode == "RANGE" and any(amount is not None for _, amount in (over.frame.first, over.frame.last)):
+            return _measured(x, f"partition by {partition}" if partition else "", keys, over.frame)
         first, last = (_bound(x, over.frame, bound) for bound in (over.frame.first, over.frame.last))
         frame = f"{over.frame.mode.lower()} between {first} and {last}"
     elif listed:
@@ -54,11 +58,45 @@ def window(x: Conditions, over: ast.Window, scope: Scope | None, listed: list[tu
 
 def _bound(x: Conditions, frame: ast.Frame, bound: ast.FrameBound) -> str:
     side, amount = bound
-    if amount is None:
-        return side.lower()
-    if frame.mode == "RANGE":
-        raise OraError(3001, "unimplemented feature: RANGE with a distance in a window", frame.at)
-    return f"{_integer(x, amount)} {side.lower()}"
+    return side.lower() if amount is None else f"{_integer(x, amount)} {side.lower()}"
+
+
+def _measured(x: Conditions, partition: str, keys: list[tuple[Typed, ast.OrderItem]], frame: ast.Frame) -> Over:
+    """A frame whose bounds are distances of the key. Raises ORA-30486 for several keys, ORA-00902 for keys without distance."""
+    if len(keys) != 1:
+        raise OraError(30486, "invalid window aggregation group in the window specification", frame.at)
+    (key, item) = keys[0]
+    in_time = key.type.family in (Family.DATE, Family.TIMESTAMP)
+    if not in_time and key.type.family is not Family.NUMBER:
+        raise OraError(902, "invalid datatype", frame.at)
+    nulls_first = item.descending if item.nulls_first is None else item.nulls_first
+    order = f"o_range_{'time' if in_time else 'number'}({key.sql}){' desc' if item.descending else ''}"
+    bounds = []
+    for side, amount in (frame.first, frame.last):
+        bounds.append(side.lower() if amount is None else f"{_distance(x, amount, in_time)} {side.lower()}")
+    text = f"range between {bounds[0]} and {bounds[1]}"
+    return Over(partition, f"order by {order} nulls {'first' if nulls_first else 'last'}", text)
+
+
+def _distance(x: Conditions, amount: ast.Expr, in_time: bool) -> str:
+    """A parameter: SQLite wants numbers there, not functions."""
+    inner = type(x)(x.env, x.bind_types)
+    typed = inner.value(amount, None)
+    if typed.type.family is Family.MONTHS:
+        raise OraError(3001, "unimplemented feature: RANGE with a distance in months", amount.at)
+    is_interval = in_time and typed.type.family is Family.INTERVAL
+    sql = typed.sql if is_interval else inner.to(typed, Family.NUMBER, amount.at)
+
+    def distance(run: Run) -> int | float:
+        cell = run.session.evaluate(sql, inner.parameters, run)
+        if not isinstance(cell, bytes):
+            raise OraError(30486, "invalid window aggregation group in the window specification", amount.at)
+        if is_interval:
+            return intervals.decode(cell)
+        value = number.decode(cell)
+        return int(value * temporal.DAY_NS) if in_time else float(value)
+
+    return x.parameter(("distance", id(amount)), distance)
 
 
 def _integer(x: Conditions, expr: ast.Expr) -> str:
@@ -97,11 +135,11 @@ def _cume_dist(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> 
 def _neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
     """LAG and LEAD (value [, distance [, default]])."""
     count_arguments(expr, args, 1, 3)
-    if expr.ignore_nulls:
-        raise OraError(3001, f"unimplemented feature: {expr.name} IGNORE NULLS", expr.at)
     if not over.order:
         raise OraError(30485, "missing ORDER BY expression in the window specification", expr.at)
     kind = args[0].type
+    if expr.ignore_nulls:
+        return _known_neighbour(x, expr, args, over)
     parts = [args[0].sql]
     if len(args) > 1:
         parts.append(f"o_to_int({x.to(args[1], Family.NUMBER, expr.at)})")
@@ -110,13 +148,28 @@ def _neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> 
     return Typed(f"{expr.name.lower()}({','.join(parts)}){over.whole}", kind)
 
 
+def _known_neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
+    """LAG and LEAD IGNORE NULLS: the n-th value that is there, backwards or forwards."""
+    kind, back = args[0].type, expr.name == "LAG"
+    distance = f"o_to_int({x.to(args[1], Family.NUMBER, expr.at)})" if len(args) > 1 else "1"
+    frame = (
+        "rows between unbounded preceding and 1 preceding" if back else "rows between 1 following and unbounded following"
+    )
+    whole = Over(over.partition, over.order, frame).whole
+    sql = f"o_{'last' if back else 'first'}_known({args[0].sql},{distance}){whole}"
+    if len(args) > 2:
+        sql = f"coalesce({sql},{x.to(args[2], kind.family, expr.at)})"
+    return Typed(sql, kind)
+
+
 def _edge(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
     """FIRST_VALUE, LAST_VALUE and NTH_VALUE (value, n)."""
     nth = expr.name == "NTH_VALUE"
     count_arguments(expr, args, 1 + nth, 1 + nth)
     if expr.ignore_nulls:
         if nth:
-            raise OraError(3001, "unimplemented feature: NTH_VALUE IGNORE NULLS", expr.at)
+            place = f"o_to_int({x.to(args[1], Family.NUMBER, expr.at)})"
+            return Typed(f"o_first_known({args[0].sql},{place}){over.whole}", args[0].type)
         return Typed(f"o_{expr.name.lower()}_known({args[0].sql}){over.whole}", args[0].type)
     tail = f",o_to_int({x.to(args[1], Family.NUMBER, expr.at)})" if nth else ""
     return Typed(f"{expr.name.lower()}({args[0].sql}{tail}){over.whole}", args[0].type)

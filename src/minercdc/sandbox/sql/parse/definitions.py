@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from minercdc.sandbox import catalog as dictionary
-from minercdc.sandbox.catalog import Column, SupplementalLogGroup
+from minercdc.sandbox import tables as dictionary
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.redo.large_values import BASICFILE, SECUREFILE, XML_BINARY, XML_CLOB
 from minercdc.sandbox.sql.declare import declare
 from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_constraint, column_list, constraint
 from minercdc.sandbox.sql.parse.sequences import SequenceOptions, sequence_options
 from minercdc.sandbox.sql.parse.statements import Parser
+from minercdc.sandbox.tables import Column, SupplementalLogGroup
 
 _KINDS = {
     "ALL": dictionary.ALL_LOGGING,
@@ -115,8 +115,7 @@ def column_options(parser: Parser, column: Column, into: Definition) -> None:
         elif parser.word("NULL"):
             column.nullable = True
         elif parser.any_word("VISIBLE", "INVISIBLE"):
-            if parser.tokens[parser.at - 1].text == "INVISIBLE":
-                raise OraError(3001, "unimplemented feature: INVISIBLE columns", at)
+            column.invisible = parser.tokens[parser.at - 1].text == "INVISIBLE"
         elif parser.token.text in ("ENCRYPT", "COLLATE", "WITH", "SCOPE"):
             raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
         else:
@@ -214,16 +213,43 @@ def _storage_parameters(parser: Parser) -> None:
             raise OraError(3001, f"unimplemented feature: LOB parameter {parser.token.text}", parser.token.start)
 
 
-def physical_options(parser: Parser) -> None:
-    """Storage clauses have no meaning here."""
+_STORAGE_WORDS = (
+    "LOGGING",
+    "NOLOGGING",
+    "NOCOMPRESS",
+    "NOPARALLEL",
+    "CACHE",
+    "NOCACHE",
+    "ONLINE",
+    "MONITORING",
+    "NOMONITORING",
+)
+
+
+def physical_options(parser: Parser) -> bool:
+    """Storage clauses, which have no meaning here; whether there were any. Raises ORA-03001 for ones that have elsewhere."""
+    begun = parser.at
     while True:
+        at = parser.token.start
         if parser.any_word("TABLESPACE", "PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS") or parser.word("SEGMENT", "CREATION"):
             parser.take()
         elif parser.word("STORAGE"):
             while parser.take().text != ")":
                 pass
-        elif not (
-            parser.any_word("LOGGING", "NOLOGGING", "NOCOMPRESS", "NOPARALLEL", "NOCACHE", "ONLINE")
-            or parser.word("ORGANIZATION", "HEAP")
-        ):
-            return
+        elif parser.word("PARALLEL") or parser.word("COMPRESS") or parser.word("ROW", "STORE", "COMPRESS"):
+            _degree(parser)
+        elif parser.word("ORGANIZATION"):
+            if not parser.word("HEAP"):
+                raise OraError(3001, f"unimplemented feature: ORGANIZATION {parser.token.text}", at)
+        elif parser.word("CLUSTER"):
+            raise OraError(3001, "unimplemented feature: CLUSTER", at)
+        elif not parser.any_word(*_STORAGE_WORDS):
+            return parser.at > begun
+
+
+def _degree(parser: Parser) -> None:
+    """What may follow PARALLEL and COMPRESS."""
+    if parser.token.kind == "N" or parser.word("FOR"):
+        parser.take()
+    elif parser.any_word("BASIC", "ADVANCED"):
+        parser.any_word("LOW", "HIGH")

@@ -14,6 +14,11 @@ from minercdc.sandbox.sql.tokens import Token
 
 _UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
+_OWN_GRAMMAR = frozenset(
+    ("JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG", "JSON_TRANSFORM", "JSON_MERGEPATCH")
+)
+"""Functions with words between their arguments that nobody reads here."""
+
 
 class ExpressionGrammar(AnalyticGrammar):
     """Reads expressions; subqueries in them are read by the grammar above."""
@@ -199,11 +204,15 @@ class ExpressionGrammar(AnalyticGrammar):
             return self._xml_serialize(token)
         if word == "CAST" and after.text == "(":
             self.at += 2
+            if self.is_word("MULTISET"):
+                raise OraError(3001, "unimplemented feature: MULTISET", self.token.start)
             operand = self.expr()
             self.expect_word("AS")
             target = self.type_name()
             self.expect_op(")")
             return ast.Cast(operand, target, token.start)
+        if word in _OWN_GRAMMAR and after.text == "(":
+            raise OraError(3001, f"unimplemented feature: {word}", token.start)
         if word in ("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS") and after.text == "(":
             return self._json_path(token)
         if word == "TRIM" and after.text == "(":

@@ -31,6 +31,8 @@ class QueryGrammar(RelationGrammar):
 
     def _with(self) -> list[tuple[str, list[str], ast.Query]]:
         found = []
+        if self.token.text in ("FUNCTION", "PROCEDURE") and self.peek().text not in ("AS", "("):
+            raise OraError(3001, f"unimplemented feature: {self.token.text} in WITH", self.token.start)
         while True:
             name, columns = self.name(), []
             if self.op("("):

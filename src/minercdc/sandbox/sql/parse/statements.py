@@ -17,16 +17,14 @@ class Parser(QueryGrammar):
         if self.is_word("ALL") or self.is_word("FIRST"):
             return self._insert_many(at)
         self.expect_word("INTO", 925, "missing INTO keyword")
-        if self.token.text == "(":
-            raise OraError(3001, "unimplemented feature: INSERT INTO (subquery)", self.token.start)
         start = self.token.start
         target = self._target()
         columns = self._insert_columns()
         insert = ast.Insert(target, columns, None, None, at)
         if self.word("VALUES"):
             insert.values = self._values()
-            if self.op(","):
-                raise OraError(3001, "unimplemented feature: VALUES with several rows", self.token.start)
+            while self.op(","):
+                insert.more.append(self._values())
         elif self._begins_query():
             insert.query = self.query()
         else:
@@ -149,8 +147,10 @@ class Parser(QueryGrammar):
 
     def _target(self) -> ast.TableRef:
         at = self.token.start
-        if self.token.text == "(":
-            raise OraError(3001, "unimplemented feature: DML on a subquery", at)
+        if self.op("("):
+            inline = self.query()
+            self.expect_op(")")
+            return ast.TableRef(None, "", self.table_alias(), at, inline=inline)
         owner, name = self.qualified()
         if self.token.text == "@":
             raise OraError(2019, "connection description for remote database not found", self.token.start)

@@ -65,6 +65,8 @@ def _of_sql(parser: Blocks, node: ast.Call) -> tuple[Scalar, Value]:
             return number.encode(frame.bulk[at - 1])
 
         return NUMBER, of_one
+    if node.name.startswith("%BULK_EXCEPTIONS."):
+        return _of_bulk_exceptions(parser, node)
     rules: dict[str, tuple[Scalar, Value]] = {
         "%ROWCOUNT": (NUMBER, lambda f: None if f.row_count is None else number.encode(f.row_count)),
         "%FOUND": (BOOLEAN, lambda f: _truth(None if f.row_count is None else f.row_count > 0)),
@@ -74,6 +76,25 @@ def _of_sql(parser: Blocks, node: ast.Call) -> tuple[Scalar, Value]:
     if node.name not in rules:
         raise located(parser.sql, node.at, f"PLS-00208: identifier '{node.name[1:]}' is not a legal cursor attribute")
     return rules[node.name]
+
+
+def _of_bulk_exceptions(parser: Blocks, node: ast.Call) -> tuple[Scalar, Value]:
+    """SQL%BULK_EXCEPTIONS: of the last FORALL .. SAVE EXCEPTIONS; error codes without their minus."""
+    name = node.name.partition(".")[2]
+    if name == "COUNT" and len(node.args) == 1:
+        return NUMBER, lambda frame: number.encode(len(frame.bulk_errors))
+    fields = {"ERROR_INDEX": 0, "ERROR_CODE": 1}
+    if name not in fields or len(node.args) == 1:
+        raise located(parser.sql, node.at, f"PLS-00302: component '{name}' must be declared")
+    index, field = _whole(parser, node.args[1]), fields[name]
+
+    def of_one(frame: Frame) -> bytes:
+        at = index(frame)
+        if not 0 < at <= len(frame.bulk_errors):
+            raise OraError(6533, "Subscript beyond count")
+        return number.encode(frame.bulk_errors[at - 1][field])
+
+    return NUMBER, of_one
 
 
 def _of_cursor(parser: Blocks, node: ast.Call, slot: int) -> tuple[Scalar, Value]:

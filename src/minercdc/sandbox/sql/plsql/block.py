@@ -59,6 +59,7 @@ def _compiled(parser: Statements) -> Step:
         if not parser.word("DECLARE") and not parser.is_word("BEGIN"):
             raise parser.unexpected("begin")
         step = parser.block_of(Names(None, label))
+        parser.check_gotos()
         if parser.autonomous:
             step = in_own_transaction(step)
         parser.op("/")

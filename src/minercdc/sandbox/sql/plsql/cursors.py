@@ -262,7 +262,7 @@ def turn(frame: Frame, body: Step, label: str | None) -> bool:
     try:
         body(frame)
     except Leave as leave:
-        if leave.kind == "RETURN" or leave.label not in (None, label):
+        if leave.kind in ("RETURN", "GOTO") or leave.label not in (None, label):
             raise
         return leave.kind == "CONTINUE"
     return True

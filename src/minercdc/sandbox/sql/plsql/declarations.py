@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.sql.declare import LONGEST, declare
 from minercdc.sandbox.sql.plsql.calls import Calls
@@ -27,6 +26,7 @@ from minercdc.sandbox.sql.plsql.variables import (
     Variable,
 )
 from minercdc.sandbox.sql.translate.environment import VariableNames
+from minercdc.sandbox.tables import Column
 
 _OWN_TYPES: dict[str, Type] = {
     **dict.fromkeys(("PLS_INTEGER", "BINARY_INTEGER", "SIMPLE_INTEGER", "NATURAL", "POSITIVE", "SIGNTYPE"), INTEGER),
@@ -305,7 +305,10 @@ class Declarations(Calls):
                 raise self.unexpected("is")
             autonomous, self.autonomous = self.autonomous, False
             inner, self.within = self.within, subprogram
+            gotos, self.gotos = self.gotos, []
             body = self.block_of(self.visible)
+            self.check_gotos()
+            self.gotos = gotos
             if self.autonomous:
                 body = in_own_transaction(body)
             self.within, self.autonomous = inner, autonomous

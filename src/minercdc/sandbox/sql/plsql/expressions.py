@@ -63,6 +63,8 @@ class Blocks(Parser):
         self.visible = Names()
         self.read: set[int] = set()
         """Client binds that are read, not only assigned."""
+        self.gotos: list[tuple[str, int]] = []
+        """Labels that GOTO named, and where, which no sequence around it has had so far."""
 
     @property
     def environment(self) -> Environment:
@@ -86,6 +88,11 @@ class Blocks(Parser):
 
     def refused(self, what: str, at: int) -> OraError:
         return located(self.sql, at, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
+
+    def check_gotos(self) -> None:
+        """At the end of a block or subprogram. Raises PLS-00375 for a label that GOTO cannot reach."""
+        for label, at in self.gotos:
+            raise located(self.sql, at, f"PLS-00375: illegal GOTO statement; this GOTO cannot branch to label '{label}'")
 
     def need(self, text: str) -> None:
         """Read this operator or word."""
@@ -131,12 +138,25 @@ class Blocks(Parser):
 
     def _attribute(self, parts: list[str], at: int) -> ast.Expr:
         name = self.take().text
+        if name == "BULK_EXCEPTIONS":
+            return self._bulk_exception(parts, at)
         if name == "BULK_ROWCOUNT":
             self.need("(")
             index = self.expr()
             self.need(")")
             return ast.Call(f"%{name}", [ast.Name(tuple(parts), at), index], at)
         return ast.Call(f"%{name}", [ast.Name(tuple(parts), at)], at)
+
+    def _bulk_exception(self, parts: list[str], at: int) -> ast.Expr:
+        """`SQL%BULK_EXCEPTIONS.COUNT`, `SQL%BULK_EXCEPTIONS(i).ERROR_INDEX | ERROR_CODE`."""
+        owner = ast.Name(tuple(parts), at)
+        if self.op("."):
+            return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner], at)
+        self.need("(")
+        index = self.expr()
+        self.need(")")
+        self.need(".")
+        return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner, index], at)
 
     def _element(self, variable: Variable, rest: list[str], at: int) -> ast.Expr:
         """`t(i)`, `t(i).field`, `t.COUNT`, `t.NEXT(i)`, or `t` itself."""

@@ -29,6 +29,7 @@ class Frame:
     :param cells: values by place: cells, open cursors, dicts of collections.
     :param assigned: places of client binds that were assigned.
     :param row_count: SQL%ROWCOUNT, None before the first statement; `bulk` SQL%BULK_ROWCOUNT.
+    :param bulk_errors: SQL%BULK_EXCEPTIONS: iteration and error number.
     :param error: what a handler is handling.
     :param depth: calls of local subprograms around the statement.
     """
@@ -39,6 +40,7 @@ class Frame:
     assigned: set[int] = field(default_factory=set)
     row_count: int | None = None
     bulk: list[int] = field(default_factory=list)
+    bulk_errors: list[tuple[int, int]] = field(default_factory=list)
     error: OraError | None = None
     depth: int = 0
     implicit: list[Result] = field(default_factory=list)
@@ -125,7 +127,7 @@ Value: TypeAlias = Callable[[Frame], Any]
 
 
 class Leave(Exception):
-    """EXIT, CONTINUE or RETURN on its way to the loop or subprogram it is meant for; `label` None: the innermost."""
+    """EXIT, CONTINUE, GOTO or RETURN on its way to the loop, label or subprogram it is meant for; `label` None: the innermost loop."""
 
     def __init__(self, kind: str, label: str | None = None) -> None:
         super().__init__(kind)

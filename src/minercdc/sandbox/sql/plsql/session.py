@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import BindType, ColumnDescription, Result
 from minercdc.sandbox.lobs.temporary import SessionLobs
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.translate.environment import VariableNames
+from minercdc.sandbox.tables import Table
 
 
 class BlockSession(SqlSession, Protocol):

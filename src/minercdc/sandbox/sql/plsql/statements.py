@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from minercdc.sandbox.interfaces import OraError
-from minercdc.sandbox.sql import ast, number
-from minercdc.sandbox.sql.plsql import attributes
-from minercdc.sandbox.sql.plsql.cursors import DeclaredCursor, turn
-from minercdc.sandbox.sql.plsql.declarations import Declarations
-from minercdc.sandbox.sql.plsql.embedded import returned
+from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.plsql.errors import MESSAGES, UNTRAPPED, NamedException, UserError, located, undeclared
-from minercdc.sandbox.sql.plsql.expressions import integer_of
 from minercdc.sandbox.sql.plsql.frame import Frame, Leave, Step
-from minercdc.sandbox.sql.plsql.variables import INTEGER, Collection, Names, Variable
+from minercdc.sandbox.sql.plsql.loops import SQL_WORDS, Loops, Test
+from minercdc.sandbox.sql.plsql.variables import Names
 
-_SQL = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"))
-_REFUSED = frozenset(("GOTO", "PIPE"))
-Test: TypeAlias = Callable[[Frame], "bool | None"]
+_REFUSED = frozenset(("PIPE",))
 
 
 @dataclass(slots=True)
@@ -33,7 +26,7 @@ class _Handler:
         return not self.exceptions or any(one.catches(error) for one in self.exceptions)
 
 
-class Statements(Declarations):
+class Statements(Loops):
     """Reads whole blocks."""
 
     def block_of(self, names: Names) -> Step:
@@ -56,20 +49,44 @@ class Statements(Declarations):
     def statements(self, *ends: str) -> Step:
         """One or more statements up to one of these words."""
         steps: list[Step] = []
+        labels: dict[str, int] = {}
+        outer, self.gotos = self.gotos, []
         while not (self.token.kind == "W" and self.token.text in ends):
             line = self.line()
-            steps.append(_traced(self._statement(), line))
+            label: str | None = None
+            while self.token.text == "<" and self.peek().text == "<":
+                label = self._label()
+                labels[label] = len(steps)
+            if self.token.kind == "W" and self.token.text in ends:
+                raise self.unexpected("a statement")  # a label stands before a statement, NULL if need be
+            steps.append(_traced(self._statement(label), line))
         if not steps:
             raise self.unexpected("a statement")
-        return _sequence(steps)
+        outer += [goto for goto in self.gotos if goto[0] not in labels]
+        self.gotos = outer
+        return _jumping(steps, labels) if labels else _sequence(steps)
 
-    def _statement(self) -> Step:
-        label: str | None = None
-        while self.token.text == "<" and self.peek().text == "<":
-            self.at += 2
-            label = self.take().text
-            self.need(">")
-            self.need(">")
+    def _label(self) -> str:
+        self.at += 2
+        label = self.take().text
+        self.need(">")
+        self.need(">")
+        return label
+
+    def _goto(self) -> Step:
+        """`GOTO label;`: of a statement in this sequence or in one around it."""
+        self.need("GOTO")
+        token = self.take()
+        self.need(";")
+        self.gotos.append((token.text, token.start))
+
+        def step(frame: Frame) -> None:
+            frame.session.client.check()
+            raise Leave("GOTO", token.text)
+
+        return step
+
+    def _statement(self, label: str | None) -> Step:
         token = self.token
         if token.kind == "B":
             return self.assignment()
@@ -80,11 +97,11 @@ class Statements(Declarations):
         if read is not None:
             return read()
         if word in ("LOOP", "WHILE", "FOR"):
-            return self._loop(word, label)
+            return self.loop(word, label)
         if word == "BEGIN" or word == "DECLARE":
             self.word("DECLARE")
             return self.block_of(Names(self.visible, label))
-        if word in _SQL and self.peek().text != ":=":
+        if word in SQL_WORDS and self.peek().text != ":=":
             return self.sql_statement()
         if word in _REFUSED:
             raise self.refused(word, token.start)
@@ -99,7 +116,8 @@ class Statements(Declarations):
             "CONTINUE": self._leave,
             "RETURN": self._return,
             "RAISE": self._raise,
-            "FORALL": self._forall,
+            "FORALL": self.forall,
+            "GOTO": self._goto,
             "SELECT": self.select_into,
             "WITH": self.select_into,
             "OPEN": self.open_cursor,
@@ -156,107 +174,7 @@ class Statements(Declarations):
         self.need(";")
         return _choice(branches, otherwise)
 
-    # ---- loops ----
-
-    def _loop(self, word: str, label: str | None) -> Step:
-        if word == "FOR":
-            return self._for(label)
-        test: Test | None = None
-        if self.word("WHILE"):
-            test = self.condition()
-        body = self.loop_body(label)
-
-        def step(frame: Frame) -> None:
-            while test is None or test(frame):
-                frame.session.client.check()
-                if not turn(frame, body, label):
-                    return
-
-        return step
-
-    def _for(self, label: str | None) -> Step:
-        self.need("FOR")
-        name = self.take().text
-        self.need("IN")
-        reverse = self.word("REVERSE")
-        declared = self.visible.find(self.token.text) if self.token.kind in "WQ" else None
-        query = self.token.text == "(" and self.peek().text in ("SELECT", "WITH", "(")
-        if not reverse and (query or isinstance(declared, DeclaredCursor)):
-            return self.cursor_loop(name, label)
-        low = integer_of(self.compiled(self.sum()))
-        self.need("..")
-        high = integer_of(self.compiled(self.sum()))
-        index = Variable(name, INTEGER, self.slots.take(INTEGER), constant=True)
-        outer, self.visible = self.visible, Names(self.visible, None, {name: index})
-        body = self.loop_body(label)
-        self.visible = outer
-
-        def step(frame: Frame) -> None:
-            first, last = low(frame), high(frame)
-            if first is None or last is None:
-                raise OraError(6502, "PL/SQL: numeric or value error")
-            every = range(first, last + 1)
-            for n in reversed(every) if reverse else every:
-                frame.session.client.check()
-                frame.cells[index.slot] = number.encode(n)
-                if not turn(frame, body, label):
-                    return
-
-        return step
-
-    def _forall(self) -> Step:
-        """`FORALL i IN low .. high | INDICES OF t | VALUES OF t [SAVE EXCEPTIONS] statement;`"""
-        self.need("FORALL")
-        name = self.take().text
-        self.need("IN")
-        keys = self._forall_keys()
-        if self.is_word("SAVE", "EXCEPTIONS"):
-            raise self.refused("SAVE EXCEPTIONS", self.token.start)
-        index = Variable(name, INTEGER, self.slots.take(INTEGER), constant=True)
-        outer, self.visible = self.visible, Names(self.visible, None, {name: index})
-        at = self.token.start
-        if self.token.text not in _SQL:
-            raise located(self.sql, at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
-        statement = self.embedded()
-        self.need(";")
-        self.visible = outer
-
-        def step(frame: Frame) -> None:
-            counts, rows = [], []
-            for key in keys(frame):
-                frame.cells[index.slot] = number.encode(key)
-                result = statement.run(frame)
-                counts.append(result.row_count)
-                rows += result.returned[0] if result.return_binds and result.returned else []
-            frame.row_count, frame.bulk = sum(counts), counts
-            if statement.targets:
-                returned(frame, statement, rows)
-
-        return step
-
-    def _forall_keys(self) -> Callable[[Frame], Sequence[int]]:
-        if self.is_word("INDICES", "OF") or self.is_word("VALUES", "OF"):
-            values = self.take().text == "VALUES"
-            self.need("OF")
-            token = self.take()
-            variable, _ = self.variable_of((token.text,))
-            if variable is None or not isinstance(variable.type, Collection):
-                raise undeclared(self.sql, token.start, token.text)
-            if values:
-                raise self.refused("FORALL .. VALUES OF", token.start)
-            slot = variable.slot
-            return lambda frame: sorted(attributes.elements(frame, slot))
-        low = integer_of(self.compiled(self.sum()))
-        self.need("..")
-        high = integer_of(self.compiled(self.sum()))
-
-        def keys(frame: Frame) -> Sequence[int]:
-            first, last = low(frame), high(frame)
-            if first is None or last is None:
-                raise OraError(6502, "PL/SQL: numeric or value error")
-            return range(first, last + 1)
-
-        return keys
+    # ---- leaving ----
 
     def _leave(self) -> Step:
         """`EXIT [label] [WHEN condition];`, CONTINUE alike."""
@@ -369,6 +287,23 @@ def _sequence(steps: Sequence[Step]) -> Step:
     def step(frame: Frame) -> None:
         for one in every:
             one(frame)
+
+    return step
+
+
+def _jumping(steps: Sequence[Step], labels: dict[str, int]) -> Step:
+    """A sequence that GOTO may enter anywhere."""
+
+    def step(frame: Frame) -> None:
+        at = 0
+        while at < len(steps):
+            try:
+                steps[at](frame)
+                at += 1
+            except Leave as leave:
+                if leave.kind != "GOTO" or leave.label not in labels:
+                    raise
+                at = labels[leave.label]
 
     return step
 

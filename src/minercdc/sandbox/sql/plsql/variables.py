@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import BindType, OraType, Result
 from minercdc.sandbox.sql.plsql.errors import NAMED, NamedException
+from minercdc.sandbox.tables import Column
 
 if TYPE_CHECKING:
     from minercdc.sandbox.sql.plsql.cursors import DeclaredCursor

@@ -222,7 +222,7 @@ class Blocks(Pivots):
             raise OraError(904, f'"{".".join(item.star_of)}": invalid identifier', item.at)
         for source in sources:
             for column in source.columns:
-                if not column.hidden or item.star_of:
+                if not column.invisible and (not column.hidden or item.star_of):
                     yield column, None
 
     def _wrapped(self, sql: str, scope: Scope) -> tuple[str, Scope]:

@@ -29,7 +29,7 @@ def moved(sources: list[Source], alias: str, letter: str = "c") -> tuple[list[st
         columns = []
         for column in source.columns:
             typed = Typed(f"{alias}.{letter}{len(items)}", column.typed.type, column.typed.nullable)
-            columns.append(Visible(column.name, typed, column.hidden))
+            columns.append(Visible(column.name, typed, column.hidden, column.invisible))
             items.append(column.typed.sql)
         vid = None
         if source.vid is not None:

@@ -114,8 +114,10 @@ class Joins(Relations):
 
 def _common(left: list[Source], right: list[Source]) -> list[str]:
     """Names of columns that both sides have."""
-    there = {column.name for source in right for column in source.columns if not column.hidden}
-    return [column.name for source in left for column in source.columns if not column.hidden and column.name in there]
+    shown = [
+        [c.name for source in side for c in source.columns if not c.hidden and not c.invisible] for side in (left, right)
+    ]
+    return [name for name in shown[0] if name in shown[1]]
 
 
 def _names(term: ast.Expr) -> list[ast.Name]:

@@ -6,10 +6,10 @@ Schema Objects). What the user may not see does not exist (ORA-00942); what he s
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError, View
 from minercdc.sandbox.objects import StoredView
 from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.tables import Table
 
 _DEPTH = 16
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import date
 from typing import TypeAlias
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.partitioning import ROW_BITS, TablePartition
 from minercdc.sandbox.sql import ast
@@ -16,6 +15,7 @@ from minercdc.sandbox.sql.store import storer
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.storage.store import VERSION_BITS
+from minercdc.sandbox.tables import Table
 
 Wanted: TypeAlias = "Callable[[Run], TablePartition]"
 

@@ -32,7 +32,7 @@ class Pivots(Joins):
         source = self.relation(pivot.source, inner)
         used = {n.parts[-1] for call, _ in pivot.aggregates for n in descendants(call) if isinstance(n, ast.Name)}
         used |= {name.parts[-1] for name in pivot.columns}
-        groups = [c for s in inner.sources for c in s.columns if not c.hidden and c.name not in used]
+        groups = [c for s in inner.sources for c in s.columns if not c.hidden and not c.invisible and c.name not in used]
         columns = [Visible(c.name, c.typed) for c in groups]
         for values, name in pivot.values:
             for call, alias in pivot.aggregates:
@@ -52,7 +52,7 @@ class Pivots(Joins):
         inner = Scope(parent=scope.parent)
         source = self.relation(unpivot.source, inner)
         used = {name.parts[-1] for names, _ in unpivot.columns for name in names}
-        kept = [c for s in inner.sources for c in s.columns if not c.hidden and c.name not in used]
+        kept = [c for s in inner.sources for c in s.columns if not c.hidden and not c.invisible and c.name not in used]
         rows = [[self.x.value(name, inner) for name in names] for names, _ in unpivot.columns]
         kinds = [common_type([row[n] for row in rows], unpivot.at) for n in range(len(unpivot.values))]
         labels = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import ColumnDescription
 from minercdc.sandbox.sql.runtime import Parameter, ViewUse
+from minercdc.sandbox.tables import Table
 
 
 @dataclass(slots=True)

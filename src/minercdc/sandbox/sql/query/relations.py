@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.objects import StoredView
 from minercdc.sandbox.sql import ast, number, temporal
@@ -20,6 +19,7 @@ from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
 from minercdc.sandbox.sql.types import Family, type_of_wire, varchar
 from minercdc.sandbox.storage.store import history, segment, visible
+from minercdc.sandbox.tables import Table
 
 _NO_OWN = "-1"
 

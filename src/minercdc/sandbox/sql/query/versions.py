@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.sql.scope import Typed
 from minercdc.sandbox.sql.types import NUMBER, TIMESTAMP, Family, SqlType, varchar
 from minercdc.sandbox.storage.rowid import ROWS_PER_BLOCK
 from minercdc.sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, every_version, history, segment
 from minercdc.sandbox.storage.transactions import TENTATIVE
+from minercdc.sandbox.tables import Table
 
 Parameter: TypeAlias = Callable[[str], str]
 

@@ -304,6 +304,8 @@ STATISTICS: dict[str, Callable[[list[Any]], Cell]] = {
     "bit_and_agg": _bits("and"),
     "bit_or_agg": _bits("or"),
     "bit_xor_agg": _bits("xor"),
+    "first_known": lambda pairs: pairs[pairs[0][1] - 1][0] if pairs and 0 < pairs[0][1] <= len(pairs) else None,
+    "last_known": lambda pairs: pairs[-pairs[0][1]][0] if pairs and 0 < pairs[0][1] <= len(pairs) else None,
     "first_value_known": lambda values: values[0] if values else None,
     "last_value_known": lambda values: values[-1] if values else None,
 }

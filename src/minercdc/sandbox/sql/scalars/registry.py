@@ -15,12 +15,12 @@ from typing import Any, cast
 
 import apsw
 
-from minercdc.sandbox.sql import binary, number
+from minercdc.sandbox.sql import binary, number, temporal
 from minercdc.sandbox.sql.convert import utf16_units
 from minercdc.sandbox.sql.json_paths import json_exists, json_query, json_value
 from minercdc.sandbox.sql.number import decode, encode
 from minercdc.sandbox.sql.number_formats import char_to_number, number_to_char
-from minercdc.sandbox.sql.scalars import analysis, times
+from minercdc.sandbox.sql.scalars import analysis, random_values, times
 from minercdc.sandbox.sql.scalars.aggregates import STATISTICS, CountDistinct, Keep, Listed, Listing, Single, Sum
 from minercdc.sandbox.sql.scalars.numbers import (
     add,
@@ -46,7 +46,7 @@ from minercdc.sandbox.sql.scalars.patterns import (
     regexp_replace,
     regexp_substr,
 )
-from minercdc.sandbox.sql.scalars.rowids import row_bound, row_text
+from minercdc.sandbox.sql.scalars.rowids import part, row_bound, row_text
 from minercdc.sandbox.sql.scalars.texts import (
     asciistr,
     dump,
@@ -109,6 +109,8 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "sqrt": lambda a: power(a, encode(Decimal("0.5"))),
     "int": number.integer,
     "to_int": number.to_int,
+    "range_number": lambda cell: float(decode(cell)),
+    "range_time": lambda cell: temporal.to_ns(temporal.decode(cell)),
     "to_num": lambda text, point: number.parse(text if point == "." else text.replace(point, ".")),
     "num_text": number.text,
     "num_char": lambda a, model, characters: number_to_char(decode(a), model, characters),
@@ -161,6 +163,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "path": grown_path,
     "path_step": path_step,
     "row_text": row_text,
+    "row_id_part": part,
     "row_bound": row_bound,
 }
 
@@ -186,6 +189,15 @@ _TEXTUAL: dict[str, Callable[..., Any]] = {
 }
 
 
+_RANDOM: dict[str, tuple[Any, int]] = {
+    "value": (random_values.value, -1),
+    "whole": (random_values.whole, 0),
+    "normal": (random_values.normal, 0),
+    "text": (random_values.text, 2),
+}
+"""New values for each call, so SQLite must not take one for another."""
+
+
 def register_scalars(connection: apsw.Connection) -> None:
     """Make all of them known to a connection."""
     for name, function in _STRICT.items():
@@ -193,6 +205,8 @@ def register_scalars(connection: apsw.Connection) -> None:
     for name, function in _TEXTUAL.items():
         connection.create_scalar_function(f"o_{name}", _textual(function), -1, deterministic=True)
     connection.create_scalar_function("o_regexp_replace", cast(Any, regexp_replace), -1, deterministic=True)
+    for name, (maker, count) in _RANDOM.items():
+        connection.create_scalar_function(f"o_random_{name}", maker, count)
     connection.create_scalar_function("o_sys_guid", cast(Any, lambda: uuid.uuid4().bytes), 0)
     connection.create_scalar_function("o_replace", cast(Any, replace), -1, deterministic=True)
     connection.create_aggregate_function("o_single", cast(Any, Single), 1)

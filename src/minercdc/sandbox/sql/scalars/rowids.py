@@ -6,11 +6,12 @@ statements are kept planned, by its negative OBJECT_ID.
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql import number
 from minercdc.sandbox.sql.runtime import asking_session
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.store import VERSION_BITS
+from minercdc.sandbox.tables import Table
 
 _ABOVE = (1 << 63) - 1
 
@@ -26,6 +27,11 @@ def row_bound(text: str, told: int, after: int) -> int:
     found = rowid.bounds(text, told) if told >= 0 else rowid.partition_bounds(text, _table(told))
     rid = found[after]
     return rid << VERSION_BITS if rid < rowid.ABOVE else _ABOVE
+
+
+def part(text: str, place: int) -> bytes:
+    """DBMS_ROWID: object, file, block or row of a ROWID. Raises ORA-01410."""
+    return number.integer(rowid.fields(text)[place])
 
 
 def _table(told: int) -> Table:

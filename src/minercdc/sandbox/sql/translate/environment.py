@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from minercdc.sandbox.catalog import Catalog, Table
+from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import View
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.privileges import check_object, check_view
+from minercdc.sandbox.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date
 
-from minercdc.sandbox.catalog import Column
 from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.objects import Sequence
 from minercdc.sandbox.sql import ast, binary, intervals, number, temporal
@@ -44,6 +43,7 @@ from minercdc.sandbox.sql.types import (
     column_type,
     varchar,
 )
+from minercdc.sandbox.tables import Column
 
 _HIERARCHICAL = frozenset(["LEVEL", "CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE"])
 

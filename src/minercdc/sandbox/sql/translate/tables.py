@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.catalog import Table
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible, column_value
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import column_type
+from minercdc.sandbox.tables import Table
 
 
 def stored_columns(
@@ -24,7 +24,9 @@ def stored_columns(
     """
     stored = {
         c.name: Visible(
-            c.name, column_value(table, c, f"{alias}.c{at if by_position else c.slot}", f"{alias}.vid" if in_table else None)
+            c.name,
+            column_value(table, c, f"{alias}.c{at if by_position else c.slot}", f"{alias}.vid" if in_table else None),
+            invisible=c.invisible,
         )
         for at, c in enumerate(table.columns)
     }
@@ -39,5 +41,5 @@ def stored_columns(
         value = x.value(Parser(column.virtual).expr(), scope)
         kind = column_type(column)
         sql = x.fitted(value, column, 0).sql if kind.family is not value.type.family else value.sql
-        found.append(Visible(column.name, Typed(f"({sql})", kind, column.nullable), hidden=column.invisible))
+        found.append(Visible(column.name, Typed(f"({sql})", kind, column.nullable), invisible=column.invisible))
     return found
