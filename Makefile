@@ -34,4 +34,5 @@ bench: install
 docs: install
 	$(BIN)/minercdc config > docs/configuration.md
 	$(BIN)/minercdc types > docs/types.md
+	$(BIN)/minercdc errors > docs/errors.md
 	$(BIN)/python -m minercdc.sandbox.page > docs/sandbox.md

@@ -160,7 +160,10 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
     elif channel == "file":
         append(config.signals.signal_file, json.dumps(signal))
     elif channel == "http":
-        post(config.signals.minercdc_http_host, config.signals.minercdc_http_port or 0, signal)
+        port = config.signals.minercdc_http_port
+        if not port:
+            raise ConfigError(["minercdc.http.port: 0 is any free port, which only the connector knows: name one"])
+        post(config.signals.minercdc_http_host, port, signal)
     else:
         raise ConfigError([f"signal.enabled.channels: {channel} cannot be used from another process"])
 

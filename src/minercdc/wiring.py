@@ -192,6 +192,7 @@ class _Life:
             clock_ns=time.time_ns,
             dead_letters=config.run.minercdc_dead_letter_topic,
             notifications=self._notification_encoder(),
+            captured=lambda table: self._filter.includes(table.schema, table.table),
         )
 
     def _heartbeat(self) -> KafkaHeartbeat | None:

@@ -36,13 +36,20 @@ class Connector:
         """Read on. Errors that the engine answers with a restart are answered so."""
         self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
         for _ in range(events):
-            if self._stream is None:
-                self._stream = self._life()
-            try:
-                self._take(next(self._stream), commit=self._chance.random() < 0.5)
-            except (MiningSessionError, TransientSourceError) as error:
-                self._script.append(f"connector: {error}")
-                self.kill()
+            self._read(commit=self._chance.random() < 0.5)
+
+    def _read(self, *, commit: bool) -> Event | None:
+        """One event; None when an error made an end of this life."""
+        if self._stream is None:
+            self._stream = self._life()
+        try:
+            event = next(self._stream)
+        except (MiningSessionError, TransientSourceError) as error:
+            self._script.append(f"connector: {error}")
+            self.kill()
+            return None
+        self._take(event, commit=commit)
+        return event
 
     def kill(self) -> None:
         """What was not committed is gone."""
@@ -58,12 +65,9 @@ class Connector:
         self._lab.committed = not self._lab.committed
 
     def until(self, marker: int) -> None:
-        """Read until the marker's row has been committed, without faults."""
+        """Read until the marker's row has been committed."""
         for _ in range(20_000):
-            if self._stream is None:
-                self._stream = self._life()
-            event = next(self._stream)
-            self._take(event, commit=True)
+            event = self._read(commit=True)
             if isinstance(event, Progress) and event.committed and self._has(marker):
                 return
         raise AssertionError("the marker did not come")

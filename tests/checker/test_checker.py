@@ -12,14 +12,14 @@ import itertools
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.checker.connector import Connector
 from tests.checker.judge import check_transactions, replica
-from tests.checker.workload import TABLES, Workload
+from tests.checker.workload import Workload
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab
 
@@ -40,27 +40,42 @@ pytestmark = pytest.mark.timeout(240)
 _names = (f"ck{i}" for i in itertools.count())
 
 
+class Cluster(SandboxProcess):
+    """A sandbox with four redo threads, which is kept in a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        super().__init__((), "--data", str(directory))
+        with self.connect() as admin:
+            admin.cursor().execute("alter database add supplemental log data")
+            for thread in (2, 3, 4):
+                admin.cursor().execute(f"alter database enable public thread {thread}")
+
+    def restart(self) -> None:
+        """Killed, and started again where it was."""
+        self.process.kill()
+        self.process.communicate()
+        self.process = SandboxProcess((), "--data", str(self._directory), "--port", str(self.port)).process
+
+
 @pytest.fixture(scope="module")
-def cluster() -> Any:
-    """A sandbox with two redo threads."""
-    server = SandboxProcess()
-    with server.connect() as admin:
-        admin.cursor().execute("alter database add supplemental log data")
-        admin.cursor().execute("alter database enable public thread 2")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    server = Cluster(tmp_path_factory.mktemp("cluster"))
     yield server
-    assert server.stop() == (0, "")
+    assert server.stop()[0] == 0
 
 
-def play(sandbox: SandboxProcess, directory: Path, seed: int, steps: int = STEPS, script: list[str] | None = None) -> None:
+def play(sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, script: list[str] | None = None) -> None:
     """One history with its connector. Raises AssertionError when they disagree."""
     chance = random.Random(seed)
     schema = next(_names)
-    lab = Lab(sandbox, schema, directory, committed=chance.random() < 0.5, **{"poll.interval.ms": 1, "query.fetch.size": 7})
-    services = [sandbox.service] * 3
-    if chance.random() < 0.5:
-        services[1] += "_2"
+    lobs = chance.random() < 0.5
+    settings: dict[str, Any] = {"poll.interval.ms": 1, "query.fetch.size": 7, "lob.enabled": lobs}
+    settings |= {f"log.mining.log.backoff.{delay}.delay.ms": 1 for delay in ("initial", "max")}
+    lab = Lab(sandbox, schema, directory, committed=chance.random() < 0.5, **settings)
+    services = [sandbox.service + chance.choice(["", "", "_2", "_3", "_4"]) for _ in range(4)]
     lab.run("create table marker (n number(10) primary key)")
-    workload = Workload(sandbox, schema, seed, services)
+    workload = Workload(sandbox, schema, seed, services, lobs=lobs)
     if script is not None:
         workload.script = script
     connector = Connector(lab, seed, workload.script)
@@ -77,6 +92,10 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, steps: int = STEPS
                 connector.change_mode()
             elif choice < 0.24:
                 _fault(faults, chance, workload.script)
+            elif choice < 0.245:
+                sandbox.restart()
+                workload.reconnect()
+                lab.app, faults = lab.session(), sandbox.connect()
         faults.cursor().execute("call dbms_sandbox.clear_faults()")
         faults.cursor().execute(f"call dbms_sandbox.release_strand('{schema.upper()}')")
         workload.finish()
@@ -84,7 +103,7 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, steps: int = STEPS
         lab.app.commit()
         connector.until(1)
         check_transactions(connector.kept, workload.expected)
-        for table in TABLES:
+        for table in workload.tables:
             rows = sorted(map(str, map(_sorted, replica(connector.kept, table))))
             assert rows == sorted(map(str, map(_sorted, workload.contents(table)))), f"contents of {table}"
     finally:
@@ -110,7 +129,7 @@ def _fault(faults: Any, chance: random.Random, script: list[str]) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
-def test_what_comes_out_is_what_was_committed(cluster: SandboxProcess, tmp_path: Path, seed: int) -> None:
+def test_what_comes_out_is_what_was_committed(cluster: Cluster, tmp_path: Path, seed: int) -> None:
     try:
         play(cluster, tmp_path, seed)
     except Exception as error:
@@ -118,7 +137,7 @@ def test_what_comes_out_is_what_was_committed(cluster: SandboxProcess, tmp_path:
         pytest.fail(f"seed {seed}: {error}\n" + "\n".join(script))
 
 
-def _shortest(sandbox: SandboxProcess, directory: Path, seed: int) -> list[str]:
+def _shortest(sandbox: Cluster, directory: Path, seed: int) -> list[str]:
     """The script of the shortest beginning of the history that fails; the whole one's if only that does."""
     script: list[str] = []
     for steps in (10, 20, 40, 80, STEPS):
@@ -200,9 +219,7 @@ MUTATIONS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("rule", MUTATIONS)
-def test_a_missing_rule_is_found_out(
-    cluster: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
-) -> None:
+def test_a_missing_rule_is_found_out(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     MUTATIONS[rule](monkeypatch)
     began = time.monotonic()
     for seed in range(40):

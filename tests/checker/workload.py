@@ -19,7 +19,17 @@ TABLES = {
     "PAIR": "a number(5), b varchar2(10), note varchar2(100), primary key (a, b)",
     "WIDE": "id number(10) primary key, t1 varchar2(4000), t2 varchar2(4000)",
 }
+# With large values; only where `lob.enabled`.
+LOB_TABLES = {"DOC": "id number(10) primary key, title varchar2(40), body clob, data blob"}
 _KEYS = 12
+# DBMS_LOB on a value that the same transaction has set: what comes of it is known to LogMiner's reader.
+_EDITS = (
+    "dbms_lob.writeappend(l, 3, 'xyz')",
+    "dbms_lob.write(l, 2, 1, '?q')",
+    "dbms_lob.trim(l, greatest(dbms_lob.getlength(l) - 2, 1))",
+    "dbms_lob.erase(l, n, 1)",
+    "dbms_lob.writeappend(l, 3, 'end'); dbms_lob.write(l, 1, 2, 'w')",
+)
 
 
 class Change(NamedTuple):
@@ -36,19 +46,28 @@ class _Session:
     number: int
     connection: oracledb.Connection
     sid: int
+    service: str
     done: list[Change] = field(default_factory=list)
     savepoint: int | None = None
+    lobs: set[int] = field(default_factory=set)
+
+    def forget(self) -> None:
+        """Its transaction is over."""
+        self.done, self.savepoint = [], None
+        self.lobs.clear()
 
 
 class Workload:
     """The history under way.
 
     :param services: the service each session connects to; one on another instance writes another redo thread.
+    :param lobs: with tables of large values.
     :ivar expected: changes of each committed transaction that has any, by XID, in order of commit.
     :ivar script: the steps so far, one line each.
     """
 
-    def __init__(self, sandbox: SandboxProcess, schema: str, seed: int, services: list[str]) -> None:
+    def __init__(self, sandbox: SandboxProcess, schema: str, seed: int, services: list[str], *, lobs: bool = False) -> None:
+        self._sandbox, self._login = sandbox, schema
         self.chance = random.Random(seed)
         self.schema = schema.upper()
         self.expected: dict[str, list[Change]] = {}
@@ -56,9 +75,9 @@ class Workload:
         self._admin = sandbox.connect()
         self._held = False
         self._added = 0
-        self.tables = dict(TABLES)
+        self.tables = TABLES | (LOB_TABLES if lobs else {})
         owner = sandbox.connect(schema, schema)
-        for table, columns in TABLES.items():
+        for table, columns in self.tables.items():
             owner.cursor().execute(f"create table {table} ({columns})")
             owner.cursor().execute(f"alter table {table} add supplemental log data (all) columns")
         owner.close()
@@ -75,7 +94,7 @@ class Workload:
         elif choice < 0.80:
             self._say(f"s{session.number}: rollback")
             session.connection.rollback()
-            session.done, session.savepoint = [], None
+            session.forget()
         elif choice < 0.86:
             self._savepoint(session)
         elif choice < 0.91:
@@ -92,6 +111,17 @@ class Workload:
         for session in self._sessions:
             self._commit(session)
 
+    def reconnect(self) -> None:
+        """The database was restarted: what was open is rolled back."""
+        self._say("the database is killed and started again")
+        with suppress(oracledb.Error):
+            self._admin.close()
+        self._admin, self._held = self._sandbox.connect(), False
+        for place, session in enumerate(self._sessions):
+            with suppress(oracledb.Error):
+                session.connection.close()
+            self._sessions[place] = self._open(self._sandbox, self._login, session.number, session.service)
+
     def close(self) -> None:
         for session in self._sessions:
             with suppress(oracledb.Error):
@@ -104,16 +134,15 @@ class Workload:
             cursor.execute(f"select * from {table}")
             names = [column[0] for column in cursor.description or ()]
             return [
-                {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in zip(names, row, strict=True) if value is not None}
-                for row in cursor
-            ]  # fmt: skip
+                {name: _text(value) for name, value in zip(names, row, strict=True) if value is not None} for row in cursor
+            ]
 
     # ---- steps ----
 
     def _open(self, sandbox: SandboxProcess, schema: str, number: int, service: str) -> _Session:
         connection = sandbox.connect(schema, schema, service)
         ((sid,),) = connection.cursor().execute("select sys_context('userenv', 'sid') from dual").fetchall()
-        return _Session(number, connection, int(sid))
+        return _Session(number, connection, int(sid), service)
 
     def _say(self, line: str) -> None:
         self.script.append(line)
@@ -122,12 +151,13 @@ class Workload:
         self._say(f"admin: {statement}")
         self._admin.cursor().execute(statement)
 
-    def _run(self, session: _Session, statement: str) -> int:
+    def _run(self, session: _Session, statement: str, *binds: str | bytes | None) -> int:
         """How many rows it changed; 0 when a constraint refused it, which leaves traces in redo all the same."""
-        self._say(f"s{session.number}: {statement if len(statement) < 200 else statement[:200] + '..'}")
+        sizes = [None if bind is None else len(bind) for bind in binds]
+        self._say(f"s{session.number}: {statement if len(statement) < 200 else statement[:200] + '..'} {sizes or ''}")
         with session.connection.cursor() as cursor:
             try:
-                cursor.execute(statement)
+                cursor.execute(statement, list(binds))
             except oracledb.IntegrityError:
                 return 0
             return int(cursor.rowcount)
@@ -142,7 +172,7 @@ class Workload:
         if session.done:
             assert len(xids) == 1
             self.expected[xids[0]] = session.done
-        session.done, session.savepoint = [], None
+        session.forget()
 
     def _savepoint(self, session: _Session) -> None:
         if session.savepoint is None or self.chance.random() < 0.3:
@@ -151,15 +181,18 @@ class Workload:
         else:
             self._run(session, "rollback to savepoint s")
             del session.done[session.savepoint :]
+            session.lobs.clear()
 
     def _change(self, session: _Session) -> None:
-        table = self.chance.choice(["ITEM", "ITEM", "ITEM", "PAIR", "WIDE"])
+        table = self.chance.choice(["ITEM", "ITEM", "ITEM", "PAIR", "WIDE", *(["DOC"] * 3 if "DOC" in self.tables else [])])
         key = 100 * session.number + self.chance.randrange(_KEYS)
         kind = self.chance.random()
         if table == "ITEM":
             self._change_item(session, key, kind)
         elif table == "PAIR":
             self._change_pair(session, f"k{self.chance.randrange(_KEYS)}", kind)
+        elif table == "DOC":
+            self._change_doc(session, key, kind)
         elif kind < 0.6:
             text = "".join(self.chance.choices("ab'\u00e9\u0416", k=self.chance.choice([3, 900, 1900])))
             doubled = text.replace("'", "''")
@@ -195,6 +228,44 @@ class Workload:
         elif self._run(session, f"delete from pair where a = {a} and b = '{b}'"):
             session.done.append(Change("PAIR", "d", at, None))
 
+    def _change_doc(self, session: _Session, key: int, kind: float) -> None:
+        at, body, data = (str(key),), self._large(), self._large()
+        if kind < 0.4:
+            binds = [body, None if data is None else data.encode()]
+            if self._run(session, f"insert into doc values ({key}, 'doc', :1, :2)", *binds):
+                self._changed_doc(session, Change("DOC", "c", None, at), body)
+        elif kind < 0.55:
+            if self._run(session, f"update doc set body = :1 where id = {key}", body):
+                self._changed_doc(session, Change("DOC", "u", at, at), body)
+        elif kind < 0.65:
+            if self._run(session, f"update doc set title = title || '.' where id = {key}"):
+                session.done.append(Change("DOC", "u", at, at))
+        elif kind < 0.72:
+            if self._run(session, f"update doc set data = empty_blob(), title = 'e' where id = {key}"):
+                session.done.append(Change("DOC", "u", at, at))
+        elif kind < 0.88:
+            if key in session.lobs:
+                edit = self.chance.choice(_EDITS)
+                select = f"select body into l from doc where id = {key} for update"
+                self._run(session, f"declare l clob; n number := 2; begin {select}; {edit}; end;")
+                session.done.append(Change("DOC", "u", at, at))
+        elif self._run(session, f"delete from doc where id = {key}"):
+            self._changed_doc(session, Change("DOC", "d", at, None), None)
+
+    @staticmethod
+    def _changed_doc(session: _Session, change: Change, body: str | None) -> None:
+        """Remember the change, and whether the session's transaction knows the row's whole CLOB now."""
+        session.done.append(change)
+        (key,) = change.after or change.before or ()
+        session.lobs.discard(int(key))
+        if body:
+            session.lobs.add(int(key))
+
+    def _large(self) -> str | None:
+        """A value that fits into the row, or does not, or is NULL."""
+        size = self.chance.choice([None, 5, 300, 5000, 9000])
+        return None if size is None else "".join(self.chance.choices("ab'\n\u00e9\u0416", k=size))
+
     def _ddl(self, session: _Session) -> None:
         """DDL waits for the others' transactions, so all commit first."""
         self.finish()
@@ -211,3 +282,11 @@ class Workload:
             self._run(session, "truncate table wide")
         else:
             self._run(session, f"comment on table {table} is 'c{self._added}'")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, oracledb.LOB):
+        value = value.read() or ""
+    if isinstance(value, bytes):
+        return value.hex()
+    return f"{value:g}" if isinstance(value, float) else str(value)

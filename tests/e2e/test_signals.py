@@ -62,6 +62,8 @@ def test_a_signal_in_the_table_brings_read_events(lab: Lab) -> None:
     assert {*range(3), *range(10, 10 + ROWS)} <= set(keys)
     assert len(keys) == len(set(keys))
     assert {read["source"]["snapshot"] for read in reads} == {"incremental"}
+    changes = [record.value["source"]["table"] for record in lab.topics.records(lab.name)]
+    assert changes == ["T"], "the signal table is not captured, so its structure is not told"
 
 
 def read_keys(lab: Lab) -> list[int]:

@@ -183,6 +183,16 @@ def test_an_incarnation_survives_a_kill(tmp_path: Path) -> None:
             assert cursor.execute("select count(*) from v$archive_dest_status where status = 'VALID'").fetchall() == [(2,)]
 
 
+def test_an_archived_log_without_a_record_is_there_after_a_kill(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        with server.connect() as connection:
+            connection.cursor().execute("alter database enable public thread 2")
+            connection.cursor().execute("alter system archive log current")
+        kill(server)
+    with running(tmp_path) as server:
+        assert mined(server, "count(*)", "thread# = 2 and operation_code < 4") == [(0,)]
+
+
 def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     with running(tmp_path), pytest.raises(RuntimeError, match="ORA-01102"):
         SandboxProcess((), "--data", str(tmp_path))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.events import ChangeEvent, Op, Row, SchemaChange, Scn, TransactionInfo
+from minercdc.events import ChangeEvent, Op, Row, SchemaChange, Scn, SnapshotMark, TransactionInfo
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.schema_history import KafkaSchemaHistory
@@ -82,6 +82,12 @@ class Connector:
         self.scn += 1
         tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, 0, 1, "U")
         for record in self.encoder.encode(ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, 1, row_id=row_id)):
+            self.sink.write(record)
+
+    def read(self, row: Row, table: TableSchema, row_id: str) -> None:
+        """A row of the initial snapshot."""
+        event = ChangeEvent(Op.READ, table, None, row, Scn(self.scn), 0, None, 0, row_id=row_id, snapshot=SnapshotMark.TRUE)
+        for record in self.encoder.encode(event):
             self.sink.write(record)
 
     def truncate(self, table: TableSchema) -> None:
@@ -248,6 +254,18 @@ def test_a_table_without_key_is_kept_by_rowid(
 ) -> None:
     plain = TableSchema(TableId("PDB", "LAB", "LOG"), (Column("V", "VARCHAR2", 10),))
     connector.structure(plain)
+    for number in range(4):
+        connector.read(("read",), plain, f"S{number}")
+    connector.commit()
+    sync()
+    assert len(lake(spark, config, plain)) == 4
+    connector.change(Op.UPDATE, ("read",), ("changed",), plain, "S1")
+    connector.change(Op.DELETE, ("read",), None, plain, "S2")
+    connector.commit()
+    sync()
+    rows = sorted((r["ROWID"], r["V"]) for r in lake(spark, config, plain))
+    assert rows == [("S0", "read"), ("S1", "changed"), ("S3", "read")]
+    connector.truncate(plain)
     connector.change(Op.CREATE, None, ("same",), plain, "AAA")
     connector.change(Op.CREATE, None, ("same",), plain, "AAB")
     connector.change(Op.DELETE, ("same",), None, plain, "AAA")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from minercdc.cli.errors_page import errors_page
 from minercdc.cli.types_page import types_page
 from minercdc.config.document import configuration_page
 from minercdc.sandbox.page import page
@@ -20,6 +21,10 @@ def test_the_configuration_page_is_current() -> None:
 
 def test_the_page_of_types_is_current() -> None:
     assert (DOCS / "types.md").read_text() == types_page(), "run `make docs`"
+
+
+def test_the_page_of_errors_is_current() -> None:
+    assert (DOCS / "errors.md").read_text() == errors_page(), "run `make docs`"
 
 
 def test_the_page_of_the_sandbox_is_current() -> None:

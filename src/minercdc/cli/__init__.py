@@ -5,6 +5,7 @@
     minercdc check CONFIG      what the database lacks, with the SQL that fixes it
     minercdc config            the properties, as Markdown
     minercdc types             Oracle's types in topic and lake, as Markdown
+    minercdc errors            what every code means, as Markdown
     minercdc lake CONFIG       keep Delta tables equal to the source
     minercdc sandbox           an Oracle-compatible server
     minercdc kafka             a Kafka broker
@@ -166,6 +167,14 @@ def types() -> None:
     from minercdc.cli.types_page import types_page
 
     sys.stdout.write(types_page())
+
+
+@app.command(name="errors")
+def error_codes() -> None:
+    """Print what each error code means and what to do about it, as Markdown."""
+    from minercdc.cli.errors_page import errors_page
+
+    sys.stdout.write(errors_page())
 
 
 @app.command()

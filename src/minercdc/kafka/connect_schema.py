@@ -20,7 +20,7 @@ _DOCS = {"io.debezium.data.VariableScaleDecimal": "Variable scaled decimal"}
 _SNAPSHOT_WORDS = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
 
 
-def field_schema(name: str, field: FieldType, *, optional: bool) -> Schema:
+def field_schema(name: str, field: FieldType, *, optional: bool, default: JsonValue = None) -> Schema:
     """The schema of one column inside a row's struct."""
     schema: Schema = {"type": _WRITTEN.get(field.type, field.type), "optional": optional, "field": name}
     if field.fields:
@@ -33,6 +33,8 @@ def field_schema(name: str, field: FieldType, *, optional: bool) -> Schema:
         schema["parameters"] = dict(field.parameters)
     if field.name in _DOCS:
         schema["doc"] = _DOCS[field.name]
+    if default is not None:
+        schema["default"] = default
     return schema
 
 

@@ -22,6 +22,7 @@ from minercdc.errors import SchemaMismatchError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Notification, Op, Row, SchemaChange, UndecodableRow
 from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.dead_letter import dead_letter
+from minercdc.kafka.defaults import column_default
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.row_format import PrintedColumn, RowToJson, compile_row
 from minercdc.kafka.source_block import SourceBlock
@@ -32,6 +33,7 @@ from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is
 log = logging.getLogger(__name__)
 
 ROWID_KEY = "ROWID"
+_TEXTS = (None, "io.debezium.data.Xml", "io.debezium.data.Json")
 Published = Callable[[TableId, Column], bool]
 KeyColumns = Callable[[TableSchema], tuple[int, ...]]
 
@@ -58,6 +60,7 @@ class EnvelopeEncoder:
     :param key_columns: positions of a table's record key; empty for none.
     :param dead_letters: topic for rows that are left out, None for none.
     :param notifications: None when they are not wanted in a topic.
+    :param captured: whether DDL of a table is told; that of the signal table is followed, but nobody's business.
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
@@ -75,6 +78,7 @@ class EnvelopeEncoder:
         clock_ns: Callable[[], int],
         dead_letters: str | None = None,
         notifications: NotificationEncoder | None = None,
+        captured: Callable[[TableId], bool] = lambda _: True,
     ) -> None:
         self._topics = topics
         self._source = source
@@ -87,6 +91,7 @@ class EnvelopeEncoder:
         self._clock_ns = clock_ns
         self._dead_letters = dead_letters
         self._notifications = notifications
+        self._captured = captured
         self._formats: dict[tuple[TableId, int], _TableFormat] = {}
         self._schema: TableSchema | None = None
         self._format: _TableFormat
@@ -106,7 +111,9 @@ class EnvelopeEncoder:
             return (self._notifications.encode(event),) if self._notifications else ()
         if not isinstance(event, SchemaChange):
             return ()
-        records = [self._schema_change(event)] if self._include_schema_changes else []
+        # As Debezium: a TRUNCATE changes no structure, and is told in the table's topic when that is asked for.
+        shown = self._include_schema_changes and not event.truncate and self._captured(event.table)
+        records = [self._schema_change(event)] if shown else []
         if event.truncate and Op.TRUNCATE not in self._skipped:
             records.append(self._truncate(event))
         return records
@@ -223,8 +230,8 @@ class EnvelopeEncoder:
         return compiled
 
     def _unavailable(self, codec: Codec) -> str:
-        """Only text and bytes have room for a placeholder; other types print null, as Debezium does."""
-        if codec.field.type == "string" and codec.field.name is None:
+        """Only text, documents and bytes have room for a placeholder; other types print null, as Debezium does."""
+        if codec.field.type == "string" and codec.field.name in _TEXTS:
             return encode_basestring(self._handling.unavailable)
         if codec.field.type == "bytes" and codec.field.name is None:
             return codec.to_json(self._handling.unavailable.encode().hex())
@@ -255,4 +262,5 @@ def _key_missing(event: ChangeEvent) -> SchemaMismatchError:
 
 
 def _field(column: Column, codec: Codec) -> connect_schema.Schema:
-    return connect_schema.field_schema(column.name, codec.field, optional=column.nullable)
+    default = column_default(column, codec)
+    return connect_schema.field_schema(column.name, codec.field, optional=column.nullable, default=default)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from minercdc.events import SchemaChange
 from minercdc.offset import JsonValue
@@ -25,7 +26,7 @@ _JDBC_TYPES = {
     "INTERVAL DAY TO SECOND": -104,
     "BINARY_FLOAT": 100,
     "BINARY_DOUBLE": 101,
-    "RAW": -2,
+    "RAW": -3,
     "CLOB": 2005,
     "NCLOB": 2011,
     "BLOB": 2004,
@@ -33,6 +34,8 @@ _JDBC_TYPES = {
     "ROWID": -8,
 }
 _OTHER = 1111
+# DATA_LENGTH of types that have no other length: of large ones what fits into the row.
+_BYTES = {"BINARY_FLOAT": 4, "BINARY_DOUBLE": 8, "CLOB": 4000, "NCLOB": 4000, "BLOB": 4000, "XMLTYPE": 2000}
 
 
 def published(change: SchemaChange) -> list[JsonValue]:
@@ -41,32 +44,61 @@ def published(change: SchemaChange) -> list[JsonValue]:
         return []
     table = change.after or change.before
     kind = "DROP" if change.after is None else "CREATE" if change.before is None else "ALTER"
-    return [{"type": kind, "id": _identity(change.table), "table": _structure(table) if table else None}]
+    structure = _structure(table, _as_debezium) if table else None
+    return [{"type": kind, "id": _identity(change.table), "table": structure}]
 
 
 def _identity(table: TableId) -> str:
     return f'"{table.database}"."{table.schema}"."{table.table}"'
 
 
-def _structure(table: TableSchema) -> dict[str, JsonValue]:
+def _structure(table: TableSchema, written: Callable[[Column], _Written]) -> dict[str, JsonValue]:
     return {
         "defaultCharsetName": None,
         "primaryKeyColumnNames": [table.columns[i].name for i in table.key],
-        "columns": [_column(column, i) for i, column in enumerate(table.columns, 1)],
+        "columns": [_column(column, i, written(column)) for i, column in enumerate(table.columns, 1)],
         "comment": None,
     }
 
 
-def _column(column: Column, position: int) -> dict[str, JsonValue]:
+class _Written(NamedTuple):
+    """How a column's type is written."""
+
+    name: str
+    length: int | None
+    scale: int | None
+
+
+def _as_it_is(column: Column) -> _Written:
+    return _Written(column.type_name, column.length, column.scale)
+
+
+def _as_debezium(column: Column) -> _Written:
+    """As Debezium has it from JDBC's metadata: the arguments of temporal types in the name, sizes in bytes as lengths."""
+    name, length, scale = column.type_name, column.length, column.scale
+    if name.startswith("TIMESTAMP"):
+        digits = 6 if scale is None else scale
+        length, scale = {"TIMESTAMP": (digits, None), "TIMESTAMP WITH TIME ZONE": (13, digits)}.get(name, (11, digits))
+        name = name.replace("TIMESTAMP", f"TIMESTAMP({digits})")
+    elif name == "INTERVAL YEAR TO MONTH":
+        name = f"INTERVAL YEAR({2 if length is None else length}) TO MONTH"
+    elif name == "INTERVAL DAY TO SECOND":
+        name = f"INTERVAL DAY({2 if length is None else length}) TO SECOND({6 if scale is None else scale})"
+    elif name == "NUMBER" and length is None:
+        length = 0 if scale is None else 38
+    return _Written(name, _BYTES.get(name, length), scale)
+
+
+def _column(column: Column, position: int, written: _Written) -> dict[str, JsonValue]:
     return {
         "name": column.name,
         "jdbcType": _JDBC_TYPES.get(column.type_name, _OTHER),
         "nativeType": None,
-        "typeName": column.type_name,
-        "typeExpression": column.type_name,
+        "typeName": written.name,
+        "typeExpression": written.name,
         "charsetName": None,
-        "length": column.length,
-        "scale": column.scale,
+        "length": written.length,
+        "scale": written.scale,
         "position": position,
         "optional": column.nullable,
         "autoIncremented": False,
@@ -83,9 +115,10 @@ def remembered(change: SchemaChange) -> list[JsonValue]:
     changes = published(change)
     for item in changes:
         assert isinstance(item, dict)
+        if table := change.after or change.before:
+            item["table"] = _structure(table, _as_it_is)
         if change.before and change.after and change.before.id != change.after.id:
             item["previousId"] = _identity(change.before.id)
-        table = change.after or change.before
         structure = item.get("table")
         if not isinstance(structure, dict) or table is None:
             continue

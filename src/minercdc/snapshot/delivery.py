@@ -86,6 +86,7 @@ class SnapshotRows:
             return
         if place[0] not in self._begun:
             self._begun.add(place[0])
+            _log.info("reading %s", self._tables[place[0]].name)
             yield self._notices.in_progress(self._names[place[0]])
         if isinstance(read, Batch):
             yield from self._delivered(self._marks.take(place, self._events(read)))

@@ -9,8 +9,8 @@ BINARY_*    IEEE, made comparable: sign bit flipped, or all bits of negative num
 from __future__ import annotations
 
 import struct
+from calendar import isleap
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
 from typing import Final
 
 from minercdc.errors import ValueDecodeError
@@ -94,11 +94,37 @@ def _zoned(image: bytes) -> str:
     utc, hour, minute = _timestamp(image[:11]), image[11], image[12]
     if len(image) != 13 or hour & 0x80:
         raise ValueError("a time zone region, whose rules only the database knows")
-    offset = timedelta(hours=hour - 20, minutes=minute - 60)
-    local = datetime.fromisoformat(utc[:19]) + offset
-    sign = "-" if offset < timedelta(0) else "+"
-    hours, minutes = divmod(abs(offset) // timedelta(minutes=1), 60)
-    return f"{local.isoformat(' ')}{utc[19:]} {sign}{hours:02d}:{minutes:02d}"
+    offset = (hour - 20) * 60 + minute - 60
+    hours, minutes = divmod(abs(offset), 60)
+    return f"{_shifted(image[:7], offset)}{utc[utc.index('.') :]} {'-' if offset < 0 else '+'}{hours:02d}:{minutes:02d}"
+
+
+def _shifted(image: bytes, offset: int) -> str:
+    """A stored DATE some minutes later, less than a day. Python's datetime knows no years BC."""
+    year = (image[0] - 100) * 100 + image[1] - 100
+    month, day = image[2], image[3]
+    days, minute = divmod((image[4] - 1) * 60 + image[5] - 1 + offset, 24 * 60)
+    day += days
+    if day < 1:
+        year, month = (year, month - 1) if month > 1 else (_next_year(year, -1), 12)
+        day = _last_day(year, month)
+    elif day > _last_day(year, month):
+        year, month = (year, month + 1) if month < 12 else (_next_year(year, 1), 1)
+        day = 1
+    sign = "-" if year < 0 else ""
+    return f"{sign}{abs(year):04d}-{month:02d}-{day:02d} {minute // 60:02d}:{minute % 60:02d}:{image[6] - 1:02d}"
+
+
+def _next_year(year: int, step: int) -> int:
+    """1 BC is followed by 1 AD."""
+    return year + step or step
+
+
+def _last_day(year: int, month: int) -> int:
+    """Oracle counts by the Julian calendar before October 1582, where 1 BC, 5 BC, .. are leap years."""
+    astronomical = year if year > 0 else year + 1
+    leap = isleap(year) if year > 1582 else astronomical % 4 == 0
+    return 29 if month == 2 and leap else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
 
 
 def _ieee(image: bytes, format_: str) -> float:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from minercdc.capture.logminer.delivery import Delivered, Delivery
 from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.passes import Pass
-from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.query import build_query
 from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
@@ -181,9 +181,10 @@ class BufferedAssembly:
 
     def _advance(self, row: LogMinerRow) -> RedoAddress | None:
         """Move the thread's reading on to this row; its address. None when it has no address; rows=0: read before."""
-        rs_id = row.rs_id.strip()
-        if not row.thread or not rs_id.strip("0x."):
+        place = address_of(row.thread, row.rs_id)
+        if place is None:
             return None
+        rs_id = place.rs_id
         at = self._threads.get(row.thread) or self._thread(row.thread)
         if rs_id != at.rs_id:
             at.rs_id, at.rows, at.skip, at.commits = rs_id, 1, 0, 0

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from minercdc.capture.logminer.delivery import Delivered, Delivery
 from minercdc.capture.logminer.logs import LogFile
 from minercdc.capture.logminer.passes import Pass
-from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.query import committed_query
 from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
@@ -109,9 +109,9 @@ class CommittedAssembly:
                 if delivery.captured[name]:
                     if row.rollback:
                         raise MiningSessionError(f"LogMiner shows an undone change at {row.rs_id.strip()} as committed")
-                    self._buffer.append(row, _address(row))
+                    self._buffer.append(row, address_of(row.thread, row.rs_id))
             elif code == OpCode.START:
-                self._buffer.begin(row, _address(row))
+                self._buffer.begin(row, address_of(row.thread, row.rs_id))
             elif code == OpCode.COMMIT:
                 transaction = self._buffer.end(row)
                 delivered = self._note_commit(row) or delivery.is_snapshot(row)
@@ -120,7 +120,7 @@ class CommittedAssembly:
                 if self._buffer.end(row) is not None:
                     raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
             elif code == OpCode.DDL:
-                yield from delivery.ddl(row, _address(row), self.position)
+                yield from delivery.ddl(row, address_of(row.thread, row.rs_id), self.position)
             elif code == OpCode.MISSING_SCN:
                 _log.warning("LogMiner reports a gap of SCNs at %s: %s", row.scn, row.info)
 
@@ -149,7 +149,7 @@ class CommittedAssembly:
 
     def _note_commit(self, row: LogMinerRow) -> bool:
         """Move the thread's mark of commits; whether an earlier pass had passed this one."""
-        address = _address(row)
+        address = address_of(row.thread, row.rs_id)
         done = self._delivery.threads.get(row.thread)
         if address is None or done is None:
             return done is not None and row.scn < done.last_commit_scn
@@ -159,8 +159,3 @@ class CommittedAssembly:
         self._delivery.note_commit(row.thread, place, row.scn)
         before = self._before.get(row.thread)
         return before is not None and place <= before
-
-
-def _address(row: LogMinerRow) -> RedoAddress | None:
-    rs_id = row.rs_id.strip()
-    return RedoAddress(rs_id, 1) if row.thread and rs_id.strip("0x.") else None

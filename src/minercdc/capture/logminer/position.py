@@ -32,10 +32,11 @@ class RedoAddress(NamedTuple):
         """The sequence number of the log the record is in."""
         return int(self.rs_id.partition(".")[0], 16)
 
-    @property
-    def is_address(self) -> bool:
-        """False for the all-zero RS_ID that some synthetic rows carry."""
-        return bool(self.rs_id.strip("0x."))
+
+def address_of(thread: int, rs_id: str) -> RedoAddress | None:
+    """The address of a row's record, from RS_ID as LogMiner prints it; None for the synthetic rows that have none (all zeros)."""
+    trimmed = rs_id.strip()
+    return RedoAddress(trimmed, 1) if thread and trimmed.strip("0x.") else None
 
 
 def log_start(sequence: int) -> RedoAddress:

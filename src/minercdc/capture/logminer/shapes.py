@@ -66,7 +66,10 @@ class ShapeTracker:
             self._missing.add(table)
             _log.warning("%s is captured but not in the dictionary; its rows cannot be decoded", table)
             return None
-        _log.warning("%s: no CREATE TABLE was seen; its present shape is taken", table)
+        expected = (table.schema, table.table) in self._filter.also  # a snapshot has structures of captured tables only
+        _log.log(
+            logging.INFO if expected else logging.WARNING, "%s: no CREATE TABLE was seen; its present shape is taken", table
+        )
         return self._change(row, time_us, None, self.tables.next_version(without_unsupported(found)), "")
 
     def follow(self, row: LogMinerRow, time_us: int) -> Iterator[SchemaChange]:

@@ -192,7 +192,10 @@ class RedoLog:
         self.threads, self.incarnations, self.former = state.threads, state.incarnations, state.former
         self.destinations, self._journal_start = state.destinations, state.journal_start
         threads = self.threads
-        self._bodies = {(t.number, g.sequence): LogBody() for t in threads.values() for g in t.groups if g.sequence}
+        # A log without any record, of a thread that was quiet, has no frame in the journal.
+        listed = {(t.number, group.sequence) for t in threads.values() for group in t.groups if group.sequence}
+        listed |= {(t.number, log.sequence) for t in threads.values() for log in t.archived}
+        self._bodies = {place: LogBody() for place in listed}
         for frame in self._journal.recover(state.journal_start, end):
             body = self._bodies.setdefault((frame.thread, frame.sequence), LogBody())
             if frame.kind == WHOLE:

@@ -1,0 +1,171 @@
+"""The page of errors, made from the classes and from the table of Oracle's codes; docs/errors.md is its output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from minercdc import errors
+from minercdc.errors import MinerCdcError
+from minercdc.oracle.codes import DPY, ORA, Known
+
+_HEAD = """# Errors
+
+Every failure ends in one message: a code, what happened and where, and, where it helps, a hint. The code tells what is to be
+done; the exit status tells a supervisor the same in short.
+
+| exit status | meaning | start again? |
+|---|---|---|
+| 0 | done, or stopped by SIGTERM or SIGINT | as wished |
+| 1 | failed | once the cause is gone; nothing is lost |
+| 2 | the configuration or the command line is wrong | after correcting it |
+| 3 | the database lacks something | after running the SQL in the message |
+
+What passes by itself does not end the connector. It logs a warning that names the trouble and the wait (`going on from the last
+offset in 2.0 s`) and tries again, for ever or `errors.max.retries` times. Waits double up to `retriable.restart.connector.wait.ms`.
+Records and offset are committed in one Kafka transaction, so a restart neither loses nor repeats a change.
+"""
+
+# Of each class what its message means to a user: the words behind its code, and a paragraph.
+_PARAGRAPHS: Mapping[type[MinerCdcError], tuple[str, str]] = {
+    errors.MinerCdcError: (
+        "",
+        """The base of all codes. No message carries it; one that does is a defect of minercdc, please report it.""",
+    ),
+    errors.ConfigError: (
+        "configuration",
+        """*Exit status 2.* The file cannot be read, or properties are missing, misspelt, of a wrong form, contradictory or not supported. All
+problems are listed at once, one line each, with the property that was probably meant. Correct them; `minercdc config` prints every
+property. The same code says that a stored offset belongs to another adapter: use another `name`, or remove the offset.""",
+    ),
+    errors.PrerequisiteError: (
+        "the database is not prepared",
+        """*Exit status 3.* Archiving, supplemental logging, a grant or an object is missing without which changes would be lost. The message
+holds the SQL; `minercdc check` shows all findings, also those that capture can live with (`advice`). Checked at every start of
+the process. Oracle's ORA-00942, ORA-01031, ORA-01045, ORA-01354, ORA-06550, ORA-16000 and ORA-65040 end here, too.
+See [operations](operations.md#preparing-oracle).""",
+    ),
+    errors.SourceError: (
+        "Oracle refused",
+        """*Exit status 1.* Oracle or its driver reported an error that would come again, so it is not tried again: a wrong password
+(ORA-01017, where repeating would lock the account), a locked or expired account (ORA-28000, ORA-28001), a pluggable database that does not exist
+(ORA-65011), or a code that minercdc does not know. The message holds Oracle's own text; act on that.""",
+    ),
+    errors.TransientSourceError: (
+        "the connection is lost, or there is none yet",
+        """*Retried.* The listener cannot be reached, the service is not registered, the session was killed, the network or the
+instance went away, a call ran into `database.query.timeout.ms`, or logging on into `database.connection.timeout.ms`. An unknown
+service is retried as well: an instance that starts registers its services with the listener late. When it does not pass, check
+`database.hostname`, `database.port` and `database.dbname` in the message.""",
+    ),
+    errors.MiningSessionError: (
+        "the LogMiner session broke",
+        """*Retried*, first within the capture with a new session (`log.mining.log.query.max.retries` times), then from the last offset. Logs
+were switched, archived or overwritten while they were read, or LogMiner ran out of memory (then lower
+`minercdc.log.mining.session.max.pga.bytes` or `log.mining.session.max.ms`).
+It ends with status 1 only when `errors.max.retries` is spent.""",
+    ),
+    errors.LogGapError: (
+        "redo is missing",
+        """*Exit status 1.* A log that is still needed is neither online nor archived any more, a block of it is corrupt, or the database was
+opened with RESETLOGS. Going on
+would lose changes. Restore the archived log that the message names, and start again. If it cannot be restored, take a new
+snapshot: [reset the connector](operations.md#reset). To prevent it, keep archived logs for longer than the longest
+transaction plus the longest outage of the connector.""",
+    ),
+    errors.LostTransactionError: (
+        "a transaction is lost",
+        """A transaction is open in the connector that the database does not know any more, and neither its COMMIT nor its ROLLBACK is in
+the redo that was read. The message names its XID, user, begin and number of changes. Raised with
+`minercdc.log.mining.unknown.transaction.mode: fail` only; `skip` gives the transaction up, `warn` waits on.""",
+    ),
+    errors.SnapshotTooOldError: (
+        "the snapshot is too old",
+        """*Exit status 1.* A table cannot be read as of the snapshot's SCN any more: undo was overwritten (ORA-01555), or the table's definition
+changed meanwhile (ORA-01466). Raise UNDO_RETENTION, or snapshot fewer tables (`snapshot.include.collection.list`), and reset the connector.""",
+    ),
+    errors.DecodeError: (
+        "a row cannot be decoded",
+        """What the following three have in common; carried by itself when a redo row is of a kind that is not supported.
+`event.processing.failure.handling.mode` decides: `fail` stops with status 1, `warn` leaves the row out and says so, `skip` is
+silent. The message holds SCN, RS_ID, SSN and XID, by which the row is found in V$LOGMNR_CONTENTS.""",
+    ),
+    errors.RedoSyntaxError: (
+        "SQL_REDO is not understood",
+        """As MC-4001. LogMiner printed a statement outside of the known grammar. Please report it with the statement, its values altered.""",
+    ),
+    errors.ValueDecodeError: (
+        "a value does not fit its column",
+        """As MC-4001. A literal or a driver's value cannot be of the column's type: often the character set, or a date outside of the range that
+`time.precision.mode` can express.""",
+    ),
+    errors.SchemaMismatchError: (
+        "the table's structure does not fit the row",
+        """As MC-4001. The row was written under a version of the table that is not known, most often because its DDL was not mined:
+redo is missing, or the table was excluded at that time. A new snapshot of the table helps.""",
+    ),
+    errors.UnsupportedRowError: (
+        "LogMiner does not support the row",
+        """As MC-4001. LogMiner printed the row as `Unsupported` (operation code 255): it tells that a row was changed, but not how. That
+happens with tables that have a column of a type LogMiner cannot show, such as BOOLEAN, JSON, VECTOR or an object type; rows of
+such a table come from snapshots only. Leave the table out (`table.exclude.list`), or set
+`event.processing.failure.handling.mode=warn` to go on without its changes.""",
+    ),
+    errors.SchemaHistoryError: (
+        "the schema history",
+        """*Exit status 1.* The schema history (topic or file) is gone, was emptied by retention, or lacks a table that the offset refers to. The topic must
+be kept for ever (`retention.ms=-1`). Restore it, or start with `snapshot.mode=recovery`, which reads the structures from the
+database again; what DDL changed since the offset is then decoded with the later shape. Or [reset the connector](operations.md#reset).""",
+    ),
+    errors.SinkError: (
+        "Kafka refused",
+        """*Exit status 1.* Kafka refused a record or a request in a way that repeating would not change: a record larger than
+`max.message.bytes`, no permission for a topic or for the transactional id, a wrong SASL password, an invalid setting. The message holds the
+topic and Kafka's reason.""",
+    ),
+    errors.DeliveryError: (
+        "Kafka does not answer",
+        """*Retried.* No broker could be reached within `minercdc.kafka.timeout.ms`, or a transaction was aborted. The connector goes on from the last
+offset by itself once the broker is back. When it does not, check `minercdc.kafka.bootstrap.servers` and the listeners that the brokers advertise.""",
+    ),
+    errors.FencedError: (
+        "another instance took over",
+        """*Exit status 1.* A second connector of the same `name` has started; Kafka fenced this one, which had to stop. Exactly one goes
+on. If both were meant to run, give each its own `name` and `topic.prefix`.""",
+    ),
+    errors.LocalServiceError: (
+        "a local server or tool",
+        """*Exit status 1.* Java, a jar, the broker, Spark or the sandbox that minercdc starts on this machine did not come up: a port
+in use (choose another by `--port`), no network to fetch jars, a full disk. The message names the log file to look into.""",
+    ),
+    errors.StateDirectoryError: (
+        "the state directory",
+        """*Exit status 1.* `minercdc.state.dir` cannot be written: full, read-only, or not a directory. It holds rows of large open transactions,
+which are mined again after a restart, so nothing in it needs to be saved. Make room or name another directory, and start again.""",
+    ),
+    errors.LakeError: (
+        "the lake",
+        """*Exit status 1.* The stream into the Delta tables failed; the message holds Spark's reason. Start `minercdc lake` again once the cause is
+gone: its checkpoint makes it go on where it was.""",
+    ),
+}
+
+_CODES = """## Codes of Oracle and its driver
+
+What each code that the connector can meet makes of the run. One that is not listed is MC-3001, unless python-oracledb says that
+a new session may help (MC-3101).
+
+| code | what happened | becomes |
+|---|---|---|
+"""
+
+
+def errors_page() -> str:
+    """The page as Markdown."""
+    sections = [f"## {error.code} {words}".rstrip() + f"\n\n{text}\n" for error, (words, text) in _PARAGRAPHS.items()]
+    return "\n".join([_HEAD, *sections, _CODES]) + "".join(_rows("ORA", 5, ORA)) + "".join(_rows("DPY", 4, DPY))
+
+
+def _rows(prefix: str, digits: int, codes: Mapping[int, Known]) -> Iterator[str]:
+    for number, known in sorted(codes.items()):
+        anchor = f"{known.kind.code} {_PARAGRAPHS[known.kind][0]}".lower().replace(" ", "-").replace(",", "")
+        yield f"| {prefix}-{number:0{digits}} | {known.meaning} | [{known.kind.code}](#{anchor}) |\n"

@@ -1,0 +1,128 @@
+"""Rows that are not plainly usable: left out, refused, or read by other means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.capture.logminer.redo import (
+    Life,
+    Redo,
+    changes,
+    xid,
+)
+
+from minercdc.capture.logminer.row import OpCode
+from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, UnsupportedRowError
+from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, UndecodableRow
+
+A, B, C = xid(1), xid(2), xid(3)
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Life:
+    return Life(tmp_path)
+
+
+def test_e74_rows_of_temporary_tables_are_left_out(life: Life) -> None:
+    redo = Redo()
+    redo.dml(OpCode.INSERT, A, "/* No SQL_REDO for temporary tables */", status=2)
+    redo.commit(A)
+    assert life.read(redo.rows) == []
+
+
+def unsupported_rows() -> Redo:
+    redo = Redo()
+    for _ in range(3):
+        redo.dml(OpCode.UNSUPPORTED, A, "Unsupported", status=2)
+    redo.commit(A)
+    return redo
+
+
+def test_e75_unsupported_rows_stop_the_stream(life: Life) -> None:
+    with pytest.raises(UnsupportedRowError, match=r"LAB\.ITEM.*SCN 101"):
+        life.read(unsupported_rows().rows)
+
+
+def test_e75_unsupported_rows_are_left_out_with_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    life = Life(tmp_path, on_failure="warn")
+    *letters, progress = life.read(unsupported_rows().rows)
+    assert [(letter.op, letter.redo_sql) for letter in letters if isinstance(letter, UndecodableRow)] == [
+        ("UNSUPPORTED", "Unsupported")
+    ] * 3
+    assert isinstance(progress, Progress)
+    assert life.decoder.unsupported_rows == life.decoder.undecodable_rows == 3
+    assert caplog.text.count("does not support") == 1
+
+
+def test_e76_status_2_alone_is_no_fault(life: Life) -> None:
+    redo = Redo()
+    redo.update(A, 1, 1, 2, status=2)
+    redo.commit(A)
+    assert changes(life.read(redo.rows)) == [("u", "1")]
+
+
+def broken(redo: Redo) -> None:
+    redo.insert(A, 1)
+    redo.dml(OpCode.INSERT, A, "insert into nonsense", row_id="r9")
+    redo.insert(A, 2)
+    redo.commit(A)
+
+
+def test_row_that_cannot_be_decoded_stops_and_says_where(life: Life) -> None:
+    redo = Redo()
+    broken(redo)
+    with pytest.raises(RedoSyntaxError, match=r"SCN 102, thread 1, RS_ID 0x000001.00000002.0010, .*LAB.ITEM"):
+        life.read(redo.rows)
+
+
+def test_row_that_cannot_be_decoded_is_left_out_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    redo = Redo()
+    broken(redo)
+    assert changes(Life(tmp_path, on_failure="warn").read(redo.rows)) == [("c", "1"), ("c", "2")]
+    assert "MC-4101" in caplog.text
+
+
+def test_d27_operation_that_contradicts_its_text_is_refused(life: Life) -> None:
+    redo = Redo()
+    redo.dml(OpCode.UPDATE, A, """delete from "LAB"."ITEM";""")
+    redo.commit(A)
+    with pytest.raises(SchemaMismatchError):
+        life.read(redo.rows)
+
+
+def test_dml_without_text_is_refused(life: Life) -> None:
+    redo = Redo()
+    redo.row(OpCode.INSERT, A, None, owner="LAB", table="ITEM")
+    redo.commit(A)
+    with pytest.raises(DecodeError):
+        life.read(redo.rows)
+
+
+def test_d26_user_filter_drops_whole_transactions(tmp_path: Path) -> None:
+    life = Life(tmp_path, wants=lambda user, _: user != "APP")
+    redo = Redo()
+    redo.start(A)
+    redo.insert(A, 1)
+    redo.commit(A)
+    redo.insert(B, 2, user="OTHER")
+    redo.commit(B)
+    assert changes(life.read(redo.rows)) == [("c", "2")]
+
+
+def test_d42_columns_that_redo_does_not_tell_are_unavailable_not_null(life: Life) -> None:
+    redo = Redo()
+    redo.dml(OpCode.UPDATE, A, """update "LAB"."ITEM" set "QTY" = '3' where "QTY" = '2';""", row_id="r")
+    redo.commit(A)
+    (event, _) = life.read(redo.rows)
+    assert isinstance(event, ChangeEvent)
+    assert event.after == (UNAVAILABLE, "3")
+
+
+def test_redo_sql_is_copied_on_demand(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.commit(A)
+    (event, _) = Life(tmp_path, include_redo_sql=True).read(redo.rows)
+    assert isinstance(event, ChangeEvent)
+    assert event.redo_sql == redo.rows[0].sql

@@ -1,0 +1,157 @@
+"""DDL in redo order: rows are decoded with the shape of their table at their place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.capture.logminer.redo import (
+    ITEM,
+    ITEM_ID,
+    Life,
+    Redo,
+    changes,
+    positions,
+    schema_changes,
+    xid,
+)
+
+from minercdc.capture.logminer.row import OpCode
+from minercdc.errors import SchemaMismatchError
+from minercdc.events import UNAVAILABLE, ChangeEvent, Progress
+from minercdc.schema.table import Column, TableId, TableSchema
+
+A, B, C = xid(1), xid(2), xid(3)
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Life:
+    return Life(tmp_path)
+
+
+def test_e72_truncate(life: Life) -> None:
+    redo = Redo()
+    redo.ddl(A, "truncate table lab.item")
+    (change, progress) = life.read(redo.rows)
+    assert schema_changes([change])[0].truncate
+    assert isinstance(progress, Progress)
+    assert life.tables.find(ITEM_ID) == ITEM
+
+
+def test_e73_drop_and_internal_ddl(life: Life) -> None:
+    redo = Redo()
+    redo.ddl(A, 'ALTER TABLE item RENAME TO "BIN$x==$0"', info="INTERNAL DDL (PlSql=0 RecDep=0)")
+    redo.ddl(A, 'drop table item AS "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0" ;')
+    (change,) = schema_changes(life.read(redo.rows))
+    assert (change.table, change.before, change.after) == (ITEM_ID, ITEM, None)
+    assert life.tables.find(ITEM_ID) is None
+
+
+def test_internal_ddl_is_ignored(life: Life) -> None:
+    redo = Redo()
+    redo.ddl(A, "drop table lab.item", info="INTERNAL DDL (PlSql=0 RecDep=0)")
+    assert life.read(redo.rows) == []
+    assert life.tables.find(ITEM_ID) == ITEM
+
+
+def test_rows_take_the_shape_of_their_place_in_redo(life: Life) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.commit(A)
+    redo.ddl(B, "alter table item add (note varchar2(10))")
+    redo.dml(OpCode.INSERT, C, """insert into "LAB"."ITEM"("ID","QTY","NOTE") values ('2','0','x');""", row_id="r2")
+    redo.commit(C)
+    events = life.read(redo.rows)
+    kinds = [type(event).__name__ for event in events]
+    assert kinds == ["ChangeEvent", "Progress", "SchemaChange", "Progress", "ChangeEvent", "Progress"]
+    first, last = events[0], events[4]
+    assert isinstance(first, ChangeEvent)
+    assert isinstance(last, ChangeEvent)
+    assert (first.schema.version, first.after) == (1, ("1", "0"))
+    assert (last.schema.version, last.after) == (2, ("2", "0", "x"))
+
+
+def test_d19_ddl_is_applied_once_after_a_restart(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.ddl(B, "alter table other add (x number)", table="OTHER")
+    redo.ddl(C, "create table other2 (x number primary key)", table="OTHER2")
+    life = Life(tmp_path)
+    (position,) = positions(life.read(redo.rows))
+    assert position.threads[1].resume.rs_id == redo.rows[0].rs_id.strip()
+    assert schema_changes(Life(tmp_path, position).read(redo.rows)) == []
+
+
+def test_new_table_is_captured_from_its_create_table_on(life: Life) -> None:
+    redo = Redo()
+    redo.ddl(A, "create table fresh (id number(5) primary key, pic bfile)", table="FRESH", object_id=90)
+    redo.dml(OpCode.INSERT, B, """insert into "LAB"."FRESH"("ID","PIC") values ('1',Unsupported Type);""", table="FRESH", object_id=90, row_id="r")  # fmt: skip
+    redo.commit(B)
+    events = life.read(redo.rows)
+    (change,) = schema_changes(events)
+    assert change.before is None
+    assert change.after is not None
+    assert [column.name for column in change.after.columns] == ["ID"]
+    assert (change.after.key, change.after.object_id) == ((0,), 90)
+    assert changes(events) == [("c", "1")]
+
+
+def test_table_without_known_shape_is_read_from_the_dictionary(tmp_path: Path) -> None:
+    late = TableSchema(TableId("DB", "LAB", "LATE"), (Column("ID", "NUMBER"),))
+    life = Life(tmp_path, dictionary={late.id: late})
+    redo = Redo()
+    redo.dml(OpCode.INSERT, A, """insert into "LAB"."LATE"("ID") values ('1');""", table="LATE", row_id="r")
+    redo.commit(A)
+    events = life.read(redo.rows)
+    assert [type(event).__name__ for event in events] == ["SchemaChange", "ChangeEvent", "Progress"]
+
+
+def test_ddl_beyond_the_grammar_is_looked_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    now = replace(ITEM, columns=(*ITEM.columns, Column("NEW", "DATE")))
+    life = Life(tmp_path, dictionary={ITEM_ID: now})
+    redo = Redo()
+    redo.ddl(A, "alter table item frobnicate all")
+    (change,) = schema_changes(life.read(redo.rows))
+    assert change.after == replace(now, version=2)
+    assert "frobnicate" in caplog.text
+
+
+def test_rename_to_an_uncaptured_name_ends_the_capture(life: Life) -> None:
+    redo = Redo()
+    redo.ddl(A, "rename item to item2")
+    redo.ddl(B, 'alter table item2 rename to "BIN$zz"', table="ITEM2")
+    renamed, gone = schema_changes(life.read(redo.rows))
+    assert renamed.after is not None
+    assert renamed.after.id.table == "ITEM2"
+    assert (gone.before, gone.after) == (renamed.after, None)
+
+
+def test_e53_row_of_a_dropped_table_is_found_by_its_object_id(life: Life) -> None:
+    redo = Redo()
+    redo.insert(A, 53, table="BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0", object_id=77)
+    redo.insert(A, 54, table="BIN$other", object_id=999)
+    redo.commit(A)
+    assert changes(life.read(redo.rows)) == [("c", "53")]
+
+
+def test_e50_row_of_another_version_is_read_by_the_shape_of_its_time(tmp_path: Path) -> None:
+    """The dictionary is newer than the row; the known shape is the row's."""
+    columns = (Column("ID", "NUMBER"), Column("DOC", "CLOB"), Column("NAME", "VARCHAR2", 9), Column("D", "DATE"))
+    table = replace(ITEM, columns=(columns[0], *columns[2:]), stored=("ID", "DOC", "NAME", "D"))
+    redo = Redo()
+    mismatch = {"status": 2, "info": "Dictionary Mismatch", "row_id": "r1"}
+    images = "HEXTORAW('c108'),EMPTY_CLOB(),HEXTORAW('5a6fc3ab'),HEXTORAW('787e021c0e2e3c')"
+    insert = f"""insert into "LAB"."ITEM"("COL 1","COL 2","COL 3","COL 4") values ({images});"""
+    redo.dml(OpCode.INSERT, A, insert, **mismatch)
+    update = """update "LAB"."ITEM" set "COL 3" = NULL where "COL 1" = HEXTORAW('c108') and "COL 4" IS NULL"""
+    redo.dml(OpCode.UPDATE, A, update, **mismatch)
+    redo.commit(A)
+    create, change, _ = Life(tmp_path, tables=[table]).read(redo.rows)
+    assert isinstance(create, ChangeEvent)
+    assert isinstance(change, ChangeEvent)
+    assert create.after == ("7", "Zoë", "2026-02-28 13:45:59")
+    assert (change.before, change.after) == (("7", UNAVAILABLE, None), ("7", None, None))
+    for unfit in (replace(table, stored=()), replace(table, stored=("ID", "NAME", "D"))):
+        with pytest.raises(SchemaMismatchError):
+            Life(tmp_path, tables=[unfit]).read(redo.rows)
