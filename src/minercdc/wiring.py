@@ -16,7 +16,6 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import Capture, SchemaHistory, SignalActions, Snapshot
-from minercdc.engine import Bounds, Life, Parts
 from minercdc.errors import ConfigError, DecodeError, PrerequisiteError, SchemaHistoryError
 from minercdc.events import Notification
 from minercdc.kafka.client import KafkaClient
@@ -28,6 +27,7 @@ from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
+from minercdc.life import Bounds, Life, Parts
 from minercdc.metrics import Counters
 from minercdc.offset import Offset
 from minercdc.oracle.connect import connect, database_name

@@ -13,9 +13,10 @@ from tests.sandbox_capture.lab import Lab
 
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.contracts import Capture, Record, SchemaHistory, Snapshot
-from minercdc.engine import Bounds, Life, Parts, run
+from minercdc.engine import run
 from minercdc.errors import MinerCdcError
 from minercdc.events import ChangeEvent, Event, SchemaChange
+from minercdc.life import Bounds, Life, Parts
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Offset
 from minercdc.schema.tables import Tables

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from minercdc.contracts import Capture, Heartbeat, Record, Snapshot, StopFlag
-from minercdc.engine import Bounds, Life, Parts, run, run_once, skip_sent
+from minercdc.engine import run, run_once, skip_sent
 from minercdc.errors import DecodeError, DeliveryError, FencedError, LogGapError, TransientSourceError
 from minercdc.events import (
     ChangeEvent,
@@ -23,6 +23,7 @@ from minercdc.events import (
     TransactionInfo,
     UndecodableRow,
 )
+from minercdc.life import Bounds, Life, Parts
 from minercdc.offset import JsonValue, Offset, PartialTransaction, Position, SignalState, SnapshotState
 from minercdc.schema.table import Column, TableId, TableSchema
 

@@ -11,9 +11,10 @@ from tests.unit.signals.model import SIGNAL_TABLE, TABLE, At, Commit, World, sta
 from tests.unit.test_engine import Clock, MemorySink, NoHistory, RowEncoder, Store
 
 from minercdc.contracts import Record, StopFlag
-from minercdc.engine import Bounds, Life, Parts, run_once
+from minercdc.engine import run_once
 from minercdc.errors import LogGapError
 from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, Scn, TransactionInfo
+from minercdc.life import Bounds, Life, Parts
 from minercdc.offset import JsonValue, Offset, PartialTransaction, Position, SignalState
 
 DONE = Scn(50)
