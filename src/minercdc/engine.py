@@ -1,11 +1,11 @@
 """The loop: read events, encode them, hand them to the sink, and now and then make the position durable.
 
-    run            restarts around run_once, by the type of the error
-    run_once       one life of the stream: sink, offset, events, until stopped
-    read_events    the initial snapshot if it is due, then the capture's stream
-                   through signals: what was asked for while it runs
-    skip_sent      leaves out the part of a split transaction that was delivered before
-    publish        events -> records, committed with the offset at `Progress` (publisher.py)
+run            restarts around run_once, by the type of the error
+run_once       one life of the stream: sink, offset, events, until stopped
+read_events    the initial snapshot if it is due, then the capture's stream
+               through signals: what was asked for while it runs
+skip_sent      leaves out the part of a split transaction that was delivered before
+publish        events -> records, committed with the offset at `Progress` (publisher.py)
 """
 
 from __future__ import annotations
