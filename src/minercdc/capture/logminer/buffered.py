@@ -168,8 +168,9 @@ class BufferedAssembly:
         return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs, given_up)
 
     def open(self) -> list[Transaction]:
-        """Transactions that wait for their end."""
-        return self._buffer.open()
+        """Transactions that wait for their end; not those whose COMMIT was read and is held."""
+        held = [self._buffer.find(row) for _, _, row, _ in self._held if row.code == OpCode.COMMIT]
+        return [transaction for transaction in self._buffer.open() if transaction not in held]
 
     def give_up(self, transaction: Transaction) -> None:
         """Do not wait for the end of an open transaction any more: its changes are lost."""
@@ -228,6 +229,8 @@ class BufferedAssembly:
             yield from self._end(row, place)
         elif self._buffer.find(row) is not None:
             self._hold(row, place)
+        else:
+            self._buffer.end(row)  # its START is of no use any more
 
     def _end(self, row: LogMinerRow, place: RedoAddress | None) -> Iterator[Event]:
         transaction = self._buffer.end(row)

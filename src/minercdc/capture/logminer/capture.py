@@ -39,7 +39,14 @@ from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.memory import session_pga
 from minercdc.oracle.prefetch import prefetch
-from minercdc.oracle.scn import character_set, host_clock, oldest_undecided_scn, open_transactions, resetlogs_scn
+from minercdc.oracle.scn import (
+    character_set,
+    current_scn,
+    host_clock,
+    oldest_undecided_scn,
+    open_transactions,
+    resetlogs_scn,
+)
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.tables import Tables
 
@@ -248,16 +255,20 @@ class LogMinerCapture:
         selected = yield from self._select(session, assembly, start, stop)
         if selected is None:
             return
-        selection, complete_scn = selected
+        selection, complete_scn, several = selected
         host_time, self._clock.offset = host_clock(session.connection)
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
         asks = assembly.committed or (self._config.lob_enabled and not self._config.log_mining_archive_log_only_mode)
         oldest_scn = oldest_undecided_scn(session.connection) if asks else 0
+        # With several open threads LogMiner may come to the end of one before a commit is written there, and meet in another
+        # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Asked behind
+        # the oldest: whatever waits had not ended before it, and is in what the next pass reads.)
+        bound = min(selection.bound, current_scn(session.connection) + 1) if several else selection.bound
         session.start(selection.start_scn, committed=assembly.committed)
         archived_only = self._config.log_mining_archive_log_only_mode
         behind = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
-        begun = Pass(selection.files, selection.complete, selection.bound, 0 if behind else complete_scn, oldest_scn)
+        begun = Pass(selection.files, selection.complete, bound, 0 if behind else complete_scn, oldest_scn)
         doubted = self._unknown.due(assembly, host_time)
         known = open_transactions(session.connection) if doubted else set()
         sql, binds = assembly.query(self._container, self._excluded_owners())
@@ -295,9 +306,9 @@ class LogMinerCapture:
 
     def _select(
         self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag
-    ) -> Generator[Event, None, tuple[LogSelection, int] | None]:
-        """The logs of the next pass, and the SCN up to which every commit is in redo. A list that looks incomplete, as while
-        a switch is archived, is read again."""
+    ) -> Generator[Event, None, tuple[LogSelection, int, bool] | None]:
+        """The logs of the next pass, the SCN up to which every commit is in redo, and whether several threads are being written.
+        A list that looks incomplete, as while a switch is archived, is read again."""
         tries = 0
         while not stop.is_set():
             position = assembly.position()
@@ -315,7 +326,9 @@ class LogMinerCapture:
                 stop.wait(self._backoff(tries))
                 continue
             if selection.files:
-                return selection, selection.bound - 1 if archived_only else _complete_scn(threads)
+                if archived_only:
+                    return selection, selection.bound - 1, False
+                return selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1
             yield assembly.idle(self._now_us())
             stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
         return None

@@ -5,7 +5,8 @@
 Each pass begins where the oldest undelivered transaction can have begun, and shows again what came since then: it is told
 by the address of its COMMIT. That beginning cannot be seen in the rows, for open transactions are not shown; the
 database tells it before the pass (V$TRANSACTION), and it is used a pass later: a transaction that was no longer open
-then has its COMMIT in the logs by now. There is no upper bound: what a bound cuts off is in neither part.
+then has its COMMIT in the logs by now. LogMiner is given no upper bound: what a bound cuts off is in neither part. From the first
+commit on that has to wait (`Pass.bound`), all are passed over here, and come again in the next pass.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 
 from minercdc.capture.logminer.delivery import Delivered, Delivery
-from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.logs import NO_BOUND, LogFile
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.query import committed_query
@@ -58,6 +59,8 @@ class CommittedAssembly:
         self._next_resume: dict[int, tuple[RedoAddress, int]] = {}
         self._commits: dict[tuple[int, str], int] = {}
         self._before: dict[int, RedoAddress | None] = {}
+        self._bound = NO_BOUND
+        self._waiting_scn = NO_BOUND  # least SCN of what was passed over in this pass
 
     def marks(self) -> dict[int, RedoAddress]:
         """Per thread, the address that the next pass has to begin at."""
@@ -80,6 +83,7 @@ class CommittedAssembly:
         """All transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
         self._buffer.close()
         self._commits.clear()
+        self._bound, self._waiting_scn = begun.bound, NO_BOUND
         for thread, mark in beginning(begun.files, self._start.start_scn).items():
             self._resume.setdefault(thread, (mark, self._start.start_scn))
             self._delivery.threads.setdefault(thread, Delivered())
@@ -94,7 +98,7 @@ class CommittedAssembly:
         self._next_resume = {
             thread: (mark, begun.oldest_scn) for thread, mark in beginning(begun.files, begun.oldest_scn).items()
         }
-        self._delivery.complete(begun.complete_scn)
+        self._delivery.complete(min(begun.complete_scn, self._waiting_scn - 1))
         yield from ()
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
@@ -114,13 +118,20 @@ class CommittedAssembly:
                 self._buffer.begin(row, address_of(row.thread, row.rs_id))
             elif code == OpCode.COMMIT:
                 transaction = self._buffer.end(row)
-                delivered = self._note_commit(row) or delivery.is_snapshot(row)
+                place = self._place(row)
+                if self._waits(row, place):
+                    if transaction is not None:
+                        transaction.close()
+                    continue
+                delivered = self._note_commit(row, place) or delivery.is_snapshot(row)
                 yield from delivery.commit(row, transaction, delivered, self.position)
             elif code == OpCode.ROLLBACK:
                 if self._buffer.end(row) is not None:
                     raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
             elif code == OpCode.DDL:
-                yield from delivery.ddl(row, address_of(row.thread, row.rs_id), self.position)
+                place = address_of(row.thread, row.rs_id)
+                if not self._waits(row, place):
+                    yield from delivery.ddl(row, place, self.position)
             elif code == OpCode.MISSING_SCN:
                 _log.warning("LogMiner reports a gap of SCNs at %s: %s", row.scn, row.info)
 
@@ -147,15 +158,33 @@ class CommittedAssembly:
         """Forget what was not handed out whole."""
         self._buffer.close()
 
-    def _note_commit(self, row: LogMinerRow) -> bool:
-        """Move the thread's mark of commits; whether an earlier pass had passed this one."""
+    def _place(self, row: LogMinerRow) -> RedoAddress | None:
+        """Record and number of a COMMIT within it; None when it has no address. To be asked once for each."""
         address = address_of(row.thread, row.rs_id)
-        done = self._delivery.threads.get(row.thread)
-        if address is None or done is None:
-            return done is not None and row.scn < done.last_commit_scn
+        if address is None:
+            return None
         key = (row.thread, address.rs_id)
         self._commits[key] = self._commits.get(key, 0) + 1
-        place = RedoAddress(address.rs_id, self._commits[key])
+        return RedoAddress(address.rs_id, self._commits[key])
+
+    def _waits(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
+        """Whether a COMMIT or DDL is left to the next pass. Not where the thread's mark is behind it already, as when commits
+        do not come by address: the next pass would take it for delivered."""
+        if row.scn < self._bound and self._waiting_scn == NO_BOUND:
+            return False
+        done = self._delivery.threads.get(row.thread)
+        if done is not None:
+            mark = done.last_commit if row.code == OpCode.COMMIT else done.last_ddl
+            if row.scn < done.last_commit_scn if place is None else mark is not None and place.rs_id <= mark.rs_id:
+                return False
+        self._waiting_scn = min(self._waiting_scn, row.scn)
+        return True
+
+    def _note_commit(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
+        """Move the thread's mark of commits; whether an earlier pass had passed this one."""
+        done = self._delivery.threads.get(row.thread)
+        if place is None or done is None:
+            return done is not None and row.scn < done.last_commit_scn
         self._delivery.note_commit(row.thread, place, row.scn)
         before = self._before.get(row.thread)
         return before is not None and place <= before
