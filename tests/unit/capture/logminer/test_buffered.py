@@ -212,3 +212,18 @@ def test_ddl_waits_like_commits(tmp_path: Path) -> None:
     assert [type(event).__name__ for event in events] == [
         *("ChangeEvent", "Progress", "SchemaChange", "Progress", "ChangeEvent", "Progress")
     ]
+
+
+def test_a_transaction_whose_commit_waits_is_not_open(tmp_path: Path) -> None:
+    """The database does not know it any more, rightly; taken for open it would be given up."""
+    one, two = Redo(thread=1), Redo(thread=2, scn=200)
+    one.insert(A, 1)
+    two.insert(B, 2)
+    two.commit(B)
+    life = Life(tmp_path)
+    life.read([*one.rows, *two.rows], Pass((), {}, bound=150))
+    assert [transaction.key[1] for transaction in life.assembly.open()] == [A]
+    two.start(C)
+    two.commit(C)
+    life.read([*one.rows, *two.rows], Pass((), {}, bound=150))
+    assert life.buffer._starts == {}

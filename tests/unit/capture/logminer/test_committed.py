@@ -146,3 +146,69 @@ def test_a_closed_thread_that_is_read_needs_no_log(tmp_path: Path) -> None:
     closed = LogFile("b7", 2, 7, 50, 150)
     assert beginning((*LOGS, closed), 200)[2] == log_start(8)
     assert beginning((*LOGS, closed), 140)[2] == log_start(7)
+
+
+def two_threads() -> tuple[Redo, Redo]:
+    """A changes a row in thread 1 at 103, B the same row in thread 2 at 203."""
+    one, two = Redo(thread=1), Redo(thread=2, scn=200)
+    one.start(A)
+    one.insert(A, 1, 5)
+    one.commit(A)
+    two.start(B)
+    two.update(B, 1, 5, 6)
+    two.commit(B)
+    return one, two
+
+
+def bounded(life: Life, rows: Iterable[LogMinerRow], bound: int, complete_scn: int = 0) -> list[Event]:
+    logs = (*LOGS, LogFile("b1", 2, 1, 50, 0, current=True, archived=False))
+    begun = Pass(logs, {1: 2}, bound=bound, complete_scn=complete_scn, oldest_scn=100)
+    life.assembly.begin_pass(begun)
+    return [*life.assembly.take(rows), *life.assembly.end_pass(begun)]
+
+
+def test_what_was_committed_after_a_pass_began_waits_for_the_next_one(tmp_path: Path) -> None:
+    """LogMiner came to the end of thread 1 before A was committed there, and meets B in thread 2."""
+    one, two = two_threads()
+    life = life_of(tmp_path)
+    assert changes(bounded(life, two.rows, bound=100)) == []
+    assert changes(bounded(life, [*one.rows, *two.rows], bound=300)) == [("c", "1"), ("u", "1")]
+    assert changes(bounded(life, [*one.rows, *two.rows], bound=300)) == []
+
+
+def test_what_waits_is_not_told_to_be_complete(tmp_path: Path) -> None:
+    one, two = two_threads()
+    life = life_of(tmp_path)
+    assert changes(bounded(life, [*one.rows, *two.rows], bound=150, complete_scn=250)) == [("c", "1")]
+    assert life.assembly.idle(0).complete_scn < two.rows[-1].scn
+
+
+def test_behind_a_commit_that_waits_all_wait(tmp_path: Path) -> None:
+    """A mark that went past it would have it taken for delivered."""
+    one, two = two_threads()
+    one.start(C, scn=140)
+    one.insert(C, 3)
+    one.commit(C)
+    life = life_of(tmp_path)
+    assert changes(bounded(life, [*two.rows, *one.rows], bound=150)) == []
+    assert changes(bounded(life, [*one.rows, *two.rows], bound=300)) == [("c", "1"), ("c", "3"), ("u", "1")]
+
+
+def test_a_commit_that_the_mark_is_behind_already_does_not_wait(tmp_path: Path) -> None:
+    redo = Redo()
+    for number, transaction in enumerate((A, B), 1):
+        redo.start(transaction)
+        redo.insert(transaction, number)
+        redo.commit(transaction)
+    life = life_of(tmp_path)
+    late, early = redo.rows[:3], redo.rows[3:]  # by address; shown the other way round
+    late[2] = late[2]._replace(scn=180)
+    assert changes(bounded(life, [*early, *late], bound=150)) == [("c", "2"), ("c", "1")]
+
+
+def test_ddl_waits_like_commits(tmp_path: Path) -> None:
+    redo = Redo(thread=2, scn=200)
+    redo.ddl(C, 'alter table "LAB"."ITEM" add (extra number)')
+    life = life_of(tmp_path)
+    assert bounded(life, redo.rows, bound=150) == []
+    assert [type(event).__name__ for event in bounded(life, redo.rows, bound=300)] == ["SchemaChange", "Progress"]
