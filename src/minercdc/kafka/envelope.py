@@ -24,7 +24,7 @@ from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.defaults import column_default
 from minercdc.kafka.notification import NotificationEncoder
-from minercdc.kafka.row_format import PrintedColumn, RowToJson, compile_row
+from minercdc.kafka.row_format import PairToJson, PrintedColumn, RowToJson, compile_pair, compile_row
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -45,6 +45,7 @@ class _TableFormat:
     topic: str
     key: tuple[int, ...]
     row_json: RowToJson
+    pair_json: PairToJson
     key_json: RowToJson | None
     value_head: str
     value_tail: str
@@ -185,8 +186,11 @@ class EnvelopeEncoder:
         return f"{compiled.key_head}{compiled.key_json(row)}{compiled.key_tail}".encode()
 
     def _value(self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None) -> bytes:
-        before_json = "null" if before is None else compiled.row_json(before)
-        after_json = "null" if after is None else compiled.row_json(after)
+        if before is not None and after is not None:
+            before_json, after_json = compiled.pair_json(before, after)
+        else:
+            before_json = "null" if before is None else compiled.row_json(before)
+            after_json = "null" if after is None else compiled.row_json(after)
         return self._envelope(compiled, before_json, after_json, self._source.of_change(event), op)
 
     def _envelope(self, compiled: _TableFormat, before: str, after: str, source: str, op: Op) -> bytes:
@@ -222,8 +226,9 @@ class EnvelopeEncoder:
             self._values.key_converter_schemas_enable,
             connect_schema.key(topic, [_field(schema.columns[i], codecs[i]) for i in key] if key else [rowid_field]),
         )
+        row_json = compile_row(shown)
         compiled = _TableFormat(
-            topic, key, compile_row(shown), compile_row(key_shown) if key else None,
+            topic, key, row_json, compile_pair(shown, row_json), compile_row(key_shown) if key else None,
             value_head, value_tail, key_head, key_tail, rowid_key,
         )  # fmt: skip
         self._formats[schema.id, schema.version] = compiled

@@ -6,9 +6,10 @@
     condition := [a.]"C" = literal | [a.]"C" IS NULL | ROWID = 'AAA..'          each ends with [;]; literals: values.literal
 
 Every statement is split at its apostrophes: odd pieces are values, even pieces, joined again, are its *shape*. A shape
-is parsed once, by `parse_redo`, on a text whose values are replaced by their own piece numbers; what comes out says
-which piece goes into which column. From then on a statement costs one split, one dict look-up and one `itemgetter`.
-`parse_redo` on the statement itself is the general path, for shapes that cannot be proven that way and as test oracle.
+that is seen often is parsed once, by `parse_redo`, on a text whose values are replaced by their own piece numbers; what
+comes out says which piece goes into which column. From then on a statement costs one split, one dict look-up and one
+`itemgetter`. Statements of rare shapes (a wide table's updates hardly repeat) are read piece by piece, see `glue`.
+`parse_redo` on the statement itself is the general path, for what cannot be proven that way and as test oracle.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
+from minercdc.capture.logminer.glue import GlueReader
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import Column, TableSchema
@@ -36,6 +38,8 @@ _NAME = re.compile(r'(?:a\.)?"([^"]+)"')
 _STORED = re.compile(r"COL (\d+)")
 # Shapes of a table: bounded, since undoubled apostrophes would make every text a shape of its own.
 _MOST_SHAPES: Final = 8192
+# Statements of one shape after which it is compiled.
+_FREQUENT: Final = 16
 
 
 @dataclass(slots=True)
@@ -168,6 +172,9 @@ class RedoDecoder:
         self.large = bool(self.lobs or self._following)
         self._readings: list[Reading] = [reading_for(column) for column in schema.columns]
         self._shapes: dict[str, _Shape | None] = {}
+        self._seen: dict[str, int] = {}
+        absent = [None if i in self._following else UNAVAILABLE for i in range(len(schema.columns))]
+        self._glue = GlueReader(self._position, self._readings, absent)
         # Only such columns can have undoubled apostrophes; elsewhere a relaxed reading could only hide an error.
         self._extended = any(c.type_name.endswith("VARCHAR2") and (c.length or 0) > 4000 for c in schema.columns)
 
@@ -182,6 +189,8 @@ class RedoDecoder:
         try:
             shape = self._shapes[key]
         except KeyError:
+            if not self._is_frequent(key):
+                return self._glue.read(pieces) or self.decode_generally(sql)
             shape = self._learn(key, pieces)
         if shape is None:
             return self.decode_generally(sql)
@@ -277,6 +286,17 @@ class RedoDecoder:
         if position is None and name not in self._hidden:
             self.unknown.add(name)
         return position
+
+    def _is_frequent(self, key: str) -> bool:
+        """Whether a shape is worth compiling, which costs as much as reading some hundred statements glue by glue."""
+        seen = self._seen.get(key, 0) + 1
+        if seen < _FREQUENT:
+            if len(self._seen) >= _MOST_SHAPES:
+                self._seen.clear()
+            self._seen[key] = seen
+            return False
+        self._seen.pop(key, None)
+        return True
 
     def _learn(self, key: str, pieces: list[str]) -> _Shape | None:
         if len(self._shapes) >= _MOST_SHAPES:

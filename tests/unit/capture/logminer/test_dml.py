@@ -91,14 +91,19 @@ def test_statement_becomes_rows(schema: TableSchema, sql: str, before: Row | Non
         assert change == (op, before, after)
 
 
-def test_fixtures_take_the_fast_path_but_for_the_few_that_cannot() -> None:
-    slow = set()
+def test_fixtures_take_the_fast_paths_but_for_the_few_that_cannot() -> None:
+    uncompiled, unglued = set(), set()
     for name, schema, sql, _, _ in FIXTURES:
         decoder = RedoDecoder(schema)
-        decoder.decode(sql)
+        for _ in range(20):
+            decoder.decode(sql)
         if None in decoder._shapes.values():
-            slow.add(name)
-    assert slow == {"E19", "E29", "E48"}
+            uncompiled.add(name)
+        if RedoDecoder(schema)._glue.read(undouble(sql.split("'"))) is None:
+            unglued.add(name)
+    assert uncompiled == {"E19", "E29", "E48"}
+    # E21 and E43 are of forms that are not worth a step of their own
+    assert unglued == {"E19", "E21", "E29", "E43", "E48"}
 
 
 def test_one_shape_serves_all_values() -> None:
