@@ -29,7 +29,7 @@ _client_log.setLevel(logging.CRITICAL)  # a line per attempt while a broker is d
 _OPEN_TRANSACTIONS_S = 90.0
 
 # these name their topic or record, so that sending again would fail again
-_FINAL = {
+FINAL = {
     KafkaError.MSG_SIZE_TOO_LARGE,
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
@@ -43,7 +43,7 @@ _FINAL = {
     KafkaError._AUTHENTICATION,
     KafkaError._INVALID_ARG,
 }
-_FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
+FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
 
 
 def classify(error: KafkaError, doing: str) -> SinkError:
@@ -52,12 +52,12 @@ def classify(error: KafkaError, doing: str) -> SinkError:
     :param doing: what was tried, e.g. `committing to Kafka`.
     """
     text = f"{doing} failed: {error.str()} ({error.name()})"
-    if error.code() in _FENCED:
+    if error.code() in FENCED:
         return FencedError(
             f"{doing}: another instance of this connector has taken over",
             hint="run one instance per connector name; this one stops",
         )
-    if error.code() in _FINAL:
+    if error.code() in FINAL:
         hint = (
             "raise max.message.bytes of the topic and message.max.bytes of the broker"
             if error.code() == KafkaError.MSG_SIZE_TOO_LARGE
