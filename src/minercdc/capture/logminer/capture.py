@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import oracledb
@@ -49,6 +50,7 @@ from minercdc.oracle.scn import (
 )
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.values.image import Encoding, utc_only
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +64,7 @@ class LogMinerCapture:
     :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param now: seconds since the epoch.
+    :param time_zone: DBTIMEZONE of the captured container, asked when a stored local time has to be read.
     """
 
     def __init__(
@@ -78,8 +81,10 @@ class LogMinerCapture:
         committed: bool = False,
         counters: Counters | None = None,
         now: Callable[[], float] = time.time,
+        time_zone: Callable[[], str] = utc_only,
     ) -> None:
         self._connect = connect
+        self._time_zone = cache(time_zone)
         self._tables = tables
         self._filter = table_filter
         self._config = config
@@ -206,7 +211,7 @@ class LogMinerCapture:
                     self._connect(), self._config.query_fetch_size, dictionary_in_redo=self._dictionary is not None
                 )
                 self._check_incarnation(session.connection, start)
-                self._decoder.charset = character_set(session.connection)
+                self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
                 opened = time.monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
                 while not stop.is_set() and time.monotonic() - opened < max_age:
