@@ -35,12 +35,9 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,200}\.?\d{0,200}|\.\d{1,200})(?:[eE][+-]?\d{
 _PLAIN = re.compile(r"(?!-0$)-?(?:0|[1-9]\d{0,199})(?:\.\d{0,199}[1-9])?", re.ASCII).fullmatch
 
 
-def canonical(text: str) -> str:
-    """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`."""
-    return text if _PLAIN(text) else _CANONICAL[text]
-
-
 def _canonical(text: str) -> str:
+    if _PLAIN(text):
+        return text
     if not _NUMBER.fullmatch(text):
         raise ValueDecodeError(f"{text[:60]!r} is not a NUMBER")
     plain = format(Decimal(text), "f")
@@ -52,6 +49,11 @@ def _canonical(text: str) -> str:
 
 
 _CANONICAL: Memo[str] = Memo(_canonical)
+
+
+def canonical(text: str) -> str:
+    """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`."""
+    return _CANONICAL[text]
 
 
 def _single(value: float) -> str:
@@ -94,7 +96,7 @@ def reading(column: Column) -> Reading:
     # Whole numbers of up to 18 digits have one spelling only.
     if column.type_name == "NUMBER" and column.scale is not None and column.scale <= 0 and (column.length or 38) < 19:
         return Reading({"": None}, as_is, str)
-    return Reading({"": canonical}, as_is, lambda value: canonical(str(value)))
+    return Reading({"": _CANONICAL.__getitem__}, as_is, lambda value: canonical(str(value)))
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
@@ -180,14 +182,36 @@ def _unscaled(text: str, scale: int) -> int:
     return quotient
 
 
+_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+# Twelve bits as two digits of base64: most amounts have two or three bytes.
+_TWO_DIGITS: Final = [first + second for first in _DIGITS for second in _DIGITS]
+_LAST_OF_TWO_BYTES: Final = [_DIGITS[bits << 2] + "=" for bits in range(16)]
+
+
 def _base64(unscaled: int) -> str:
     """Big-endian two's complement in as few bytes as hold it, as java.math.BigInteger gives them."""
+    if 0x8000 <= unscaled < 0x80_0000:
+        return _TWO_DIGITS[unscaled >> 12] + _TWO_DIGITS[unscaled & 0xFFF]
+    if 0x80 <= unscaled < 0x8000:
+        return _TWO_DIGITS[unscaled >> 4] + _LAST_OF_TWO_BYTES[unscaled & 15]
     length = ((unscaled if unscaled >= 0 else ~unscaled).bit_length() >> 3) + 1
     return b2a_base64(unscaled.to_bytes(length, "big", signed=True), newline=False).decode("ascii")
 
 
 def _decimal_json(scale: int) -> Convert:
-    return lambda text: f'"{_base64(_unscaled(canonical(text), scale))}"'
+    if scale <= 0:
+        return lambda text: f'"{_base64(_unscaled(canonical(text), scale))}"'
+    point = -1 - scale
+
+    def to_json(text: str) -> str:
+        # Nearly all amounts have all their digits behind the point.
+        if text[point:-scale] == ".":
+            digits = text[:point] + text[-scale:]
+            if digits.isdigit():
+                return f'"{_base64(int(digits))}"'
+        return f'"{_base64(_unscaled(canonical(text), scale))}"'
+
+    return to_json
 
 
 def _variable_scale_json(text: str) -> str:
