@@ -44,7 +44,10 @@ class SourceBlock:
         if table_id is not self._table_id:
             self._table_id, self._table_pieces = table_id, self._table(table_id)
         if time_us != self._time_us:
-            pieces = f'{self._head}{time_us // 1000},"snapshot":"', f',"sequence":null,"ts_us":{time_us},"ts_ns":{time_us}000,'
+            pieces = (
+                f'{self._head}{time_us // 1000},"snapshot":"',
+                f',"sequence":null,"ts_us":{time_us},"ts_ns":{time_us}000,',
+            )
             self._time_us, self._time_pieces = time_us, pieces
         tx_id, commit_scn, thread_user, times = self._tx_pieces
         database, table = self._table_pieces

@@ -35,9 +35,13 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,200}\.?\d{0,200}|\.\d{1,200})(?:[eE][+-]?\d{
 _PLAIN = re.compile(r"(?!-0$)-?(?:0|[1-9]\d{0,199})(?:\.\d{0,199}[1-9])?", re.ASCII).fullmatch
 
 
+def canonical(text: str) -> str:
+    """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`."""
+    # Amounts hardly repeat: a memo of them would cost more than the pattern.
+    return text if _PLAIN(text) else _CANONICAL[text]
+
+
 def _canonical(text: str) -> str:
-    if _PLAIN(text):
-        return text
     if not _NUMBER.fullmatch(text):
         raise ValueDecodeError(f"{text[:60]!r} is not a NUMBER")
     plain = format(Decimal(text), "f")
@@ -49,11 +53,6 @@ def _canonical(text: str) -> str:
 
 
 _CANONICAL: Memo[str] = Memo(_canonical)
-
-
-def canonical(text: str) -> str:
-    """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`."""
-    return _CANONICAL[text]
 
 
 def _single(value: float) -> str:
@@ -96,7 +95,7 @@ def reading(column: Column) -> Reading:
     # Whole numbers of up to 18 digits have one spelling only.
     if column.type_name == "NUMBER" and column.scale is not None and column.scale <= 0 and (column.length or 38) < 19:
         return Reading({"": None}, as_is, str)
-    return Reading({"": _CANONICAL.__getitem__}, as_is, lambda value: canonical(str(value)))
+    return Reading({"": canonical}, as_is, lambda value: canonical(str(value)))
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
@@ -117,18 +116,13 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
             if width - places < limit:
                 return Writing(FieldType(name), _integer_json)
     if handling.decimal == "string":
-        return _memo_writing(FieldType("string"), lambda text: f'"{_padded(text, places)}"')
+        return Writing(FieldType("string"), lambda text: f'"{_padded(text, places)}"')
     if handling.decimal == "double":
         return Writing(FieldType("float64"), _double_json)
     parameters = {"scale": str(places)}
     if precision is not None or scale is not None:
         parameters["connect.decimal.precision"] = str(width)
-    return _memo_writing(FieldType("bytes", _DECIMAL_NAME, 1, parameters), _decimal_json(places))
-
-
-def _memo_writing(field: FieldType, convert: Convert) -> Writing:
-    memo: Memo[str] = Memo(convert)
-    return Writing(field, memo.__getitem__)
+    return Writing(FieldType("bytes", _DECIMAL_NAME, 1, parameters), _decimal_json(places))
 
 
 def _unconstrained(handling: ValueHandling) -> Writing:
@@ -136,7 +130,7 @@ def _unconstrained(handling: ValueHandling) -> Writing:
         return Writing(FieldType("string"), lambda text: f'"{canonical(text)}"')
     if handling.decimal == "double":
         return Writing(FieldType("float64"), _double_json)
-    return _memo_writing(_VARIABLE_SCALE, _variable_scale_json)
+    return Writing(_VARIABLE_SCALE, _variable_scale_json)
 
 
 def _integer_json(text: str) -> str:

@@ -142,18 +142,18 @@ def _day_seconds(date: str) -> int:
     return days_from_civil(year + 1 if date[0] == "-" else year, month, day) * 86400
 
 
-def _second_of_day(time: str) -> int:
-    return int(time[:2]) * 3600 + int(time[3:5]) * 60 + int(time[6:8])
+def _minute_seconds(time: str) -> int:
+    return int(time[:2]) * 3600 + int(time[3:5]) * 60
 
 
 _DAYS: Memo[int] = Memo(_day_seconds)
-_SECONDS: Memo[int] = Memo(_second_of_day)
+_MINUTES: Memo[int] = Memo(_minute_seconds)
 
 
 def _epoch(text: str) -> tuple[int, str]:
     """Seconds since the epoch, and the digits of the fraction (none for a DATE)."""
     end = 11 if text[0] == "-" else 10
-    return _DAYS[text[:end]] + _SECONDS[text[end + 1 : end + 9]], text[end + 10 : end + 19]
+    return _DAYS[text[:end]] + _MINUTES[text[end + 1 : end + 6]] + int(text[end + 7 : end + 9]), text[end + 10 : end + 19]
 
 
 def _units_json(digits: int) -> Convert:
@@ -164,7 +164,7 @@ def _units_json(digits: int) -> Convert:
         try:
             # Nearly all values lie behind 1970: their digits are those of the seconds and of the fraction.
             if text[4] == "-":
-                seconds, fraction = _DAYS[text[:10]] + _SECONDS[text[11:19]], text[20:end] or zeros
+                seconds, fraction = _DAYS[text[:10]] + _MINUTES[text[11:16]] + int(text[17:19]), text[20:end] or zeros
                 if seconds > 0 and len(fraction) == digits and fraction.isdigit():
                     return f"{seconds}{fraction}"
             seconds, fraction = _epoch(text)
