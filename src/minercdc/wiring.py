@@ -282,6 +282,8 @@ class _Life:
             self._tables = Tables()
             self._history.forget()
             self._run.schema_lost = True
+        else:
+            self._run.schema_lost = False
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
         return self._log_miner()

@@ -164,6 +164,15 @@ class KafkaClient:
         for message in self._read_partition(topic, partition):
             yield message.offset(), message.value()
 
+    def first_offset(self, topic: str, *, partition: int = 0) -> int:
+        """Offset of the first record that was not deleted, or that will be written; the topic must exist."""
+        doing = f"reading topic {topic}"
+        try:
+            self._await_leader(topic, partition, _Deadline(self.timeout, doing))
+            return self._offset_of(topic, partition, OffsetSpec.earliest())
+        except KafkaException as error:
+            raise classify(error.args[0], doing) from None
+
     def latest_of_key(self, topic: str, key: bytes) -> bytes | None:
         """Value of the last committed record with this key in a one-partition topic; None when there is none."""
         latest: bytes | None = None
@@ -225,9 +234,12 @@ class KafkaClient:
 
     def _end_of(self, topic: str, partition: int) -> int:
         """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
+        return self._offset_of(topic, partition, OffsetSpec.latest())
+
+    def _offset_of(self, topic: str, partition: int, which: OffsetSpec) -> int:
         asked = TopicPartition(topic, partition)
         answer = self._admin_client().list_offsets(
-            {asked: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
+            {asked: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
         )
         return int(answer[asked].result().offset)
 
