@@ -141,7 +141,7 @@ class SignalStage:
             self._looked = self._clock()
             for channel in self._channels:
                 found, mark = channel.poll(taken.get(channel.name, ""))
-                received = [*received, *(_of_channel(item, channel.name) for item in found)]
+                received = [*received, *found]
                 if mark or channel.name in taken:
                     taken[channel.name] = mark
         state = replace(state, taken=taken)
@@ -186,12 +186,8 @@ class SignalStage:
         return state
 
 
-def _of_channel(item: Received, channel: str) -> Received:
-    return item if isinstance(item, Signal) else SignalRefused(f"{channel}: {item.reason}", id=item.id, type=item.type)
-
-
 def _named(item: Received) -> Received:
     """With an id, so that its answers can be told apart."""
     if isinstance(item, Signal):
         return item if item.id else replace(item, id=str(uuid4()))
-    return item if item.id else SignalRefused(item.reason, id=str(uuid4()), type=item.type)
+    return item if item.id else SignalRefused(item.reason, id=str(uuid4()), type=item.type, channel=item.channel)

@@ -223,7 +223,7 @@ def stage_of(
         open_now[:] = [one for one in open_now if one.xid != xid]
         return bool(found)
 
-    def no_changes(document: Mapping[str, object]) -> TableSchema:
+    def no_changes(document: Mapping[str, object]) -> tuple[TableId, TableSchema | None]:
         raise KeyError("table")
 
     def learn(table: TableId) -> SchemaChange | None:

@@ -16,7 +16,7 @@ from minercdc.events import ChangeEvent, Event, Notification, Progress
 from minercdc.offset import SignalState
 from minercdc.signals.actions import OpenTransaction
 from minercdc.signals.channels import Received
-from minercdc.signals.signal import Signal
+from minercdc.signals.signal import Signal, SignalRefused
 from minercdc.signals.window import Changes
 
 KEYS = 12
@@ -199,7 +199,7 @@ def test_a_stopped_snapshot_ends_where_it_is() -> None:
         signal("x", "stop-snapshot", **{"data-collections": ["PDB.S.T"]}),
         size=1,
     )
-    assert told(stored[-1].events, "s")[-1] == "ABORTED"
+    assert told(stored[-1].events, "s")[-2:] == ["ABORTED", "ABORTED"], "of the snapshot, and of the signal"
     assert told(stored[-1].events, "x") == ["COMPLETED"]
     assert stored[-1].state.snapshots == ()
 
@@ -229,6 +229,14 @@ def _is_read(event: Event) -> bool:
         (signal("a", "execute-snapshot", **{"data-collections": ["PDB.S.OTHER"]}), "no captured table matches PDB.S.OTHER"),
         (signal("a", "execute-snapshot", **{"data-collections": ["("]}), "not a regular expression"),
         (signal("a", "execute-snapshot", **{"data-collections": ["S.T"], "type": "full"}), "type 'full'"),
+        (
+            signal(
+                "a",
+                "execute-snapshot",
+                **{"data-collections": ["S.T"], "additional-conditions": [{"data-collection": "S.U", "filter": "A = 1"}]},
+            ),
+            "additional-conditions: S.U names none of these tables",
+        ),
         (signal("a", "stop-snapshot"), "no incremental snapshot of such a table"),
         (signal("a", "stop-snapshot", type="blocking"), "only incremental snapshots can be stopped"),
         (signal("a", "pause-snapshot"), "no incremental snapshot is under way"),
@@ -244,6 +252,13 @@ def test_what_cannot_be_done_is_refused_with_the_reason_and_the_stream_goes_on(s
     assert [(answer.id, answer.type) for answer in answers] == [("a", "REFUSED")]
     assert reason in answers[0].additional_data["reason"]
     assert stored[-1].position.done == 31
+
+
+def test_what_cannot_be_read_is_refused_by_the_name_of_its_channel() -> None:
+    stored = given(SignalRefused("not JSON", channel="kafka"))
+    (refused,) = [e for e in stored[-1].events if isinstance(e, Notification)]
+    assert refused.id
+    assert refused.additional_data == {"signal_type": "", "channel": "kafka", "reason": "not JSON"}
 
 
 def test_transactions_are_listed_and_dropped_and_the_drop_is_done_one_position_later() -> None:
