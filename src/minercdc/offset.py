@@ -112,6 +112,7 @@ class AdHocSnapshot:
     :param surrogate_key: column to read in order of instead of the key, '' for none.
     :param scn: blocking: where its tables are read at; 0 while that is not fixed.
     :param reached: blocking: the stream has come to `scn`, and nothing newer than it was delivered.
+    :param rows: blocking: delivered of the tables that are done.
     """
 
     id: str
@@ -121,6 +122,7 @@ class AdHocSnapshot:
     surrogate_key: str = ""
     scn: int = 0
     reached: bool = False
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ def _snapshot_to_json(snapshot: AdHocSnapshot) -> JsonValue:
         "surrogate_key": snapshot.surrogate_key,
         "scn": str(snapshot.scn),
         "reached": snapshot.reached,
+        "rows": snapshot.rows,
     }
 
 
@@ -70,6 +71,7 @@ def _snapshot_from_json(item: Mapping[str, Any]) -> AdHocSnapshot:
         surrogate_key=item["surrogate_key"],
         scn=int(item["scn"]),
         reached=item["reached"],
+        rows=item.get("rows", 0),
     )
 
 

@@ -186,7 +186,7 @@ STATE = SignalState(
         AdHocSnapshot(
             "i", False, ("P.S.T",), (TableRead("S.T", "A > 1", ("A", "ROWID"), ("1", "AAA"), ("9", "AAB"), 5),), "A"
         ),
-        AdHocSnapshot("b", True, ("P.S.T",), (), "", 2**60, True),
+        AdHocSnapshot("b", True, ("P.S.T",), (), "", 2**60, True, 7),
     ),
     paused=True,
     drops=(("d", "0" * 16),),
