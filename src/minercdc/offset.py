@@ -92,6 +92,7 @@ class TableRead:
     :param last: Row text of `order` in the last row that is delivered, () when none is.
     :param maximum: the same of the last row there was when reading began: rows behind it come by the stream.
     :param rows: delivered so far; those that the stream had a newer image of are not.
+    :param chunks: incremental: delivered so far.
     """
 
     table: str
@@ -100,6 +101,7 @@ class TableRead:
     last: tuple[str, ...] = ()
     maximum: tuple[str, ...] = ()
     rows: int = 0
+    chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True)

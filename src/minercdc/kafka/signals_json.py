@@ -45,6 +45,7 @@ def _table_to_json(table: TableRead) -> JsonValue:
         "last": list[JsonValue](table.last),
         "maximum": list[JsonValue](table.maximum),
         "rows": table.rows,
+        "chunks": table.chunks,
     }
 
 
@@ -78,7 +79,9 @@ def _snapshot_from_json(item: Mapping[str, Any]) -> AdHocSnapshot:
 def _table_from_json(item: Mapping[str, Any]) -> TableRead:
     _known(item, {field.name for field in fields(TableRead)}, "signals.snapshots.tables")
     parts = {name: tuple(item[name]) for name in ("order", "last", "maximum")}
-    return TableRead(table=item["table"], condition=item["condition"], rows=item["rows"], **parts)
+    return TableRead(
+        table=item["table"], condition=item["condition"], rows=item["rows"], chunks=item.get("chunks", 0), **parts
+    )
 
 
 def _known(item: Mapping[str, Any], names: set[str], where: str) -> None:

@@ -172,7 +172,7 @@ class IncrementalSnapshots:
         self._reader.take()
         self._closed.pop(chunk.window, None)
         self.changes.prune(self._reader.floor())
-        table = replace(table, last=chunk.last, rows=table.rows + len(events))
+        table = replace(table, last=chunk.last, rows=table.rows + len(events), chunks=table.chunks + 1)
         self._reading = (snapshot.id, table)
         events.append(answers.in_progress(snapshot, table, self.name(table), time_us))
         if not chunk.final:

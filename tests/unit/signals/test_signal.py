@@ -184,7 +184,7 @@ def test_members_that_debeziums_manual_sends_with_a_pause_are_taken() -> None:
 STATE = SignalState(
     snapshots=(
         AdHocSnapshot(
-            "i", False, ("P.S.T",), (TableRead("S.T", "A > 1", ("A", "ROWID"), ("1", "AAA"), ("9", "AAB"), 5),), "A"
+            "i", False, ("P.S.T",), (TableRead("S.T", "A > 1", ("A", "ROWID"), ("1", "AAA"), ("9", "AAB"), 5, 2),), "A"
         ),
         AdHocSnapshot("b", True, ("P.S.T",), (), "", 2**60, True, 7),
     ),
