@@ -53,6 +53,7 @@ class BlockingSnapshots:
 
     :param shape, learn: as of `IncrementalSnapshots`.
     :param now_us: microseconds since the epoch in UTC.
+    :ivar told_scn: rows were delivered as of this SCN, perhaps before the stream told the commits at it.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class BlockingSnapshots:
         self._database = database
         self._now_us = now_us
         self._fixed: str | None = None  # the snapshot whose SCN was fixed in this life
+        self.told_scn = 0
         self.changes = Changes()
 
     def close(self) -> None:
@@ -107,7 +109,8 @@ class BlockingSnapshots:
         self.changes.forget()
         for table in snapshot.tables:
             self.changes.follow(self._table(table))
-        scn = max(self._source.written_scn(), told_scn)
+        # Rows may be delivered as of an earlier one of its SCNs, in images up to that.
+        scn = max(self._source.written_scn(), told_scn, snapshot.scn)
         self.changes.prune(scn)
         self._fixed = snapshot.id
         _log.info("blocking snapshot %s: waiting for the stream to come to SCN %d", snapshot.id, scn)
@@ -115,6 +118,7 @@ class BlockingSnapshots:
 
     def _read(self, state: SignalState, snapshot: AdHocSnapshot, stop: StopFlag) -> Iterator[Step]:
         told = _Told(state, snapshot, self._scanned)
+        self.told_scn = max(self.told_scn, snapshot.scn)
         try:
             for place, table in enumerate(snapshot.tables, 1):
                 yield from self._rows(told, place, table, stop)
@@ -124,7 +128,7 @@ class BlockingSnapshots:
             _log.warning("blocking snapshot %s: %s; the rest is read at a later SCN", snapshot.id, error.message)
             self._fixed = None
             yield told.step()
-            yield (), told.state(scn=0, reached=False)
+            yield (), told.state(reached=False)
             return
         self._fixed = None
         self.changes.forget()
