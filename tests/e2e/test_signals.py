@@ -223,6 +223,7 @@ def test_a_signal_that_was_accepted_by_http_outlives_a_kill(lab: Lab) -> None:
     given = {"signal.enabled.channels": "http", "minercdc.http.port": free_port()}
     config = lab.config(**signalling(lab, **given, signal_poll_interval_ms=3_600_000))
     with lab.run(config) as connector:
+        connector.await_log("streaming: ")
         lab.insert(10, 1)
         lab.topics.await_records(lab.topic(), 1)  # so it has looked once, and will not again
         for identity in ("a", "b"):
