@@ -23,7 +23,7 @@ from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.logs import NO_BOUND, LogSelection, RedoThread, read_logs, read_threads, select_logs
-from minercdc.capture.logminer.pacing import pause
+from minercdc.capture.logminer.pacing import next_window, pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary, marks_from
@@ -109,6 +109,7 @@ class LogMinerCapture:
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
         self._assembly: Assembly | None = None
         self._sees_memory = True
+        self._window = config.log_mining_log_count_min
         self._dictionary = RedoDictionary() if config.log_mining_strategy == "redo_log_catalog" else None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
@@ -287,8 +288,11 @@ class LogMinerCapture:
         self._limits.enforce(assembly, host_time)
         if doubted and not behind:
             self._unknown.judge(assembly, known)
+        took = time.monotonic() - began
+        if selection.is_capped:
+            self._window = next_window(self._window, self._config.log_mining_log_count_min, took, selection.bytes)
         yield assembly.idle(self._now_us())
-        stop.wait(pause(found, behind, time.monotonic() - began, self._config.poll_interval_ms / 1000))
+        stop.wait(pause(found, behind, took, self._config.poll_interval_ms / 1000))
 
     def _assembled(
         self, batches: Iterator[list[tuple[Any, ...]]], session: MiningSession, assembly: Assembly, stop: StopFlag
@@ -356,8 +360,8 @@ class LogMinerCapture:
             begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
         # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
         # of transactions it has read from their start.
-        unbounded = assembly.committed or self._config.lob_enabled or self._dictionary is not None
-        at_most = len(logs) if unbounded else self._config.log_mining_log_count_min
+        unbounded = not self._window or assembly.committed or self._config.lob_enabled or self._dictionary is not None
+        at_most = len(logs) if unbounded else self._window
         archived_only = self._config.log_mining_archive_log_only_mode
         return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only)
 
