@@ -1,12 +1,13 @@
 """The rules of the capture, each with a way to take it away; the checker must find every one missing.
 
 What one process and one clock cannot bring about is held by unit tests instead: commits that share a record (test_restarts.py),
-a resume point one pass too young (test_committed.py), gaps (test_logs.py), the snapshot's seam (test_restarts.py, test_snapshot.py).
+a resume point one pass too young (test_committed.py), gaps (test_logs.py), the snapshot's seam (test_restarts.py, test_snapshot.py), a log's
+file that is used again under the list of a session (test_session.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
@@ -17,9 +18,8 @@ from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.logs import NO_BOUND, LogFile
+from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.row import LogMinerRow
-from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.oracle.scn import current_scn
@@ -101,18 +101,6 @@ def _later_commits_do_not_wait(patch: pytest.MonkeyPatch) -> None:
 
 
 # ---- logs ----
-
-
-def _logs_by_name(patch: pytest.MonkeyPatch) -> None:
-    """An online log's file that is used again passes for the log it was."""
-    whole = MiningSession.use_logs
-
-    def use_logs(self: MiningSession, logs: Sequence[LogFile]) -> bool:
-        if [log.name for log in logs] == [log.name for log in self._listed]:
-            return False
-        return whole(self, logs)
-
-    patch.setattr(MiningSession, "use_logs", use_logs)
 
 
 def _doubled_logs(patch: pytest.MonkeyPatch) -> None:
@@ -206,8 +194,7 @@ MUTATIONS: dict[str, Mutation] = {
     "rows of the marked record are taken again": Mutation(_marked_record_again),
     "redo addresses of threads are compared": Mutation(_threads_mixed_up),
     "one thread's commits count as delivered in all": Mutation(_one_mark_of_commits),
-    "what is committed after a pass began does not wait": Mutation(_later_commits_do_not_wait),
-    "a log is known by its file's name": Mutation(_logs_by_name),
+    "what is committed after a pass began does not wait": Mutation(_later_commits_do_not_wait, 4),
     "copies of a log are other logs": Mutation(_doubled_logs),
     "undo rows take nothing out": Mutation(_never_undone),
     "undo rows without address count each time": Mutation(_undone_again),

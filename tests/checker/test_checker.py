@@ -86,6 +86,8 @@ def play(sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, scrip
             workload.step()
             if other is not None:
                 other.step()
+            if beside.random() < 0.02:
+                _catch_in_the_middle(workload, connector, beside.randrange(4))
             choice = chance.random()
             if choice < 0.15:
                 connector.pump(chance.randrange(1, 40))
@@ -120,6 +122,15 @@ def play(sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, scrip
         workload.close()
         faults.close()
         lab.app.close()
+
+
+def _catch_in_the_middle(workload: Workload, connector: Connector, place: int) -> None:
+    """All commit while a pass is under way, which is past the end of some redo threads and not yet of others."""
+    connector.pump(30)
+    workload.fill_log(place)
+    connector.pump(4)
+    workload.commit_each(place + 1)
+    connector.pump(20)
 
 
 def _sorted(row: dict[str, str]) -> list[tuple[str, str]]:
