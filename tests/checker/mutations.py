@@ -1,7 +1,7 @@
 """The rules of the capture, each with a way to take it away; the checker must find every one missing.
 
 What one process and one clock cannot bring about is held by unit tests instead: commits that share a record (test_restarts.py),
-a resume point one pass too young (test_committed.py), gaps (test_logs.py), the snapshot's seam (test_restarts.py, test_snapshot.py), a log's
+a resume point one pass too young (test_committed.py), gaps and copies of logs (test_logs.py), the snapshot's seam (test_restarts.py, test_snapshot.py), a log's
 file that is used again under the list of a session (test_session.py).
 """
 
@@ -100,13 +100,6 @@ def _later_commits_do_not_wait(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(capture_module, "current_scn", lambda _: NO_BOUND)
 
 
-# ---- logs ----
-
-
-def _doubled_logs(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("minercdc.capture.logminer.logs.unique_logs", list)
-
-
 # ---- transactions ----
 
 
@@ -195,7 +188,6 @@ MUTATIONS: dict[str, Mutation] = {
     "redo addresses of threads are compared": Mutation(_threads_mixed_up),
     "one thread's commits count as delivered in all": Mutation(_one_mark_of_commits),
     "what is committed after a pass began does not wait": Mutation(_later_commits_do_not_wait, 4),
-    "copies of a log are other logs": Mutation(_doubled_logs),
     "undo rows take nothing out": Mutation(_never_undone),
     "undo rows without address count each time": Mutation(_undone_again),
     "rows without address are not asked for": Mutation(_nothing_without_address),
