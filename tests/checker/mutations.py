@@ -2,7 +2,7 @@
 
 What one process and one clock cannot bring about is held by unit tests instead: commits that share a record (test_restarts.py),
 a resume point one pass too young (test_committed.py), gaps and copies of logs (test_logs.py), the snapshot's seam (test_restarts.py, test_snapshot.py), a log's
-file that is used again under the list of a session (test_session.py).
+file that is used again under the list of a session (test_session.py), undo rows without address that are shown again (sandbox_capture/test_capture.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
+from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.oracle.scn import current_scn
 
 
@@ -107,11 +107,6 @@ def _never_undone(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TransactionBuffer, "undo", lambda *_: False)
 
 
-def _undone_again(patch: pytest.MonkeyPatch) -> None:
-    """An undo row without address counts each time it is shown."""
-    patch.setattr(Transaction, "is_repeated", lambda *_: False)
-
-
 def _nothing_without_address(patch: pytest.MonkeyPatch) -> None:
     whole = BufferedAssembly.query
 
@@ -189,7 +184,6 @@ MUTATIONS: dict[str, Mutation] = {
     "one thread's commits count as delivered in all": Mutation(_one_mark_of_commits),
     "what is committed after a pass began does not wait": Mutation(_later_commits_do_not_wait, 4),
     "undo rows take nothing out": Mutation(_never_undone),
-    "undo rows without address count each time": Mutation(_undone_again),
     "rows without address are not asked for": Mutation(_nothing_without_address),
     "partial XIDs are strangers": Mutation(_partial_xids_are_strangers),
     "a transaction without START is nothing": Mutation(_nothing_without_start),

@@ -236,3 +236,24 @@ def test_partitions_and_old_versions_survive_a_kill(tmp_path: Path) -> None:
         )
         sql = "select 'PART,' || subobject_name, object_id from user_objects where object_type = 'TABLE PARTITION'"
         assert set(shown) <= set(cursor.execute(sql))
+
+
+def test_time_zone_regions_are_the_same_after_a_restart(tmp_path: Path) -> None:
+    """Values hold the number of their region."""
+    shown = "select to_char(t, 'YYYY-MM-DD HH24:MI TZR') from item order by 1"
+    with running(tmp_path) as server:
+        server.create_user("app")
+        with server.connect("app", "app") as connection:
+            cursor = connection.cursor()
+            cursor.execute("create table item (t timestamp with time zone)")
+            for region in ("Europe/Berlin", "America/New_York", "Asia/Tokyo"):
+                cursor.execute(f"insert into item values (timestamp '2024-07-01 12:00:00 {region}')")
+            connection.commit()
+            before = cursor.execute(shown).fetchall()
+        assert [text for (text,) in before] == [
+            f"2024-07-01 12:00 {region}" for region in ("America/New_York", "Asia/Tokyo", "Europe/Berlin")
+        ]
+    with running(tmp_path) as server, server.connect("app", "app") as connection:
+        cursor = connection.cursor()
+        cursor.execute("select timestamp '2024-07-01 12:00:00 Asia/Tokyo' from dual where 1 = 0")
+        assert cursor.execute(shown).fetchall() == before

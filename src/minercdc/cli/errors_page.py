@@ -41,7 +41,9 @@ property. The same code says that a stored offset belongs to another adapter: us
         "the database is not prepared",
         """*Exit status 3.* Archiving, supplemental logging, a grant or an object is missing without which changes would be lost. The message
 holds the SQL; `minercdc check` shows all findings, also those that capture can live with (`advice`). Checked at every start of
-the process. Oracle's ORA-00942, ORA-01031, ORA-01045, ORA-01354, ORA-06550, ORA-16000 and ORA-65040 end here, too.
+the process. Oracle's ORA-00942, ORA-01031, ORA-01045, ORA-01354, ORA-06550, ORA-16000 and ORA-65040 end here, too, and what
+python-oracledb's thin mode cannot connect to: native network encryption (DPY-3001), a database before 12.1 (DPY-3010), a password verifier of
+10g (DPY-3015).
 See [operations](operations.md#preparing-oracle).""",
     ),
     errors.SourceError: (

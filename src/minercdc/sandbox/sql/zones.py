@@ -2,13 +2,13 @@
 
     offset  hour + 20, minute + 60 (both negative in the west)      region  0x80 | id >> 6, (id & 63) << 2
 
-Region ids are given out as regions come up; the sandbox has its own numbering, Oracle's is in its time zone file.
+The sandbox has its own numbering of regions, by their names' order, so that a server that is started again reads what it stored; Oracle's
+is in its time zone file.
 """
 
 from __future__ import annotations
 
 import re
-import threading
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TypeAlias
@@ -19,15 +19,22 @@ from minercdc.sandbox.interfaces import OraError
 Zone: TypeAlias = "int | str"
 """Minutes east of UTC, or the name of a region."""
 _OFFSET = re.compile(r"([+-]?)(\d{1,2}):(\d{2})")
-_numbers: dict[str, int] = {}
-_names: list[str] = []
-_guard = threading.Lock()
 _FieldTuple: TypeAlias = "tuple[int, int, int, int, int, int, int]"
 
 
 @lru_cache(maxsize=1)
+def _names() -> list[str]:
+    return sorted(available_timezones())
+
+
+@lru_cache(maxsize=1)
+def _numbers() -> dict[str, int]:
+    return {name: number for number, name in enumerate(_names(), 1)}
+
+
+@lru_cache(maxsize=1)
 def _known() -> dict[str, str]:
-    return {name.upper(): name for name in available_timezones()}
+    return {name.upper(): name for name in _names()}
 
 
 def unknown_region() -> OraError:
@@ -65,22 +72,18 @@ def tail(zone: Zone) -> bytes:
         sign = -1 if zone < 0 else 1
         hours, minutes = divmod(abs(zone), 60)
         return bytes((sign * hours + 20, sign * minutes + 60))
-    with _guard:
-        if zone not in _numbers:
-            _names.append(zone)
-            _numbers[zone] = len(_names)
-        number = _numbers[zone]
+    number = _numbers()[zone]
     return bytes((0x80 | number >> 6, (number & 63) << 2))
 
 
 def of_tail(data: bytes) -> Zone:
-    """What the two bytes say. Raises ORA-01882 for a region the sandbox never gave out."""
+    """What the two bytes say. Raises ORA-01882 for a region there is not."""
     if not data[0] & 0x80:
         return (data[0] - 20) * 60 + data[1] - 60
     number = (data[0] & 0x7F) << 6 | data[1] >> 2
-    if not 1 <= number <= len(_names):
+    if not 1 <= number <= len(_names()):
         raise unknown_region()
-    return _names[number - 1]
+    return _names()[number - 1]
 
 
 def _minutes(moment: datetime) -> int:
