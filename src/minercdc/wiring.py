@@ -12,6 +12,7 @@ from dataclasses import replace
 import oracledb
 
 from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.capture.logminer.flush import RedoFlush
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
@@ -51,10 +52,12 @@ from minercdc.values.codec import ValueHandling
 log = logging.getLogger(__name__)
 
 
-def table_filter(config: TableFilterConfig) -> TableFilter:
+def table_filter(config: ConnectorConfig) -> TableFilter:
     """The include and exclude lists, ready to be asked."""
+    lists, flushed = config.filters, config.log_mining.minercdc_log_mining_flush_table
     return TableFilter(
-        config.schema_include_list, config.schema_exclude_list, config.table_include_list, config.table_exclude_list
+        *(lists.schema_include_list, lists.schema_exclude_list, lists.table_include_list, lists.table_exclude_list),
+        never=frozenset([(config.database.database_user.upper(), flushed.upper())] if flushed else ()),
     )
 
 
@@ -109,7 +112,7 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
     """Everything the database lacks for this configuration."""
     connection = connect(config.database, "pdb")
     try:
-        found = check(connection, config.database, table_filter(config.filters))
+        found = check(connection, config.database, table_filter(config))
         return found if any(finding.blocking for finding in found) else [*found, *signal_findings(connection, config)]
     finally:
         connection.close()
@@ -143,7 +146,7 @@ class _Life:
         self._counters = counters
         self._run = this_run
         self._tables = Tables()
-        self._filter = table_filter(config.filters)
+        self._filter = table_filter(config)
         self._database = database_name(config.database)
         self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -257,6 +260,7 @@ class _Life:
 
     def _log_miner(self) -> LogMinerCapture:
         config = self._config
+        flushed = config.log_mining.minercdc_log_mining_flush_table
         return LogMinerCapture(
             self._connect_root,
             self._read_table,
@@ -269,6 +273,7 @@ class _Life:
             committed=config.database.database_connection_adapter == "logminer_unbuffered",
             counters=self._counters,
             time_zone=self._time_zone,
+            flush=RedoFlush(self._connect_pdb, flushed) if flushed else None,
         )
 
     def _capture(self, offset: Offset | None) -> Capture:

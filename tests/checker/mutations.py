@@ -2,7 +2,8 @@
 
 What one process and one clock cannot bring about is held by unit tests instead: commits that share a record (test_restarts.py),
 a resume point one pass too young (test_committed.py), gaps and copies of logs (test_logs.py), the snapshot's seam (test_restarts.py, test_snapshot.py), a log's
-file that is used again under the list of a session (test_session.py), undo rows without address that are shown again (sandbox_capture/test_capture.py).
+file that is used again under the list of a session (test_session.py), undo rows without address that are shown again, transactions without START
+(sandbox_capture/test_capture.py).
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.logs import NO_BOUND
-from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.oracle.scn import current_scn
@@ -121,18 +121,6 @@ def _partial_xids_are_strangers(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(transactions_module, "PARTIAL_XID", b"")
 
 
-def _nothing_without_start(patch: pytest.MonkeyPatch) -> None:
-    """A row whose transaction's START was not read is dropped."""
-    whole = TransactionBuffer.append
-
-    def append(self: TransactionBuffer, row: LogMinerRow, address: Any) -> None:
-        key = self._resolve(row)
-        if key in self._open or key in self._starts:
-            whole(self, row, address)
-
-    patch.setattr(TransactionBuffer, "append", append)
-
-
 def _all_containers(patch: pytest.MonkeyPatch) -> None:
     for assembly in (BufferedAssembly, CommittedAssembly):
         whole: Any = assembly.query
@@ -176,7 +164,7 @@ def _undo_of_pieces_by_row(patch: pytest.MonkeyPatch) -> None:
 
 MUTATIONS: dict[str, Mutation] = {
     "delivered commits are not known": Mutation(_never_delivered_before),
-    "open transactions do not hold the offset back": Mutation(_resume_at_the_last_row),
+    "open transactions do not hold the offset back": Mutation(_resume_at_the_last_row, 1),
     "open transactions do not hold the beginning of committed mode back": Mutation(_begin_at_what_is_open_now),
     "rows are asked for by SCN": Mutation(_rows_by_scn),
     "rows of the marked record are taken again": Mutation(_marked_record_again),
@@ -184,10 +172,9 @@ MUTATIONS: dict[str, Mutation] = {
     "one thread's commits count as delivered in all": Mutation(_one_mark_of_commits),
     "what is committed after a pass began does not wait": Mutation(_later_commits_do_not_wait, 4),
     "undo rows take nothing out": Mutation(_never_undone),
-    "rows without address are not asked for": Mutation(_nothing_without_address),
-    "partial XIDs are strangers": Mutation(_partial_xids_are_strangers),
-    "a transaction without START is nothing": Mutation(_nothing_without_start),
-    "all containers are one": Mutation(_all_containers),
+    "rows without address are not asked for": Mutation(_nothing_without_address, 2),
+    "partial XIDs are strangers": Mutation(_partial_xids_are_strangers, 5),
+    "all containers are one": Mutation(_all_containers, 1),
     "DDL is not followed": Mutation(_forget_ddl),
     "DDL is followed again after a restart": Mutation(_follow_ddl_twice),
     "rows of an older shape are left out": Mutation(_stored_bytes_are_left_out),

@@ -13,6 +13,7 @@ import oracledb
 from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.capture.logminer.flush import RedoFlush
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.sections import DatabaseConfig, LogMiningConfig, SnapshotConfig
 from minercdc.contracts import Snapshot
@@ -77,6 +78,7 @@ class Lab:
             return next(iter(read_tables(connection, [table])), None)
 
     def capture(self, tables: Tables) -> LogMinerCapture:
+        flushed = self.mining.minercdc_log_mining_flush_table
         return LogMinerCapture(
             lambda: connect(self.config, "root"),
             self.read_table,
@@ -87,6 +89,7 @@ class Lab:
             container=self.sandbox.service,
             committed=self.committed,
             time_zone=self.time_zone,
+            flush=RedoFlush(lambda: connect(self.config, "pdb"), flushed) if flushed else None,
         )
 
     def time_zone(self) -> str:

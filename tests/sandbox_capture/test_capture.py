@@ -125,6 +125,23 @@ def test_undo_rows_without_an_address_undo_once_however_often_they_are_shown(lab
     assert [(op, after and after[2]) for op, _, after in reader.changes()] == [("c", "1"), ("u", "2"), ("u", "4")]
 
 
+def test_a_transaction_is_whole_though_its_start_is_not_read_again(lab: Lab, reader: Reader) -> None:
+    """It began with a table that is not captured, which holds no position back."""
+    with lab.sandbox.connect() as admin, admin.cursor() as cursor, lab.session() as slow:
+        cursor.execute(f"create table noise_{lab.schema} (n number)")
+        cursor.execute(f"grant insert on noise_{lab.schema} to {lab.schema}")
+        slow.cursor().execute(f"insert into system.noise_{lab.schema} values (1)")
+        cursor.execute(f"call dbms_sandbox.release_strand('{lab.schema}')")
+        reader.until_marker(1)
+        slow.cursor().execute("insert into item (id) values (1)")
+        cursor.execute(f"call dbms_sandbox.release_strand('{lab.schema}')")
+        reader.until_marker(2)
+        slow.cursor().execute("insert into item (id) values (2)")
+        slow.commit()
+        reader.until_marker(3)
+    assert [after and after[0] for _, _, after in reader.changes()] == ["1", "2"]
+
+
 def test_transactions_of_several_sessions_come_in_order_of_commit(lab: Lab, reader: Reader) -> None:
     with lab.session() as other, other.cursor() as cursor:
         lab.run("insert into item (id) values (1)")

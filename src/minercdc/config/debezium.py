@@ -37,7 +37,7 @@ IGNORED: Mapping[str, str] = {
     "schema.history.internal.store.only.captured.tables.ddl": "only captured tables are stored",
     "schema.history.internal.store.only.captured.databases.ddl": "only the captured database is stored",
     "schema.history.internal.skip.unparseable.ddl": "unknown DDL makes us read the dictionary",
-    "log.mining.flush.table.name": "nothing is written to the source",
+    "log.mining.flush.table.name": "nothing is written to the source; see minercdc.log.mining.flush.table",
     "log.mining.read.only": "nothing is written to the source anyway",
     "log.mining.batch.size.default": "redo is read by address, not by SCN steps",
     "log.mining.batch.size.min": "redo is read by address, not by SCN steps",

@@ -142,6 +142,11 @@ class LogMiningConfig(Section):
         ge=0,
         description="Logs per thread that a pass of LogMiner takes when there are more: twice as many after a pass of less than 10 s, half as many, but not fewer than this, after one of more than 60 s or of more than 16 GiB; 0: all there are. With `lob.enabled`, `logminer_unbuffered` and `redo_log_catalog` a pass takes all.",
     )
+    minercdc_log_mining_flush_table: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z][\w$#]{0,127}$",
+        description="Table in the schema of `database.user` (in the captured container; created when it is not there) whose one row is changed and committed before each pass, so that the log writer writes. By default there is none, and nothing is written to the source.",
+    )
     archive_destination_name: CommaList = Field(
         (), description="LOG_ARCHIVE_DEST_n to read from, in order of precedence; default the first local valid one."
     )

@@ -21,6 +21,7 @@ class TableFilter:
     """Decides by name. Patterns of tables are matched against `SCHEMA.TABLE`.
 
     :param also: (schema, table) that pass whatever the patterns say: the signal table has to be mined.
+    :param never: (schema, table) that do not: our own writes are no changes.
     """
 
     schema_include: Sequence[str] = ()
@@ -28,6 +29,7 @@ class TableFilter:
     table_include: Sequence[str] = ()
     table_exclude: Sequence[str] = ()
     also: frozenset[tuple[str, str]] = frozenset()
+    never: frozenset[tuple[str, str]] = frozenset()
     _cache: dict[tuple[str, str], bool] = field(default_factory=dict, compare=False, repr=False)
 
     def includes(self, schema: str, table: str) -> bool:
@@ -41,7 +43,7 @@ class TableFilter:
     def _decide(self, schema: str, table: str) -> bool:
         if (schema, table) in self.also:
             return True
-        if _INTERNAL_TABLE.match(table):
+        if _INTERNAL_TABLE.match(table) or (schema, table) in self.never:
             return False
         if self.schema_include:
             if not _matches(self.schema_include, schema):

@@ -39,6 +39,12 @@ def test_every_change_shows_in_the_generation() -> None:
     assert tables.generation > before
 
 
+def test_our_own_table_is_never_captured() -> None:
+    written = TableFilter(never=frozenset({("C##MINERCDC", "REDO_FLUSH")}))
+    assert not written.includes("C##MINERCDC", "REDO_FLUSH")
+    assert written.includes("LAB", "REDO_FLUSH")
+
+
 def test_filter_is_anchored_and_ignores_case() -> None:
     by_table = TableFilter(table_include=[r"lab\.item.*"])
     assert by_table.includes("LAB", "ITEMS")

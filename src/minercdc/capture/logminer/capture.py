@@ -22,6 +22,7 @@ from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.flush import RedoFlush
 from minercdc.capture.logminer.logs import NO_BOUND, LogSelection, RedoThread, read_logs, read_threads, select_logs
 from minercdc.capture.logminer.pacing import next_window, pause
 from minercdc.capture.logminer.passes import Assembly, Pass
@@ -64,6 +65,7 @@ class LogMinerCapture:
     :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param now: seconds since the epoch.
+    :param flush: makes the log writer write before each pass; None: it writes when it does.
     :param time_zone: DBTIMEZONE of the captured container, asked when a stored local time has to be read.
     """
 
@@ -82,7 +84,9 @@ class LogMinerCapture:
         counters: Counters | None = None,
         now: Callable[[], float] = time.time,
         time_zone: Callable[[], str] = utc_only,
+        flush: RedoFlush | None = None,
     ) -> None:
+        self._flush = flush
         self._connect = connect
         self._time_zone = cache(time_zone)
         self._tables = tables
@@ -190,6 +194,8 @@ class LogMinerCapture:
         if self._session is not None:
             self._session.close()
             self._session = None
+        if self._flush is not None:
+            self._flush.close()
         if self._assembly is not None:
             self._assembly.close()
             self._assembly = None
@@ -258,6 +264,8 @@ class LogMinerCapture:
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = time.monotonic()
         reached = assembly.reached()
+        if self._flush is not None:
+            self._flush.push(current_scn(session.connection))
         selected = yield from self._select(session, assembly, start, stop)
         if selected is None:
             return

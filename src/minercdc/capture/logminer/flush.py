@@ -1,0 +1,53 @@
+"""Makes the log writer write: a row of a table of our own is changed and committed before each pass. Only where a table is named.
+
+Reading needs it nowhere: what LGWR has not written yet is read later. It makes the last changes of a quiet database come sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import oracledb
+
+from minercdc.oracle.codes import oracle_errors
+
+
+class RedoFlush:
+    """The table and the connection to it, made when they are needed. It has one row, whatever others did to it.
+
+    :param connect: to the container, as the user whose schema the table is in. Of several instances, the one connected to flushes.
+    """
+
+    def __init__(self, connect: Callable[[], oracledb.Connection], table: str) -> None:
+        self._connect, self._table = connect, table.upper()
+        self._connection: oracledb.Connection | None = None
+
+    def push(self, scn: int) -> None:
+        """Write `scn` into the row and commit. Raises PrerequisiteError without the grant, TransientSourceError, SourceError."""
+        try:
+            connection = self._connection = self._connection or self._opened()
+            with oracle_errors(f"flushing redo by {self._table}"), connection.cursor() as cursor:
+                cursor.execute(f'UPDATE "{self._table}" SET LAST_SCN = :scn', {"scn": scn})
+                if cursor.rowcount != 1:
+                    cursor.execute(f'DELETE FROM "{self._table}"')
+                    cursor.execute(f'INSERT INTO "{self._table}" VALUES (:scn)', {"scn": scn})
+                connection.commit()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection; the next `push` makes another."""
+        connection, self._connection = self._connection, None
+        if connection is not None and connection.is_healthy():
+            with suppress(oracledb.Error):
+                connection.close()
+
+    def _opened(self) -> oracledb.Connection:
+        connection = self._connect()
+        with oracle_errors(f"creating table {self._table}, which is to flush redo"), connection.cursor() as cursor:
+            cursor.execute("SELECT COUNT(*) FROM USER_TABLES WHERE TABLE_NAME = :name", {"name": self._table})
+            if cursor.fetchone() == (0,):
+                cursor.execute(f'CREATE TABLE "{self._table}" (LAST_SCN NUMBER(19,0))')
+        return connection
