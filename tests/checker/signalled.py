@@ -14,7 +14,7 @@ from tests.sandbox_capture.lab import Lab
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import MiningSessionError, TransientSourceError
-from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange
+from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange, SnapshotMark
 from minercdc.offset import SignalState
 from minercdc.schema.tables import Tables
 from minercdc.signalling import signal_stage
@@ -159,6 +159,18 @@ def rebuilt(events: Sequence[Event], table: str) -> list[dict[str, str]]:
                 _changed(event, rows, told, ahead)
     assert not ahead, f"images came before their changes, which never came: {ahead}"
     return list(rows.values())
+
+
+def check_read_once(events: Sequence[Event]) -> None:
+    """No incremental snapshot reads a key of a table twice, however often it is killed: its progress is stored with its rows."""
+    read: set[tuple[str, ...]] = set()
+    for event in events:
+        if isinstance(event, Notification) and event.type in ("TABLE_SCAN_COMPLETED", "ABORTED"):
+            read.clear()
+        if isinstance(event, ChangeEvent) and event.snapshot is SnapshotMark.INCREMENTAL and event.after is not None:
+            key = event.schema.id.table, *_key(event.schema, event.after)
+            assert key not in read, f"{key} is read twice"
+            read.add(key)
 
 
 _Rows = dict[tuple[str, ...], dict[str, str]]
