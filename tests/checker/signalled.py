@@ -18,6 +18,7 @@ from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, Sche
 from minercdc.offset import SignalState
 from minercdc.schema.tables import Tables
 from minercdc.signalling import signal_stage
+from minercdc.signals.answers import INCREMENTAL
 from minercdc.signals.stage import SignalStage
 
 PATIENCE_SECONDS = 90.0
@@ -161,16 +162,30 @@ def rebuilt(events: Sequence[Event], table: str) -> list[dict[str, str]]:
     return list(rows.values())
 
 
-def check_read_once(events: Sequence[Event]) -> None:
-    """No incremental snapshot reads a key of a table twice, however often it is killed: its progress is stored with its rows."""
-    read: set[tuple[str, ...]] = set()
+def check_reads(events: Sequence[Event]) -> None:
+    """A row read as of an SCN comes behind every change told before that SCN and before every one behind it; and no incremental
+    snapshot reads a key twice, however often it is killed: its progress is stored with its rows."""
+    told: dict[tuple[str, ...], int] = {}  # SCN of the last commit that was told, by table and key; of DDL that emptied it
+    read: dict[tuple[str, ...], int] = {}  # SCN of the last read
+    once: set[tuple[str, ...]] = set()
     for event in events:
-        if isinstance(event, Notification) and event.type in ("TABLE_SCAN_COMPLETED", "ABORTED"):
-            read.clear()
-        if isinstance(event, ChangeEvent) and event.snapshot is SnapshotMark.INCREMENTAL and event.after is not None:
-            key = event.schema.id.table, *_key(event.schema, event.after)
-            assert key not in read, f"{key} is read twice"
-            read.add(key)
+        if isinstance(event, Notification) and event.aggregate_type == INCREMENTAL:
+            if event.type in ("TABLE_SCAN_COMPLETED", "ABORTED"):
+                once.clear()
+        elif isinstance(event, SchemaChange) and event.truncate:
+            told[(event.table.table,)] = event.scn
+        elif isinstance(event, ChangeEvent):
+            for key in {(event.schema.id.table, *_key(event.schema, row)) for row in (event.before, event.after) if row}:
+                if event.tx is not None:
+                    assert event.tx.commit_scn >= read.get(key, 0), f"{key} was read before an older change was told"
+                    told[key] = max(event.tx.commit_scn, told.get(key, 0))
+                    continue
+                newest = max(told.get(key, 0), told.get(key[:1], 0))
+                assert event.scn >= newest, f"{key} is read as of {event.scn} behind a change of {newest}"
+                read[key] = event.scn
+                assert key not in once, f"{key} is read twice"
+                if event.snapshot is SnapshotMark.INCREMENTAL:
+                    once.add(key)
 
 
 _Rows = dict[tuple[str, ...], dict[str, str]]

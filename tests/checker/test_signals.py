@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.checker.signalled import SIGNALS, SignalledConnector, check_read_once, rebuilt, send
+from tests.checker.signalled import SIGNALS, SignalledConnector, check_reads, rebuilt, send
 from tests.checker.test_checker import _fault
 from tests.checker.workload import TABLES, Workload
 from tests.fixtures.fix_sandbox import SandboxProcess
@@ -94,7 +94,7 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, strategy: str, scr
         send(lab, script, "resume", "resume-snapshot")
         send(lab, script, "last", "execute-snapshot", data_collections=[f".*[.]{schema.upper()}[.](ITEM|PAIR|WIDE)"])
         connector.until_done("last")
-        check_read_once(connector.kept)
+        check_reads(connector.kept)
         for table in TABLES:
             rows = sorted(str(sorted(row.items())) for row in rebuilt(connector.kept, table))
             assert rows == sorted(str(sorted(row.items())) for row in workload.contents(table)), f"contents of {table}"
