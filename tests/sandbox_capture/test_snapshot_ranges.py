@@ -242,6 +242,18 @@ def test_a_select_of_the_users_is_read_as_of_the_snapshots_scn(lab: Lab, monkeyp
     assert {event.row_id for event in reads(reader.events)} == {None}
 
 
+def test_names_of_tables_that_are_not_captured_are_warned_of(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
+    fill(lab, 3)
+    included = {"snapshot.include.collection.list": f"{lab.schema}.ITEM,{lab.schema}.ITMES"}
+    reader = Reader(lab).take_snapshot(selects={"OTHER.T": "select 1 from dual"}, **included)
+    assert len(keys(reader.events)) == 3
+    warnings = [record.getMessage() for record in caplog.records if "is no captured table" in record.getMessage()]
+    assert warnings == [
+        f"snapshot.include.collection.list: {lab.schema}.ITMES is no captured table",
+        "snapshot.select.statement.overrides: OTHER.T is no captured table",
+    ]
+
+
 def test_a_select_that_lacks_a_column_is_refused_by_name(lab: Lab) -> None:
     fill(lab, 3)
     with pytest.raises(SourceError, match="NAME"):
