@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from minercdc.schema.table import TableId
+
 # Oracle's own schemas; never captured unless named in `schema.include.list`.
 SYSTEM_SCHEMAS: Final = frozenset(
     """APPQOSSYS AUDSYS CTXSYS DVSYS DBSFWUSER DBSNMP GGSHAREDCAP GSMADMIN_INTERNAL LBACSYS MDSYS OJVMSYS OLAPSYS ORDDATA
