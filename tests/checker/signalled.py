@@ -71,6 +71,12 @@ class SignalledConnector:
         self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
         for _ in range(events):
             self._next(commit=self._chance.random() < 0.5)
+            if self._state.snapshots and self._in_a_table() and self._chance.random() < 0.1:
+                self.kill()
+
+    def _in_a_table(self) -> bool:
+        """Whether some of a table's rows are stored as delivered: where a kill says most."""
+        return any(table.last for snapshot in self._state.snapshots for table in snapshot.tables)
 
     def kill(self) -> None:
         """What was not committed is gone."""
