@@ -6,7 +6,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tests.checker.judge import _key, _named, _reshape
 from tests.sandbox_capture.lab import Lab
@@ -66,11 +66,16 @@ class SignalledConnector:
         for event in lab.snapshot(Tables(), with_rows=False).take(None, self._stop):
             self._take(event, commit=True)
 
-    def pump(self, events: int) -> None:
-        """Read on. Errors that the engine answers with a restart are answered so."""
+    def pump(self, events: int, meanwhile: Callable[[], None]) -> None:
+        """Read on. Errors that the engine answers with a restart are answered so.
+
+        :param meanwhile: done now and then between two events, so that what is read ahead of the stream is ahead of it.
+        """
         self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
         for _ in range(events):
-            self._next(commit=self._chance.random() < 0.5)
+            event = self._next(commit=self._chance.random() < 0.5)
+            if isinstance(event, Progress) and self._chance.random() < 0.3:
+                meanwhile()
             if self._state.snapshots and self._in_a_table() and self._chance.random() < 0.1:
                 self.kill()
 
@@ -101,14 +106,17 @@ class SignalledConnector:
             assert time.monotonic() < deadline, f"{signal} was not done in time: {self._state}"
             self._next(commit=True)
 
-    def _next(self, *, commit: bool) -> None:
+    def _next(self, *, commit: bool) -> Event | None:
         try:
             if self._stream is None:
                 self._stream = self._life()
-            self._take(next(self._stream), commit=commit)
+            event = next(self._stream)
+            self._take(event, commit=commit)
+            return event
         except (MiningSessionError, TransientSourceError) as error:
             self._script.append(f"connector: {error}")
             self.kill()
+            return None
 
     def _life(self) -> Iterator[Event]:
         assert self._position is not None

@@ -34,7 +34,7 @@ from minercdc.signals.window import Changes, Chunk
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "3"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "5000"))
-STEPS = 100
+STEPS = 60
 STRATEGIES = ("scn", "insert_insert", "insert_delete")
 
 pytestmark = [
@@ -85,7 +85,7 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, strategy: str, scr
     try:
         for step in range(STEPS):
             workload.step()
-            _disturb(connector, faults, chance, script)
+            _disturb(connector, workload, faults, chance, script)
             if chance.random() < 0.08:
                 _signal(lab, chance, script, f"s{step}")
         faults.cursor().execute("call dbms_sandbox.clear_faults()")
@@ -106,10 +106,12 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, strategy: str, scr
         lab.app.close()
 
 
-def _disturb(connector: SignalledConnector, faults: Any, chance: random.Random, script: list[str]) -> None:
+def _disturb(
+    connector: SignalledConnector, workload: Workload, faults: Any, chance: random.Random, script: list[str]
+) -> None:
     choice = chance.random()
     if choice < 0.30:
-        connector.pump(chance.randrange(1, 60))
+        connector.pump(chance.randrange(1, 60), workload.step)
     elif choice < 0.35:
         connector.kill()
     elif choice < 0.37:
