@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
 from tests.e2e.lab import LOGGED, Lab
 from tests.e2e.proxy import Proxy
 
@@ -134,6 +136,22 @@ def test_recovery_reads_the_structures_again_and_goes_on_from_the_offset(lab: La
     lab.execute("INSERT INTO T VALUES (11, 'later')")
     stream_some(lab, lab.config(), "third.log", 5)
     assert ops(lab)[-1] == ("c", 11)
+
+
+@pytest.mark.parametrize(("how", "says"), [("corrupt", "record 2 .* cannot be read"), ("truncate", "were deleted")])
+def test_recovery_rebuilds_a_schema_history_that_cannot_be_read(lab: Lab, how: str, says: str) -> None:
+    history = f"{lab.name}-schema-history"
+    stream_some(lab, lab.config(), "first.log", 3)
+    getattr(lab.topics, how)(history)
+    lab.execute("INSERT INTO T VALUES (10, 'meanwhile')")
+    ended = lab.run_to_end(lab.config(), "broken.log")
+    assert (ended.status, ended.message()[:7]) == (1, "MC-5001")
+    assert re.search(says, ended.message())
+    assert "snapshot.mode=recovery" in ended.message()
+    stream_some(lab, lab.config(snapshot_mode="recovery"), "second.log", 4)
+    lab.execute("ALTER TABLE T ADD W NUMBER(5)", "INSERT INTO T VALUES (11, 'later', 1)")
+    stream_some(lab, lab.config(), "third.log", 5)  # any mode can read it again
+    assert ops(lab) == [*SNAPSHOT, ("c", 10), ("c", 11)]
 
 
 def test_when_needed_takes_a_new_snapshot_once_redo_is_gone(lab: Lab) -> None:

@@ -137,7 +137,11 @@ class LogMiningConfig(Section):
         ge=0,
         description="PGA of the LogMiner session (`session pga memory`, read after each pass) at which it is renewed; 0: not looked at.",
     )
-    log_mining_log_count_min: int = Field(8, ge=1, description="Logs per thread added to one LogMiner session.")
+    log_mining_log_count_min: int = Field(
+        8,
+        ge=0,
+        description="Logs per thread that a pass of LogMiner takes when there are more: twice as many after a pass of less than 10 s, half as many, but not fewer than this, after one of more than 60 s or of more than 16 GiB; 0: all there are. With `lob.enabled`, `logminer_unbuffered` and `redo_log_catalog` a pass takes all.",
+    )
     archive_destination_name: CommaList = Field(
         (), description="LOG_ARCHIVE_DEST_n to read from, in order of precedence; default the first local valid one."
     )

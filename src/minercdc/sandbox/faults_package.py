@@ -9,6 +9,8 @@
     call dbms_sandbox.remove_log(1, 17)          deleted by hand: the catalog still lists it, ORA-01284 when it is added
     call dbms_sandbox.hold_strand('APP')         APP's redo stays in its private strand until its transaction ends, a log switch, or ..
     call dbms_sandbox.release_strand('APP')
+    call dbms_sandbox.hide_addresses('APP')      RS_ID of the undo rows of APP's transactions is all zeros, as of some in the field, until ..
+    call dbms_sandbox.show_addresses('APP')
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
     call dbms_sandbox.open_thread(2)
     call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin anew
@@ -108,6 +110,14 @@ def _release_strand(session: Session, arguments: Arguments) -> None:
         storage.strands.release(arguments.text("USERNAME").upper())
 
 
+def _hide_addresses(session: Session, arguments: Arguments) -> None:
+    asking(session).database.redo.addressless.add(arguments.text("USERNAME").upper())
+
+
+def _show_addresses(session: Session, arguments: Arguments) -> None:
+    asking(session).database.redo.addressless.discard(arguments.text("USERNAME").upper())
+
+
 def _jump_clock(session: Session, arguments: Arguments) -> None:
     asking(session).database.clock.jump(arguments.number("SECONDS") or 0.0)
 
@@ -160,6 +170,8 @@ _PROCEDURES: dict[str, tuple[tuple[str, ...], Callable[[Session, Arguments], Non
     "REMOVE_LOG": (("THREAD", "SEQUENCE"), _remove_log),
     "HOLD_STRAND": (("USERNAME",), _hold_strand),
     "RELEASE_STRAND": (("USERNAME",), _release_strand),
+    "HIDE_ADDRESSES": (("USERNAME",), _hide_addresses),
+    "SHOW_ADDRESSES": (("USERNAME",), _show_addresses),
     "GROW_PGA": (("USERNAME", "BYTES"), _grow_pga),
     "CLOSE_THREAD": (("THREAD",), _close_thread),
     "OPEN_THREAD": (("THREAD",), _open_thread),
