@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.e2e.lab import Lab
+from tests.e2e.lab import LOGGED, Lab
 from tests.e2e.proxy import Proxy
 
 
@@ -233,3 +233,26 @@ def test_a_table_that_cannot_be_read_at_the_scn_comes_by_an_incremental_snapshot
         150: "later",
         9: "the end",
     }
+
+
+def test_a_snapshot_over_four_connections_goes_on_after_a_kill_and_is_what_was_there(lab: Lab) -> None:
+    lab.execute("CREATE TABLE BIG (ID NUMBER(9) PRIMARY KEY, PAD VARCHAR2(100))", LOGGED.format("BIG"))
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO BIG VALUES (:1, :2)", [(number, "x" * 100) for number in range(40_000)])
+        connection.commit()
+    config = lab.config(snapshot_max_threads=4, snapshot_fetch_size=100, poll_interval_ms=100)
+    with lab.run(config, log_interval=0.1) as connector:
+        connector.await_log("snapshot: [1-9]")  # ten thousand rows are durable
+        connector.kill()
+    lab.execute("DELETE FROM BIG WHERE ID < 6000", "INSERT INTO BIG VALUES (50000, 'new')")
+    before = len(lab.topics.records(lab.topic("BIG")))
+    with lab.run(config, log="again.log") as connector:
+        found = lab.topics.await_records(
+            lab.topic("BIG"), lambda records: any(r.key["ID"] == 50_000 for r in records), timeout=90
+        )
+        assert "going on with the snapshot at SCN" in connector.text()
+        connector.stop_in_order()
+    assert 0 < before < 40_000, "killed in the middle"
+    read = [r.key["ID"] for r in found if r.value and r.value["op"] == "r"]
+    assert sorted(read) == list(range(40_000))
+    assert read != sorted(read), "several ranges were read side by side"

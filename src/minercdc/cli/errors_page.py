@@ -144,7 +144,7 @@ in use (choose another by `--port`), no network to fetch jars, a full disk. The 
     errors.StateDirectoryError: (
         "the state directory",
         """*Exit status 1.* `minercdc.state.dir` cannot be written: full, read-only, or not a directory. It holds rows of large open transactions,
-which are mined again after a restart, so nothing in it needs to be saved. Make room or name another directory, and start again.""",
+which are mined again after a restart, and signals given by HTTP or in process until they are acted on. Make room or name another directory, and start again.""",
     ),
     errors.LakeError: (
         "the lake",

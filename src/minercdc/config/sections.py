@@ -188,7 +188,8 @@ class LogMiningConfig(Section):
         description="Memory for rows of open transactions; beyond it the largest transactions wait on disk.",
     )
     minercdc_state_dir: Path = Field(
-        Path(".minercdc"), description="Directory for rows of large open transactions; they are rebuilt after a restart."
+        Path(".minercdc"),
+        description="Directory for rows of large open transactions, which are rebuilt after a restart, and for signals that came by HTTP or in process, until they are acted on.",
     )
 
     @model_validator(mode="after")
