@@ -178,6 +178,6 @@ MUTATIONS: dict[str, Mutation] = {
     "DDL is not followed": Mutation(_forget_ddl),
     "DDL is followed again after a restart": Mutation(_follow_ddl_twice),
     "rows of an older shape are left out": Mutation(_stored_bytes_are_left_out),
-    "large values are read from the mark on": Mutation(_large_values_from_the_mark),
-    "pieces of a change are undone one by one": Mutation(_undo_of_pieces_by_row),
+    "large values are read from the mark on": Mutation(_large_values_from_the_mark, 8),
+    "pieces of a change are undone one by one": Mutation(_undo_of_pieces_by_row, 1),
 }
