@@ -168,7 +168,7 @@ class KafkaClient:
         """Offset of the first record that was not deleted, or that will be written; the topic must exist."""
         doing = f"reading topic {topic}"
         try:
-            self._await_leader(topic, partition, _Deadline(self.timeout, doing))
+            self._await_leader(topic, partition, self._patience(doing))
             return self._offset_of(topic, partition, OffsetSpec.earliest())
         except KafkaException as error:
             raise classify(error.args[0], doing) from None
@@ -200,7 +200,7 @@ class KafkaClient:
         )
         doing = f"reading topic {topic}"
         try:
-            deadline = _Deadline(max(self.timeout, _OPEN_TRANSACTIONS_S), doing)
+            deadline = self._patience(doing)
             self._await_leader(topic, partition, deadline)
             assignment = TopicPartition(topic, partition, OFFSET_BEGINNING)
             end = self._end_of(topic, partition)
@@ -223,6 +223,9 @@ class KafkaClient:
             raise classify(error.args[0], doing) from None
         finally:
             consumer.close()
+
+    def _patience(self, doing: str) -> _Deadline:
+        return _Deadline(max(self.timeout, _OPEN_TRANSACTIONS_S), doing)
 
     def _await_leader(self, topic: str, partition: int, deadline: _Deadline) -> None:
         while True:
