@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox import test_fixtures_large
+from tests.sandbox import test_fixtures_large, test_fixtures_order
 from tests.sandbox.mining_lab import PLACEHOLDER, Lab
 
 NOT_BY_SQL = {
@@ -20,11 +20,6 @@ NOT_BY_SQL = {
     "E43": "columns of a type LogMiner leaves out in place (BFILE, object types) are refused: ORA-03001",
     "E44": "ROW ARCHIVAL is refused",
     "E47": "in 23ai a row with a JSON column is Unsupported as a whole (E75); 19c has no such columns",
-    "E68": "a transaction with an all-zero XID is a fault of LogMiner",
-    "E69": "in the sandbox START comes before the first change of its transaction",
-    "E70": "the sandbox numbers the transactions of all containers together, so no two have the same XID",
-    "E71": "two commits cannot have one SCN: all threads take theirs from one clock",
-    "E77": "a private strand that is bound late needs its moment: tests/unit/sandbox_logminer/test_order.py",
 }
 ITEM = "create table item (id number(10) primary key, name varchar2(80), qty number(12,3), d date)"
 LOGGED = "alter table {} add supplemental log data (all) columns"
@@ -430,7 +425,7 @@ def test_e78_ddl_in_committed_mode_has_no_scns(lab: Lab) -> None:
 
 
 def test_every_fixture_is_shown_or_says_why_not() -> None:
-    names = (*globals(), *vars(test_fixtures_large))
+    names = (*globals(), *vars(test_fixtures_large), *vars(test_fixtures_order))
     shown = {found.upper() for name in names if name.startswith("test_") for found in re.findall(r"e\d\d(?=_)", name)}
     known = {*FIXTURES, *shown, *NOT_BY_SQL}
     assert known == {f"E{number:02d}" for number in range(1, 79)}

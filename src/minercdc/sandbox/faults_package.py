@@ -9,6 +9,9 @@
     call dbms_sandbox.remove_log(1, 17)          deleted by hand: the catalog still lists it, ORA-01284 when it is added
     call dbms_sandbox.hold_strand('APP')         APP's redo stays in its private strand until its transaction ends, a log switch, or ..
     call dbms_sandbox.release_strand('APP')
+    call dbms_sandbox.start_late('APP')          START of APP's next transaction follows its first change
+    call dbms_sandbox.start_phantom()            a START whose XID is all zero, and which nothing ends
+    call dbms_sandbox.meet_commits(2)            the next two commits wait for each other and take one SCN
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
     call dbms_sandbox.open_thread(2)
     call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin anew
@@ -29,6 +32,7 @@ from minercdc.sandbox.arguments import Arguments
 from minercdc.sandbox.asking import asking
 from minercdc.sandbox.faults import Fault
 from minercdc.sandbox.interfaces import Argument, OraError, Procedure, Session
+from minercdc.sandbox.storage.commit_meeting import CommitMeeting
 
 _CALL = ("AT", "MATCHING", "USERNAME", "NTH", "TIMES")
 
@@ -108,6 +112,22 @@ def _release_strand(session: Session, arguments: Arguments) -> None:
         storage.strands.release(arguments.text("USERNAME").upper())
 
 
+def _start_late(session: Session, arguments: Arguments) -> None:
+    asking(session).database.storage.strands.starting_late.add(arguments.text("USERNAME").upper())
+
+
+def _start_phantom(session: Session, arguments: Arguments) -> None:
+    storage = asking(session).database.storage
+    with storage.lock:
+        storage.strands.start_phantom(asking(session).client)
+
+
+def _meet_commits(session: Session, arguments: Arguments) -> None:
+    storage = asking(session).database.storage
+    with storage.lock:
+        storage.meeting = CommitMeeting(storage.lock, arguments.integer("COMMITS") or 0)
+
+
 def _jump_clock(session: Session, arguments: Arguments) -> None:
     asking(session).database.clock.jump(arguments.number("SECONDS") or 0.0)
 
@@ -160,6 +180,9 @@ _PROCEDURES: dict[str, tuple[tuple[str, ...], Callable[[Session, Arguments], Non
     "REMOVE_LOG": (("THREAD", "SEQUENCE"), _remove_log),
     "HOLD_STRAND": (("USERNAME",), _hold_strand),
     "RELEASE_STRAND": (("USERNAME",), _release_strand),
+    "START_LATE": (("USERNAME",), _start_late),
+    "START_PHANTOM": ((), _start_phantom),
+    "MEET_COMMITS": (("COMMITS",), _meet_commits),
     "GROW_PGA": (("USERNAME", "BYTES"), _grow_pga),
     "CLOSE_THREAD": (("THREAD",), _close_thread),
     "OPEN_THREAD": (("THREAD",), _open_thread),

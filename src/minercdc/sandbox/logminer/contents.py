@@ -141,6 +141,7 @@ class MinedTransaction:
         self.first = first
         self.started = started
         self.xid = _xid_cells(usn, slot, sqn) + _NO_PARENT
+        self.named_xid = (*self.xid[:-1], first.statement) if started else self.xid
         self.partial_xid = self.xid if started else _xid_cells(usn, slot, UNKNOWN_SQN) + _NO_PARENT
         self.session = _session_cells(first) if started else _NO_SESSION
         self.client_id = (first.session or {}).get("client_id") if started else None
@@ -168,8 +169,9 @@ class MinedTransaction:
                 segment = (owner, table, table, _TWO, "TABLE", "USERS")
             else:
                 segment = (owner, f"{table},{partition}", table, _NINETEEN, "TABLE PARTITION", "USERS")
+            xid = self.partial_xid if partial else self.named_xid if record.op is RedoOp.START else self.xid
             found = self._parts[key] = SharedParts(
-                (self.partial_xid if partial else self.xid) + operation + segment,
+                xid + operation + segment,
                 (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container),
             )
         return found

@@ -218,13 +218,16 @@ class Mining:
 
     def _committed_rows(self, writer: RowWriter) -> Iterator[tuple[Cell, ...]]:
         open_transactions: dict[TransactionKey, list[RedoRecord]] = {}
+        early: dict[TransactionKey, list[RedoRecord]] = {}
         for record, _ in self._records(None, {}):
             key = (record.container, record.xid)
             if record.op is RedoOp.START:
-                open_transactions[key] = [record]
+                open_transactions[key] = [record, *early.pop(key, ())]
                 continue
             pending = open_transactions.get(key)
             if pending is None:
+                if record.start_scn == record.scn or key in early:  # its START comes next (DBZ-3978)
+                    early.setdefault(key, []).append(record)
                 continue
             if record.op is RedoOp.COMMIT:
                 del open_transactions[key]
@@ -241,6 +244,9 @@ def _transaction_of(record: RedoRecord, known: dict[TransactionKey, MinedTransac
     transaction = known.get(key)
     if transaction is None:
         transaction = known[key] = MinedTransaction(record, record.op is RedoOp.START)
+    elif record.op is RedoOp.START and not transaction.started:  # it follows the first change (DBZ-3978)
+        rows, transaction = transaction.rows, MinedTransaction(record, started=True)
+        transaction.rows, known[key] = rows, transaction
     if record.op in (RedoOp.COMMIT, RedoOp.ROLLBACK):
         del known[key]
     return transaction

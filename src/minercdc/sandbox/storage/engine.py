@@ -26,11 +26,15 @@ from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.durability import Durability
 from minercdc.sandbox.storage.history import History
 from minercdc.sandbox.storage.home import DataDirectory
+from minercdc.sandbox.storage.commit_meeting import CommitMeeting
 from minercdc.sandbox.storage.locks import Client, Locks
 from minercdc.sandbox.storage.store import VERSION_BITS, Segments, history, open_store, segment
 from minercdc.sandbox.storage.strands import Strands
 from minercdc.sandbox.storage.transactions import Transaction, Transactions, Undo
 from minercdc.sandbox.tables import Table
+
+_INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=null"
+"""Of commits that share an SCN, VERSIONS_XID cannot tell which one made a version."""
 
 
 class Storage:
@@ -61,6 +65,7 @@ class Storage:
         self.horizon = 0
         self.strands = Strands(clock, redo, catalog, self.transactions)
         self.changes = RowChanges(self)
+        self.meeting: CommitMeeting | None = None
         self._retention = undo_retention
         self._retention_seconds: int | None = None
         self._purge_due = 0.0
@@ -92,11 +97,16 @@ class Storage:
         transaction = client.transaction
         if transaction is None:
             return None
-        scn = None
-        if transaction.active:
-            scn = self.clock.advance()
+        if transaction.active and self.meeting is not None:
+            return self.meeting.commit(client, self.clock, self._commit)
+        return self._commit(client, self.clock.advance() if transaction.active else None)
+
+    def _commit(self, client: Client, scn: int | None) -> int | None:
+        transaction = client.transaction
+        assert transaction is not None
+        if scn is not None:
             self._stamp(transaction, scn)
-            self.db.execute("insert into commits values(?,?)", (scn, transaction.xid_bytes))
+            self.db.execute(_INSERT_COMMIT, (scn, transaction.xid_bytes))
             transaction.ended = True
             self.strands.log(client, transaction, self.strands.mark(RedoOp.COMMIT, client, transaction, scn))
             self.strands.bind(transaction)
