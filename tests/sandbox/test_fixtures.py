@@ -14,12 +14,9 @@ from tests.sandbox import test_fixtures_large, test_fixtures_order
 from tests.sandbox.mining_lab import PLACEHOLDER, Lab
 
 NOT_BY_SQL = {
-    "E10": "the alias form is printed for XML and extended columns only, never for ITEM (see E63, E64)",
     "E21": "a spelling that parsers tolerate; Oracle prints IS NULL",
-    "E29": "the sandbox prints one UNISTR however long the text; where Oracle begins a second one is not known",
     "E43": "columns of a type LogMiner leaves out in place (BFILE, object types) are refused: ORA-03001",
     "E44": "ROW ARCHIVAL is refused",
-    "E47": "in 23ai a row with a JSON column is Unsupported as a whole (E75); 19c has no such columns",
 }
 ITEM = "create table item (id number(10) primary key, name varchar2(80), qty number(12,3), d date)"
 LOGGED = "alter table {} add supplemental log data (all) columns"
@@ -326,6 +323,20 @@ def test_e46_cut_inside_an_escape(lab: Lab) -> None:
     cut = [re.search(r"\\[0-9A-F]{0,3}$", piece) for piece in pieces[:-1]]
     assert any(found is not None for found in cut)
     assert "".join(pieces).count("\\00E9") == 1900
+
+
+def test_e29_long_national_text_is_concatenated(lab: Lab) -> None:
+    old, new = "a||" + "\u0416" * 1990, "\u0416" * 799 + "\U0001f600'\\-b"
+    lab.run("create table ty (id number primary key, c1 nvarchar2(2000))", LOGGED.format("ty"))
+    lab.cursor.execute("insert into ty values (29, :1)", [old])
+    lab.commit()
+    lab.mark()
+    lab.cursor.execute("update ty set c1 = :1", [new])
+    lab.commit()
+    zhe = r"\0416"
+    before = f"UNISTR('a||{zhe * 799}') || UNISTR('{zhe * 800}') || UNISTR('{zhe * 391}')"
+    after = rf"UNISTR('{zhe * 799}') || UNISTR('\D83D\DE00''\\-b')"
+    assert lab.redo() == [f'update "LAB"."TY" set "C1" = {after} where "ID" = \'29\' and "C1" = {before};']
 
 
 def test_e50_e51_rows_older_than_the_table(lab: Lab) -> None:

@@ -99,6 +99,7 @@ class Catalog:
     dbid = 2_859_123_456
     log_mode = "ARCHIVELOG"
     max_string_size = STANDARD
+    goldengate = False
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Read back from a data directory."""

@@ -126,6 +126,7 @@ class Mining:
             *(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options),
             *(self._lobs, self._since_23, Option.STRING_LITERALS_IN_STMT in options),
             pretty=Option.PRINT_PRETTY_SQL in options,
+            json=self._catalog.goldengate,
         )
         return RowWriter(text, self._catalog, partial(self._table_text, text), columns, self.recent)
 
@@ -168,7 +169,7 @@ class Mining:
             return TableText(version.owner, version.table, shape, mismatch=True, partition=version.partition)
         if version.temporary:
             return TableText(version.owner, version.table, None, comment=_TEMPORARY)
-        if _has_long_name(version) or any(large_of(column) is Large.UNSUPPORTED for column in version.columns):
+        if _has_long_name(version) or _is_unsupported(version, text):
             return TableText(version.owner, version.table, None, partition=version.partition)
         return TableText(version.owner, version.table, self._shapes.known(version, text), partition=version.partition)
 
@@ -290,6 +291,10 @@ def _wanted(file: LogFile, first_record: FirstRecord | None) -> int | None:
     if first_record is None:
         return 0
     return wanted_from(first_record(file.thread, *log_bounds(file.sequence)), file.sequence)
+
+
+def _is_unsupported(version: TableVersion, text: TextOptions) -> bool:
+    return any(large_of(column, json=text.json) is Large.UNSUPPORTED for column in version.columns)
 
 
 def _width(record: RedoRecord) -> int:

@@ -72,8 +72,13 @@ class TypedColumn(Protocol):
 LargeColumns: TypeAlias = "dict[int, tuple[Large, TypedColumn]]"
 
 
-def large_of(column: TypedColumn) -> Large | None:
-    """None for a column whose values are always in the row's own record."""
+def large_of(column: TypedColumn, *, json: bool = False) -> Large | None:
+    """None for a column whose values are always in the row's own record.
+
+    :param json: ENABLE_GOLDENGATE_REPLICATION is TRUE: only then is JSON logged so that LogMiner can show it, as a LOB (dbz#1884).
+    """
+    if json and column.type is OraType.JSON:
+        return Large.LOB
     if column.type is OraType.VARCHAR2:
         return Large.EXTENDED if column.size > EXTENDED_BYTES else None
     if column.type is OraType.RAW:
@@ -81,14 +86,14 @@ def large_of(column: TypedColumn) -> Large | None:
     return _LARGE.get(column.type)
 
 
-def large_columns(columns: Sequence[TypedColumn]) -> LargeColumns:
+def large_columns(columns: Sequence[TypedColumn], *, json: bool = False) -> LargeColumns:
     """By position; the columns that are not there are plain. LONG columns are plain, too: they lie in the row; so are all
     columns of a table whose rows are Unsupported as a whole."""
     found: LargeColumns = {}
     for at, column in enumerate(columns):
         if column.type in _SMALL:
             continue
-        kind = large_of(column)
+        kind = large_of(column, json=json)
         if kind is Large.UNSUPPORTED:
             return {}
         if kind in (Large.LOB, Large.XML, Large.EXTENDED):

@@ -104,7 +104,7 @@ class Strands:
             for _, some in groupby(rows, key=lambda row: (row[0] or "")[:6]):
                 self.log_rows(client, transaction, table, op, list(some), changed=changed, undo=undo)
             return
-        large = large_columns(table.columns)
+        large = large_columns(table.columns, json=self.catalog.goldengate)
         if large:
             for row in rows:
                 self.log_large(client, transaction, table, row[0], _steps(large, op, row, changed, undo), undo)
