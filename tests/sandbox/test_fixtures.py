@@ -11,12 +11,10 @@ import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox import test_fixtures_large, test_fixtures_order
-from tests.sandbox.mining_lab import PLACEHOLDER, Lab
+from tests.sandbox.mining_lab import PLACEHOLDER, Lab, errors_of
 
 NOT_BY_SQL = {
-    "E21": "a spelling that parsers tolerate; Oracle prints IS NULL",
-    "E43": "columns of a type LogMiner leaves out in place (BFILE, object types) are refused: ORA-03001",
-    "E44": "ROW ARCHIVAL is refused",
+    "E21": "`= NULL` is a spelling that parsers tolerate: LogMiner prints IS NULL, and no release is known to print anything else",
 }
 ITEM = "create table item (id number(10) primary key, name varchar2(80), qty number(12,3), d date)"
 LOGGED = "alter table {} add supplemental log data (all) columns"
@@ -300,6 +298,29 @@ def test_e18_undo_of_an_insert_before_23ai() -> None:
     assert lab.redo("rollback = 1") == ['delete from "LAB"."ITEM";']
     lab.close()
     assert process.stop() == (0, "")
+
+
+def test_e44_hidden_column_of_row_archival(lab: Lab) -> None:
+    lab.run("create table item (id number(10), name varchar2(80)) row archival")
+    lab.mark()
+    lab.run("insert into item values (44, 'arch')", "update item set ora_archive_state = '1'", "delete from item")
+    lab.commit()
+    assert lab.redo() == [
+        'insert into "LAB"."ITEM"("ID","NAME","ORA_ARCHIVE_STATE") values (\'44\',\'arch\',\'0\');',
+        'update "LAB"."ITEM" set "ORA_ARCHIVE_STATE" = \'1\' where "ORA_ARCHIVE_STATE" = \'0\';',
+    ]
+    seen = "select id, name, ora_archive_state from item"
+    assert lab.cursor.execute(seen).fetchall() == []
+    lab.run("alter session set row archival visibility = all")
+    assert lab.cursor.execute(seen).fetchall() == [(44, "arch", "1")]
+    assert lab.cursor.execute("select * from item").fetchall() == [(44, "arch")]
+    names = "select column_name from {} where table_name = 'ITEM' order by internal_column_id"
+    assert lab.cursor.execute(names.format("user_tab_cols")).fetchall() == [("ID",), ("NAME",), ("ORA_ARCHIVE_STATE",)]
+    shown = lab.cursor.execute("select column_name from user_tab_columns where table_name = 'ITEM'").fetchall()
+    assert sorted(shown) == [("ID",), ("NAME",)]
+    assert "ORA-38396" in errors_of(lab.connection, "alter table item row archival")
+    lab.run("alter table item no row archival", "alter session set row archival visibility = active")
+    assert lab.cursor.execute("select * from item").fetchall() == [(44, "arch")]
 
 
 def test_e45_cut_inside_a_doubled_quote(lab: Lab) -> None:

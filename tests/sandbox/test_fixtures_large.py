@@ -422,6 +422,18 @@ def test_e10_updates_of_tables_with_xml_have_an_alias(lab: Lab) -> None:
     ]
 
 
+def test_e43_a_column_that_has_no_text(lab: Lab) -> None:
+    lab.run("create table ty (id number primary key, c1 bfile, c2 varchar2(9))")
+    lab.run("alter table ty add supplemental log data (all) columns")
+    lab.run("insert into ty values (43, bfilename('DOCS', 'a.txt'), 'ok')", "update ty set c2 = 'x'", "delete from ty")
+    lab.commit()
+    assert lab.redo() == [
+        'insert into "LAB"."TY"("ID","C1","C2") values (\'43\',Unsupported Type,\'ok\');',
+        'update "LAB"."TY" set "C2" = \'x\' where "ID" = \'43\' and "C2" = \'ok\';',
+        'delete from "LAB"."TY" where "ID" = \'43\' and "C2" = \'x\';',
+    ]
+
+
 def test_lob_sequence_of_commit_mode_is_the_same(lab: Lab) -> None:
     lab.cursor.execute("insert into doc values (1, 't', :1, hextoraw('ff'))", ["z" * 5000])
     lab.run("insert into xd values (1, '<a/>')")

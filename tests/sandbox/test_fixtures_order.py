@@ -120,7 +120,7 @@ def test_e71_commits_of_one_scn(lab: Lab) -> None:
         assert lab.cursor.execute("select count(distinct ora_rowscn) from item").fetchall() == [(1,)]
         lab.run("insert into item values (3)")
         lab.commit()
-    commits = [row for row in lab.mined(ALL_OF_IT, "operation_code = 7")]
+    commits = lab.mined(ALL_OF_IT, "operation_code = 7")
     assert len({xid for _, _, xid in commits}) == 3
     scns = [scn for _, scn, _ in commits]
     assert scns[0] == scns[1] < scns[2]

@@ -54,6 +54,7 @@ class OraType(IntEnum):
     XMLTYPE = 109
     CLOB = 112
     BLOB = 113
+    BFILE = 114
     JSON = 119
     VECTOR = 127
     TIMESTAMP = 180

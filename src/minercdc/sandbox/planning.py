@@ -96,7 +96,8 @@ class Planner:
     def _planned(self, sql: str, bind_types: tuple[BindType, ...], make: Callable[[Environment], Any]) -> Any:
         env = self._environment()
         nls: Nls = env.nls
-        key = (sql, bind_types, env.container, env.schema, nls, env.catalog.version, env.variables, env.flashback)
+        seen = (env.catalog.version, env.flashback, env.archived)
+        key = (sql, bind_types, env.container, env.schema, nls, seen, env.variables)
         plan = self._plans.get(key)
         if plan is None:
             plan = make(env)

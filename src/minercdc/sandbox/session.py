@@ -19,6 +19,7 @@ from minercdc.sandbox.planning import CHANGES, Planner, any_types
 from minercdc.sandbox.private_tables import PrivateTables
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.commands.registry import run_command
+from minercdc.sandbox.sql.commands.settings import ARCHIVAL_VISIBILITY
 from minercdc.sandbox.sql.dml.change import run_change
 from minercdc.sandbox.sql.dml.constraints import verify_deferred
 from minercdc.sandbox.sql.dml.insert import run_insert
@@ -117,6 +118,7 @@ class SandboxSession:
             private=self._private.of,
             variables=self._names,
             flashback=self.flashback_scn is not None,
+            archived=self.parameters.get(ARCHIVAL_VISIBILITY) == "ALL",
         )
 
     def _forget_private(self, *, session_ends: bool) -> None:

@@ -65,6 +65,8 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
         case OraType.INTERVAL_DS:
             lead, digits = column.precision, column.scale
             return lambda cell: f"TO_DSINTERVAL('{intervals.text(_binary(cell), lead, digits)}')"
+        case OraType.BFILE:
+            return lambda cell: "Unsupported Type"
         case other:
             raise OraError(3001, f"unimplemented feature: LogMiner text of {other.name}")
 

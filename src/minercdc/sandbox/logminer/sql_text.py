@@ -84,7 +84,7 @@ class Shape:
         self._all = tuple(range(len(names)))
         large = large_columns(columns, json=options.json)
         self.has_long = any(large_of(column) is Large.LONG for column in columns)
-        if large or self.has_long:
+        if columns:
             self._all = tuple(at for at, column in enumerate(columns) if large_of(column, json=options.json) is None)
         self._large = large
         self._empty = {at: empty_lob(columns[at]) for at, (kind, _) in large.items() if kind is Large.LOB}
@@ -134,7 +134,7 @@ class Shape:
         columns, row_ids = self._columns, self._options.row_ids
         if op is RedoOp.UPDATE:
             found_by = self._all if logged is None else logged
-            if self._large or self.has_long:
+            if len(self._all) < len(columns.names):
                 found_by = tuple(at for at in found_by if at in self._all)
             text = columns.update(changed, () if undo else found_by, row_id=row_ids)
             return Texts(text, None if undo else text)

@@ -28,12 +28,13 @@ SECUREFILE, BASICFILE, XML_BINARY, XML_CLOB = "SECUREFILE", "BASICFILE", "BINARY
 
 
 class Large(Enum):
-    """Families of columns whose values have records of their own. UNSUPPORTED ones make the whole row so."""
+    """Families of columns whose values have records of their own, or (FILE) no text. UNSUPPORTED ones make the whole row so."""
 
     LOB = auto()
     XML = auto()
     EXTENDED = auto()
     LONG = auto()
+    FILE = auto()
     UNSUPPORTED = auto()
 
 
@@ -43,6 +44,7 @@ _LARGE = {
     OraType.XMLTYPE: Large.XML,
     OraType.LONG: Large.LONG,
     OraType.LONG_RAW: Large.LONG,
+    OraType.BFILE: Large.FILE,
     OraType.JSON: Large.UNSUPPORTED,
     OraType.VECTOR: Large.UNSUPPORTED,
     OraType.BOOLEAN: Large.UNSUPPORTED,

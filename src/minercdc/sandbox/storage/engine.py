@@ -23,10 +23,10 @@ from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.changes import RowChanges
 from minercdc.sandbox.storage.clock import ScnClock
+from minercdc.sandbox.storage.commit_meeting import CommitMeeting
 from minercdc.sandbox.storage.durability import Durability
 from minercdc.sandbox.storage.history import History
 from minercdc.sandbox.storage.home import DataDirectory
-from minercdc.sandbox.storage.commit_meeting import CommitMeeting
 from minercdc.sandbox.storage.locks import Client, Locks
 from minercdc.sandbox.storage.store import VERSION_BITS, Segments, history, open_store, segment
 from minercdc.sandbox.storage.strands import Strands

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from minercdc.sandbox.interfaces import Cell, LobKind, OraError, OraType, Session
+from minercdc.sandbox.lobs.files import refuse_file
 from minercdc.sandbox.wire import replies
 from minercdc.sandbox.wire.negotiation import CHARSET_AL16UTF16, Ttc
 from minercdc.sandbox.wire.packets import ProtocolError
@@ -147,6 +148,8 @@ class _Done(NamedTuple):
 _LENGTH, _READ, _TRIM, _WRITE = 0x1, 0x2, 0x20, 0x40
 _CREATE_TEMPORARY, _FREE_TEMPORARY = 0x110, 0x111
 _CHUNK_SIZE, _OPEN, _CLOSE, _IS_OPEN = 0x4000, 0x8000, 0x10000, 0x11000
+_FILE_OPERATIONS = 0x100, 0x200, 0x400, 0x800
+"""FILEOPEN, FILECLOSE, FILEISOPEN, FILEEXISTS."""
 _ARRAY = 0x80000
 _READ_ONLY = 1
 
@@ -270,6 +273,8 @@ def lob_call(talk: Conversation) -> None:
     if call.operation != _FREE_TEMPORARY:
         call = call._replace(locator=narrow(call.locator))
     operation = LOB_OPERATIONS.get(call.operation)
+    if call.operation in _FILE_OPERATIONS:
+        refuse_file(call.locator)
     if operation is None:
         raise OraError(3001, f"unimplemented feature: LOB operation {call.operation:#x}")
     done = operation(talk.session, call)

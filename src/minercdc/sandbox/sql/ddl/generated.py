@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.objects import Sequence
 from minercdc.sandbox.sql.declare import declared_like
 from minercdc.sandbox.sql.execution import SqlSession
@@ -12,6 +12,13 @@ from minercdc.sandbox.sql.scope import Scope, Source
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
 from minercdc.sandbox.tables import Column, Table
+
+
+def archive_state() -> Column:
+    """The column that ROW ARCHIVAL adds (VLDB and Partitioning Guide, "In-Database Archiving")."""
+    column = Column("ORA_ARCHIVE_STATE", OraType.VARCHAR2, size=4000, char_length=4000, default="'0'")
+    column.invisible = column.system = True
+    return column
 
 
 def add_identity(session: SqlSession, table: Table, name: str, options: SequenceOptions) -> None:

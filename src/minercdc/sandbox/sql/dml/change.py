@@ -21,7 +21,7 @@ from minercdc.sandbox.sql.query.select import Queries
 from minercdc.sandbox.sql.runtime import Parameter, execute
 from minercdc.sandbox.sql.scope import Scope
 from minercdc.sandbox.sql.store import storer
-from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.sql.translate.environment import Environment, active
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.types import Family
 from minercdc.sandbox.storage.changes import StatementRestart, Target
@@ -113,7 +113,7 @@ def version_items(table: Table, alias: str) -> list[str]:
 def version_rows(x: Expressions, table: Table) -> str:
     """The rows a statement sees, with their version's stamps."""
     slots = "".join(f",c{c.slot}" for c in table.columns)
-    return f"(select vid,s,e,x{slots} from {segment(table)} where {visible(x.snapshot, x.own)})"
+    return f"(select vid,s,e,x{slots} from {segment(table)} where {visible(x.snapshot, x.own)}{active(x.env, table)})"
 
 
 def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[Target]:

@@ -14,7 +14,7 @@ from minercdc.sandbox.sql.query.partitions import in_partition
 from minercdc.sandbox.sql.query.versions import row_scn, version_columns, version_rows
 from minercdc.sandbox.sql.runtime import Parameter, Run
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
-from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.sql.translate.environment import Environment, active
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
 from minercdc.sandbox.sql.types import Family, type_of_wire, varchar
@@ -148,7 +148,7 @@ class Relations:
             source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, snapshot)}
             seen = visible(snapshot, _NO_OWN)
         slots = "".join(f",c{c.slot}" for c in table.columns)
-        seen += self._part(table, ref, "vid")
+        seen += self._part(table, ref, "vid") + active(self.env, table)
         rows = f"select vid{slots} from {segment(table)} where {seen}"
         if table.has_history and (ref.as_of is not None or self.env.flashback):
             rows += f" union all select vid{slots} from {history(table)} where {seen}"
