@@ -163,6 +163,8 @@ def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
         steps += _lob_pieces(row, at)
     if trailing:
         steps.append(Step(RedoOp.UPDATE, first, row, tuple(trailing)))
+    elif out:
+        steps.append(_closing(row))
     return [*steps, *_documents(large, row, [at for at in large if row[at] is not None])]
 
 
@@ -185,6 +187,8 @@ def update_steps(
             steps.append(Step(RedoOp.LOB_TRIM, after, after, (at,), True, (0, _length(after[at]))))
     if small:
         steps.append(Step(RedoOp.UPDATE, before, after, tuple(small)))
+    elif out:
+        steps.append(_closing(after))
     return [*steps, *_documents(large, after, [at for at in changed if at in large])]
 
 
@@ -220,6 +224,11 @@ def undo_step(
 
 def _locator(row: tuple[Cell, ...], at: int, *, placeholder: bool = True) -> Step:
     return Step(RedoOp.LOB_LOCATOR, row, row, (at,), placeholder)
+
+
+def _closing(row: tuple[Cell, ...]) -> Step:
+    """Behind the last piece, an INTERNAL record with the row's ROWID when no UPDATE has it (B.4)."""
+    return Step(RedoOp.INTERNAL, row, row)
 
 
 def _lob_pieces(row: tuple[Cell, ...], at: int) -> list[Step]:

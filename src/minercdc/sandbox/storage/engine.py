@@ -18,7 +18,7 @@ from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.interfaces import OraError, RedoOp
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.partitioning import ROW_BITS
-from minercdc.sandbox.redo.batches import ChangedRow
+from minercdc.sandbox.redo.batches import INDEX_INFO, ChangedRow
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.changes import RowChanges
@@ -234,8 +234,11 @@ class Storage:
         owner: str | None,
         name: str | None,
         internal: Sequence[str] = (),
+        built: str | None = None,
     ) -> int:
         """A DDL as its own transaction: START, DDL, COMMIT; returns the commit SCN.
+
+        :param built: an index whose entries it wrote.
 
         :param internal: what Oracle did of itself before, logged as INTERNAL DDL.
         """
@@ -247,6 +250,11 @@ class Storage:
             batch.owner, batch.table = owner, name
             if table is not None:
                 batch.data_obj, batch.data_obj_v = table.object_id, table.version
+            self.strands.log(client, transaction, batch)
+        if built is not None and table is not None:
+            batch = self.strands.mark(RedoOp.INTERNAL, client, transaction, self.clock.advance())
+            batch.info, batch.owner, batch.table = INDEX_INFO + built, owner, name
+            batch.data_obj, batch.data_obj_d, batch.data_obj_v = table.object_id, table.data_object_id, table.version
             self.strands.log(client, transaction, batch)
         with self.durability.held():
             scn = self.commit(client)
