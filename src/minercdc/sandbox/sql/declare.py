@@ -26,7 +26,7 @@ TYPES = {
     "BFILE": "BFILENAME and the name of the file; there are no directories, so reading is ORA-22285",
     "LONG, LONG RAW": "as columns; no functions on them",
     "XMLTYPE": "text in and out, binary or CLOB storage; described to clients as CLOB",
-    "JSON, BOOLEAN, VECTOR": "23ai profile only (else ORA-00902); LogMiner prints them as Unsupported",
+    "JSON, BOOLEAN, VECTOR": "23ai profile only (else ORA-00902); LogMiner prints them as Unsupported, JSON as a LOB when ENABLE_GOLDENGATE_REPLICATION is TRUE",
 }
 """What can be declared, and what is to be known of it."""
 

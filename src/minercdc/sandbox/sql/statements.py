@@ -17,7 +17,7 @@ KINDS = {
     "UPDATE": "also `SET (..) = (subquery)`, RETURNING INTO",
     "DELETE": "RETURNING INTO",
     "MERGE": "with DELETE WHERE",
-    "BEGIN, DECLARE, CALL": "anonymous blocks; nothing stored: no procedures, functions, packages or triggers of one's own",
+    "BEGIN, DECLARE, CALL": "anonymous blocks, WHERE CURRENT OF a cursor FOR UPDATE of one table; nothing stored: no procedures, functions, packages or triggers of one's own",
 }
 """What `parse` reads itself; all other statements are commands (sql/commands/registry.py)."""
 
