@@ -14,8 +14,8 @@ KINDS = {
     "VERSIONS BETWEEN, FETCH FIRST, FOR UPDATE [NOWAIT, WAIT n, SKIP LOCKED]",
     "INSERT": "VALUES, subquery, RETURNING INTO; arrays with row counts and batch errors",
     "INSERT ALL, INSERT FIRST": "with and without WHEN",
-    "UPDATE": "also `SET (..) = (subquery)`, RETURNING INTO",
-    "DELETE": "RETURNING INTO",
+    "UPDATE": "also `SET (..) = (subquery)`, RETURNING INTO; views, subqueries, key-preserved tables of joins",
+    "DELETE": "RETURNING INTO; views, subqueries, the key-preserved table of a join",
     "MERGE": "with DELETE WHERE",
     "BEGIN, DECLARE, CALL": "anonymous blocks, WHERE CURRENT OF a cursor FOR UPDATE of one table; nothing stored: no procedures, functions, packages or triggers of one's own",
 }

@@ -11,6 +11,7 @@ from minercdc.sandbox.sql.convert import Convert
 from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
 from minercdc.sandbox.sql.dml.constraints import after_update, delete_rows
 from minercdc.sandbox.sql.dml.iterations import iterate
+from minercdc.sandbox.sql.dml.join_views import JoinScan, join_view, plan_join
 from minercdc.sandbox.sql.dml.partitions import stays
 from minercdc.sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion, default_of
@@ -53,6 +54,11 @@ def plan_scan(
     privilege: str = "SELECT",
 ) -> ScanPlan:
     """The scan that finds the rows to change, with the new values computed in it."""
+    joined = join_view(env, ref) if privilege != "SELECT" and ref.partition is None else None
+    if joined is not None:
+        assigned_names = [(name, at) for name, _, at in assignments]
+        scan = plan_join(env, joined, ref, assigned_names, bind_types, privilege)
+        return _plan_joined(env, scan, assignments, where, returning)
     target = change_target(env, ref, privilege)
     x = Expressions(env, bind_types)
     Queries(env, x)
@@ -68,14 +74,49 @@ def plan_scan(
     items = version_items(target.table, "t0") + [found[at][0] for at in sorted(found)]
     tail = f" limit {limit}" if limit is not None else ""
     sql = f"select {','.join(items)} from {version_rows(x, target.table)} t0{condition}{tail}"
-    table = target.table
-    assigned = [(at, found[at][1]) for at in sorted(found)]
-    required = [(at, column_path(table, table.columns[at])) for at in sorted(found) if not table.columns[at].nullable]
     returned = None
     if returning is not None:
         returned = plan_returning(env, target, returning, bind_types, conversion(env))
+    return _scan_plan(env, x, target, sql, found, returned)
+
+
+def _scan_plan(
+    env: Environment,
+    x: Expressions,
+    target: ChangeTarget,
+    sql: str,
+    found: dict[int, tuple[str, Convert]],
+    returned: ReturningPlan | None,
+) -> ScanPlan:
+    table = target.table
+    assigned = [(at, found[at][1]) for at in sorted(found)]
+    required = [(at, column_path(table, table.columns[at])) for at in sorted(found) if not table.columns[at].nullable]
     checks = plan_checks(env, table, view=target) if assigned else None
     return ScanPlan(table, sql, x.parameters, assigned, required, returned, checks)
+
+
+def _plan_joined(
+    env: Environment,
+    scan: JoinScan,
+    assignments: Sequence[ast.Assignment],
+    where: ast.Expr | None,
+    returning: ast.Returning | None,
+) -> ScanPlan:
+    """A change of one table of a join: the join's rows, each with the version of that table's row."""
+    if returning is not None:
+        raise OraError(3001, "unimplemented feature: RETURNING of a join view", returning.at)
+    x, table = scan.x, scan.target.table
+    x.note_drawn(assignments)
+    found = assigned_values(x, scan.target, scan.scope, assignments)
+    tests = list(scan.conditions)
+    with x.nested(analytic=False):
+        inner, limit = split_rownum(x, where)
+        tests += [x.condition(inner, scan.scope)] if inner is not None else []
+    items = version_items(table, "t0") + [found[at][0] for at in sorted(found)]
+    condition = f" where {' and '.join(tests)}" if tests else ""
+    tail = f" limit {limit}" if limit is not None else ""
+    joined = f"{scan.rows} join {version_rows(x, table)} t0 on t0.vid={scan.vid}"
+    return _scan_plan(env, x, scan.target, f"select {','.join(items)} from {joined}{condition}{tail}", found, None)
 
 
 def assigned_values(

@@ -89,7 +89,7 @@ class OpenCursor:
         rows = self.result.rows.fetch(count)
         if not self.marked:
             return rows
-        self.row_id = rows[-1][-1] if rows else None
+        self.row_id = str(rows[-1][-1]) if rows else None
         return [row[:-1] for row in rows]
 
     def columns(self) -> tuple[ColumnDescription, ...]:
