@@ -95,11 +95,17 @@ def _corrupt_log(session: Session, arguments: Arguments) -> None:
 
 
 def _purge_log(session: Session, arguments: Arguments) -> None:
-    asking(session).database.redo.delete_archived(*_log(arguments))
+    database = asking(session).database
+    with database.storage.lock:
+        database.redo.delete_archived(*_log(arguments))
+        database.storage.free_lobs()
 
 
 def _remove_log(session: Session, arguments: Arguments) -> None:
-    asking(session).database.redo.remove_archived(*_log(arguments))
+    database = asking(session).database
+    with database.storage.lock:
+        database.redo.remove_archived(*_log(arguments))
+        database.storage.free_lobs()
 
 
 def _hold_strand(session: Session, arguments: Arguments) -> None:
@@ -164,6 +170,7 @@ def _reset_logs(session: Session, arguments: Arguments) -> None:
             other.kill()
     with database.storage.lock:
         database.redo.reset_logs()
+        database.storage.free_lobs()
 
 
 def _crash(session: Session, arguments: Arguments) -> None:

@@ -34,6 +34,7 @@ class RedoLog:
     :param next_scn: takes an SCN from the clock, for a log switch.
     :param now: host time, seconds since the epoch.
     :param journal: where the records lie; one with a directory's file is given to `recover` next.
+    :ivar overwritten: called when a switch has reused an online log.
     :ivar harden: called after each write; it must end in `publish`.
     :ivar changes: raised when threads, groups or the list of archived logs change.
     """
@@ -64,6 +65,7 @@ class RedoLog:
         self.destinations = {1: ARCHIVE_DEST}
         self.corrupt: set[tuple[int, int]] = set()
         self.flush_strands: Callable[[], None] = lambda: None
+        self.overwritten: Callable[[], None] = lambda: None
         self.add_thread(1, first_sequence)
 
     # ---- what views show ----
@@ -94,6 +96,11 @@ class RedoLog:
                 if log.name == name and not log.missing:
                     return thread.number, log.sequence
         return None
+
+    def oldest_change(self) -> int:
+        """FIRST_CHANGE# of the oldest log that can still be read."""
+        kept = [log.first_change for log in self.archived() if log.name is not None and not log.missing]
+        return min([*kept, *(group.first_change for group in self.groups() if group.sequence)])
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
         """Records in redo order; of the current log those written by now. Raises ORA-00308 when the log is unknown."""
@@ -150,6 +157,7 @@ class RedoLog:
                 if group is not old and group.status == "ACTIVE":
                     group.status = "INACTIVE"
             self._open(thread, thread.groups[(turn + 1) % len(thread.groups)], old.sequence + 1, scn, now)
+        self.overwritten()
         self.harden()
 
     @property

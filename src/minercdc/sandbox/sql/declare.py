@@ -22,7 +22,7 @@ TYPES = {
     "INTERVAL YEAR TO MONTH, INTERVAL DAY TO SECOND": "all literal forms",
     "RAW": "to 2000 bytes, 32767 with MAX_STRING_SIZE=EXTENDED",
     "ROWID, UROWID": "of heap tables",
-    "CLOB, NCLOB, BLOB": "SecureFiles; locators and values, temporary LOBs; TRUNCATE and DROP do not give their room back",
+    "CLOB, NCLOB, BLOB": "SecureFiles; locators and values, temporary LOBs; after DROP .. PURGE and TRUNCATE their room is given back with the last log that tells of them (DBMS_SANDBOX.PURGE_LOG)",
     "BFILE": "BFILENAME and the name of the file; there are no directories, so reading is ORA-22285",
     "LONG, LONG RAW": "as columns; no functions on them",
     "XMLTYPE": "text in and out, binary or CLOB storage; described to clients as CLOB",

@@ -68,8 +68,8 @@ def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
         if to is Family.XML:
             check_xml(cell if isinstance(cell, str) else lobs.text(lobs.value(cell)))
         if (isinstance(cell, bytes) and have is Family.RAW) or (kind is LobKind.BLOB and not is_locator(cell)):
-            return as_cell(lobs.create(kind, cell))
-        return lobs.stored(cell, kind)
+            return as_cell(lobs.create(kind, cell, how.segment))
+        return lobs.stored(cell, kind, how.segment)
 
     return store
 
@@ -89,7 +89,7 @@ def _image_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
         else:
             image = vectors.parse_vector(content, column.storage) if isinstance(content, str) else content
             image = vectors.check_vector(image, column.precision, column.storage)
-        return as_cell(lobs.create(LobKind.BLOB, image))
+        return as_cell(lobs.create(LobKind.BLOB, image, how.segment))
 
     return store
 

@@ -71,6 +71,7 @@ class Storage:
         self._purge_due = 0.0
         self._purged_at = clock.current
         redo.flush_strands = self.strands.flush
+        redo.overwritten = self.free_lobs
         self.durability = Durability(home, clock, redo, catalog, self.transactions)
         redo.harden = self.durability.harden
 
@@ -223,6 +224,16 @@ class Storage:
             self.locks.unlock_row(table.data_object_id, vid)
         else:
             self.locks.lower_table(table, transaction, vid)
+
+    def drop_segment(self, table: Table) -> None:
+        """Its rows are no more. Its LOBs go with the last log that tells of them; of temporary tables none does."""
+        self.segments.drop(segment(table))
+        self.lobs.discard(table.data_object_id, self.clock.current if table.temporary is None else 0)
+        self.free_lobs()
+
+    def free_lobs(self) -> None:
+        """Free the LOBs of segments that no readable log tells of any more."""
+        self.lobs.free_before(self.redo.oldest_change())
 
     # ---- redo ----
 

@@ -31,7 +31,7 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
         typed = x.value(Parser(column.default).expr(), None)
         cell = session.evaluate(typed.sql, x.parameters, session.run())
         default = storer(
-            typed.type, column, f'"{table.owner}"."{table.name}"."{column.name}"', conversion(session.environment)
+            typed.type, column, f'"{table.owner}"."{table.name}"."{column.name}"', conversion(session.environment, table)
         )(cell)
     if not column.nullable and default is None and row_count(session, table):
         raise OraError(1758, "table must be empty to add mandatory (NOT NULL) column")

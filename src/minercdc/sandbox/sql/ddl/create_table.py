@@ -106,7 +106,7 @@ def _row_movement(parser: Parser) -> bool:
 
 def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
     """The rows with LOBs that the table keeps: what the query made of them goes with the session."""
-    how = conversion(session.environment)
+    how = conversion(session.environment, table)
     fits = {
         at: storer(column_type(column), column, column_path(table, column), how)
         for at, column in enumerate(table.columns)

@@ -132,7 +132,7 @@ def assigned_values(
     x: Expressions, target: ChangeTarget, scope: Scope, assignments: Sequence[ast.Assignment]
 ) -> dict[int, tuple[str, Convert, SqlType]]:
     """By position: the SQL of a new value, how it is stored, and its type. Raises ORA-00957, ORA-32796, ORA-00904."""
-    how = conversion(x.env)
+    how = conversion(x.env, target.table)
     found: dict[int, tuple[str, Convert, SqlType]] = {}
     for name, expr, at in assignments:
         position = target.position(name, at)

@@ -38,7 +38,7 @@ class InsertPlan:
 def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindType]) -> InsertPlan:
     """Raises ORA-00947, ORA-00913 and what its parts raise, with the position of the culprit."""
     target = change_target(env, insert.target, "INSERT")
-    x, how = Expressions(env, bind_types), conversion(env)
+    x, how = Expressions(env, bind_types), conversion(env, target.table)
     queries = Queries(env, x)
     query: Plan | None = None
     rows_of = insert.query if not insert.more else _listed(env, insert)

@@ -111,7 +111,7 @@ def _insert_rows(
         return None
     columns, values, where = merge.insert
     x.note_drawn(values)
-    planner = RowPlanner(x, target, conversion(x.env), len(items) + len(values) + 1, [])
+    planner = RowPlanner(x, target, conversion(x.env, target.table), len(items) + len(values) + 1, [])
     if merge.target.partition is not None:
         planner.only = wanted_partition(x.env, target.table, merge.target.partition)
     positions = planner.positions(columns)

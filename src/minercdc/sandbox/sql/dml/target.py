@@ -91,8 +91,9 @@ class ChangeTarget:
         return [x.condition(term, scope) for term in self.where]
 
 
-def conversion(env: Environment) -> Conversion:
-    return Conversion(env.nls, date.today(), env.lobs)
+def conversion(env: Environment, table: Table | None = None) -> Conversion:
+    """What implicit conversions depend on; of values that go into a table, their LOBs are its segment's."""
+    return Conversion(env.nls, date.today(), env.lobs, table.data_object_id if table is not None else 0)
 
 
 def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> ChangeTarget:
