@@ -18,7 +18,7 @@ from bench.stages import Bench
 from bench.tables import SEED
 from minercdc.local.kafka_broker import KafkaBroker
 
-PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
+PIPELINE_STAGES = ("insert", "mined", "text", "encode", "stream", "snapshot", "idle")
 STAGES = (*PIPELINE_STAGES, *SERVER_STAGES, *CAPACITY_STAGES, *SIGNAL_STAGES)
 ONLY_BY_NAME = ("versions", "large", "million", "incremental")
 

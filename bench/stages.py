@@ -2,7 +2,8 @@
 
 insert      python-oracledb -> sandbox                        CPU of the sandbox
 mined       V$LOGMNR_CONTENTS -> python-oracledb              CPU of the sandbox
-encode      mined rows in memory -> records                   CPU of this process
+text        SQL_REDO in memory -> key and value bytes         CPU of this process
+encode      mined rows in memory -> records                   likewise, with the transaction buffer
 stream      committed in the sandbox -> visible in Kafka      CPU of the connector, and of the sandbox
 snapshot    a table -> visible in Kafka, from process start   likewise
 idle        nothing to do                                     likewise
@@ -18,11 +19,14 @@ from pathlib import Path
 from confluent_kafka import Consumer
 
 from bench.processes import Connector, MeasuredProcess, Sandbox
+from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.report import Measure
 from bench.tables import LOADED, MIDDLE, NARROW, SCANNED, STREAMED, WIDE, BenchTable, load, work
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.dml import RedoDecoder
+from minercdc.capture.logminer.glue import split
 from minercdc.capture.logminer.logs import read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.query import build_query
@@ -145,6 +149,42 @@ class Bench:
         sql, binds = build_query(marks, _PDB, frozenset(SYSTEM_SCHEMAS))
         joiner = ContinuationJoiner()
         return [row for batch in session.rows(sql, binds) for row in joiner.join(batch)]
+
+    # ---- text ----
+
+    def text(self) -> Iterator[Measure]:
+        """Split, decode and envelope alone, of a workload in which hardly two updates have the same form."""
+        mixed = list(statements(60_000))
+        for name, schemas, target in (
+            ("6 and 25 columns", (PEOPLE.schema, ORDERS.schema), "40,000 / cpu s"),
+            ("6 columns", (PEOPLE.schema,), ""),
+            ("25 columns", (ORDERS.schema,), ""),
+        ):
+            rows = [row for row in mixed if row.schema in schemas]
+            for stage, measured in self._text_stages(rows, schemas).items():
+                aimed = target if stage == "text to key and value bytes" else ""
+                yield Measure(f"{stage}, {name}", "connector code", len(rows), *measured, aimed)
+
+    @staticmethod
+    def _text_stages(rows: list[Statement], schemas: tuple[TableSchema, ...]) -> dict[str, tuple[float, float]]:
+        """Wall and CPU seconds, in all and of each stage by itself."""
+        decoders = {schema: RedoDecoder(schema) for schema in schemas}
+        work, encoder, taken = [(row, decoders[row.schema]) for row in rows], _encoder(), {}
+        for name, end in (("text to key and value bytes", None), ("split alone", 0), ("split and decode", 1)):
+            clock = _Clock(time.process_time)
+            for row, decoder in work:
+                if end == 0:
+                    split(row.sql)
+                    continue
+                op, before, after = decoder.decode(row.sql)
+                if end is None:
+                    encoder.encode(
+                        ChangeEvent(
+                            op, row.schema, before, after, row.scn, row.tx.commit_us, row.tx, row.seq, row.row_id, row.rs_id
+                        )
+                    )
+            taken[name] = clock.wall(), clock.cpu()
+        return taken
 
     # ---- encode ----
 

@@ -33,6 +33,8 @@ from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is
 log = logging.getLogger(__name__)
 
 ROWID_KEY = "ROWID"
+# Not looked up in the enum for every row: that takes longer than the comparison.
+_CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
 _TEXTS = (None, "io.debezium.data.Xml", "io.debezium.data.Json")
 Published = Callable[[TableId, Column], bool]
 KeyColumns = Callable[[TableSchema], tuple[int, ...]]
@@ -96,7 +98,7 @@ class EnvelopeEncoder:
         self._formats: dict[tuple[TableId, int], _TableFormat] = {}
         self._schema: TableSchema | None = None
         self._format: _TableFormat
-        self._skipped = frozenset(values.skipped_operations)
+        self._skipped = tuple(values.skipped_operations)
 
     def encode(self, event: Event) -> Sequence[Record]:
         """Records of an event; none for progress and skipped operations.
@@ -120,17 +122,17 @@ class EnvelopeEncoder:
         return records
 
     def _change(self, event: ChangeEvent) -> Sequence[Record]:
-        schema = event.schema
+        schema, op, before, after = event.schema, event.op, event.before, event.after
         compiled = self._format if schema is self._schema else self._format_of(schema)
-        if event.op is Op.UPDATE and compiled.key and self._key_changed(compiled, event):
+        if op is _UPDATE and compiled.key and self._key_changed(compiled, event):
             return self._key_change(compiled, event)
-        row = event.before if event.op is Op.DELETE else event.after
+        row = before if op is _DELETE else after
         assert row is not None
         key = self._key(compiled, row, event)
-        partition = 0 if key is None else None  # rows without a key keep their order
-        value = self._value(compiled, event, event.op, event.before, event.after)
-        record = Record(compiled.topic, key, value, partition=partition)
-        if event.op is Op.DELETE and key is not None and self._values.tombstones_on_delete:
+        value = self._value(compiled, event, op, before, after)
+        # Rows without a key keep their order.
+        record = Record(compiled.topic, key, value, (), 0 if key is None else None)
+        if op is _DELETE and key is not None and self._values.tombstones_on_delete:
             return (record, Record(compiled.topic, key, None))
         return (record,)
 
@@ -165,8 +167,8 @@ class EnvelopeEncoder:
         assert old is not None
         assert new is not None
         to_new, to_old = (("__debezium.newkey", new),), (("__debezium.oldkey", old),)
-        delete = Record(compiled.topic, old, self._value(compiled, event, Op.DELETE, event.before, None), to_new)
-        create = Record(compiled.topic, new, self._value(compiled, event, Op.CREATE, None, event.after), to_old)
+        delete = Record(compiled.topic, old, self._value(compiled, event, _DELETE, event.before, None), to_new)
+        create = Record(compiled.topic, new, self._value(compiled, event, _CREATE, None, event.after), to_old)
         if self._values.tombstones_on_delete:
             return (delete, Record(compiled.topic, old, None, to_new), create)
         return (delete, create)
@@ -194,10 +196,10 @@ class EnvelopeEncoder:
         return self._envelope(compiled, before_json, after_json, self._source.of_change(event), op)
 
     def _envelope(self, compiled: _TableFormat, before: str, after: str, source: str, op: Op) -> bytes:
-        now = self._clock_ns()
+        now = str(self._clock_ns())
         return (
-            f'{compiled.value_head}{{"before":{before},"after":{after},"source":{source},"transaction":null,"op":"{op}",'
-            f'"ts_ms":{now // 1_000_000},"ts_us":{now // 1000},"ts_ns":{now}}}{compiled.value_tail}'
+            f'{compiled.value_head}{{"before":{before},"after":{after},"source":{source},"transaction":null,"op":"{op!s}",'
+            f'"ts_ms":{now[:-6]},"ts_us":{now[:-3]},"ts_ns":{now}}}{compiled.value_tail}'
         ).encode()
 
     def _compile(self, schema: TableSchema) -> _TableFormat:

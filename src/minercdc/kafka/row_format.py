@@ -13,8 +13,13 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
 
+from minercdc.errors import ValueDecodeError
 from minercdc.events import UNAVAILABLE, Row
 from minercdc.values.codec import Codec
+
+# What a codec, or the join of what codecs gave, raises for UNAVAILABLE. To look for it in every row would cost more
+# than a tenth of printing one.
+_NO_TEXT = (TypeError, AttributeError, ValueDecodeError)
 
 RowToJson = Callable[[Row], str]
 PairToJson = Callable[[Row, Row], tuple[str, str]]
@@ -41,16 +46,13 @@ def compile_row(columns: Sequence[PrintedColumn]) -> RowToJson:
     exec(f"def print_row(row):\n    return {_joined(columns, values)}\n", scope)
     print_row: RowToJson = scope["print_row"]
 
-    def print_partial(row: Row) -> str:
-        members = []
-        for column in columns:
-            value = row[column.position]
-            text = "null" if value is None else column.unavailable if value is UNAVAILABLE else column.codec.to_json(value)
-            members.append(f"{encode_basestring(column.name)}:{text}")
-        return "{" + ",".join(members) + "}"
-
     def print_any(row: Row) -> str:
-        return print_partial(row) if UNAVAILABLE in row else print_row(row)
+        try:
+            return print_row(row)
+        except _NO_TEXT:
+            if UNAVAILABLE in row:
+                return _print_partial(columns, row)
+            raise
 
     return print_any
 
@@ -74,11 +76,21 @@ def compile_pair(columns: Sequence[PrintedColumn], print_one: RowToJson) -> Pair
     print_pair: PairToJson = scope["print_pair"]
 
     def print_any(before: Row, after: Row) -> tuple[str, str]:
-        if UNAVAILABLE in before or UNAVAILABLE in after:
+        try:
+            return print_pair(before, after)
+        except _NO_TEXT:
             return print_one(before), print_one(after)
-        return print_pair(before, after)
 
     return print_any
+
+
+def _print_partial(columns: Sequence[PrintedColumn], row: Row) -> str:
+    members = []
+    for column in columns:
+        value = row[column.position]
+        text = "null" if value is None else column.unavailable if value is UNAVAILABLE else column.codec.to_json(value)
+        members.append(f"{encode_basestring(column.name)}:{text}")
+    return "{" + ",".join(members) + "}"
 
 
 def _codecs(columns: Sequence[PrintedColumn]) -> dict[str, Any]:

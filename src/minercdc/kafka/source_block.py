@@ -21,7 +21,7 @@ def _text(value: str | None) -> str:
 
 
 class SourceBlock:
-    """Prints source blocks of one connector.
+    """Prints source blocks of one connector. What is the same as in the block before is not printed anew.
 
     :param name: topic.prefix.
     """
@@ -29,26 +29,38 @@ class SourceBlock:
     def __init__(self, name: str) -> None:
         self._head = f'{{"version":"{__version__}","connector":"oracle","name":{encode_basestring(name)},"ts_ms":'
         self._tables: dict[TableId, tuple[str, str]] = {}
-        self._last: TransactionInfo | None = None
-        self._pieces = _NO_TRANSACTION
+        self._table_id: TableId | None = None
+        self._table_pieces = ("", "")
+        self._tx: TransactionInfo | None = None
+        self._tx_pieces = _NO_TRANSACTION
+        self._time_us: int | None = None
+        self._time_pieces = ("", "")
 
     def of_change(self, event: ChangeEvent) -> str:
         """The block of a row change."""
-        tx = event.tx
-        if tx is not self._last:
-            self._last = tx
-            self._pieces = _transaction_pieces(tx)
-        tx_id, commit_scn, thread_user, times = self._pieces
-        database, table = self._table(event.schema.id)
-        us = event.time_us
-        snapshot = event.snapshot or "false"
+        tx, table_id, time_us = event.tx, event.schema.id, event.time_us
+        if tx is not self._tx:
+            self._tx, self._tx_pieces = tx, _transaction_pieces(tx)
+        if table_id is not self._table_id:
+            self._table_id, self._table_pieces = table_id, self._table(table_id)
+        if time_us != self._time_us:
+            pieces = (
+                f'{self._head}{time_us // 1000},"snapshot":"',
+                f',"sequence":null,"ts_us":{time_us},"ts_ns":{time_us}000,',
+            )
+            self._time_us, self._time_pieces = time_us, pieces
+        tx_id, commit_scn, thread_user, times = self._tx_pieces
+        database, table = self._table_pieces
+        until_mark, times_of_row = self._time_pieces
+        mark = "false" if event.snapshot is None else event.snapshot
         rs_id = f'"{event.rs_id}"' if event.rs_id else "null"
         row_id = f'"{event.row_id}"' if event.row_id else "null"
-        sequence = f"{times}{event.seq}" if tx else times
+        redo_sql = "null" if event.redo_sql is None else encode_basestring(event.redo_sql)
+        seq = event.seq if tx else ""
         return (
-            f'{self._head}{us // 1000},"snapshot":"{snapshot}",{database},"sequence":null,"ts_us":{us},"ts_ns":{us * 1000},{table},'
+            f'{until_mark}{mark!s}",{database}{times_of_row}{table},'
             f'{tx_id},"scn":"{event.scn}",{commit_scn},"rs_id":{rs_id},"ssn":{event.ssn},{thread_user},'
-            f'"redo_sql":{_text(event.redo_sql)},"row_id":{row_id},{sequence}}}'
+            f'"redo_sql":{redo_sql},"row_id":{row_id},{times}{seq}}}'
         )
 
     def of_schema_change(self, change: SchemaChange) -> str:

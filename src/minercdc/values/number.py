@@ -37,6 +37,7 @@ _PLAIN = re.compile(r"(?!-0$)-?(?:0|[1-9]\d{0,199})(?:\.\d{0,199}[1-9])?", re.AS
 
 def canonical(text: str) -> str:
     """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`."""
+    # Amounts hardly repeat: a memo of them would cost more than the pattern.
     return text if _PLAIN(text) else _CANONICAL[text]
 
 
@@ -115,18 +116,13 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
             if width - places < limit:
                 return Writing(FieldType(name), _integer_json)
     if handling.decimal == "string":
-        return _memo_writing(FieldType("string"), lambda text: f'"{_padded(text, places)}"')
+        return Writing(FieldType("string"), lambda text: f'"{_padded(text, places)}"')
     if handling.decimal == "double":
         return Writing(FieldType("float64"), _double_json)
     parameters = {"scale": str(places)}
     if precision is not None or scale is not None:
         parameters["connect.decimal.precision"] = str(width)
-    return _memo_writing(FieldType("bytes", _DECIMAL_NAME, 1, parameters), _decimal_json(places))
-
-
-def _memo_writing(field: FieldType, convert: Convert) -> Writing:
-    memo: Memo[str] = Memo(convert)
-    return Writing(field, memo.__getitem__)
+    return Writing(FieldType("bytes", _DECIMAL_NAME, 1, parameters), _decimal_json(places))
 
 
 def _unconstrained(handling: ValueHandling) -> Writing:
@@ -134,7 +130,7 @@ def _unconstrained(handling: ValueHandling) -> Writing:
         return Writing(FieldType("string"), lambda text: f'"{canonical(text)}"')
     if handling.decimal == "double":
         return Writing(FieldType("float64"), _double_json)
-    return _memo_writing(_VARIABLE_SCALE, _variable_scale_json)
+    return Writing(_VARIABLE_SCALE, _variable_scale_json)
 
 
 def _integer_json(text: str) -> str:
@@ -180,14 +176,36 @@ def _unscaled(text: str, scale: int) -> int:
     return quotient
 
 
+_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+# Twelve bits as two digits of base64: most amounts have two or three bytes.
+_TWO_DIGITS: Final = [first + second for first in _DIGITS for second in _DIGITS]
+_LAST_OF_TWO_BYTES: Final = [_DIGITS[bits << 2] + "=" for bits in range(16)]
+
+
 def _base64(unscaled: int) -> str:
     """Big-endian two's complement in as few bytes as hold it, as java.math.BigInteger gives them."""
+    if 0x8000 <= unscaled < 0x80_0000:
+        return _TWO_DIGITS[unscaled >> 12] + _TWO_DIGITS[unscaled & 0xFFF]
+    if 0x80 <= unscaled < 0x8000:
+        return _TWO_DIGITS[unscaled >> 4] + _LAST_OF_TWO_BYTES[unscaled & 15]
     length = ((unscaled if unscaled >= 0 else ~unscaled).bit_length() >> 3) + 1
     return b2a_base64(unscaled.to_bytes(length, "big", signed=True), newline=False).decode("ascii")
 
 
 def _decimal_json(scale: int) -> Convert:
-    return lambda text: f'"{_base64(_unscaled(canonical(text), scale))}"'
+    if scale <= 0:
+        return lambda text: f'"{_base64(_unscaled(canonical(text), scale))}"'
+    point = -1 - scale
+
+    def to_json(text: str) -> str:
+        # Nearly all amounts have all their digits behind the point.
+        if text[point:-scale] == ".":
+            digits = text[:point] + text[-scale:]
+            if digits.isdigit():
+                return f'"{_base64(int(digits))}"'
+        return f'"{_base64(_unscaled(canonical(text), scale))}"'
+
+    return to_json
 
 
 def _variable_scale_json(text: str) -> str:

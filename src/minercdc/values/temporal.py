@@ -57,8 +57,8 @@ def _date(text: str) -> str:
 
 
 def _timestamp(text: str) -> str:
-    if len(text) == 29 and text[19] == "." and text[4] == "-":
-        return text
+    if text[19:20] == "." and text[4] == "-" and len(text) < 30:
+        return text.ljust(29, "0")
     year_to_second, fraction, _ = _parts(text)
     return f"{year_to_second}.{fraction}"
 
@@ -98,14 +98,14 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
     if mode == "isostring":
         return Writing(FieldType("string", "io.debezium.time.IsoTimestamp", 1), _checked(_iso_json))
     if mode == "connect":
-        return Writing(FieldType("int64", "org.apache.kafka.connect.data.Timestamp", 1), _checked(_millis_json))
+        return Writing(FieldType("int64", "org.apache.kafka.connect.data.Timestamp", 1), _units_json(3))
     unit = {"microseconds": "micro", "nanoseconds": "nano"}.get(mode) or _adaptive_unit(column)
     name, convert = {
-        "milli": ("io.debezium.time.Timestamp", _millis_json),
-        "micro": ("io.debezium.time.MicroTimestamp", _micros_json),
-        "nano": ("io.debezium.time.NanoTimestamp", _nanos_json),
+        "milli": ("io.debezium.time.Timestamp", _units_json(3)),
+        "micro": ("io.debezium.time.MicroTimestamp", _units_json(6)),
+        "nano": ("io.debezium.time.NanoTimestamp", _checked(_nanos_json)),
     }[unit]
-    return Writing(FieldType("int64", name, 1), _checked(convert))
+    return Writing(FieldType("int64", name, 1), convert)
 
 
 def _adaptive_unit(column: Column) -> str:
@@ -119,9 +119,13 @@ def _checked(convert: Convert) -> Convert:
         try:
             return convert(text)
         except (ValueError, IndexError) as exc:
-            raise ValueDecodeError(f"{text!r} is no date or timestamp") from exc
+            raise _no_time(text) from exc
 
     return to_json
+
+
+def _no_time(text: str) -> ValueDecodeError:
+    return ValueDecodeError(f"{text!r} is no date or timestamp")
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
@@ -138,28 +142,37 @@ def _day_seconds(date: str) -> int:
     return days_from_civil(year + 1 if date[0] == "-" else year, month, day) * 86400
 
 
-def _second_of_day(time: str) -> int:
-    return int(time[:2]) * 3600 + int(time[3:5]) * 60 + int(time[6:8])
+def _minute_seconds(time: str) -> int:
+    return int(time[:2]) * 3600 + int(time[3:5]) * 60
 
 
 _DAYS: Memo[int] = Memo(_day_seconds)
-_SECONDS: Memo[int] = Memo(_second_of_day)
+_MINUTES: Memo[int] = Memo(_minute_seconds)
 
 
 def _epoch(text: str) -> tuple[int, str]:
     """Seconds since the epoch, and the digits of the fraction (none for a DATE)."""
     end = 11 if text[0] == "-" else 10
-    return _DAYS[text[:end]] + _SECONDS[text[end + 1 : end + 9]], text[end + 10 : end + 19]
+    return _DAYS[text[:end]] + _MINUTES[text[end + 1 : end + 6]] + int(text[end + 7 : end + 9]), text[end + 10 : end + 19]
 
 
-def _millis_json(text: str) -> str:
-    seconds, fraction = _epoch(text)
-    return str(seconds * 1000 + int(fraction[:3] or 0))
+def _units_json(digits: int) -> Convert:
+    """Units of 10**-digits seconds since the epoch."""
+    end, unit, zeros = 20 + digits, 10**digits, "0" * digits
 
+    def to_json(text: str) -> str:
+        try:
+            # Nearly all values lie behind 1970: their digits are those of the seconds and of the fraction.
+            if text[4] == "-":
+                seconds, fraction = _DAYS[text[:10]] + _MINUTES[text[11:16]] + int(text[17:19]), text[20:end] or zeros
+                if seconds > 0 and len(fraction) == digits and fraction.isdigit():
+                    return f"{seconds}{fraction}"
+            seconds, fraction = _epoch(text)
+            return str(seconds * unit + int(fraction[:digits] or 0))
+        except (ValueError, IndexError) as exc:
+            raise _no_time(text) from exc
 
-def _micros_json(text: str) -> str:
-    seconds, fraction = _epoch(text)
-    return str(seconds * 1_000_000 + int(fraction[:6] or 0))
+    return to_json
 
 
 def _nanos_json(text: str) -> str:

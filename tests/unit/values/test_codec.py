@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import date
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from minercdc.errors import MinerCdcError, ValueDecodeError
 from minercdc.schema.table import Column
 from minercdc.values.codec import ValueHandling, codec_for, is_supported
+from minercdc.values.number import canonical
 from minercdc.values.temporal import days_from_civil
 
 DEFAULT = ValueHandling()
@@ -203,3 +204,23 @@ def test_any_text_survives_unistr(value: str) -> None:
     codec = codec_for(column("NVARCHAR2", 80), DEFAULT)
     assert codec.from_redo(f"UNISTR('{escaped}')") == value
     assert json.loads(codec.to_json(value)) == value
+
+
+@given(st.integers(-(10**14), 10**14), st.integers(0, 6))
+def test_decimals_are_the_bytes_of_the_unscaled_number(unscaled: int, scale: int) -> None:
+    text = canonical(format(Decimal(unscaled).scaleb(-scale), "f"))
+    encoded = json.loads(codec_for(column("NUMBER", 38, scale), ValueHandling(decimal="precise")).to_json(text))
+    if isinstance(encoded, int):
+        assert encoded == unscaled
+    else:
+        image = base64.b64decode(encoded)
+        assert int.from_bytes(image, "big", signed=True) == unscaled
+        assert len(image) == (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+
+
+@given(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)), st.sampled_from([3, 6]))
+def test_times_are_counted_from_the_epoch(time: datetime, digits: int) -> None:
+    text = f"{time:%m-%d %H:%M:%S.%f}000"
+    codec = codec_for(column("TIMESTAMP", None, digits), DEFAULT)
+    since = time - datetime(1970, 1, 1)
+    assert int(codec.to_json(f"{time.year:04d}-{text}")) == since // timedelta(microseconds=10 ** (6 - digits))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from minercdc.capture.logminer.dml import RedoDecoder, RowChange
+from minercdc.capture.logminer.dml import RedoDecoder
+from minercdc.capture.logminer.glue import RowChange
 from minercdc.capture.logminer.large_rows import Assembled, LargeRowAssembler
 from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker

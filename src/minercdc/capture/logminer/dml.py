@@ -5,30 +5,24 @@
     delete from "S"."T" [a] [where condition and ..]
     condition := [a.]"C" = literal | [a.]"C" IS NULL | ROWID = 'AAA..'          each ends with [;]; literals: values.literal
 
-Every statement is split at its apostrophes: odd pieces are values, even pieces, joined again, are its *shape*. A shape
-that is seen often is parsed once, by `parse_redo`, on a text whose values are replaced by their own piece numbers; what
-comes out says which piece goes into which column. From then on a statement costs one split, one dict look-up and one
-`itemgetter`. Statements of rare shapes (a wide table's updates hardly repeat) are read piece by piece, see `glue`.
-`parse_redo` on the statement itself is the general path, for what cannot be proven that way and as test oracle.
+`RedoDecoder` reads nearly all of them by what lies between their literals, see `glue`. `parse_redo` is the general path,
+for the few that cannot be read that way, and the test oracle.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from operator import itemgetter
-from typing import Any, Final, TypeAlias
 
-from minercdc.capture.logminer.glue import GlueReader
+from minercdc.capture.logminer.glue import GlueReader, RowChange
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import Column, TableSchema
 from minercdc.values.codec import LARGE_TYPES, reading_for
-from minercdc.values.family import Convert, Reading
+from minercdc.values.family import Reading
 from minercdc.values.image import text_of_image
-from minercdc.values.literal import EMPTY_LOBS, NULL, UNSUPPORTED, Literal, read_literal, text_of
+from minercdc.values.literal import NULL, UNSUPPORTED, Literal, read_literal, text_of
 from minercdc.values.lob import TYPES as LOB_TYPES
 
 _INSERT = re.compile(r'insert into "([^"]+)"\."([^"]+)"\(')
@@ -36,10 +30,6 @@ _UPDATE = re.compile(r'update "([^"]+)"\."([^"]+)" (?:a )?set ')
 _DELETE = re.compile(r'delete from "([^"]+)"\."([^"]+)"(?: a)?')
 _NAME = re.compile(r'(?:a\.)?"([^"]+)"')
 _STORED = re.compile(r"COL (\d+)")
-# Shapes of a table: bounded, since undoubled apostrophes would make every text a shape of its own.
-_MOST_SHAPES: Final = 8192
-# Statements of one shape after which it is compiled.
-_FREQUENT: Final = 16
 
 
 @dataclass(slots=True)
@@ -137,21 +127,6 @@ def _expect(sql: str, at: int, text: str) -> int:
     return at + len(text)
 
 
-# What one statement did to a row: before and after. An UPDATE that assigns none of the known columns has neither.
-# A bare tuple: building one is a fifth of a dataclass, and there is one per row.
-RowChange: TypeAlias = tuple[Op, Row | None, Row | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """How the pieces of a statement become rows: convert some in place, then pick."""
-
-    op: Op
-    conversions: tuple[tuple[int, Convert], ...]
-    before: Callable[[list[Any]], Row] | None
-    after: Callable[[list[Any]], Row] | None
-
-
 class RedoDecoder:
     """Statements of one table version -> rows. Not for use by two threads at once.
 
@@ -171,8 +146,6 @@ class RedoDecoder:
         self._following = frozenset(i for i, c in enumerate(schema.columns) if lobs and _may_follow(c))
         self.large = bool(self.lobs or self._following)
         self._readings: list[Reading] = [reading_for(column) for column in schema.columns]
-        self._shapes: dict[str, _Shape | None] = {}
-        self._seen: dict[str, int] = {}
         absent = [None if i in self._following else UNAVAILABLE for i in range(len(schema.columns))]
         self._glue = GlueReader(self._position, self._readings, absent)
         # Only such columns can have undoubled apostrophes; elsewhere a relaxed reading could only hide an error.
@@ -180,25 +153,7 @@ class RedoDecoder:
 
     def decode(self, sql: str) -> RowChange:
         """Raises RedoSyntaxError and ValueDecodeError."""
-        pieces: list[Any] = sql.split("'")
-        if "''" in sql:
-            pieces = undouble(pieces)
-        if not len(pieces) & 1:  # a text without end
-            return self.decode_generally(sql)
-        key = "'".join(pieces[::2])
-        try:
-            shape = self._shapes[key]
-        except KeyError:
-            if not self._is_frequent(key):
-                return self._glue.read(pieces) or self.decode_generally(sql)
-            shape = self._learn(key, pieces)
-        if shape is None:
-            return self.decode_generally(sql)
-        for i, convert in shape.conversions:
-            pieces[i] = convert(pieces[i])
-        pieces += ("", UNAVAILABLE, None)
-        before, after = shape.before, shape.after
-        return shape.op, before(pieces) if before else None, after(pieces) if after else None
+        return self._glue.read(sql) or self.decode_generally(sql)
 
     def decode_generally(self, sql: str) -> RowChange:
         """The general path: right for every statement, at a tenth of the speed."""
@@ -287,98 +242,8 @@ class RedoDecoder:
             self.unknown.add(name)
         return position
 
-    def _is_frequent(self, key: str) -> bool:
-        """Whether a shape is worth compiling, which costs as much as reading some hundred statements glue by glue."""
-        seen = self._seen.get(key, 0) + 1
-        if seen < _FREQUENT:
-            if len(self._seen) >= _MOST_SHAPES:
-                self._seen.clear()
-            self._seen[key] = seen
-            return False
-        self._seen.pop(key, None)
-        return True
-
-    def _learn(self, key: str, pieces: list[str]) -> _Shape | None:
-        if len(self._shapes) >= _MOST_SHAPES:
-            self._shapes.clear()
-        numbered = "".join(f"'{i}'" if i % 2 else piece for i, piece in enumerate(pieces))
-        shape = None
-        # Joined pieces are one value: their numbers would run together.
-        if "||" not in key:
-            with suppress(RedoSyntaxError):
-                shape = self._shape(parse_redo(numbered))
-        self._shapes[key] = shape
-        return shape
-
-    def _shape(self, dml: RedoDml) -> _Shape | None:
-        """None when the pieces of this statement cannot be told apart by their apostrophes alone."""
-        if any("'" in name for name in (dml.owner, dml.table, *dml.new, *dml.old)):
-            return None
-        conversions: dict[int, Convert] = {}
-        new = self._sources(dml.new, conversions)
-        old = self._sources(dml.old, conversions)
-        if new is None or old is None:
-            return None
-        count = len(self.schema.columns)
-        if dml.op is Op.CREATE:
-            old = dict.fromkeys(self._following, -1)
-        before = [old.get(i, -2) for i in range(count)]
-        after = [new.get(i, before[i]) for i in range(count)]
-        if dml.op is Op.UPDATE and not new:
-            return _Shape(dml.op, (), None, None)
-        return _Shape(
-            dml.op,
-            tuple(conversions.items()),
-            None if dml.op is Op.CREATE else _picker(before),
-            None if dml.op is Op.DELETE else _picker(after),
-        )
-
-    def _sources(self, literals: Mapping[str, Literal], conversions: dict[int, Convert]) -> dict[int, int] | None:
-        """Column position -> piece number; -1 is NULL, -2 UNAVAILABLE, -3 the empty text (the pieces `decode` appends)."""
-        sources: dict[int, int] = {}
-        for name, literal in literals.items():
-            i = self._position(name)
-            if i is None:
-                continue
-            if literal == NULL:
-                sources[i] = -1
-            elif literal.function == UNSUPPORTED:
-                sources[i] = -2
-            elif literal.function in EMPTY_LOBS and literal.function in self._readings[i].literals:
-                sources[i] = -3
-            elif literal.text is None or not literal.text.isdigit() or literal.function not in self._readings[i].literals:
-                return None
-            else:
-                sources[i] = int(literal.text)
-                convert = self._readings[i].literals[literal.function]
-                if convert:
-                    conversions[sources[i]] = convert
-        return sources
-
 
 def _may_follow(column: Column) -> bool:
     """XML documents, and strings that may be longer than 4000 bytes: up to four for a character."""
     extended = column.type_name in ("VARCHAR2", "NVARCHAR2") and (column.length or 0) > 1000
     return column.type_name == "XMLTYPE" or extended or (column.type_name == "RAW" and (column.length or 0) > 2000)
-
-
-def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
-    if len(sources) == 1:
-        single = itemgetter(sources[0])
-        return lambda pieces: (single(pieces),)
-    return itemgetter(*sources) if sources else lambda pieces: ()
-
-
-def undouble(pieces: list[str]) -> list[str]:
-    """Pieces of a split at apostrophes, with the values that doubled apostrophes tore apart put together again."""
-    joined = [pieces[0]]
-    i, count = 1, len(pieces)
-    while i < count:
-        value = pieces[i]
-        while i + 2 < count and not pieces[i + 1]:
-            value += f"'{pieces[i + 2]}"
-            i += 2
-        joined.append(value)
-        joined.extend(pieces[i + 1 : i + 2])
-        i += 2
-    return joined

@@ -1,12 +1,16 @@
-"""Reads a statement glue by glue: the text between two literals says what became of the columns in between, and what the
-next literal is. What a glue says is learned once, however the statement goes on, so statements of ever new shapes (other
-columns set, other columns null) cost no more than others.
+"""The fast way from SQL_REDO to rows: a statement is split at its apostrophes, and what lies between the literals, its
+*glue*, is understood once.
 
     update "S"."T" set "A" = TO_DATE('  ..  ', '  ..  '), "B" = NULL where "K" = '  ..  ' and "C" IS NULL and "D" = '  ..
     `------------- glue ------------'     `glue'      `----------- glue ---------'       `-------- glue ---------'
+    `------------------- assignments ------------------------' `-------------------- picture ----------------------- ..
 
-A glue of any other form (joined literals, `Unsupported Type`, a name with an apostrophe) leaves the statement to the
-general parser.
+Assignments are read glue by glue, because hardly two updates of a wide table assign the same columns. What tells a whole
+row, a WHERE or the values of an INSERT, is a *picture*: its glues joined are a key, behind which stands which piece goes
+into which column; it costs one join, one dict look-up and one `itemgetter`.
+
+A statement of any other form (joined literals, a name with an apostrophe, texts with single apostrophes) is not read
+here; the general parser in `dml` has to look at it, which is also the test oracle.
 """
 
 from __future__ import annotations
@@ -14,308 +18,393 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from operator import itemgetter
+from typing import Any, Final, TypeAlias, TypeVar
 
 from minercdc.errors import DecodeError
-from minercdc.events import UNAVAILABLE, Op, Row
+from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.values.family import Convert, Reading
+from minercdc.values.literal import EMPTY_LOBS, UNSUPPORTED
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 _UPDATE = re.compile(r'update "[^"\']+"\."[^"\']+" (?:a )?set ')
 _DELETE = re.compile(r'delete from "[^"\']+"\."[^"\']+"(?: a)?')
 _INSERT = re.compile(r'insert into "[^"\']+"\."[^"\']+"\(("[^"\']+"(?:,"[^"\']+")*)\) values \(')
 _NAME = re.compile(r'(?:a\.)?"([^"\']+)"')
 _CALL = re.compile(r"(?:([A-Z_]+)\()?")
-_FORMAT: Final = ", "
+_CONSTANT = re.compile(rf"NULL|([A-Z_]+)\(\)|({UNSUPPORTED})")
+# Between a literal within a call and the format behind it.
+_BEFORE_FORMAT: Final = ", "
 _ENDS: Final = ("", ";")
-# Learned glues of a table: bounded against texts that no LogMiner prints.
-_MOST: Final = 65_536
+# Known glues and pictures of a table: bounded, since texts with single apostrophes would make ever new ones.
+_MOST_GLUES: Final = 65_536
+_MOST_PICTURES: Final = 8192
+# Stands for a doubled apostrophe within a statement that does not contain it.
+_MARK: Final = "\0"
+# What every picture can pick besides pieces: the indexes behind them, counted from the end.
+_TELLABLE: Final[tuple[Value, ...]] = (UNAVAILABLE, None, "")
+_INDEX: Final[dict[Value, int]] = {value: i - len(_TELLABLE) for i, value in enumerate(_TELLABLE)}
+
+# What one statement did to a row: before and after. An UPDATE that assigns none of the known columns has neither.
+# A bare tuple: building one is a fifth of a dataclass, and there is one per row.
+RowChange: TypeAlias = tuple[Op, Row | None, Row | None]
 
 
 class _Unknown(Exception):
-    """A glue of another form."""
+    """A statement of another form."""
 
 
 @dataclass(slots=True)
-class _Step:
+class _Glue:
     """What a glue says.
 
-    :param new_nulls: columns set to NULL; in an INSERT, left NULL.
-    :param old_nulls: columns that were null.
-    :param column: of the literal that follows; one behind the last column for what is not wanted.
+    :param constants: columns whose values stand in the glue itself, as NULL does.
+    :param column: of the literal that follows; None when that is not wanted.
     :param convert: from its text to Row text, None where that is the same.
     :param call: the literal is a function's argument, so a parenthesis follows it.
-    :param where: WHERE begins within this glue, or the statement ends.
-    :param end: the statement ends.
-    :param place: in an INSERT, which of its values the literal is, times two, and one more within a call.
+    :param picture: where the assignments end within this glue, the rest of it.
+    :param end: nothing follows.
+    :param place: in an INSERT, which of its values the literal is.
     """
 
-    new_nulls: tuple[int, ...] = ()
-    old_nulls: tuple[int, ...] = ()
-    column: int = -1
+    constants: tuple[tuple[int, Value], ...] = ()
+    column: int | None = None
     convert: Convert | None = None
     call: bool = False
-    where: bool = False
+    picture: str | None = None
     end: bool = False
-    place: int = 0
+    place: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """How the pieces of a WHERE or of an INSERT become a row: convert some in place, then pick."""
+
+    conversions: tuple[tuple[int, Convert], ...]
+    pick: Callable[[list[Any]], Row]
+
+    def row(self, pieces: list[Any]) -> Row:
+        """The row; `pieces` is used up."""
+        for i, convert in self.conversions:
+            pieces[i] = convert(pieces[i])
+        pieces += _TELLABLE
+        return self.pick(pieces)
 
 
 @dataclass(slots=True)
 class _Layout:
-    """The columns of an INSERT in their order, and what glues say at each of its places."""
+    """The columns of an INSERT in their order, and what is known of glues by the place they follow."""
 
-    columns: tuple[int, ...]
-    steps: dict[tuple[int, str], _Step] = field(default_factory=dict)
-
-
-RowChange: TypeAlias = tuple[Op, Row | None, Row | None]
+    columns: tuple[int | None, ...]
+    glues: dict[tuple[int, bool, str], _Glue] = field(default_factory=dict)
 
 
 class GlueReader:
-    """Pieces of a statement, split at its apostrophes, to rows.
+    """Statements of one table version to rows.
 
     :param position: where a column is; None when it is not captured.
     :param readings: of the columns, in their order.
     :param absent: what a column of an INSERT is that the statement does not name.
     """
 
-    def __init__(self, position: Callable[[str], int | None], readings: Sequence[Reading], absent: Sequence[Any]) -> None:
+    def __init__(self, position: Callable[[str], int | None], readings: Sequence[Reading], absent: Sequence[Value]) -> None:
         self._position = position
         self._readings = readings
-        self._count = len(readings)
-        self._inserted = [*absent, None]
-        self._unknown: list[Any] = [*[UNAVAILABLE] * self._count, None]
-        self._begin: dict[str, _Step] = {}
-        # What follows a literal, and what follows one within a call.
-        self._set: tuple[dict[str, _Step], dict[str, _Step]] = ({}, {})
-        self._where: tuple[dict[str, _Step], dict[str, _Step]] = ({}, {})
+        self._absent = absent
+        self._begins: dict[str, _Glue] = {}
+        # By whether the literal before it stands within a call.
+        self._assignments: tuple[dict[str, _Glue], dict[str, _Glue]] = ({}, {})
+        self._conditions: tuple[dict[str, _Glue], dict[str, _Glue]] = ({}, {})
         self._layouts: dict[str, _Layout] = {}
+        self._pictures: dict[str, _Picture] = {}
 
-    def read(self, pieces: Sequence[str]) -> RowChange | None:
+    def read(self, sql: str) -> RowChange | None:
         """The change of a row; None when the general parser has to look at the statement."""
+        pieces = split(sql)
+        if not len(pieces) & 1:  # a text without end
+            return None
         try:
-            if pieces[0].startswith("insert"):
-                return self._insert(pieces)
-            return self._change(pieces)
+            if sql.startswith("insert"):
+                return Op.CREATE, None, self._inserted(pieces)
+            return self._changed(pieces)
         except (_Unknown, IndexError, DecodeError):
             return None  # the general parser says what is wrong, if anything is
 
-    def _change(self, pieces: Sequence[str]) -> RowChange:
-        count, known = self._count, self._set
-        new: dict[int, Any] = {}
-        old = self._unknown.copy()
+    def _inserted(self, pieces: list[str]) -> Row:
+        key = "'".join(pieces[::2])
+        picture = self._pictures.get(key) or self._learn_values(key, pieces)
+        return picture.row(pieces)
+
+    def _changed(self, pieces: list[str]) -> RowChange:
+        known = self._assignments
+        new: list[tuple[int, Value]] = []
         i = 0
-        step = self._begin.get(pieces[0]) or self._learn_begin(pieces[0])
-        is_update = pieces[0].startswith("update")
-        while not step.where:
-            for column in step.new_nulls:
-                new[column] = None
-            convert, text = step.convert, pieces[i + 1]
-            new[step.column] = text if convert is None else convert(text)
+        glue = self._begins.get(pieces[0]) or self._learn_begin(pieces[0])
+        while True:
+            if glue.constants:
+                new += glue.constants
+            if glue.picture is not None:
+                break
+            column = glue.column
+            if column is not None:
+                convert, text = glue.convert, pieces[i + 1]
+                new.append((column, text if convert is None else convert(text)))
             i += 2
-            glue = pieces[i]
-            step = known[step.call].get(glue) or self._learn_set(glue, step.call)
-        for column in step.new_nulls:
-            new[column] = None
-        known = self._where
-        while not step.end:
-            for column in step.old_nulls:
-                old[column] = None
-            convert, text = step.convert, pieces[i + 1]
-            old[step.column] = text if convert is None else convert(text)
-            i += 2
-            glue = pieces[i]
-            step = known[step.call].get(glue) or self._learn_where(glue, step.call)
-        for column in step.old_nulls:
-            old[column] = None
-        if i != len(pieces) - 1:
-            raise _Unknown
-        del old[count]
-        new.pop(count, None)
-        before = tuple(old)
-        if not is_update:
+            text = pieces[i]
+            glue = known[glue.call].get(text) or self._learn_assignment(text, glue.call)
+        key = "'".join((glue.picture, *pieces[i + 2 :: 2]))
+        picture = self._pictures.get(key) or self._learn_where(key, glue.picture, pieces, i)
+        before = picture.row(pieces[i:])
+        if pieces[0].startswith("delete"):
             return Op.DELETE, before, None
         if not new:
             return Op.UPDATE, None, None
-        for column, value in new.items():
-            old[column] = value
-        return Op.UPDATE, before, tuple(old)
-
-    def _insert(self, pieces: Sequence[str]) -> RowChange:
-        layout = self._layouts.get(pieces[0]) or self._learn_layout(pieces[0])
-        row = self._inserted.copy()
-        steps = layout.steps
-        i, place = 0, -1
-        while True:
-            glue = pieces[i]
-            step = steps.get((place, glue)) or self._learn_value(layout, place, glue)
-            for column in step.new_nulls:
-                row[column] = None
-            if step.end:
-                break
-            convert, text = step.convert, pieces[i + 1]
-            row[step.column] = text if convert is None else convert(text)
-            i += 2
-            place = step.place
-        if i != len(pieces) - 1:
-            raise _Unknown
-        del row[self._count]
-        return Op.CREATE, None, tuple(row)
+        after = list(before)
+        for column, value in new:
+            after[column] = value
+        return Op.UPDATE, before, tuple(after)
 
     # ---- learning ----
 
-    def _learn_begin(self, glue: str) -> _Step:
-        step = _Step()
-        if match := _UPDATE.match(glue):
-            self._read_set(glue[match.end() :], step, first=True)
-        elif match := _DELETE.match(glue):
-            self._read_where(glue[match.end() :], step)
+    def _learn_begin(self, text: str) -> _Glue:
+        glue = _Glue()
+        if match := _UPDATE.match(text):
+            self._read_assignments(text[match.end() :], glue)
+        elif match := _DELETE.match(text):
+            glue.picture = text[match.end() :]
         else:
             raise _Unknown
-        return self._keep(self._begin, glue, step)
+        return _keep(self._begins, text, glue)
 
-    def _learn_set(self, glue: str, call: bool) -> _Step:
-        step = _Step(column=self._count, call=call)
-        if not (call and glue == _FORMAT):
-            step.call = False
-            self._read_set(_behind(glue, call), step, first=False)
-        return self._keep(self._set[call], glue, step)
+    def _learn_assignment(self, text: str, call: bool) -> _Glue:
+        glue = _Glue(call=call)
+        if not (call and text == _BEFORE_FORMAT):
+            glue.call = False
+            rest = _behind(text, call)
+            if rest.startswith(", "):
+                self._read_assignments(rest[2:], glue)
+            else:
+                glue.picture = rest
+        return _keep(self._assignments[call], text, glue)
 
-    def _learn_where(self, glue: str, call: bool) -> _Step:
-        step = _Step(column=self._count, call=call, where=True)
-        if not (call and glue == _FORMAT):
-            step.call = False
-            self._read_conditions(_behind(glue, call), step, " and ")
-        return self._keep(self._where[call], glue, step)
+    def _read_assignments(self, rest: str, glue: _Glue) -> None:
+        """`"A" = NULL, "B" = NULL, "C" = FUNCTION(`, or up to WHERE or the end."""
+        constants: list[tuple[int, Value]] = []
+        while True:
+            column, rest = self._column(rest, " = ")
+            constant = self._constant(column, rest, constants)
+            if constant is None:
+                self._literal(column, rest, glue)
+                break
+            rest = rest[len(constant) :]
+            if not rest.startswith(", "):
+                glue.picture = rest
+                break
+            rest = rest[2:]
+        glue.constants = tuple(constants)
 
-    def _read_set(self, rest: str, step: _Step, *, first: bool) -> None:
-        """`, "A" = NULL, "B" = NULL, "C" = FUNCTION(`, or up to WHERE or the end."""
-        nulls: list[int] = []
-        while not rest.startswith(" where ") and rest not in _ENDS:
-            if not first:
-                if not rest.startswith(", "):
-                    raise _Unknown
-                rest = rest[2:]
-            first = False
-            name, rest = _name(rest, " = ")
-            if not rest.startswith("NULL"):
-                self._literal(name, rest, step)
-                step.new_nulls = tuple(nulls)
-                return
-            rest = rest[4:]
-            nulls.append(self._column(name))
-        step.new_nulls = tuple(nulls)
-        self._read_where(rest, step)
+    def _learn_where(self, key: str, head: str, pieces: Sequence[str], at: int) -> _Picture:
+        """:param head: of the glue at `at`, what belongs to the picture."""
+        glue = _Glue()
+        self._read_conditions(head, " where ", glue)
+        sources = dict.fromkeys(range(len(self._readings)), _INDEX[UNAVAILABLE])
+        conversions: list[tuple[int, Convert]] = []
+        i = 0
+        while not _place(glue, i, sources, conversions):
+            i += 2
+            text = pieces[at + i]
+            glue = self._conditions[glue.call].get(text) or self._learn_condition(text, glue.call)
+        return self._keep_picture(key, sources, conversions, complete=at + i == len(pieces) - 1)
 
-    def _read_where(self, rest: str, step: _Step) -> None:
-        step.where = True
-        if rest in _ENDS:
-            step.end = True
-        elif rest.startswith(" where "):
-            self._read_conditions(rest, step, " where ")
-        else:
-            raise _Unknown
+    def _learn_condition(self, text: str, call: bool) -> _Glue:
+        glue = _Glue(call=call)
+        if not (call and text == _BEFORE_FORMAT):
+            glue.call = False
+            self._read_conditions(_behind(text, call), " and ", glue)
+        return _keep(self._conditions[call], text, glue)
 
-    def _read_conditions(self, rest: str, step: _Step, before: str) -> None:
+    def _read_conditions(self, rest: str, before: str, glue: _Glue) -> None:
         """`and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(`, or up to the end."""
-        nulls: list[int] = []
-        while rest not in _ENDS:
+        constants: list[tuple[int, Value]] = []
+        while True:
+            if rest.rstrip() in _ENDS:
+                glue.end = True
+                break
             if not rest.startswith(before):
                 raise _Unknown
             rest, before = rest[len(before) :], " and "
             if rest == "ROWID = ":
-                step.column = self._count
-                step.old_nulls = tuple(nulls)
-                return
-            match = _NAME.match(rest)
-            if match is None:
+                break
+            column, rest = self._column(rest, "")
+            if rest.startswith(" IS NULL"):
+                rest = rest[len(" IS NULL") :]
+                if column is not None:
+                    constants.append((column, None))
+                continue
+            if not rest.startswith(" = "):
                 raise _Unknown
-            if not rest.startswith(" IS NULL", match.end()):
-                name, rest = _name(rest, " = ")
-                self._literal(name, rest, step)
-                step.old_nulls = tuple(nulls)
-                return
-            nulls.append(self._column(match[1]))
-            rest = rest[match.end() + 8 :]
-        step.old_nulls = tuple(nulls)
-        step.end = True
+            rest = rest[3:]
+            constant = self._constant(column, rest, constants)
+            if constant is None:
+                self._literal(column, rest, glue)
+                break
+            rest = rest[len(constant) :]
+        glue.constants = tuple(constants)
 
-    def _learn_layout(self, glue: str) -> _Layout:
-        match = _INSERT.match(glue)
+    def _learn_values(self, key: str, pieces: Sequence[str]) -> _Picture:
+        layout = self._layouts.get(pieces[0]) or self._learn_layout(pieces[0])
+        sources = {i: _INDEX[value] for i, value in enumerate(self._absent)}
+        conversions: list[tuple[int, Convert]] = []
+        i, glue = 0, self._learn_value(layout, -1, False, pieces[0])
+        while not _place(glue, i, sources, conversions):
+            i += 2
+            where = glue.place, glue.call, pieces[i]
+            glue = layout.glues.get(where) or self._learn_value(layout, *where)
+        return self._keep_picture(key, sources, conversions, complete=i == len(pieces) - 1)
+
+    def _learn_layout(self, text: str) -> _Layout:
+        match = _INSERT.match(text)
         if match is None:
             raise _Unknown
-        layout = _Layout(tuple(self._column(name) for name in match[1][1:-1].split('","')))
-        self._layouts[glue] = layout
-        return layout
+        layout = _Layout(tuple(self._position(name) for name in match[1][1:-1].split('","')))
+        return _keep(self._layouts, text, layout)
 
-    def _learn_value(self, layout: _Layout, at: int, glue: str) -> _Step:
+    def _learn_value(self, layout: _Layout, place: int, call: bool, text: str) -> _Glue:
         """`),NULL,NULL,FUNCTION(`, or up to the end.
 
-        :param at: place of the literal before it, as `_Step.place`; -1 before the first.
+        :param place: of the literal before it; -1 before the first.
+        :param call: it stands within a call.
         """
-        step = _Step(column=self._count, place=at)
-        first = at < 0
-        call = not first and bool(at & 1)
-        if call and glue == _FORMAT:
-            return self._keep(layout.steps, (at, glue), step)
-        rest = "," + glue[glue.index(" values (") + 9 :] if first else _behind(glue, call)
-        nulls: list[int] = []
-        place = -1 if first else at >> 1
+        glue = _Glue(call=call, place=place)
+        if not (call and text == _BEFORE_FORMAT):
+            glue.call = False
+            self._read_values(layout, "," + text[text.index(" values (") + 9 :] if place < 0 else _behind(text, call), glue)
+        return _keep(layout.glues, (place, call, text), glue)
+
+    def _read_values(self, layout: _Layout, rest: str, glue: _Glue) -> None:
+        constants: list[tuple[int, Value]] = []
         while rest.startswith(","):
-            place, rest = place + 1, rest[1:]
-            if place == len(layout.columns):
+            glue.place, rest = glue.place + 1, rest[1:]
+            if glue.place == len(layout.columns):
                 raise _Unknown
-            if not (rest.startswith("NULL") and rest[4:5] in (",", ")")):
-                self._literal_of(layout.columns[place], rest, step)
-                step.place = 2 * place + step.call
+            column = layout.columns[glue.place]
+            constant = self._constant(column, rest, constants)
+            if constant is None:
+                self._literal(column, rest, glue)
                 break
-            nulls.append(layout.columns[place])
-            rest = rest[4:]
+            rest = rest[len(constant) :]
         else:
-            if not rest.startswith(")") or rest[1:] not in _ENDS or place != len(layout.columns) - 1:
+            if not rest.startswith(")") or rest[1:].rstrip() not in _ENDS or glue.place != len(layout.columns) - 1:
                 raise _Unknown
-            step.end = True
-        step.new_nulls = tuple(nulls)
-        return self._keep(layout.steps, (at, glue), step)
+            glue.end = True
+        glue.constants = tuple(constants)
 
-    def _literal(self, name: str, rest: str, step: _Step) -> None:
-        self._literal_of(self._column(name), rest, step)
+    def _column(self, rest: str, behind: str) -> tuple[int | None, str]:
+        """Where the column is whose name comes next, and what follows it and `behind`."""
+        match = _NAME.match(rest)
+        if match is None or not rest.startswith(behind, match.end()):
+            raise _Unknown
+        return self._position(match[1]), rest[match.end() + len(behind) :]
 
-    def _literal_of(self, column: int, rest: str, step: _Step) -> None:
+    def _constant(self, column: int | None, rest: str, constants: list[tuple[int, Value]]) -> str | None:
+        """The text of the value that stands here without apostrophes, added to `constants`; None if there is none."""
+        match = _CONSTANT.match(rest)
+        if match is None:
+            return None
+        if match[1] and match[1] not in EMPTY_LOBS:
+            raise _Unknown
+        if column is not None:
+            if match[1] and match[1] not in self._readings[column].literals:
+                raise _Unknown
+            constants.append((column, "" if match[1] else UNAVAILABLE if match[2] else None))
+        return match[0]
+
+    def _literal(self, column: int | None, rest: str, glue: _Glue) -> None:
+        """`rest` is what stands before the literal's apostrophe."""
         call = _CALL.fullmatch(rest)
         if call is None:
             raise _Unknown
         function = call[1] or ""
-        step.column, step.call = column, bool(function)
-        if column < self._count:
+        glue.column, glue.call = column, bool(function)
+        if column is not None:
             literals = self._readings[column].literals
             if function not in literals:
                 raise _Unknown
-            step.convert = literals[function]
+            glue.convert = literals[function]
 
-    def _column(self, name: str) -> int:
-        position = self._position(name)
-        return self._count if position is None else position
+    def _keep_picture(
+        self, key: str, sources: dict[int, int], conversions: list[tuple[int, Convert]], *, complete: bool
+    ) -> _Picture:
+        if not complete:
+            raise _Unknown
+        picture = _Picture(tuple(conversions), _picker(list(sources.values())))
+        if len(self._pictures) >= _MOST_PICTURES:
+            self._pictures.clear()
+        self._pictures[key] = picture
+        return picture
 
-    @staticmethod
-    def _keep(known: dict[Any, _Step], glue: Any, step: _Step) -> _Step:
-        if len(known) >= _MOST:
-            known.clear()
-        known[glue] = step
-        return step
+
+def split(sql: str) -> list[str]:
+    """The pieces of a statement: glue, text, glue, text .. glue. Texts have their apostrophes undoubled."""
+    if "''" not in sql:
+        return sql.split("'")
+    if _MARK not in sql:
+        pieces = sql.replace("''", _MARK).split("'")
+        # A text that begins or ends with an apostrophe has three in a row, so a mark came out of it.
+        if _MARK not in "".join(pieces[::2]):
+            for i in range(1, len(pieces), 2):
+                if _MARK in pieces[i]:
+                    pieces[i] = pieces[i].replace(_MARK, "'")
+            return pieces
+    return _undoubled(sql.split("'"))
 
 
-def _behind(glue: str, call: bool) -> str:
+def _undoubled(pieces: list[str]) -> list[str]:
+    """Pieces of a split at every apostrophe, with the texts that doubled ones tore apart put together again."""
+    joined = [pieces[0]]
+    i, count = 1, len(pieces)
+    while i < count:
+        value = pieces[i]
+        while i + 2 < count and not pieces[i + 1]:
+            value += f"'{pieces[i + 2]}"
+            i += 2
+        joined.append(value)
+        joined.extend(pieces[i + 1 : i + 2])
+        i += 2
+    return joined
+
+
+def _place(glue: _Glue, i: int, sources: dict[int, int], conversions: list[tuple[int, Convert]]) -> bool:
+    """Note what the glue with piece number `i` and the text behind it tell; True at the end."""
+    for column, value in glue.constants:
+        sources[column] = _INDEX[value]
+    if glue.column is not None and not glue.end:
+        sources[glue.column] = i + 1
+        if glue.convert is not None:
+            conversions.append((i + 1, glue.convert))
+    return glue.end
+
+
+def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
+    if len(sources) == 1:
+        single = itemgetter(sources[0])
+        return lambda pieces: (single(pieces),)
+    return itemgetter(*sources) if sources else lambda pieces: ()
+
+
+def _behind(text: str, call: bool) -> str:
     """What follows a literal."""
     if not call:
-        return glue
-    if not glue.startswith(")"):
+        return text
+    if not text.startswith(")"):
         raise _Unknown
-    return glue[1:]
+    return text[1:]
 
 
-def _name(rest: str, behind: str) -> tuple[str, str]:
-    """A column's name, and what follows it and `behind`."""
-    match = _NAME.match(rest)
-    if match is None or not rest.startswith(behind, match.end()):
-        raise _Unknown
-    return match[1], rest[match.end() + len(behind) :]
+def _keep(known: dict[K, V], key: K, learned: V) -> V:
+    if len(known) >= _MOST_GLUES:
+        known.clear()
+    known[key] = learned
+    return learned

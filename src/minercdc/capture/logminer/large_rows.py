@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from minercdc.capture.logminer.dml import RedoDecoder, RowChange
+from minercdc.capture.logminer.dml import RedoDecoder
+from minercdc.capture.logminer.glue import RowChange
 from minercdc.capture.logminer.large_text import (
     Target,
     Write,
