@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from minercdc.sandbox.interfaces import OraError, TableVersion
+from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.objects import Role, SchemaObject, Sequence, StoredView, Synonym
 from minercdc.sandbox.partitioning import TablePartition
+from minercdc.sandbox.records import TableVersion
 from minercdc.sandbox.tables import Constraint, Table
 
 ROOT, SEED, PDB = 1, 2, 3

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from minercdc.sandbox.interfaces import OraError, OraType, StoredColumn, TableVersion
+from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.partitioning import Partitioning, TablePartition
+from minercdc.sandbox.records import StoredColumn, TableVersion
 
 ALL_LOGGING = "ALL COLUMN LOGGING"
 KEY_LOGGING = "PRIMARY KEY LOGGING"

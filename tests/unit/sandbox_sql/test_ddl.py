@@ -9,7 +9,8 @@ from tests.unit.sandbox_sql.client import SqlClient, connect
 
 from minercdc.sandbox.catalog import Grant
 from minercdc.sandbox.database import SandboxDatabase
-from minercdc.sandbox.interfaces import OraError, RedoOp, RedoRecord
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.records import RedoOp, RedoRecord
 
 
 def redo(db: SandboxDatabase) -> list[RedoRecord]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from minercdc.sandbox.interfaces import LobKind, OraError, RedoOp
+from minercdc.sandbox.interfaces import LobKind, OraError
 from minercdc.sandbox.lobs.locator import LobValue, Locator, RowAddress, as_cell, unpack
 from minercdc.sandbox.lobs.temporary import SessionLobs
 from minercdc.sandbox.lobs.values import CHUNK_BYTES, MAXIMUM, LobStore
+from minercdc.sandbox.records import RedoOp
 from minercdc.sandbox.redo.large_values import in_place_steps
 from minercdc.sandbox.storage.changes import Target
 from minercdc.sandbox.storage.engine import Storage

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, RedoOp, RedoRecord
+from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType
 from minercdc.sandbox.logminer.large_text import LARGE_OPS
 from minercdc.sandbox.logminer.sql_text import Shape, TextOptions, Texts
 from minercdc.sandbox.logminer.value_handles import handle_of
+from minercdc.sandbox.records import RedoOp, RedoRecord
 from minercdc.sandbox.redo.batches import INDEX_INFO, rs_id
 from minercdc.sandbox.sql import number, temporal
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.interfaces import Cell, LobKind, OraType, RedoOp, RedoRecord, StoredColumn
+from minercdc.sandbox.interfaces import Cell, LobKind, OraType
 from minercdc.sandbox.lobs.locator import LobValue, unpack
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.literals import Literal, raw_literal, unistr
+from minercdc.sandbox.records import RedoOp, RedoRecord, StoredColumn
 from minercdc.sandbox.redo.large_values import XML_CLOB, lob_kind
 
 LOB_INFO, XML_INFO, XML_PARTS_INFO = (

@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from minercdc.sandbox.interfaces import Cell, OraError, OraType, StoredColumn
+from minercdc.sandbox.interfaces import Cell, OraError, OraType
+from minercdc.sandbox.records import StoredColumn
 from minercdc.sandbox.redo.large_values import Large, large_of
 from minercdc.sandbox.sql import binary, date_formats, intervals, number, temporal
 from minercdc.sandbox.sql.nls import Nls

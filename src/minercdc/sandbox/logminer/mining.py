@@ -16,7 +16,7 @@ from functools import partial
 from typing import TypeAlias
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, Restriction, RowTest, TableVersion
+from minercdc.sandbox.interfaces import Cell, Restriction, RowTest
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.batch_rows import BatchRows
 from minercdc.sandbox.logminer.contents import MinedTransaction, RowWriter, TableText
@@ -33,6 +33,7 @@ from minercdc.sandbox.logminer.reading import (
     wanted_from,
 )
 from minercdc.sandbox.logminer.sql_text import Shapes, TextOptions, raw_shape
+from minercdc.sandbox.records import RedoOp, RedoRecord, TableVersion
 from minercdc.sandbox.redo.large_values import Large, large_of
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql.nls import Nls

@@ -14,11 +14,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from minercdc.sandbox.interfaces import OraType, RedoOp, RedoRecord, StoredColumn, TableVersion
+from minercdc.sandbox.interfaces import OraType
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.large_text import JSON_HINT, LargeText, empty_lob, lob_literal
 from minercdc.sandbox.logminer.literals import BARE, Literal, bare_string, literal, raw_literal, raw_national
 from minercdc.sandbox.logminer.row_text import PLAIN, PRETTY, Columns, Row, RowText
+from minercdc.sandbox.records import RedoOp, RedoRecord, StoredColumn, TableVersion
 from minercdc.sandbox.redo.large_values import XML_CLOB, Large, in_row, large_columns, large_of
 from minercdc.sandbox.sql.nls import Nls
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord
+from minercdc.sandbox.interfaces import Cell
+from minercdc.sandbox.records import RedoOp, RedoRecord
 
 BLOCK_BODY = 496
 INDEX_INFO = "INDEX "

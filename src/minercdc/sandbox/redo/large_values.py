@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol, TypeAlias
 
-from minercdc.sandbox.interfaces import Cell, LobKind, OraType, RedoOp
+from minercdc.sandbox.interfaces import Cell, LobKind, OraType
 from minercdc.sandbox.lobs.locator import LobValue, as_cell, unpack
+from minercdc.sandbox.records import RedoOp
 
 IN_ROW_BYTES = 3964
 """A LOB up to this size is kept in the row; with its locator that makes 4000 bytes."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
-from minercdc.sandbox.interfaces import OraError, RedoRecord
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.records import RedoRecord
 from minercdc.sandbox.redo.batches import Packed, PackedBatch, RedoBatch, pack
 from minercdc.sandbox.redo.bodies import LogBody, corruption
 from minercdc.sandbox.redo.journal import PART, WHOLE, Journal

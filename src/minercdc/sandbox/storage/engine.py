@@ -15,9 +15,10 @@ from typing import cast
 import apsw
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import OraError, RedoOp
+from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.partitioning import ROW_BITS
+from minercdc.sandbox.records import RedoOp
 from minercdc.sandbox.redo.batches import INDEX_INFO, ChangedRow
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.storage import rowid

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import RedoOp
+from minercdc.sandbox.records import RedoOp
 from minercdc.sandbox.redo.batches import ChangedRow, RedoBatch
 from minercdc.sandbox.redo.large_values import (
     LargeColumns,
