@@ -152,6 +152,44 @@ class Result:
     last_row_id: str | None = None
 
 
+class LobCalls(Protocol):
+    """LOBs by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB."""
+
+    def length(self, locator: bytes) -> int:
+        """Raises ORA-22275 for bytes that are no locator, or of a temporary LOB that was freed; so do all below."""
+
+    def read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
+        """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' behind the end.
+
+        Half of a surrogate pair at either end comes as that half (a lone surrogate in the str): encode the result with
+        `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range.
+        """
+
+    def write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
+        """Overwrite or extend; a hole is filled with blanks or zero bytes. The locator that shows the new value: hand it
+        back to the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560."""
+
+    def trim(self, locator: bytes, length: int) -> bytes:
+        """Cut to `length` units; the new locator. Raises ORA-22920, ORA-22926."""
+
+    def create_temporary(self, kind: LobKind) -> bytes:
+        """An empty temporary LOB of this session."""
+
+    def free_temporary(self, locator: bytes) -> None:
+        """Nothing happens for a locator that is not temporary any more: clients free what a closing block freed."""
+
+    def open(self, locator: bytes, *, read_only: bool = False) -> bytes:
+        """Raises ORA-22293 when it is open already."""
+
+    def close(self, locator: bytes) -> bytes:
+        """Raises ORA-22289 when it is not open."""
+
+    def is_open(self, locator: bytes) -> bool: ...
+
+    def chunk_size(self, locator: bytes) -> int:
+        """Usable bytes of a chunk, as DBMS_LOB.GETCHUNKSIZE tells."""
+
+
 class Session(Protocol):
     """One client's session. Called from that client's own thread only, but for `cancel`.
 
@@ -188,41 +226,9 @@ class Session(Protocol):
 
     def in_transaction(self) -> bool: ...
 
-    # ---- LOBs, by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB ----
-
-    def lob_length(self, locator: bytes) -> int:
-        """Raises ORA-22275 for bytes that are no locator, or of a temporary LOB that was freed; so do all below."""
-
-    def lob_read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
-        """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' behind the end.
-
-        Half of a surrogate pair at either end comes as that half (a lone surrogate in the str): encode the result with
-        `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range.
-        """
-
-    def lob_write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
-        """Overwrite or extend; a hole is filled with blanks or zero bytes. The locator that shows the new value: hand it
-        back to the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560."""
-
-    def lob_trim(self, locator: bytes, length: int) -> bytes:
-        """Cut to `length` units; the new locator. Raises ORA-22920, ORA-22926."""
-
-    def lob_create_temporary(self, kind: LobKind) -> bytes:
-        """An empty temporary LOB of this session."""
-
-    def lob_free_temporary(self, locator: bytes) -> None:
-        """Nothing happens for a locator that is not temporary any more: clients free what a closing block freed."""
-
-    def lob_open(self, locator: bytes, *, read_only: bool = False) -> bytes:
-        """Raises ORA-22293 when it is open already."""
-
-    def lob_close(self, locator: bytes) -> bytes:
-        """Raises ORA-22289 when it is not open."""
-
-    def lob_is_open(self, locator: bytes) -> bool: ...
-
-    def lob_chunk_size(self, locator: bytes) -> int:
-        """Usable bytes of a chunk, as DBMS_LOB.GETCHUNKSIZE tells."""
+    @property
+    def lob_calls(self) -> LobCalls:
+        """Its LOBs, for the calls of a client."""
 
     def cancel(self) -> None:
         """Any thread: the running execute or fetch raises ORA-01013 soon (also while it waits for a lock)."""
