@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 from bench.capacity_stages import CAPACITY_STAGES
+from bench.path_stages import PATH_STAGES
 from bench.processes import Sandbox
 from bench.report import Measure, machine, show
 from bench.server_stages import SERVER_STAGES
@@ -19,7 +20,8 @@ from bench.tables import SEED
 from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "text", "encode", "stream", "snapshot", "idle")
-STAGES = (*PIPELINE_STAGES, *SERVER_STAGES, *CAPACITY_STAGES, *SIGNAL_STAGES)
+BROKER_STAGES = {**PATH_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES}
+STAGES = (*PIPELINE_STAGES, *SERVER_STAGES, *BROKER_STAGES)
 ONLY_BY_NAME = ("versions", "large", "million", "incremental")
 
 
@@ -36,7 +38,7 @@ def main() -> None:
         directory = Path(name)
         broker = KafkaBroker(directory / "kafka")
         try:
-            needs_broker = bool({"stream", "snapshot", "idle", *CAPACITY_STAGES, *SIGNAL_STAGES} & set(wanted))
+            needs_broker = bool({"stream", "snapshot", "idle", *BROKER_STAGES} & set(wanted))
             bootstrap_servers = broker.start().bootstrap_servers if needs_broker else "-"
             for stage in wanted:
                 # A sandbox of its own: nothing of the stage before is in its logs.
@@ -44,10 +46,8 @@ def main() -> None:
                     console.print(f"{stage} ..", highlight=False)
                     if stage in SERVER_STAGES:
                         measures += SERVER_STAGES[stage](sandbox, directory)
-                    elif stage in CAPACITY_STAGES:
-                        measures += CAPACITY_STAGES[stage](sandbox, directory, bootstrap_servers)
-                    elif stage in SIGNAL_STAGES:
-                        measures += SIGNAL_STAGES[stage](sandbox, directory, bootstrap_servers)
+                    elif stage in BROKER_STAGES:
+                        measures += BROKER_STAGES[stage](sandbox, directory, bootstrap_servers)
                     else:
                         measures += getattr(Bench(directory, sandbox, bootstrap_servers), stage)()
         finally:

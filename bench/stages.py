@@ -169,7 +169,7 @@ class Bench:
     def _text_stages(rows: list[Statement], schemas: tuple[TableSchema, ...]) -> dict[str, tuple[float, float]]:
         """Wall and CPU seconds, in all and of each stage by itself."""
         decoders = {schema: RedoDecoder(schema) for schema in schemas}
-        work, encoder, taken = [(row, decoders[row.schema]) for row in rows], _encoder(), {}
+        work, encoder, taken = [(row, decoders[row.schema]) for row in rows], json_encoder("bench"), {}
         for name, end in (("text to key and value bytes", None), ("split alone", 0), ("split and decode", 1)):
             clock = _Clock(time.process_time)
             for row, decoder in work:
@@ -214,7 +214,7 @@ class Bench:
         position = LogMinerPosition({}, 1, 0, 1)
         delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock), clock)
         assembly = BufferedAssembly(position, buffer, delivery)
-        encoder = _encoder()
+        encoder = json_encoder("bench")
         events = size = 0
         for event in assembly.take(rows):
             for record in encoder.encode(event):
@@ -295,14 +295,15 @@ class Bench:
             consumer.close()
 
 
-def _encoder() -> EnvelopeEncoder:
+def json_encoder(prefix: str) -> EnvelopeEncoder:
+    """The encoder of a connector with nothing but defaults."""
     identity, kafka = (
-        ConnectorIdentity.model_validate({"topic.prefix": "bench"}),
+        ConnectorIdentity.model_validate({"topic.prefix": prefix}),
         KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "-"}),
     )
     return EnvelopeEncoder(
         topics=TopicNames(identity, TopicConfig.model_validate({}), kafka),
-        source=SourceBlock("bench"),
+        source=SourceBlock(prefix),
         values=ValueConfig.model_validate({}),
         filters=TableFilterConfig.model_validate({}),
         handling=ValueHandling(),

@@ -19,7 +19,7 @@ from minercdc.engine import run
 from minercdc.errors import ConfigError
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue
-from minercdc.signals.channels import SignalQueue
+from minercdc.signals.channels import SignalJournal
 from minercdc.signals.http import serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
@@ -38,11 +38,14 @@ class Connector:
     def __init__(self, config: ConnectorConfig) -> None:
         self._config = config
         self._enabled = config.signals.signal_enabled_channels
-        self._queues = {name: SignalQueue(name) for name in (_HTTP, _IN_PROCESS) if name in self._enabled}
+        directory, name = config.log_mining.minercdc_state_dir, config.identity.name
+        self._journals = {
+            channel: SignalJournal(directory, name, channel) for channel in (_HTTP, _IN_PROCESS) if channel in self._enabled
+        }
         self.counters = Counters()
         self.address = ""
         self._watch = Watch(self.counters)
-        self._parts = build(config, self.counters, self._watch, tuple(self._queues.values()))
+        self._parts = build(config, self.counters, self._watch, tuple(self._journals.values()))
 
     def run(self, stop: StopFlag) -> None:
         """Capture until `stop` is set.
@@ -52,22 +55,25 @@ class Connector:
         signals = self._config.signals
         with ExitStack() as stack:
             if signals.minercdc_http_port is not None:
-                serving = serve(signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._queues.get(_HTTP))
+                serving = serve(
+                    signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._journals.get(_HTTP)
+                )
                 self.address = stack.enter_context(serving)
             run(self._parts, stop)
 
     def signal(self, type: str, data: Mapping[str, JsonValue] | None = None, id: str = "") -> str:
-        """Send a signal over channel `in-process`.
+        """Send a signal over channel `in-process`. It is acted on though the process be killed, once the connector runs again.
 
         :param type: execute-snapshot, stop-snapshot, ...; see docs/signals.md.
         :returns: its id, which its notifications carry.
         :raises ConfigError: the channel is not enabled.
+        :raises StateDirectoryError: the signal cannot be kept in `minercdc.state.dir`, and is not taken.
         """
-        queue = self._queues.get(_IN_PROCESS)
-        if queue is None:
+        journal = self._journals.get(_IN_PROCESS)
+        if journal is None:
             raise ConfigError([f"signal.enabled.channels: needs {_IN_PROCESS} for signals of this process"])
         identity = id or str(uuid4())
-        queue.put(Signal(identity, type, dict(data or {}), _IN_PROCESS))
+        journal.put(Signal(identity, type, dict(data or {}), _IN_PROCESS))
         return identity
 
     def notifications(self) -> list[JsonValue]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
 from tenacity.stop import stop_base
@@ -127,7 +128,8 @@ def read_events(
         for event in snapshot.take(interrupted, stop):
             if isinstance(event, Progress):
                 position = event.position
-                state = state if event.signals is None else event.signals
+                if position is not None:
+                    event.signals = state = _behind_snapshot(state, event.signals)
             yield event
     if stop.is_set():
         return
@@ -141,6 +143,13 @@ def read_events(
     streamed = capture.stream(position, stop)
     partial_scn = offset.partial.commit_scn if offset and offset.partial else 0
     yield from signals.through(streamed, position, state, stop, partial_scn) if signals else streamed
+
+
+def _behind_snapshot(state: SignalState, left: SignalState | None) -> SignalState:
+    """What is under way once an initial snapshot was taken (again, with `snapshot.mode=always`): what was asked for before, though
+    a blocking snapshot cannot go on as of its own, older SCN; and what the initial one left to be read."""
+    asked = [replace(snapshot, reached=False) for snapshot in state.snapshots]
+    return replace(state, snapshots=(*asked, *(left.snapshots if left else ())))
 
 
 def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[Event]:

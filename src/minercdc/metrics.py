@@ -16,6 +16,27 @@ class TableScan:
     completed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AskedScan:
+    """A snapshot that a signal asked for, in the table it has come to.
+
+    :param kind: incremental or blocking.
+    :param table: '' between two tables.
+    :param last, maximum: keys, as texts: the last one delivered, and the one it ends at; '' when not known.
+    :param tables_left: behind this one.
+    """
+
+    id: str
+    kind: str
+    table: str
+    rows: int
+    chunks: int
+    last: str
+    maximum: str
+    tables_left: int
+    paused: bool
+
+
 @dataclass(slots=True)
 class Counters:
     """Counters of one life of a connector.
@@ -24,6 +45,7 @@ class Counters:
     :param source_us: time of the newest change delivered, microseconds since the epoch in UTC.
     :param skipped: rows left out, because they could not be decoded or LogMiner does not support them.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
+    :param asked: snapshots that signals asked for, in the order they came.
     :param progress_us: source time up to which everything has been delivered; lag is told from it.
     """
 
@@ -41,6 +63,7 @@ class Counters:
     source_us: int = 0
     progress_us: int = 0
     scans: list[TableScan] = field(default_factory=list)
+    asked: list[AskedScan] = field(default_factory=list)
     trouble: str = ""
 
     def scanned(self) -> tuple[int, int | None]:

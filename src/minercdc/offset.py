@@ -92,6 +92,7 @@ class TableRead:
     :param last: Row text of `order` in the last row that is delivered, () when none is.
     :param maximum: the same of the last row there was when reading began: rows behind it come by the stream.
     :param rows: delivered so far; those that the stream had a newer image of are not.
+    :param chunks: incremental: delivered so far.
     """
 
     table: str
@@ -100,6 +101,7 @@ class TableRead:
     last: tuple[str, ...] = ()
     maximum: tuple[str, ...] = ()
     rows: int = 0
+    chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ class AdHocSnapshot:
     :param surrogate_key: column to read in order of instead of the key, '' for none.
     :param scn: blocking: where its tables are read at; 0 while that is not fixed.
     :param reached: blocking: the stream has come to `scn`, and nothing newer than it was delivered.
+    :param rows: blocking: delivered of the tables that are done.
     """
 
     id: str
@@ -121,6 +124,7 @@ class AdHocSnapshot:
     surrogate_key: str = ""
     scn: int = 0
     reached: bool = False
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

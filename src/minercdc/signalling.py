@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any
 
 import oracledb
 
@@ -15,7 +14,7 @@ from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError
 from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
-from minercdc.kafka.table_changes import table_of
+from minercdc.kafka.table_changes import change_of
 from minercdc.offset import JsonValue, SignalState
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.prerequisites import Finding
@@ -60,14 +59,14 @@ def signal_stage(
     capture: LogMinerCapture,
     tables: Tables,
     table_filter: TableFilter,
-    queues: Sequence[SignalChannel] = (),
+    channels: Sequence[SignalChannel] = (),
     observe: Callable[[SignalState], None] = lambda _: None,
 ) -> SignalStage:
     """The stage of one life.
 
     :param tables: what the capture keeps in step with redo.
     :param table_filter: the user's.
-    :param queues: channels of this process.
+    :param channels: channels of this process.
     :param observe: told of the state whenever it moves.
     """
     database, table = database_name(config.database), signal_table(config)
@@ -87,7 +86,7 @@ def signal_stage(
             source.list_tables,
             (lambda: _open(capture)) if config.database.database_connection_adapter == "logminer" else None,
             capture.drop_transaction,
-            _read_changes,
+            change_of,
         ),
         tables,
         lambda found: table_filter.includes(found.schema, found.table),
@@ -98,7 +97,7 @@ def signal_stage(
         actions,
         IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database),
         BlockingSnapshots(source, tables.find, source.learn, database, _now_us),
-        [*_channels(config), *queues],
+        [*_channels(config), *channels],
         interval=config.signals.signal_poll_interval_ms / 1000,
         now_us=_now_us,
         observe=observe,
@@ -189,7 +188,3 @@ def _open(capture: LogMinerCapture) -> list[OpenTransaction]:
         )
         for transaction in capture.open_transactions()
     ]
-
-
-def _read_changes(document: Mapping[str, Any]) -> Any:
-    return table_of(dict(document))

@@ -118,15 +118,15 @@ class _Run:
     """What the lives of one process share: the database is checked once, and `snapshot.mode=always` means once.
 
     :param watch: what the process remembers of its signals.
-    :param queues: channels of signals that the process keeps.
+    :param channels: channels of signals that the process keeps.
     :ivar first_offset: the offset found at the start; another one later is our own.
     :ivar schema_lost: the schema history could not be used.
     :ivar steps: what the last life had to do before streaming.
     """
 
-    def __init__(self, decide: Decision, watch: Watch, queues: Sequence[SignalChannel]) -> None:
+    def __init__(self, decide: Decision, watch: Watch, channels: Sequence[SignalChannel]) -> None:
         self.watch = watch
-        self.queues = queues
+        self.channels = channels
         self.decide = decide
         self.checked = False
         self.schema_lost = False
@@ -245,7 +245,7 @@ class _Life:
     def _signals(self, capture: Capture) -> SignalActions:
         assert isinstance(capture, LogMinerCapture)
         run = self._run
-        return signal_stage(self._config, capture, self._tables, self._filter, run.queues, run.watch.observe)
+        return signal_stage(self._config, capture, self._tables, self._filter, run.channels, run.watch.observe)
 
     def _log_miner(self) -> LogMinerCapture:
         config = self._config
@@ -353,17 +353,17 @@ def build(
     config: ConnectorConfig,
     counters: Counters | None = None,
     watch: Watch | None = None,
-    queues: Sequence[SignalChannel] = (),
+    channels: Sequence[SignalChannel] = (),
 ) -> Parts:
     """The parts of a connector; nothing is connected before the engine runs.
 
     :param watch: told of notifications and of what signals have under way.
-    :param queues: channels of signals that this process keeps.
+    :param channels: channels of signals that this process keeps.
     """
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
-    this_run = _Run(decision_of(config.snapshot), watch or Watch(counted), queues)
+    this_run = _Run(decision_of(config.snapshot), watch or Watch(counted), channels)
     live: Callable[[], Life] = lambda: _Life(config, this_run, counted).open()  # noqa: E731
     return Parts(
         live=live,

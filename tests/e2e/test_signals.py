@@ -32,6 +32,13 @@ def signalling(lab: Lab, **changes: object) -> dict[str, Any]:
     }
 
 
+def signalling_again(lab: Lab, **changes: object) -> dict[str, Any]:
+    """The same configuration, when the signal table is there already."""
+    with lab.server.connect("C##MINERCDC", "minercdc") as connection, connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE SIGNAL_{lab.schema}")
+    return signalling(lab, **changes)
+
+
 def insert_signal(lab: Lab, identity: str, kind: str, **data: object) -> None:
     with lab.server.connect("C##MINERCDC", "minercdc") as connection, connection.cursor() as cursor:
         cursor.execute(f"INSERT INTO SIGNAL_{lab.schema} VALUES (:1, :2, :3)", [identity, kind, json.dumps(data)])
@@ -210,6 +217,47 @@ def test_signals_come_by_topic_file_and_http_each_once(lab: Lab) -> None:
     answers = [r.value["type"] for r in records if r.value and r.value["aggregate_type"] == "Signal"]
     assert answers == ["COMPLETED"] * 6 + ["REFUSED"] * 2
     assert file.read_text() == ""
+
+
+def test_a_signal_that_was_accepted_by_http_outlives_a_kill(lab: Lab) -> None:
+    given = {"signal.enabled.channels": "http", "minercdc.http.port": free_port()}
+    config = lab.config(**signalling(lab, **given, signal_poll_interval_ms=3_600_000))
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        lab.insert(10, 1)
+        lab.topics.await_records(lab.topic(), 1)  # so it has looked once, and will not again
+        for identity in ("a", "b"):
+            ended = lab.minercdc("signal", str(config), "log", "--id", identity, f"kept {identity}")
+            assert ended.status == 0, ended.errors
+        assert "kept" not in connector.text()
+        connector.kill()
+    for log in ("again.log", "once-more.log"):
+        with lab.run(lab.config("fast.yaml", **signalling_again(lab, **given)), log=log) as connector:
+            await_told(lab, "b", DONE)
+            connector.await_log("streaming: ")
+            connector.stop_in_order()
+    records = lab.topics.records(f"{lab.name}-notifications")
+    assert told(records, "a") == told(records, "b") == [DONE], "each once"
+
+
+def test_shapes_are_told_by_hand_from_the_schema_change_topic(lab: Lab) -> None:
+    lab.insert(10, 3)
+    with lab.run(lab.config(**signalling(lab))) as connector:
+        connector.await_log("streaming: ")
+        (first,) = (record.value["tableChanges"][0] for record in lab.topics.records(lab.name))
+        for identity, change in (("same", {**first, "type": "ALTER"}), ("gone", {"type": "DROP", "id": first["id"]})):
+            insert_signal(lab, identity, "schema-changes", changes=[change])
+            await_told(lab, identity, DONE)
+        insert_signal(lab, "again", "schema-changes", changes=[{"type": "DROP", "id": first["id"]}])
+        await_told(lab, "again", ("Signal", "REFUSED"))
+        lab.insert(20, 1)
+        lab.topics.await_records(lab.topic(), 1)
+        insert_signal(lab, "all", "execute-snapshot", **{"data-collections": [f"{lab.schema}.T"]})
+        await_told(lab, "all", DONE)
+        connector.stop_in_order()
+    told_types = [record.value["tableChanges"][0]["type"] for record in lab.topics.records(lab.name)]
+    assert told_types == ["CREATE", "ALTER", "DROP", "CREATE"], "the database has it still, so its next row brings it back"
+    assert sorted(read_keys(lab)) == [*range(3), 10, 11, 12, 20]
 
 
 def test_an_open_transaction_is_listed_and_dropped(lab: Lab) -> None:

@@ -24,7 +24,7 @@ from minercdc.events import (
     UndecodableRow,
 )
 from minercdc.life import Bounds, Life, Parts
-from minercdc.offset import JsonValue, Offset, PartialTransaction, Position, SignalState, SnapshotState
+from minercdc.offset import AdHocSnapshot, JsonValue, Offset, PartialTransaction, Position, SignalState, SnapshotState
 from minercdc.schema.table import Column, TableId, TableSchema
 
 TABLE = TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER"),), (0,))
@@ -358,6 +358,24 @@ def test_the_snapshot_comes_first_and_goes_on_from_its_stored_state() -> None:
     assert snapshot.states == [None, SnapshotState(5, {"done": 0})]
     assert store.batches == [[b"history", b"ddl"], [b"history", b"ddl"], [b"0"], [b"1"]]
     assert store.offset == at(1)
+
+
+class Again(ScriptedSnapshot):
+    """Leaves a table to be read later."""
+
+    def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
+        yield Progress(At(0), Scn(5), 0, signals=SignalState((AdHocSnapshot("left", False, (), ()),)))
+
+
+def test_what_signals_asked_for_outlives_a_snapshot_that_is_taken_again() -> None:
+    asked = AdHocSnapshot("asked", True, (), (), scn=3, reached=True)
+    store = Store(offset=Offset("test", signals=SignalState((asked,), taken={"kafka": "7"})))
+    run_once(parts_of(store, ScriptedCapture([[1]]), snapshot=Again()), threading.Event())
+    assert store.offset is not None
+    assert store.offset.signals.taken == {"kafka": "7"}
+    again, left = store.offset.signals.snapshots
+    assert again == replace(asked, reached=False), "what the snapshot told is newer than its SCN"
+    assert left.id == "left"
 
 
 def test_dead_letters_of_a_split_transaction_are_sent_once() -> None:

@@ -12,12 +12,16 @@ from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from minercdc.metrics import Counters
+from minercdc.metrics import AskedScan, Counters
 
 log = logging.getLogger("minercdc")
+
+_LONGEST_KEY = 40  # in a line
+_MOST_ASKED = 3  # of the snapshots that wait for each other
 
 
 def lag_seconds(counters: Counters, now: float) -> float | None:
@@ -41,6 +45,22 @@ class Rate:
         return self.per_second
 
 
+def asked(scan: AskedScan) -> str:
+    """How far a snapshot is that a signal asked for."""
+    where = f": {scan.table}, {scan.rows:,} rows" if scan.table else ""
+    if scan.chunks:
+        where += f", {scan.chunks:,} chunks"
+    if scan.last and scan.maximum:
+        where += f", key {_short(scan.last)} of {_short(scan.maximum)}"
+    if scan.tables_left:
+        where += f", {scan.tables_left} tables to come"
+    return f"{scan.kind} snapshot {scan.id}{where}{', paused' if scan.paused else ''}"
+
+
+def _short(key: str) -> str:
+    return key if len(key) <= _LONGEST_KEY else f"{key[: _LONGEST_KEY - 2]}.."
+
+
 def summary(counters: Counters, rate: Rate) -> str:
     """One line for the log."""
     if counters.phase == "snapshot":
@@ -59,7 +79,7 @@ def summary(counters: Counters, rate: Rate) -> str:
         text += f", lag {lag:.1f} s, SCN {counters.complete_scn}"
     if counters.restarts:
         text += f", {counters.restarts} restarts"
-    return text
+    return "; ".join([text, *map(asked, counters.asked[:_MOST_ASKED])])
 
 
 class Ticker:
@@ -101,7 +121,10 @@ class TerminalPanel:
     def draw(self) -> RenderableType:
         counters = self._counters
         line = Table.grid(padding=(0, 1))
-        line.add_row(f"[bold]{counters.phase}[/bold]", summary(counters, self._rate).partition(": ")[2])
+        text, *snapshots = summary(counters, self._rate).split("; ")
+        line.add_row(f"[bold]{counters.phase}[/bold]", text.partition(": ")[2])
+        for snapshot in snapshots:
+            line.add_row("", escape(snapshot))
         if counters.trouble and counters.phase == "reconnecting":
             line.add_row("", f"[yellow]{counters.trouble}[/yellow]")
         if counters.phase != "snapshot":

@@ -33,6 +33,7 @@ def _snapshot_to_json(snapshot: AdHocSnapshot) -> JsonValue:
         "surrogate_key": snapshot.surrogate_key,
         "scn": str(snapshot.scn),
         "reached": snapshot.reached,
+        "rows": snapshot.rows,
     }
 
 
@@ -44,6 +45,7 @@ def _table_to_json(table: TableRead) -> JsonValue:
         "last": list[JsonValue](table.last),
         "maximum": list[JsonValue](table.maximum),
         "rows": table.rows,
+        "chunks": table.chunks,
     }
 
 
@@ -70,13 +72,16 @@ def _snapshot_from_json(item: Mapping[str, Any]) -> AdHocSnapshot:
         surrogate_key=item["surrogate_key"],
         scn=int(item["scn"]),
         reached=item["reached"],
+        rows=item.get("rows", 0),
     )
 
 
 def _table_from_json(item: Mapping[str, Any]) -> TableRead:
     _known(item, {field.name for field in fields(TableRead)}, "signals.snapshots.tables")
     parts = {name: tuple(item[name]) for name in ("order", "last", "maximum")}
-    return TableRead(table=item["table"], condition=item["condition"], rows=item["rows"], **parts)
+    return TableRead(
+        table=item["table"], condition=item["condition"], rows=item["rows"], chunks=item.get("chunks", 0), **parts
+    )
 
 
 def _known(item: Mapping[str, Any], names: set[str], where: str) -> None:

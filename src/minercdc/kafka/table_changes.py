@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from minercdc.events import SchemaChange
@@ -139,12 +141,48 @@ def remembered(change: SchemaChange) -> list[JsonValue]:
 
 
 def table_id(text: str) -> TableId:
-    """Back from `"DATABASE"."SCHEMA"."TABLE"`; Oracle allows no quote inside a name."""
-    database, schema, table = (part.strip('"') for part in text.split('"."'))
-    return TableId(database, schema, table)
+    """Back from `"DATABASE"."SCHEMA"."TABLE"`; Oracle allows no quote inside a name.
+
+    :raises ValueError: it is not of that form.
+    """
+    parts = [part.strip('"') for part in text.split('"."')]
+    if len(parts) != 3:
+        raise ValueError(f'id {text} is not of the form "DATABASE"."SCHEMA"."TABLE"')
+    return TableId(*parts)
 
 
-def table_of(change: dict[str, Any]) -> TableSchema:
+def change_of(document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]:
+    """What a document of `tableChanges` asks for, be it of the schema-change topic or of the history: the table, and its
+    structure, None for DROP.
+
+    :raises KeyError, ValueError, TypeError: it is not of that form.
+    """
+    kind = str(document.get("type", "ALTER")).upper()
+    if kind not in ("CREATE", "ALTER", "DROP"):
+        raise ValueError(f"type {kind} is not one of CREATE, ALTER, DROP")
+    if kind == "DROP":
+        return table_id(document["id"]), None
+    table = table_of(document)
+    return table.id, replace(table, columns=tuple(map(_from_debezium, table.columns)))
+
+
+_ARGUMENTS = re.compile(r"\((\d+)\)")
+
+
+def _from_debezium(column: Column) -> Column:
+    """The inverse of `_as_debezium`; leaves alone what is written as it is."""
+    digits = [int(number) for number in _ARGUMENTS.findall(column.type_name)]
+    name, length, scale = _ARGUMENTS.sub("", column.type_name), column.length, column.scale
+    if digits and name.startswith("TIMESTAMP"):
+        length, scale = None, digits[0]
+    elif digits and name.startswith("INTERVAL"):
+        length, scale = digits[0], digits[1] if len(digits) > 1 else None
+    elif (name == "NUMBER" and length == 0) or name in _BYTES:
+        length = None
+    return replace(column, type_name=name, length=length, scale=scale)
+
+
+def table_of(change: Mapping[str, Any]) -> TableSchema:
     """The table version that a remembered change tells of.
 
     :raises KeyError, ValueError, TypeError: the record is not of the form we write.

@@ -30,6 +30,7 @@ from minercdc.signals.signal import (
     action_of,
     names,
 )
+from minercdc.values.codec import is_supported
 
 _log = logging.getLogger(__name__)
 
@@ -61,13 +62,14 @@ class Source:
     :param list_tables: captured tables that exist now.
     :param open_transactions: None when the way of mining does not know them.
     :param drop_transaction: gives one up; False when it is not open.
-    :param read_changes: tables of `tableChanges` documents; raises KeyError, TypeError or ValueError.
+    :param read_change: table and structure of a `tableChanges` document, None when it is dropped; raises KeyError, TypeError or
+        ValueError.
     """
 
     list_tables: Callable[[], Iterable[TableId]]
     open_transactions: Callable[[], Sequence[OpenTransaction]] | None
     drop_transaction: Callable[[str], bool]
-    read_changes: Callable[[Mapping[str, Any]], TableSchema]
+    read_change: Callable[[Mapping[str, Any]], tuple[TableId, TableSchema | None]]
 
 
 class Actions:
@@ -87,7 +89,7 @@ class Actions:
     def act(self, received: Received, state: SignalState, progress: Progress, time_us: int) -> Acted:
         """Act on one signal; a refusal is an answer like any other and never an error."""
         if isinstance(received, SignalRefused):
-            return self._refused(Signal(received.id, received.type, "", ""), received, state, time_us)
+            return self._refused(received.signal(), received, state, time_us)
         try:
             action = action_of(received)
             _log.info("signal %s by %s: %s", received.id, received.channel, action)
@@ -127,8 +129,8 @@ class Actions:
                 _log.info("%s", message.replace("{}", offset))
                 return [answers.answer(signal, "COMPLETED", time_us)], state
             case ChangeSchemas(changes):
-                wanted = [self._shape(change) for change in changes]  # all of them, or none
-                events = [self._schema_change(table, progress, time_us) for table in wanted]
+                wanted = [self._change(change) for change in changes]  # all of them, or none
+                events = [self._schema_change(table, after, progress, time_us) for table, after in wanted]
                 return [*events, answers.answer(signal, "COMPLETED", time_us)], state
             case DropTransaction(xid):
                 return self._drop(xid, signal, state, time_us)
@@ -143,6 +145,9 @@ class Actions:
         unknown = [pattern for pattern in action.collections if not any(names(pattern, table) for table in found)]
         if not wanted:
             raise SignalRefused(f"no captured table matches {', '.join(unknown)}")
+        for pattern, text in action.conditions:
+            if not any(names(pattern, table) for table in wanted):
+                raise SignalRefused(f"additional-conditions: {pattern} names none of these tables, so nothing has {text}")
         snapshot = AdHocSnapshot(
             id=signal.id,
             blocking=action.blocking,
@@ -169,6 +174,7 @@ class Actions:
                 snapshots = tuple(replace(s, tables=kept) if s.id == snapshot.id else s for s in state.snapshots)
                 state = replace(state, snapshots=snapshots)
             else:
+                told.append(answers.aborted(snapshot, signal.id, time_us))
                 state = without(state, snapshot)
         if not told:
             raise SignalRefused("no incremental snapshot of such a table is under way")
@@ -194,25 +200,32 @@ class Actions:
         ]
         return told, replace(state, paused=paused)
 
-    def _shape(self, document: Mapping[str, Any]) -> TableSchema:
+    def _change(self, document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]:
         try:
-            table = self._source.read_changes(document)
-            kind = str(document.get("type", "ALTER")).upper()
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SignalRefused(f"changes: not a tableChanges document: {error!r}") from None
-        if kind not in ("CREATE", "ALTER"):
-            raise SignalRefused(f"changes: type '{kind}' is not one of CREATE, ALTER")
-        if not self._captured(table.id):
-            raise SignalRefused(f"changes: {table.id} is not captured")
-        return table
+            table, after = self._source.read_change(document)
+        except KeyError as error:
+            raise SignalRefused(f"changes: not a tableChanges document: {error.args[0]} is missing") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise SignalRefused(f"changes: not a tableChanges document: {error}") from None
+        if not self._captured(table):
+            raise SignalRefused(f"changes: {table} is not captured")
+        if after is None and self._tables.find(table) is None:
+            raise SignalRefused(f"changes: {table} is not known, so it cannot be dropped")
+        for column in after.columns if after else ():
+            if not is_supported(column):
+                raise SignalRefused(f"changes: {table}: type {column.type_name} of column {column.name} is not supported")
+        return table, after
 
-    def _schema_change(self, table: TableSchema, progress: Progress, time_us: int) -> SchemaChange:
-        before = self._tables.find(table.id)
-        if before is not None and not table.object_id:
-            table = replace(table, object_id=before.object_id, stored=table.stored or before.stored)
-        after = self._tables.next_version(table)
-        self._tables.put(after)
-        return SchemaChange(table.id, before, after, "", Scn(progress.complete_scn), time_us)
+    def _schema_change(self, table: TableId, after: TableSchema | None, progress: Progress, time_us: int) -> SchemaChange:
+        before = self._tables.find(table)
+        if after is None:
+            self._tables.drop(table)
+        else:
+            if before is not None and not after.object_id:
+                after = replace(after, object_id=before.object_id, stored=after.stored or before.stored)
+            after = self._tables.next_version(after)
+            self._tables.put(after)
+        return SchemaChange(table, before, after, "", Scn(progress.complete_scn), time_us)
 
     def _drop(self, xid: str, signal: Signal, state: SignalState, time_us: int) -> Acted:
         if self._source.open_transactions is None:

@@ -2,7 +2,7 @@
 
 | aggregate              | types                                                                                    |
 |------------------------|------------------------------------------------------------------------------------------|
-| `Signal` (ours)        | ACCEPTED, COMPLETED, REFUSED                                                             |
+| `Signal` (ours)        | ACCEPTED, COMPLETED, REFUSED, ABORTED                                                    |
 | `Incremental Snapshot` | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, PAUSED, RESUMED, ABORTED, COMPLETED          |
 | `Initial Snapshot`     | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, COMPLETED: also of blocking snapshots, as there |
 """
@@ -30,6 +30,13 @@ def answer(signal: Signal, type_: str, time_us: int, **data: str) -> Notificatio
 def completed(snapshot: AdHocSnapshot, time_us: int) -> Notification:
     """The signal that asked for this snapshot is done."""
     return Notification(snapshot.id, SIGNAL, "COMPLETED", time_us, {"signal_type": "execute-snapshot"})
+
+
+def aborted(snapshot: AdHocSnapshot, by: str, time_us: int) -> Notification:
+    """The signal that asked for this snapshot comes to nothing more: another one stopped it."""
+    return Notification(
+        snapshot.id, SIGNAL, "ABORTED", time_us, {"signal_type": "execute-snapshot", "reason": f"stopped by signal {by}"}
+    )
 
 
 def of_snapshot(snapshot: AdHocSnapshot, type_: str, time_us: int, **data: str) -> Notification:

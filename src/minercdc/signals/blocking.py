@@ -5,7 +5,9 @@
     killed        goes on behind the last ROWID: at the same s, unless newer changes were told meanwhile; then at a new one
     DDL behind s  ORA-01466: the rest is read at a new s, which the stream comes to first
 
-As with incremental chunks nothing older ever follows anything newer, at any number of redo threads.
+As with incremental chunks nothing older ever follows anything newer, at any number of redo threads. Rows are marked as those of
+the initial snapshot (`snapshot.marks`): Debezium runs the same code for both. A row that is held back for its mark is not in
+the state, and its table stays there until it is delivered.
 """
 
 from __future__ import annotations
@@ -13,16 +15,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from minercdc.contracts import StopFlag
 from minercdc.errors import MinerCdcError, SnapshotTooOldError, SourceError, TransientSourceError
-from minercdc.events import ChangeEvent, Event, Op, Row, SchemaChange, Scn, SnapshotMark
+from minercdc.events import ChangeEvent, Event, Op, Row, SchemaChange, Scn
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals import answers
-from minercdc.signals.incremental import Step, replaced, with_table, without
+from minercdc.signals.incremental import Step, replaced, without
 from minercdc.signals.window import Changes, Chunk
+from minercdc.snapshot.marks import Placed, RowMarks
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +53,7 @@ class BlockingSnapshots:
 
     :param shape, learn: as of `IncrementalSnapshots`.
     :param now_us: microseconds since the epoch in UTC.
+    :ivar told_scn: rows were delivered as of this SCN, perhaps before the stream told the commits at it.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class BlockingSnapshots:
         self._database = database
         self._now_us = now_us
         self._fixed: str | None = None  # the snapshot whose SCN was fixed in this life
+        self.told_scn = 0
         self.changes = Changes()
 
     def close(self) -> None:
@@ -104,77 +109,78 @@ class BlockingSnapshots:
         self.changes.forget()
         for table in snapshot.tables:
             self.changes.follow(self._table(table))
-        scn = max(self._source.written_scn(), told_scn)
+        # Rows may be delivered as of an earlier one of its SCNs, in images up to that.
+        scn = max(self._source.written_scn(), told_scn, snapshot.scn)
         self.changes.prune(scn)
         self._fixed = snapshot.id
         _log.info("blocking snapshot %s: waiting for the stream to come to SCN %d", snapshot.id, scn)
         return replaced(state, snapshot, replace(snapshot, scn=scn, reached=False))
 
     def _read(self, state: SignalState, snapshot: AdHocSnapshot, stop: StopFlag) -> Iterator[Step]:
+        told = _Told(state, snapshot, self._scanned)
+        self.told_scn = max(self.told_scn, snapshot.scn)
         try:
-            for table in snapshot.tables:
-                for step in self._rows(state, _now(state, snapshot), table, stop):
-                    state = step[1]
-                    yield step
+            for place, table in enumerate(snapshot.tables, 1):
+                yield from self._rows(told, place, table, stop)
                 if stop.is_set():
                     return
         except SnapshotTooOldError as error:
             _log.warning("blocking snapshot %s: %s; the rest is read at a later SCN", snapshot.id, error.message)
             self._fixed = None
-            yield (), replaced(state, snapshot, replace(_now(state, snapshot), scn=0, reached=False))
+            yield told.step()
+            yield (), told.state(reached=False)
             return
         self._fixed = None
         self.changes.forget()
         self._source.close()
+        told.end()
+        events, state = told.step()
         done, time_us = _now(state, snapshot), self._now_us()
         _log.info("blocking snapshot %s is complete; streaming goes on", snapshot.id)
-        told = (answers.of_snapshot(done, "COMPLETED", time_us), answers.completed(done, time_us))
-        yield told, without(state, done)
+        yield (
+            [*events, answers.of_snapshot(done, "COMPLETED", time_us), answers.completed(done, time_us)],
+            without(state, done),
+        )
 
-    def _rows(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, stop: StopFlag) -> Iterator[Step]:
-        name = self._table(table)
-        events: list[Event] = []
+    def _rows(self, told: _Told, place: int, table: TableRead, stop: StopFlag) -> Iterator[Step]:
+        """Read one table; what is certain is told now and then, and makes a step."""
+        name, scn = self._table(table), told.snapshot.scn
         schema = self._shape(name)
         if schema is None and (change := self._learn(name)) is not None:
-            events.append(change)
+            told.events.append(change)
             schema = change.after
         if schema is None:
-            yield [self._scanned(snapshot, table, "UNKNOWN_SCHEMA")], _without_table(state, snapshot)
+            told.finish(place, "UNKNOWN_SCHEMA")
+            yield told.step()
             return
-        _log.info("blocking snapshot %s: reading %s as of SCN %d", snapshot.id, name, snapshot.scn)
-        last, rows = table.last[0] if table.last else "", table.rows
+        _log.info("blocking snapshot %s: reading %s as of SCN %d", told.snapshot.id, name, scn)
         try:
-            for batch in self._source.rows(schema, snapshot.scn, last, table.condition):
+            for batch in self._source.rows(schema, scn, table.last[0] if table.last else "", table.condition):
                 if stop.is_set():
                     return
-                current = list(self._events(schema, snapshot.scn, batch))
-                events += current
-                rows += len(current)
-                if batch and batch[-1][0]:
-                    table = replace(table, last=(batch[-1][0],))
-                if not batch and not events:
-                    yield (), state  # nothing comes for a while: what came before need not wait
-                elif not batch or len(events) >= _PROGRESS_ROWS:
-                    table = replace(table, rows=rows)
-                    state = with_table(state, _now(state, snapshot), table)
-                    yield [*events, answers.in_progress(snapshot, table, self._named(table), self._now_us())], state
-                    events = []
+                told.take(place, list(self._events(schema, scn, batch)))
+                if not batch and not told.events:
+                    yield (), told.state()  # nothing comes for a while: what came before need not wait
+                elif not batch or len(told.events) >= _PROGRESS_ROWS:
+                    told.events.append(
+                        answers.in_progress(told.snapshot, told.table(place), self._named(table), self._now_us())
+                    )
+                    yield told.step()
         except (SnapshotTooOldError, TransientSourceError):
             raise
         except SourceError as error:
-            yield [self._scanned(snapshot, table, "SQL_EXCEPTION", error)], _without_table(state, snapshot)
-            return
-        table = replace(table, rows=rows)
-        events.append(self._scanned(snapshot, table, "SUCCEEDED" if table.rows else "EMPTY"))
-        yield events, _without_table(state, snapshot)
+            told.finish(place, "SQL_EXCEPTION", error)
+        else:
+            told.finish(place, "SUCCEEDED")
+        yield told.step()
 
     def _events(self, schema: TableSchema, scn: int, batch: Batch) -> Iterator[ChangeEvent]:
-        time_us, mark = self._now_us(), SnapshotMark.TRUE
+        time_us = self._now_us()
         chunk = Chunk(schema, batch, (), scn, scn, time_us, final=False)
         for row_id, row in self.changes.current(chunk):
-            yield ChangeEvent(Op.READ, schema, None, row, Scn(scn), time_us, None, 0, row_id or None, snapshot=mark)
+            yield ChangeEvent(Op.READ, schema, None, row, Scn(scn), time_us, None, 0, row_id or None)
 
-    def _scanned(self, snapshot: AdHocSnapshot, table: TableRead, status: str, error: MinerCdcError | None = None) -> Event:
+    def _scanned(self, snapshot: AdHocSnapshot, table: TableRead, status: str, error: MinerCdcError | None) -> Event:
         data = {"error": error.message} if error else {}
         return answers.scanned(snapshot, table, self._named(table), status, self._now_us(), **data)
 
@@ -195,6 +201,74 @@ def _now(state: SignalState, snapshot: AdHocSnapshot) -> AdHocSnapshot:
     return next(found for found in state.snapshots if found.id == snapshot.id)
 
 
-def _without_table(state: SignalState, snapshot: AdHocSnapshot) -> SignalState:
-    now = _now(state, snapshot)
-    return replaced(state, now, replace(now, tables=now.tables[1:]))
+class _Told:
+    """What is delivered of a snapshot, and the state that says so.
+
+    :param scanned: makes the notification that a table is done.
+    :ivar events: delivered, but not yielded yet.
+    """
+
+    def __init__(
+        self,
+        state: SignalState,
+        snapshot: AdHocSnapshot,
+        scanned: Callable[[AdHocSnapshot, TableRead, str, MinerCdcError | None], Event],
+    ) -> None:
+        self.snapshot = snapshot
+        self.events: list[Event] = []
+        self._state = state
+        self._scanned = scanned
+        self._tables = dict(enumerate(snapshot.tables, 1))
+        self._rows = snapshot.rows  # of tables that are done; their place is 0
+        begun = [place for place, table in self._tables.items() if table.rows]
+        self._marks = RowMarks([0, *begun] if snapshot.rows else begun)
+        self._finished: dict[int, tuple[str, MinerCdcError | None]] = {}
+
+    def table(self, place: int) -> TableRead:
+        """How far a table is that is not done."""
+        return self._tables[place]
+
+    def state(self, **changed: Any) -> SignalState:
+        """With what is in `events` delivered.
+
+        :param changed: other members of the snapshot.
+        """
+        now = replace(self.snapshot, tables=tuple(self._tables.values()), rows=self._rows, **changed)
+        return replaced(self._state, now, now)
+
+    def step(self) -> Step:
+        """What was delivered since the last one."""
+        events, self.events = self.events, []
+        return events, self.state()
+
+    def take(self, place: int, rows: list[ChangeEvent]) -> None:
+        """The next rows of a table."""
+        self._deliver(self._marks.take((place, 0), rows))
+
+    def finish(self, place: int, status: str, error: MinerCdcError | None = None) -> None:
+        """A table is read to its end; it is done when its last row is delivered."""
+        self._finished[place] = status, error
+        if self._marks.held_of(place):
+            self._deliver(self._marks.end_table(place))
+        else:
+            self._done(place)
+
+    def end(self) -> None:
+        """All tables are read."""
+        self._deliver(self._marks.end())
+
+    def _deliver(self, groups: Iterator[Placed]) -> None:
+        for (place, _), rows in list(groups):  # first all of them: what is held back is certain then only
+            self.events += rows
+            table = self._tables[place]
+            last = (rows[-1].row_id,) if rows[-1].row_id else table.last
+            self._tables[place] = replace(table, rows=table.rows + len(rows), last=last)
+            if place in self._finished and not self._marks.holds((place, 0)):
+                self._done(place)
+
+    def _done(self, place: int) -> None:
+        status, error = self._finished[place]
+        table = self._tables.pop(place)
+        self._rows += table.rows
+        status = "EMPTY" if status == "SUCCEEDED" and not table.rows else status
+        self.events.append(self._scanned(self.snapshot, table, status, error))

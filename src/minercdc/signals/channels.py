@@ -1,4 +1,7 @@
-"""Where signals come from besides the stream itself: what every such channel can do, and the two that live in this process.
+"""Where signals come from besides the stream itself: what every such channel can do, and the one that is a file.
+
+    file                 users append to it, or `minercdc signal`
+    http, in-process     `SignalJournal`: what was taken is in a file before it is answered, and survives the process
 
 A channel hands out what it has together with a mark in its own words that says how far it was read. The mark is stored with
 the position, in the Kafka transaction that says what became of the signal: after a kill the channel goes on behind it.
@@ -8,14 +11,16 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import logging
 import os
-from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import Lock
 from typing import IO, Protocol, TypeAlias
+from urllib.parse import quote
+from uuid import uuid4
 
+from minercdc.errors import StateDirectoryError
 from minercdc.signals.signal import Signal, SignalRefused, signal_of_json
 
 _log = logging.getLogger(__name__)
@@ -42,41 +47,17 @@ class SignalChannel(Protocol):
     def close(self) -> None: ...
 
 
-class SignalQueue:
-    """Signals given by this process (in-process, HTTP): handed out once, and lost with the process if it is killed before."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._waiting: deque[Received] = deque()
-        self._lock = Lock()
-
-    def put(self, signal: Signal) -> None:
-        with self._lock:
-            self._waiting.append(signal)
-
-    def poll(self, taken: str) -> tuple[Sequence[Received], str]:
-        with self._lock:
-            found = list(self._waiting)
-            self._waiting.clear()
-        return found, ""
-
-    def stored(self, taken: str) -> None:
-        """Nothing is kept."""
-
-    def close(self) -> None:
-        """It is the process's, not one life's."""
-
-
 class SignalFile:
     """A file with a JSON document per line (`signal.file`).
 
     The mark is `<bytes> <SHA-256 of them>`. The file is emptied once everything in it is acted on and that is durable; until
     then, and after a kill in between, the mark tells what of it is done. It is let go of at the next look.
+
+    :param name: of the channel.
     """
 
-    name = "file"
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str = "file") -> None:
+        self.name = name
         self._path = path
         self._emptied = False
         self._stored = ""
@@ -88,7 +69,7 @@ class SignalFile:
         except FileNotFoundError:
             return (), taken
         except OSError as error:
-            _log.warning("signal.file %s cannot be read: %s", self._path, error)
+            _log.warning("signals of channel %s, %s, cannot be read: %s", self.name, self._path, error)
             return (), taken
         if not content or self._emptied:
             taken = ""
@@ -97,7 +78,7 @@ class SignalFile:
         if end <= begin:
             return (), taken
         self._emptied, self._stored = False, ""
-        return list(_lines(content[begin:end])), _mark(content[:end])
+        return list(_lines(content[begin:end], self.name)), _mark(content[:end])
 
     def stored(self, taken: str) -> None:
         """Empty the file if there is nothing more in it."""
@@ -111,10 +92,40 @@ class SignalFile:
                     file.truncate(0)
                     self._emptied = True
         except OSError as error:
-            _log.warning("signal.file %s cannot be emptied: %s", self._path, error)
+            _log.warning("signals of channel %s, %s, cannot be emptied: %s", self.name, self._path, error)
 
     def close(self) -> None:
         """It is not kept open."""
+
+
+class SignalJournal(SignalFile):
+    """Signals given to this process, kept in a file until they are acted on: one that was taken outlives a kill.
+
+    Each line has a member of its own, so that a signal that is sent once more is one more signal.
+
+    :param directory: of files that outlive the process.
+    :param connector: its name; each has a file of its own.
+    """
+
+    def __init__(self, directory: Path, connector: str, name: str) -> None:
+        self._directory = directory
+        self._file = directory / f"signals-{quote(connector, safe='')}-{name}.jsonl"
+        super().__init__(self._file, name)
+
+    def put(self, signal: Signal) -> None:
+        """Take a signal; it is durable when this returns.
+
+        :raises StateDirectoryError: it cannot be kept, and is not taken.
+        """
+        line = json.dumps({"id": signal.id, "type": signal.type, "data": signal.data, "taken": uuid4().hex})
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            append(self._file, line)
+        except OSError as error:
+            raise StateDirectoryError(
+                f"keeping a signal in {self._file.absolute()} failed: {error.strerror or error}",
+                hint="Make room there, or set minercdc.state.dir to a directory with room.",
+            ) from error
 
 
 def _done(content: bytes, taken: str) -> int:
@@ -129,12 +140,12 @@ def _mark(content: bytes) -> str:
     return f"{len(content)} {hashlib.sha256(content).hexdigest()}"
 
 
-def _lines(content: bytes) -> Iterator[Received]:
-    for line in content.splitlines():
+def _lines(content: bytes, channel: str) -> Iterator[Received]:
+    for line in content.split(b"\n"):
         if not line.strip():
             continue
         try:
-            yield signal_of_json(line, "file")
+            yield signal_of_json(line, channel)
         except SignalRefused as refused:
             yield refused
 
@@ -153,8 +164,24 @@ class _locked:
 
 
 def append(path: Path, line: str) -> None:
-    """Put one more line into a signal file."""
-    with path.open("ab") as file, _locked(file):
+    """Put one more line into a signal file; it is durable when this returns."""
+    new = not path.exists()
+    with path.open("ab+") as file, _locked(file):
+        end = file.seek(0, os.SEEK_END)
+        if end:  # what a killed writer left of a line must not take this one with it
+            file.seek(end - 1)
+            line = line if file.read(1) == b"\n" else f"\n{line}"
         file.write(line.encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
+    if new:
+        _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """A new file is durable once its directory is."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

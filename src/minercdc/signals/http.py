@@ -1,6 +1,6 @@
 """A port for signals and for looking: what JMX is to Debezium.
 
-    POST /signals          {"id", "type", "data"} -> 202 {"id"}; 400 when it could not be acted on anyway
+    POST /signals          {"id", "type", "data"} -> 202 {"id"} once it is durable; 400 when it could not be acted on anyway
     GET  /snapshots        what is under way
     GET  /notifications    the latest
     GET  /health           200, or 503 while the connector cannot work
@@ -23,9 +23,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from uuid import uuid4
 
-from minercdc.errors import LocalServiceError
+from minercdc.errors import LocalServiceError, StateDirectoryError
 from minercdc.offset import JsonValue
-from minercdc.signals.channels import SignalQueue
+from minercdc.signals.channels import SignalJournal
 from minercdc.signals.signal import SignalRefused, action_of, signal_of_json
 from minercdc.signals.watch import Watch
 
@@ -37,10 +37,10 @@ _PATIENCE_SECONDS = 10.0  # with a client that sends nothing
 
 
 @contextmanager
-def serve(host: str, port: int, watch: Watch, queue: SignalQueue | None) -> Iterator[str]:
+def serve(host: str, port: int, watch: Watch, journal: SignalJournal | None) -> Iterator[str]:
     """Answer while the context lasts; its value is the address.
 
-    :param queue: where signals go; None when channel `http` is not enabled.
+    :param journal: where signals go; None when channel `http` is not enabled.
     :raises LocalServiceError: the port cannot be listened on.
     """
     pages: Mapping[str, Callable[[], JsonValue]] = {
@@ -48,7 +48,7 @@ def serve(host: str, port: int, watch: Watch, queue: SignalQueue | None) -> Iter
         "/notifications": watch.notifications,
         "/health": watch.health,
     }
-    handler = type("Requests", (_Requests,), {"pages": pages, "queue": queue, "hosts": _hosts(host)})
+    handler = type("Requests", (_Requests,), {"pages": pages, "journal": journal, "hosts": _hosts(host)})
     try:
         server = ThreadingHTTPServer((host, port), handler)
     except OSError as error:
@@ -95,7 +95,7 @@ class _Requests(BaseHTTPRequestHandler):
     """One request. Subclassed by `serve` with what it needs."""
 
     pages: Mapping[str, Callable[[], JsonValue]]
-    queue: SignalQueue | None
+    journal: SignalJournal | None
     hosts: frozenset[str]
     timeout = _PATIENCE_SECONDS
     server_version = "minercdc"
@@ -116,12 +116,12 @@ class _Requests(BaseHTTPRequestHandler):
             return
         if self.path != "/signals":
             self._answer(HTTPStatus.NOT_FOUND, {"error": "signals go to /signals"})
-        elif self.queue is None:
+        elif self.journal is None:
             self._answer(HTTPStatus.FORBIDDEN, {"error": "signal.enabled.channels does not have http"})
         elif self.headers.get_content_type() != "application/json":
             self._answer(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, {"error": "Content-Type: application/json is expected"})
         else:
-            self._signal(self.queue)
+            self._signal(self.journal)
 
     def _is_misled(self) -> bool:
         """Whether the request is for another host, which it is told."""
@@ -131,7 +131,7 @@ class _Requests(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.MISDIRECTED_REQUEST, {"error": f"{name} is not here"})
         return True
 
-    def _signal(self, queue: SignalQueue) -> None:
+    def _signal(self, journal: SignalJournal) -> None:
         length = self.headers.get("Content-Length", "")
         if not length.isdigit():
             self._answer(HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is missing"})
@@ -146,7 +146,11 @@ class _Requests(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.BAD_REQUEST, {"error": refused.reason})
             return
         signal = signal if signal.id else replace(signal, id=str(uuid4()))
-        queue.put(signal)
+        try:
+            journal.put(signal)
+        except StateDirectoryError as error:
+            self._answer(HTTPStatus.INSUFFICIENT_STORAGE, {"error": error.message})
+            return
         self._answer(HTTPStatus.ACCEPTED, {"id": signal.id})
 
     def _answer(self, status: HTTPStatus, content: JsonValue) -> None:

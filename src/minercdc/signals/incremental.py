@@ -49,6 +49,7 @@ class IncrementalSnapshots:
     :param shape: version of a table at the point the stream has come to.
     :param learn: reads the shape of a table that the stream has not told of; None when there is no such table.
     :param database: first part of the tables' names.
+    :ivar told_scn: as of `BlockingSnapshots`.
     """
 
     def __init__(
@@ -62,7 +63,8 @@ class IncrementalSnapshots:
         self._shape = shape
         self._learn = learn
         self._database = database
-        self._told_scn = 0
+        self.told_scn = 0
+        self._stream_told = 0
         self._reading: tuple[str, TableRead] | None = None  # snapshot, and its table as far as it is delivered
         self._closed: dict[str, int] = {}  # windows whose high mark has come, with its SCN
         self.changes = Changes()
@@ -85,7 +87,7 @@ class IncrementalSnapshots:
         :param complete_scn: every commit at or below it has been told.
         :param told_scn: no commit behind it has been told.
         """
-        self._told_scn = told_scn
+        self._stream_told = told_scn
         rows = 0
         while rows < _ROWS_PER_STEP:
             snapshot = next((snapshot for snapshot in state.snapshots if not snapshot.blocking), None)
@@ -123,7 +125,7 @@ class IncrementalSnapshots:
             events.append(change)
         self._reading = (snapshot.id, table)
         self.changes.follow(name)
-        self._reader.start(name, table, snapshot.surrogate_key, self._told_scn)
+        self._reader.start(name, table, snapshot.surrogate_key, self._stream_told)
         _log.info("incremental snapshot %s: reading %s%s", snapshot.id, name, " on" if table.last else "")
         return events, state
 
@@ -151,7 +153,7 @@ class IncrementalSnapshots:
             return self._done(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
         if shape.version != outcome.schema.version:
             _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, name)
-            self._reader.start(name, table, snapshot.surrogate_key, self._told_scn)
+            self._reader.start(name, table, snapshot.surrogate_key, self._stream_told)
             return (), state
         return self._delivered(state, snapshot, table, outcome, shape, time_us)
 
@@ -169,10 +171,11 @@ class IncrementalSnapshots:
             ChangeEvent(Op.READ, shape, None, row, scn, chunk.time_us, None, 0, row_id, snapshot=mark)
             for row_id, row in self.changes.current(chunk)
         ]
+        self.told_scn = max(self.told_scn, chunk.floor, chunk.ceiling)
         self._reader.take()
         self._closed.pop(chunk.window, None)
         self.changes.prune(self._reader.floor())
-        table = replace(table, last=chunk.last, rows=table.rows + len(events))
+        table = replace(table, last=chunk.last, rows=table.rows + len(events), chunks=table.chunks + 1)
         self._reading = (snapshot.id, table)
         events.append(answers.in_progress(snapshot, table, self.name(table), time_us))
         if not chunk.final:

@@ -123,7 +123,7 @@ class Keyset:
         """
         where = [*self._behind(last, ":l"), *self._up_to(maximum, ":m")]
         if self._condition:
-            where.append(f"({self._condition})")
+            where.append(self._in_parentheses())
         return (
             f"SELECT {selected_columns(self.schema, ROWID, self._lobs)} FROM {self._table(scn)}"
             f"{' WHERE ' + ' AND '.join(where) if where else ''}"
@@ -132,11 +132,14 @@ class Keyset:
 
     def maximum_statement(self, scn: int | None) -> str:
         """SELECT of the ordering columns of the last row."""
-        where = f" WHERE {self._condition}" if self._condition else ""
+        where = f" WHERE {self._in_parentheses()}" if self._condition else ""
         return (
             f"SELECT {', '.join(self._selected())} FROM {self._table(scn)}{where}"
             f" ORDER BY {', '.join(f'{name} DESC' for name in self._quoted)} FETCH FIRST 1 ROW ONLY"
         )
+
+    def _in_parentheses(self) -> str:
+        return f"({self._condition}\n)"  # behind a comment, too
 
     def _table(self, scn: int | None) -> str:
         name = f'"{self.schema.id.schema}"."{self.schema.id.table}"'

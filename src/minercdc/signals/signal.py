@@ -30,14 +30,19 @@ class SignalRefused(Exception):
     """A signal that cannot be acted on.
 
     :param reason: for the one who sent it.
-    :param id: its id, as far as it could be read.
+    :param id: its id, as far as it could be read; type and channel likewise.
     """
 
-    def __init__(self, reason: str, *, id: str = "", type: str = "") -> None:
+    def __init__(self, reason: str, *, id: str = "", type: str = "", channel: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.id = id
         self.type = type
+        self.channel = channel
+
+    def signal(self) -> Signal:
+        """What is known of it."""
+        return Signal(self.id, self.type, "", self.channel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +147,7 @@ def signal_of_row(row: Row, channel: str = "source") -> Signal:
     """
     values = [value if isinstance(value, str) else "" for value in row[:3]]
     if len(values) < 3:
-        raise SignalRefused("the signal table needs three columns: id, type, data")
+        raise SignalRefused("the signal table needs three columns: id, type, data", channel=channel)
     return Signal(values[0], values[1], values[2], channel)
 
 
@@ -154,26 +159,30 @@ def signal_of_json(text: str | bytes, channel: str) -> Signal:
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise SignalRefused(f"not JSON: {error}") from None
+        raise SignalRefused(f"not JSON: {error}", channel=channel) from None
     if not isinstance(document, dict):
-        raise SignalRefused("a JSON object with id, type and data is expected")
-    identity, kind, data = document.get("id"), document.get("type"), document.get("data")
+        raise SignalRefused("a JSON object with id, type and data is expected", channel=channel)
+    identity, kind, data = str(document.get("id") or ""), document.get("type"), document.get("data")
     if not isinstance(kind, str):
-        raise SignalRefused("type is missing", id=str(identity or ""))
+        raise SignalRefused("type is missing", id=identity, channel=channel)
     if data is not None and not isinstance(data, dict | str):
-        raise SignalRefused("data is neither an object nor its text", id=str(identity or ""), type=kind)
-    return Signal(str(identity or ""), kind, data or {}, channel)
+        raise SignalRefused("data is neither an object nor its text", id=identity, type=kind, channel=channel)
+    return Signal(identity, kind, data or {}, channel)
 
 
 def action_of(signal: Signal) -> Action:
     """What the signal asks for.
 
-    :raises SignalRefused: no such type, or its data is not as that type wants it.
+    :raises SignalRefused: no such type, or its data is not as that type wants it: one with a member that has no meaning there
+        would ask for something else than what was meant (a misspelt filter: for the whole table).
     """
-    read = ACTIONS.get(signal.type.strip())
-    if read is None:
+    kind = ACTIONS.get(signal.type.strip())
+    if kind is None:
         raise SignalRefused(f"there is no signal of type '{signal.type}'; there are {', '.join(sorted(ACTIONS))}")
-    return read(_data(signal.data))
+    data = _data(signal.data)
+    if unknown := sorted(set(data) - kind.members):
+        raise SignalRefused(f"data has {', '.join(unknown)}; {signal.type.strip()} knows {', '.join(sorted(kind.members))}")
+    return kind.read(data)
 
 
 def _data(given: str | Data) -> Data:
@@ -200,6 +209,8 @@ def _execute(data: Data) -> Action:
     conditions = list(_conditions(data))
     if legacy := _text(data, "additional-condition"):
         conditions.append((".*", legacy))
+    if kind == "incremental" and (broken := [text for _, text in conditions if not _is_closed(text)]):
+        raise SignalRefused(f"the parentheses of filter {broken[0]} do not match")
     return ExecuteSnapshot(collections, kind == "blocking", tuple(conditions), _text(data, "surrogate-key"))
 
 
@@ -212,10 +223,20 @@ def _conditions(data: Data) -> Sequence[tuple[str, str]]:
         if not isinstance(item, dict):
             raise SignalRefused("additional-conditions holds something else than objects with data-collection and filter")
         pattern, text = _text(item, "data-collection"), _text(item, "filter")
-        if not pattern or not text:
-            raise SignalRefused("each of additional-conditions needs data-collection and filter")
+        if not pattern or not text or set(item) - {"data-collection", "filter"}:
+            raise SignalRefused("each of additional-conditions needs data-collection and filter, and nothing else")
         found.append((_pattern(pattern, "additional-conditions"), text))
     return found
+
+
+def _is_closed(predicate: str) -> bool:
+    """Whether every parenthesis in it is its own: `A) OR (B` would get out of those that a chunk puts around it."""
+    depth = 0
+    for part in re.findall(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|[()]", predicate, re.DOTALL):
+        depth += (part == "(") - (part == ")")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def _stop(data: Data) -> Action:
@@ -250,15 +271,28 @@ def _drop(data: Data) -> Action:
     return DropTransaction(xid)
 
 
-ACTIONS: Final[Mapping[str, Callable[[Data], Action]]] = {
-    "execute-snapshot": _execute,
-    "stop-snapshot": _stop,
-    "pause-snapshot": lambda _: PauseSnapshot(),
-    "resume-snapshot": lambda _: ResumeSnapshot(),
-    "log": _log,
-    "schema-changes": _schema_changes,
-    "drop-transaction": _drop,
-    "list-transactions": lambda _: ListTransactions(),
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type of signal.
+
+    :param members: of its data; those that mean nothing to it are there because Debezium's manual sends them.
+    """
+
+    read: Callable[[Data], Action]
+    members: frozenset[str] = frozenset()
+
+
+_TABLES = frozenset({"type", "data-collections"})
+_EXECUTE = _TABLES | {"additional-conditions", "additional-condition", "surrogate-key"}
+ACTIONS: Final[Mapping[str, Kind]] = {
+    "execute-snapshot": Kind(_execute, _EXECUTE),
+    "stop-snapshot": Kind(_stop, _TABLES),
+    "pause-snapshot": Kind(lambda _: PauseSnapshot(), _TABLES),
+    "resume-snapshot": Kind(lambda _: ResumeSnapshot(), _TABLES),
+    "log": Kind(_log, frozenset({"message"})),
+    "schema-changes": Kind(_schema_changes, frozenset({"database", "schema", "changes"})),
+    "drop-transaction": Kind(_drop, frozenset({"transaction-id"})),
+    "list-transactions": Kind(lambda _: ListTransactions()),
 }
 
 

@@ -84,6 +84,7 @@ class SignalStage:
         if state.snapshots:
             begin = Progress(start, Scn(0), self._now_us(), signals=state)
             state = yield from self._told(begin, self._blocking.resume(state, stop), state)
+            self._told_scn = max(self._told_scn, self._blocking.told_scn)
         noting = (self._incremental.changes, self._blocking.changes)
         for event in events:
             if isinstance(event, ChangeEvent):
@@ -141,7 +142,7 @@ class SignalStage:
             self._looked = self._clock()
             for channel in self._channels:
                 found, mark = channel.poll(taken.get(channel.name, ""))
-                received = [*received, *(_of_channel(item, channel.name) for item in found)]
+                received = [*received, *found]
                 if mark or channel.name in taken:
                     taken[channel.name] = mark
         state = replace(state, taken=taken)
@@ -154,10 +155,18 @@ class SignalStage:
         return state
 
     def _steps(self, state: SignalState, scn: int, time_us: int, stop: StopFlag) -> Iterator[Step]:
-        for step in self._incremental.step(state, scn, self._told_scn, time_us):
-            state = step[1]
-            yield step
+        """What may be delivered now. Rows that are read tell of commits at their SCN, perhaps before the stream does: so
+        incremental chunks wait for a blocking snapshot, and each kind counts as told for what the other reads later."""
+        if not any(snapshot.blocking for snapshot in state.snapshots):
+            for step in self._incremental.step(state, scn, self._told_scn, time_us):
+                state = step[1]
+                yield step
+            self._told_scn = max(self._told_scn, self._incremental.told_scn)
+        before = self._blocking.told_scn
         yield from self._blocking.step(state, scn, self._told_scn, time_us, stop)
+        if self._blocking.told_scn > before:
+            self._told_scn = max(self._told_scn, self._blocking.told_scn)
+            self._incremental.close()  # a chunk on its way may be older than those rows: it is read again
 
     def _acted(self, received: Sequence[Received], state: SignalState, progress: Progress, time_us: int) -> Iterator[Acted]:
         """What earlier signals left to do in the capture, then the signals one after the other."""
@@ -186,12 +195,8 @@ class SignalStage:
         return state
 
 
-def _of_channel(item: Received, channel: str) -> Received:
-    return item if isinstance(item, Signal) else SignalRefused(f"{channel}: {item.reason}", id=item.id, type=item.type)
-
-
 def _named(item: Received) -> Received:
     """With an id, so that its answers can be told apart."""
     if isinstance(item, Signal):
         return item if item.id else replace(item, id=str(uuid4()))
-    return item if item.id else SignalRefused(item.reason, id=str(uuid4()), type=item.type)
+    return item if item.id else SignalRefused(item.reason, id=str(uuid4()), type=item.type, channel=item.channel)

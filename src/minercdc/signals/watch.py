@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Mapping
 from threading import Lock
 
-from minercdc.metrics import Counters
-from minercdc.offset import AdHocSnapshot, JsonValue, SignalState
+from minercdc.metrics import AskedScan, Counters
+from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, TableRead
 
 _REMEMBERED = 1000
 
@@ -32,6 +32,7 @@ class Watch:
     def observe(self, state: SignalState) -> None:
         """The state has moved."""
         self._state = state
+        self._counters.asked = [_asked(snapshot, state.paused) for snapshot in state.snapshots]
 
     def notifications(self) -> list[JsonValue]:
         """The last thousand of this process, oldest first."""
@@ -67,15 +68,35 @@ class Watch:
 def _snapshot(snapshot: AdHocSnapshot) -> JsonValue:
     return {
         "id": snapshot.id,
-        "type": "blocking" if snapshot.blocking else "incremental",
+        "type": _kind(snapshot),
         "data_collections": list[JsonValue](snapshot.collections),
         "tables": [
             {
                 "table": table.table,
                 "rows": table.rows,
+                "chunks": table.chunks,
                 "last_key": list[JsonValue](table.last),
                 "maximum_key": list[JsonValue](table.maximum),
             }
             for table in snapshot.tables
         ],
     }
+
+
+def _asked(snapshot: AdHocSnapshot, paused: bool) -> AskedScan:
+    table = snapshot.tables[0] if snapshot.tables else TableRead("")
+    return AskedScan(
+        id=snapshot.id,
+        kind=_kind(snapshot),
+        table=table.table,
+        rows=table.rows,
+        chunks=table.chunks,
+        last=",".join(table.last),
+        maximum=",".join(table.maximum),
+        tables_left=max(len(snapshot.tables) - 1, 0),
+        paused=paused and not snapshot.blocking,
+    )
+
+
+def _kind(snapshot: AdHocSnapshot) -> str:
+    return "blocking" if snapshot.blocking else "incremental"

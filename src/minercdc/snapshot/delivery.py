@@ -88,6 +88,10 @@ class SnapshotRows:
             self._begun.add(place[0])
             _log.info("reading %s", self._tables[place[0]].name)
             yield self._notices.in_progress(self._names[place[0]])
+        table = self._tables[place[0]]
+        if table.ranges > 1 and place[1] not in table.begun:
+            table.begun.add(place[1])
+            yield self._notices.chunk_in_progress(self._names[place[0]], place[1], table.ranges, table.rows)
         if isinstance(read, Batch):
             yield from self._delivered(self._marks.take(place, self._events(read)))
         elif read.error is not None:
@@ -116,7 +120,7 @@ class SnapshotRows:
         table, name = self._tables[place], self._names[place]
         table.finished.add(number)
         if table.ranges > 1:
-            yield self._notices.chunk_completed(name, number + 1, table.ranges)
+            yield self._notices.chunk_completed(name, number, table.ranges)
         if table.is_finished:
             rows = table.rows + self._marks.held_of(place)
             _log.info("%s is read: %d rows", table.name, rows)
@@ -151,25 +155,27 @@ class SnapshotRows:
 class _Table:
     """One table's progress, as it goes.
 
+    :ivar begun: ranges that something was read of in this life.
     :ivar finished: ranges that were read to their end.
     :ivar deferred: the rest is left to an incremental snapshot.
     """
 
-    def __init__(self, place: int, begun: TableProgress) -> None:
+    def __init__(self, place: int, stored: TableProgress) -> None:
         self._place = place
-        self._begun = begun
-        self.rows = begun.rows
-        self.last_row_ids = {number: chunk.last_row_id for number, chunk in enumerate(begun.chunks)}
-        self.finished = {number for number, chunk in enumerate(begun.chunks) if chunk.completed}
-        self.deferred = begun.deferred
+        self._stored = stored
+        self.rows = stored.rows
+        self.begun: set[int] = set()
+        self.last_row_ids = {number: chunk.last_row_id for number, chunk in enumerate(stored.chunks)}
+        self.finished = {number for number, chunk in enumerate(stored.chunks) if chunk.completed}
+        self.deferred = stored.deferred
 
     @property
     def name(self) -> str:
-        return self._begun.table
+        return self._stored.table
 
     @property
     def ranges(self) -> int:
-        return len(self._begun.chunks)
+        return len(self._stored.chunks)
 
     @property
     def is_finished(self) -> bool:
@@ -183,6 +189,6 @@ class _Table:
                 last_row_id=self.last_row_ids[number],
                 completed=number in self.finished and not holds((self._place, number)),
             )
-            for number, chunk in enumerate(self._begun.chunks)
+            for number, chunk in enumerate(self._stored.chunks)
         )
-        return replace(self._begun, rows=self.rows, chunks=chunks, deferred=self.deferred)
+        return replace(self._stored, rows=self.rows, chunks=chunks, deferred=self.deferred)

@@ -41,8 +41,16 @@ class InitialNotices:
         """A table is begun."""
         return self._notice("IN_PROGRESS", data_collections=self._collections, current_collection_in_progress=collection)
 
+    def chunk_in_progress(self, collection: str, index: int, total: int, rows: int) -> Notification:
+        """A range of a table is begun. `index` counts from 0, as Debezium's; `rows` are those of the table so far."""
+        return self._notice(
+            "TABLE_CHUNK_IN_PROGRESS",
+            **{"current_collection_in_progress": collection, "data_collections": self._collections},
+            **{"chunk_index": str(index), "total_chunks": str(total), "total_rows_scanned": str(rows)},
+        )
+
     def chunk_completed(self, collection: str, index: int, total: int) -> Notification:
-        """A range of a table is read. `index` counts from 1."""
+        """A range of a table is read."""
         return self._notice(
             "TABLE_CHUNK_COMPLETED",
             **{"scanned_collection": collection, "data_collections": self._collections},

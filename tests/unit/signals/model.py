@@ -1,11 +1,13 @@
 """A database with one table, its stream of redo and its chunk reader, all in memory: the stage is run on them.
 
-A row is (key, SCN of the commit that wrote it), so every image tells how old it is.
+A row is (key, SCN of the commit that wrote it), so every image tells how old it is. DDL puts a column between the two, so that
+a row of one shape is none of the other.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,6 +28,7 @@ from minercdc.signals.window import Chunk
 T = TableId("PDB", "S", "T")
 SIGNALS = TableId("PDB", "C##U", "SIGNALS")
 TABLE = TableSchema(T, (Column("ID", "NUMBER"), Column("AT", "NUMBER")), (0,))
+ALTERED = replace(TABLE, columns=(TABLE.columns[0], Column("MORE", "NUMBER"), TABLE.columns[1]), version=2)
 SIGNAL_TABLE = TableSchema(SIGNALS, (Column("ID", "VARCHAR2"), Column("TYPE", "VARCHAR2"), Column("DATA", "VARCHAR2")), (0,))
 
 
@@ -45,28 +48,37 @@ class At:
 
 @dataclass(slots=True)
 class Commit:
-    """A transaction: keys with True (there is a row from now on) or False (there is none); or a row of the signal table."""
+    """A transaction: keys with True (there is a row from now on) or False (there is none); or a row of the signal table; or the
+    DDL."""
 
     scn: int
     rows: Mapping[int, bool] = field(default_factory=dict)
     signal: tuple[str, str, str] | None = None
+    ddl: bool = False
 
 
 def _clash(commit: Commit, other: Commit) -> bool:
-    """Whether another commit changed the same rows before."""
-    return other.scn < commit.scn and not commit.rows.keys().isdisjoint(other.rows)
+    """Whether another commit changed the same rows before, or one of them the table."""
+    return other.scn < commit.scn and (commit.ddl or other.ddl or not commit.rows.keys().isdisjoint(other.rows))
+
+
+def row_of(schema: TableSchema, key: int, at: int) -> Row:
+    """A row in some shape of the table."""
+    return tuple({"ID": str(key), "MORE": "0", "AT": str(at)}[column.name] for column in schema.columns)
 
 
 class World:
     """The database: commits in the order of their SCNs, and in the order the stream tells them.
 
     :ivar now: the SCN the database has come to; the stream is behind it.
+    :ivar tables: the shapes where the stream is.
     """
 
     def __init__(self, commits: Sequence[Commit], chance: random.Random, *, threads: bool) -> None:
         self.commits = list(commits)
         self.chance = chance
         self.now = 0
+        self.tables = Tables([TABLE])
         self.told = list(commits)
         if threads:  # commits of two threads, each in its own order, mixed; the changes of one row keep theirs
             halves: list[list[Commit]] = [[], []]
@@ -81,6 +93,13 @@ class World:
 
     def last_scn(self) -> int:
         return max(commit.scn for commit in self.commits)
+
+    def shape_at(self, scn: int) -> TableSchema:
+        return ALTERED if any(commit.ddl and commit.scn <= scn for commit in self.commits) else TABLE
+
+    def begin(self, start: At) -> None:
+        """The stream goes on from here."""
+        self.tables.put(ALTERED if any(commit.ddl for commit in self.told[: start.done]) else TABLE)
 
     def rows_at(self, scn: int) -> dict[int, int]:
         """Key -> SCN of the commit that wrote the row."""
@@ -100,18 +119,27 @@ class World:
         if commit.signal:
             seq += 1
             yield ChangeEvent(Op.CREATE, SIGNAL_TABLE, None, commit.signal, Scn(commit.scn), 0, info, seq)
+        if commit.ddl:
+            self.tables.put(ALTERED)
+            yield SchemaChange(T, TABLE, ALTERED, "alter table", Scn(commit.scn), 0)
+        schema = self.shape_at(commit.scn)
         for key, there in commit.rows.items():
-            old: Row | None = (str(key), str(before[key])) if key in before else None
-            new: Row | None = (str(key), str(commit.scn)) if there else None
+            old = row_of(schema, key, before[key]) if key in before else None
+            new = row_of(schema, key, commit.scn) if there else None
             op = Op.DELETE if new is None else Op.UPDATE if old is not None else Op.CREATE
             seq += 1
-            yield ChangeEvent(op, TABLE, old, new, Scn(commit.scn), 0, info, seq)
+            yield ChangeEvent(op, schema, old, new, Scn(commit.scn), 0, info, seq)
 
     def stream(self, start: At) -> Iterator[Event]:
         """From a position on, to the end, with idle ticks."""
+        self.begin(start)
+        if self.chance.random() < 0.5:
+            scn = min((later.scn for later in self.told[start.done :]), default=self.last_scn())
+            yield Progress(self.at(start.done), Scn(scn - 1), 0)
         for done in range(start.done, len(self.told)):
             commit = self.told[done]
-            self.now = max(self.now, commit.scn)
+            behind = [later.scn for later in self.commits if later.scn > commit.scn]
+            self.now = max([self.now, commit.scn, *behind[: self.chance.randrange(3)]])  # the stream is behind the database
             yield from self.events(commit)
             scn = min((later.scn for later in self.told[done + 1 :]), default=self.last_scn() + 1) - 1
             scn = min(scn, commit.scn - 1) if self.chance.random() < 0.5 else scn
@@ -165,6 +193,9 @@ class ModelReader:
     def _read(self) -> None:
         assert self._state is not None
         self._scn = max(self._scn, self._world.written(), self.told())
+        schema = self._world.shape_at(self._scn)
+        if schema != self._world.tables.find(T):  # ORA-00904, ORA-01466: not before the stream has come to the DDL
+            return
         rows = self._world.rows_at(self._scn)
         if not self._state.maximum:
             maximum = (str(max(rows)),) if rows else ()
@@ -173,10 +204,10 @@ class ModelReader:
             return
         last = int(self._state.last[0]) if self._state.last else -1
         keys = [key for key in sorted(rows) if last < key <= int(self._state.maximum[0])][: self._size]
-        found: list[tuple[str, Row]] = [(f"R{key}", (str(key), str(rows[key]))) for key in keys]
+        found: list[tuple[str, Row]] = [(f"R{key}", row_of(schema, key, rows[key])) for key in keys]
         final = len(found) < self._size
         place = (str(keys[-1]),) if keys else self._state.last
-        self._ready.append(Chunk(TABLE, found, place, self._scn, self._scn - 1, 0, final))
+        self._ready.append(Chunk(schema, found, place, self._scn, self._scn - 1, 0, final))
         self._state = None if final else replace(self._state, last=place)
 
 
@@ -191,21 +222,17 @@ class ModelTables:
         return self._world.written()
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
+        if schema != self._world.shape_at(scn):
+            raise SnapshotTooOldError("ORA-01466")
         for key, at in sorted(self._world.rows_at(scn).items()):
             if f"R{key:03}" > last_row_id:
-                yield [(f"R{key:03}", (str(key), str(at)))]
+                yield [(f"R{key:03}", row_of(schema, key, at))]
             if self._too_old:
                 self._too_old -= 1
                 raise SnapshotTooOldError("ORA-01466")
 
     def close(self) -> None:
         pass
-
-
-def known() -> Tables:
-    tables = Tables()
-    tables.put(TABLE)
-    return tables
 
 
 def stage_of(
@@ -216,14 +243,14 @@ def stage_of(
     open_transactions: Sequence[OpenTransaction] = (),
     too_old: int = 0,
 ) -> SignalStage:
-    tables, open_now = known(), list(open_transactions)
+    tables, open_now = world.tables, list(open_transactions)
 
     def drop(xid: str) -> bool:
         found = [one for one in open_now if one.xid == xid]
         open_now[:] = [one for one in open_now if one.xid != xid]
         return bool(found)
 
-    def no_changes(document: Mapping[str, object]) -> TableSchema:
+    def no_changes(document: Mapping[str, object]) -> tuple[TableId, TableSchema | None]:
         raise KeyError("table")
 
     def learn(table: TableId) -> SchemaChange | None:
@@ -251,6 +278,7 @@ class Stored:
 
 def play(stage: SignalStage, world: World, start: At, state: SignalState, stop: StopFlag) -> list[Stored]:
     """Every state that could have been stored, each with the events that came since `start`."""
+    world.begin(start)
     seen: list[Event] = []
     stored: list[Stored] = []
     for event in stage.through(world.stream(start), start, state, stop):
@@ -278,8 +306,14 @@ def check_order(events: Sequence[Event]) -> dict[int, int]:
             rows.pop(key, None)
         else:
             assert event.after is not None
-            key, at = int(str(event.after[0])), int(str(event.after[1]))
+            key, at = int(str(event.after[0])), int(str(event.after[event.schema.positions()["AT"]]))
             rows[key] = at
         assert at >= newest.get(key, 0), f"key {key}: an image of {at} came after one of {newest[key]}"
         newest[key] = at
     return rows
+
+
+def check_read_once(events: Sequence[Event]) -> None:
+    """One snapshot reads each key once at most, whatever it was interrupted by."""
+    reads = Counter(str(e.after[0]) for e in events if isinstance(e, ChangeEvent) and e.op is Op.READ and e.after)
+    assert not reads or max(reads.values()) == 1, f"read more than once: {reads.most_common(3)}"

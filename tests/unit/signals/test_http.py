@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minercdc.errors import LocalServiceError
 from minercdc.metrics import Counters
-from minercdc.signals.channels import SignalQueue
+from minercdc.signals.channels import SignalJournal
 from minercdc.signals.http import LONGEST_BODY, post, serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
@@ -23,10 +24,10 @@ JSON = {"Content-Type": "application/json"}
 class Port:
     """A port under test."""
 
-    def __init__(self, address: str, queue: SignalQueue) -> None:
+    def __init__(self, address: str, journal: SignalJournal) -> None:
         self.host, _, port = address.removeprefix("http://").partition(":")
         self.port = int(port)
-        self.queue = queue
+        self.journal = journal
 
     def ask(self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None) -> tuple[int, Any]:
         connection = HTTPConnection(self.host, self.port, timeout=10)
@@ -37,14 +38,14 @@ class Port:
         return answer.status, content
 
     def taken(self) -> list[Signal]:
-        return [item for item in self.queue.poll("")[0] if isinstance(item, Signal)]
+        return [item for item in self.journal.poll("")[0] if isinstance(item, Signal)]
 
 
 @pytest.fixture
-def port() -> Iterator[Port]:
-    queue = SignalQueue("http")
-    with serve("127.0.0.1", 0, Watch(Counters()), queue) as address:
-        yield Port(address, queue)
+def port(tmp_path: Path) -> Iterator[Port]:
+    journal = SignalJournal(tmp_path / "state", "c", "http")
+    with serve("127.0.0.1", 0, Watch(Counters()), journal) as address:
+        yield Port(address, journal)
 
 
 def test_a_signal_is_taken_with_its_id(port: Port) -> None:
@@ -91,9 +92,20 @@ def test_there_are_three_pages(port: Port) -> None:
     assert "/health" in content["error"]
 
 
-def test_signals_are_refused_where_the_channel_is_off() -> None:
+def test_a_signal_that_cannot_be_kept_is_not_accepted(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    journal = SignalJournal(tmp_path / "file" / "below", "c", "http")
+    with serve("127.0.0.1", 0, Watch(Counters()), journal) as address:
+        status, content = Port(address, journal).ask("POST", "/signals", json.dumps(PAUSE), JSON)
+    assert status == 507
+    assert "below" in content["error"]
+
+
+def test_signals_are_refused_where_the_channel_is_off(tmp_path: Path) -> None:
     with serve("127.0.0.1", 0, Watch(Counters()), None) as address:
-        status, content = Port(address, SignalQueue("http")).ask("POST", "/signals", json.dumps(PAUSE), JSON)
+        status, content = Port(address, SignalJournal(tmp_path, "c", "http")).ask(
+            "POST", "/signals", json.dumps(PAUSE), JSON
+        )
     assert status == 403
     assert "signal.enabled.channels" in content["error"]
 

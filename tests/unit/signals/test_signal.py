@@ -11,7 +11,7 @@ from minercdc.errors import SchemaHistoryError
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.offset import AdHocSnapshot, Offset, SignalState, TableRead
 from minercdc.schema.table import TableId
-from minercdc.signals.channels import SignalFile, append
+from minercdc.signals.channels import SignalFile, SignalJournal, append
 from minercdc.signals.signal import ExecuteSnapshot, Signal, SignalRefused, action_of, names, signal_of_json, signal_of_row
 
 ORDERS = TableId("ORCLPDB1", "C##SHOP", "ORDERS$1")
@@ -99,12 +99,94 @@ def test_lines_of_a_file_that_are_no_signals_are_told_and_half_a_line_waits(tmp_
     assert ids(found) == ["b"]
 
 
+def test_a_line_that_a_killed_writer_left_does_not_take_the_next_one_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "signals"
+    path.write_text('{"id": "torn", "ty')
+    append(path, line("a"))
+    found, _ = SignalFile(path).poll("")
+    assert ids(found) == ["", "a"]
+    assert isinstance(found[0], SignalRefused)
+
+
+def test_a_journal_outlives_its_process_and_gives_each_signal_once(tmp_path: Path) -> None:
+    pause = Signal("p", "pause-snapshot", {}, "http")
+
+    def journal(name: str = "shop/1") -> SignalJournal:
+        return SignalJournal(tmp_path / "state", name, "http")
+
+    assert journal().poll("") == ((), "")
+    journal().put(pause)
+    found, mark = journal().poll("")
+    assert found == [pause]
+    assert journal().poll("") == (found, mark), "until it is stored that it was acted on"
+    assert journal().poll(mark) == ((), mark)
+    assert journal("shop/2").poll("") == ((), "")
+    last = journal()
+    last.poll("")
+    last.stored(mark)
+    journal().put(pause)
+    found, _ = journal().poll(mark)
+    assert found == [pause], "the same signal once more, though it was killed before the first was forgotten"
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "reason"),
+    [
+        (
+            "execute-snapshot",
+            {"data-collections": ["S.T"], "additional-condition ": "A = 1"},
+            "data has additional-condition ;",
+        ),
+        (
+            "stop-snapshot",
+            {"data-colections": ["S.T"]},
+            "data has data-colections; stop-snapshot knows data-collections, type",
+        ),
+        ("list-transactions", {"x": 1}, "data has x"),
+        (
+            "execute-snapshot",
+            {
+                "data-collections": ["S.T"],
+                "additional-conditions": [{"data-collection": "S.T", "filter": "A", "where": "B"}],
+            },
+            "nothing else",
+        ),
+        (
+            "execute-snapshot",
+            {"data-collections": ["S.T"], "additional-condition": "1=1) OR (1=1"},
+            "parentheses of filter 1=1)",
+        ),
+        ("execute-snapshot", {"data-collections": ["S.T"], "additional-condition": "(A = ')'"}, "parentheses"),
+    ],
+)
+def test_what_would_ask_for_something_else_than_was_meant_is_refused(
+    kind: str, data: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(SignalRefused) as refused:
+        action_of(Signal("1", kind, json.dumps(data), "source"))
+    assert reason in refused.value.reason
+
+
+@pytest.mark.parametrize("text", ["A IN (1, (2))", "A = ':-)'", "A = 1 -- a note)", '"B)" = 1 /* ( */'])
+def test_parentheses_in_texts_names_and_comments_are_none(text: str) -> None:
+    data = {"data-collections": ["S.T"], "additional-condition": text}
+    action = action_of(Signal("1", "execute-snapshot", json.dumps(data), "source"))
+    assert isinstance(action, ExecuteSnapshot)
+    assert action.conditions == ((".*", text),)
+
+
+def test_members_that_debeziums_manual_sends_with_a_pause_are_taken() -> None:
+    data = {"data-collections": ["A.B.C"], "type": "incremental"}
+    for kind in ("pause-snapshot", "resume-snapshot", "stop-snapshot"):
+        action_of(Signal("1", kind, json.dumps(data), "source"))
+
+
 STATE = SignalState(
     snapshots=(
         AdHocSnapshot(
-            "i", False, ("P.S.T",), (TableRead("S.T", "A > 1", ("A", "ROWID"), ("1", "AAA"), ("9", "AAB"), 5),), "A"
+            "i", False, ("P.S.T",), (TableRead("S.T", "A > 1", ("A", "ROWID"), ("1", "AAA"), ("9", "AAB"), 5, 2),), "A"
         ),
-        AdHocSnapshot("b", True, ("P.S.T",), (), "", 2**60, True),
+        AdHocSnapshot("b", True, ("P.S.T",), (), "", 2**60, True, 7),
     ),
     paused=True,
     drops=(("d", "0" * 16),),

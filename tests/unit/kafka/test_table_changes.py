@@ -1,0 +1,56 @@
+"""Table structures as they are written in Debezium's form, and as a user gives them back in signal `schema-changes`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from minercdc.events import SchemaChange, Scn
+from minercdc.kafka.table_changes import change_of, published, remembered
+from minercdc.schema.table import Column, TableId, TableSchema
+
+T = TableId("PDB", "S", "T")
+TABLE = TableSchema(
+    T,
+    (
+        Column("ID", "NUMBER", 9, 0, False),
+        Column("N", "NUMBER"),
+        Column("TEXT", "VARCHAR2", 20),
+        Column("AT", "TIMESTAMP", None, 3),
+        Column("ZONED", "TIMESTAMP WITH TIME ZONE", None, 9),
+        Column("HERE", "TIMESTAMP WITH LOCAL TIME ZONE", None, 6),
+        Column("YEARS", "INTERVAL YEAR TO MONTH", 3),
+        Column("DAYS", "INTERVAL DAY TO SECOND", 2, 6),
+        Column("LARGE", "CLOB"),
+        Column("REAL", "BINARY_DOUBLE"),
+    ),
+    (0,),
+)
+CHANGE = SchemaChange(T, None, TABLE, "", Scn(1), 0)
+
+
+def test_what_the_schema_change_topic_says_can_be_given_back() -> None:
+    (document,) = json.loads(json.dumps(published(CHANGE)))
+    assert change_of(document) == (T, TABLE)
+
+
+def test_what_the_schema_history_says_can_be_given_back() -> None:
+    (document,) = json.loads(json.dumps(remembered(CHANGE)))
+    assert change_of(document) == (T, TABLE)
+
+
+def test_a_table_is_dropped_without_its_structure() -> None:
+    dropped = replace(CHANGE, before=TABLE, after=None)
+    (document,) = json.loads(json.dumps(published(dropped)))
+    assert change_of(document) == change_of({"type": "drop", "id": document["id"]}) == (T, None)
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [({"type": "RENAME", "id": "x"}, "type RENAME"), ({"type": "DROP", "id": "S.T"}, "is not of the form")],
+)
+def test_what_is_no_change_of_a_table_says_why(document: dict[str, str], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        change_of(document)

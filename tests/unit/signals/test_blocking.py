@@ -1,0 +1,128 @@
+"""A blocking snapshot of several tables: its rows are marked as Debezium's, and each comes once wherever it is killed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+
+import pytest
+
+from minercdc.errors import SnapshotTooOldError, SourceError
+from minercdc.events import ChangeEvent, Event, Notification, Row
+from minercdc.offset import AdHocSnapshot, SignalState, TableRead
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.signals.blocking import BlockingSnapshots
+from minercdc.signals.incremental import Step
+
+SCN = 100
+Rows = Mapping[str, Sequence[int]]
+
+
+class Database:
+    """Tables with so many keys each; a table called BROKEN cannot be read to its end.
+
+    :param too_old: rows that can be read before the SCN is too old, once.
+    """
+
+    def __init__(self, rows: Rows, too_old: int | None = None) -> None:
+        self._rows = rows
+        self._too_old = too_old
+
+    def written_scn(self) -> int:
+        return SCN
+
+    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
+        for key in self._rows[schema.id.table]:
+            if self._too_old == 0:
+                self._too_old = None
+                raise SnapshotTooOldError("ORA-01466")
+            self._too_old = self._too_old and self._too_old - 1
+            if f"R{key:03}" > last_row_id:
+                yield [(f"R{key:03}", (str(key),))]
+                yield ()
+        if schema.id.table == "BROKEN":
+            raise SourceError("ORA-00942")
+
+    def close(self) -> None:
+        pass
+
+
+def shape(table: TableId) -> TableSchema:
+    return TableSchema(table, (Column("ID", "NUMBER"),), (0,))
+
+
+def asked(rows: Rows) -> SignalState:
+    tables = tuple(TableRead(f"S.{name}") for name in rows)
+    return SignalState((AdHocSnapshot("b", True, tuple(f"P.{table.table}" for table in tables), tables),))
+
+
+def steps(database: Database, state: SignalState) -> Iterator[Step]:
+    """From one life: what an earlier one left, then until the snapshot is done."""
+    blocking, stop = BlockingSnapshots(database, shape, lambda _: None, "P", lambda: 0), threading.Event()
+    for step in blocking.resume(state, stop):
+        state = step[1]
+        yield step
+    while state.snapshots:
+        for step in blocking.step(state, SCN, SCN, 0, stop):
+            state = step[1]
+            yield step
+
+
+def marks(events: Sequence[Event]) -> list[tuple[str, int, str]]:
+    return [
+        (e.schema.id.table, int(str(e.after[0])), str(e.snapshot)) for e in events if isinstance(e, ChangeEvent) and e.after
+    ]
+
+
+def scanned(events: Sequence[Event]) -> list[tuple[str, str, str]]:
+    found = [e.additional_data for e in events if isinstance(e, Notification) and e.type == "TABLE_SCAN_COMPLETED"]
+    return [(data["scanned_collection"], data["status"], data["total_rows_scanned"]) for data in found]
+
+
+def test_rows_are_marked_first_and_last_of_all_and_of_their_tables() -> None:
+    rows = {"A": [1, 2, 3], "B": [], "C": [4], "D": [5, 6], "E": []}
+    events = [event for step in steps(Database(rows), asked(rows)) for event in step[0]]
+    assert marks(events) == [
+        ("A", 1, "first"),
+        ("A", 2, "true"),
+        ("A", 3, "last_in_data_collection"),
+        ("C", 4, "last_in_data_collection"),
+        ("D", 5, "first_in_data_collection"),
+        ("D", 6, "last"),
+    ]
+    assert sorted(scanned(events)) == [
+        ("P.S.A", "SUCCEEDED", "3"),
+        ("P.S.B", "EMPTY", "0"),
+        ("P.S.C", "SUCCEEDED", "1"),
+        ("P.S.D", "SUCCEEDED", "2"),
+        ("P.S.E", "EMPTY", "0"),
+    ]
+
+
+@pytest.mark.parametrize("rows", [{"A": [1, 2, 3], "B": [4], "C": []}, {"A": [], "B": [1], "C": [2, 3]}])
+def test_each_row_and_each_end_comes_once_wherever_it_is_killed(rows: Rows) -> None:
+    whole = [event for step in steps(Database(rows), asked(rows)) for event in step[0]]
+    delivered: list[Event] = []
+    for events, state in steps(Database(rows), asked(rows)):
+        delivered += events
+        again = delivered + [event for step in steps(Database(rows), state) for event in step[0]]
+        assert [key for _, key, _ in marks(again)] == [key for _, key, _ in marks(whole)]
+        assert scanned(again) == scanned(whole)
+        of_all = [mark for _, _, mark in marks(again)]
+        assert (of_all.count("first"), of_all.count("last")) == (1, 1)
+
+
+@pytest.mark.parametrize("too_old", range(6))
+def test_what_is_left_is_read_at_a_later_scn_when_the_first_is_too_old(too_old: int) -> None:
+    rows = {"A": [1, 2, 3], "B": [4, 5]}
+    events = [event for step in steps(Database(rows, too_old), asked(rows)) for event in step[0]]
+    assert [key for _, key, _ in marks(events)] == [1, 2, 3, 4, 5]
+    assert [mark for _, _, mark in marks(events)].count("first") == 1
+    assert marks(events)[-1] == ("B", 5, "last")
+
+
+def test_a_table_that_cannot_be_read_ends_with_its_error_and_the_others_are_read() -> None:
+    rows = {"BROKEN": [1, 2], "C": [3]}
+    events = [event for step in steps(Database(rows), asked(rows)) for event in step[0]]
+    assert [key for _, key, _ in marks(events)] == [1, 2, 3]
+    assert scanned(events) == [("P.S.BROKEN", "SQL_EXCEPTION", "2"), ("P.S.C", "SUCCEEDED", "1")]
