@@ -130,7 +130,7 @@ REMARKS = {
     "ALTER SEQUENCE": "START WITH with RESTART only (ORA-02283)",
     "ALTER SESSION": "NLS parameters, TIME_ZONE, CONTAINER, CURRENT_SCHEMA, ISOLATION_LEVEL, DDL_LOCK_TIMEOUT, ROW ARCHIVAL VISIBILITY; what tunes Oracle is recorded only; ENABLE, DISABLE and FORCE PARALLEL have no effect",
     "ALTER SYSTEM": "SWITCH LOGFILE, ARCHIVE LOG, CHECKPOINT, KILL and DISCONNECT SESSION, SET LOG_ARCHIVE_DEST_n, UNDO_RETENTION and ENABLE_GOLDENGATE_REPLICATION",
-    "ALTER TABLE": "ADD, MODIFY, DROP, RENAME of columns and constraints, SET UNUSED, states of constraints, READ ONLY, supplemental log groups, "
+    "ALTER TABLE": "ADD (identity columns too), MODIFY, DROP, RENAME of columns and constraints, SET UNUSED, states of constraints, READ ONLY, supplemental log groups, "
     "MOVE, ROW MOVEMENT; ADD, DROP, TRUNCATE, MOVE, RENAME, SPLIT, MERGE, EXCHANGE, MODIFY and COALESCE PARTITION, SET INTERVAL",
     "ALTER USER": "password, ACCOUNT LOCK, PASSWORD EXPIRE; quotas and profiles have no effect",
     "CREATE TABLE": "all constraints, identity and virtual columns, DEFAULT ON NULL, AS SELECT, ROWDEPENDENCIES, ROW ARCHIVAL, PARTITION BY RANGE [INTERVAL], LIST [AUTOMATIC] and HASH",

@@ -15,7 +15,7 @@ from minercdc.sandbox.sql.ddl.constraints import (
 )
 from minercdc.sandbox.sql.ddl.create_table import check_columns, check_defaults
 from minercdc.sandbox.sql.ddl.exclusive import take_alone, whole_or_not
-from minercdc.sandbox.sql.ddl.generated import add_virtual, archive_state
+from minercdc.sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state, number_rows
 from minercdc.sandbox.sql.dml.checks import rename_in_check
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
@@ -197,8 +197,11 @@ def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
             add_virtual(session, table, column, len(table.all_columns()))
         else:
             add_column(session, table, column)
-    if definition.identities:
-        raise OraError(3001, "unimplemented feature: ALTER TABLE ADD of an identity column")
+    for name, options in definition.identities.items():
+        if sum(column.identity is not None for column in table.columns) > 1:
+            raise OraError(30669, "table can have only one identity column")
+        add_identity(session, table, name, options)
+        number_rows(session, table, name)
     add_constraints(session, table, definition.constraints)
     for group in definition.groups:
         add_group(session, table, group)
