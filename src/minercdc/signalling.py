@@ -81,20 +81,11 @@ def signal_stage(
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
-    actions = Actions(
-        Source(
-            source.list_tables,
-            (lambda: _open(capture)) if config.database.database_connection_adapter == "logminer" else None,
-            capture.drop_transaction,
-            change_of,
-        ),
-        tables,
-        lambda found: table_filter.includes(found.schema, found.table),
-        database,
-    )
+    buffered = config.database.database_connection_adapter == "logminer"
+    asked = Source(source.list_tables, (lambda: _open(capture)) if buffered else None, capture.drop_transaction, change_of)
     return SignalStage(
         _table(config, table, table_filter),
-        actions,
+        Actions(asked, tables, lambda found: table_filter.includes(found.schema, found.table), database),
         IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database),
         BlockingSnapshots(source, tables.find, source.learn, database, _now_us),
         [*_channels(config), *channels],

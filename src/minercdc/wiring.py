@@ -33,6 +33,7 @@ from minercdc.offset import Offset
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.prerequisites import Finding, check
+from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -242,6 +243,13 @@ class _Life:
             connection.close()
         return found[0] if found else None
 
+    def _time_zone(self) -> str:
+        connection = connect(self._config.database, "pdb")
+        try:
+            return database_time_zone(connection)
+        finally:
+            connection.close()
+
     def _signals(self, capture: Capture) -> SignalActions:
         assert isinstance(capture, LogMinerCapture)
         run = self._run
@@ -260,6 +268,7 @@ class _Life:
             on_failure=config.run.event_processing_failure_handling_mode,
             committed=config.database.database_connection_adapter == "logminer_unbuffered",
             counters=self._counters,
+            time_zone=self._time_zone,
         )
 
     def _capture(self, offset: Offset | None) -> Capture:
@@ -273,6 +282,8 @@ class _Life:
             self._tables = Tables()
             self._history.forget()
             self._run.schema_lost = True
+        else:
+            self._run.schema_lost = False
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
         return self._log_miner()

@@ -6,7 +6,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tests.checker.judge import _key, _named, _reshape
 from tests.sandbox_capture.lab import Lab
@@ -14,10 +14,11 @@ from tests.sandbox_capture.lab import Lab
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import MiningSessionError, TransientSourceError
-from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange
+from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange, SnapshotMark
 from minercdc.offset import SignalState
 from minercdc.schema.tables import Tables
 from minercdc.signalling import signal_stage
+from minercdc.signals.answers import INCREMENTAL
 from minercdc.signals.stage import SignalStage
 
 PATIENCE_SECONDS = 90.0
@@ -65,11 +66,22 @@ class SignalledConnector:
         for event in lab.snapshot(Tables(), with_rows=False).take(None, self._stop):
             self._take(event, commit=True)
 
-    def pump(self, events: int) -> None:
-        """Read on. Errors that the engine answers with a restart are answered so."""
+    def pump(self, events: int, meanwhile: Callable[[], None]) -> None:
+        """Read on. Errors that the engine answers with a restart are answered so.
+
+        :param meanwhile: done now and then between two events, so that what is read ahead of the stream is ahead of it.
+        """
         self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
         for _ in range(events):
-            self._next(commit=self._chance.random() < 0.5)
+            event = self._next(commit=self._chance.random() < 0.5)
+            if isinstance(event, Progress) and self._chance.random() < 0.3:
+                meanwhile()
+            if self._state.snapshots and self._in_a_table() and self._chance.random() < 0.1:
+                self.kill()
+
+    def _in_a_table(self) -> bool:
+        """Whether some of a table's rows are stored as delivered: where a kill says most."""
+        return any(table.last for snapshot in self._state.snapshots for table in snapshot.tables)
 
     def kill(self) -> None:
         """What was not committed is gone."""
@@ -94,14 +106,17 @@ class SignalledConnector:
             assert time.monotonic() < deadline, f"{signal} was not done in time: {self._state}"
             self._next(commit=True)
 
-    def _next(self, *, commit: bool) -> None:
+    def _next(self, *, commit: bool) -> Event | None:
         try:
             if self._stream is None:
                 self._stream = self._life()
-            self._take(next(self._stream), commit=commit)
+            event = next(self._stream)
+            self._take(event, commit=commit)
+            return event
         except (MiningSessionError, TransientSourceError) as error:
             self._script.append(f"connector: {error}")
             self.kill()
+            return None
 
     def _life(self) -> Iterator[Event]:
         assert self._position is not None
@@ -159,6 +174,32 @@ def rebuilt(events: Sequence[Event], table: str) -> list[dict[str, str]]:
                 _changed(event, rows, told, ahead)
     assert not ahead, f"images came before their changes, which never came: {ahead}"
     return list(rows.values())
+
+
+def check_reads(events: Sequence[Event]) -> None:
+    """A row read as of an SCN comes behind every change told before that SCN and before every one behind it; and no incremental
+    snapshot reads a key twice, however often it is killed: its progress is stored with its rows."""
+    told: dict[tuple[str, ...], int] = {}  # SCN of the last commit that was told, by table and key; of DDL that emptied it
+    read: dict[tuple[str, ...], int] = {}  # SCN of the last read
+    once: set[tuple[str, ...]] = set()
+    for event in events:
+        if isinstance(event, Notification) and event.aggregate_type == INCREMENTAL:
+            if event.type in ("TABLE_SCAN_COMPLETED", "ABORTED"):
+                once.clear()
+        elif isinstance(event, SchemaChange) and event.truncate:
+            told[(event.table.table,)] = event.scn
+        elif isinstance(event, ChangeEvent):
+            for key in {(event.schema.id.table, *_key(event.schema, row)) for row in (event.before, event.after) if row}:
+                if event.tx is not None:
+                    assert event.tx.commit_scn >= read.get(key, 0), f"{key} was read before an older change was told"
+                    told[key] = max(event.tx.commit_scn, told.get(key, 0))
+                    continue
+                newest = max(told.get(key, 0), told.get(key[:1], 0))
+                assert event.scn >= newest, f"{key} is read as of {event.scn} behind a change of {newest}"
+                read[key] = event.scn
+                assert key not in once, f"{key} is read twice"
+                if event.snapshot is SnapshotMark.INCREMENTAL:
+                    once.add(key)
 
 
 _Rows = dict[tuple[str, ...], dict[str, str]]

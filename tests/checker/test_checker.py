@@ -3,7 +3,7 @@
 `MINERCDC_SEEDS` says how many (6; `make torture` 200), `MINERCDC_SEED` where they begin. A failing seed is run again with
 fewer steps, and the shortest history that fails is printed as a script.
 
-The checker is checked itself: MUTATIONS takes one rule of the capture away at a time, and each must be found out.
+The checker is checked itself: mutations.py takes one rule of the capture away at a time, and each must be found out.
 """
 
 from __future__ import annotations
@@ -12,24 +12,19 @@ import itertools
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.checker import neighbour
 from tests.checker.connector import Connector
 from tests.checker.judge import check_transactions, replica
+from tests.checker.mutations import MUTATIONS
+from tests.checker.neighbour import Neighbour
 from tests.checker.workload import Workload
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab
-
-from minercdc.capture.logminer import capture as capture_module
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.committed import CommittedAssembly
-from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import TransactionBuffer
-from minercdc.oracle.scn import current_scn
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "6"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "1000"))
@@ -50,6 +45,7 @@ class Cluster(SandboxProcess):
             admin.cursor().execute("alter database add supplemental log data")
             for thread in (2, 3, 4):
                 admin.cursor().execute(f"alter database enable public thread {thread}")
+        neighbour.make(self)
 
     def restart(self) -> None:
         """Killed, and started again where it was."""
@@ -80,9 +76,18 @@ def play(sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, scrip
         workload.script = script
     connector = Connector(lab, seed, workload.script)
     faults = sandbox.connect()
+    beside = random.Random(seed + 2)
+    other = Neighbour(sandbox, schema, seed) if beside.random() < 0.5 else None
+    if beside.random() < 0.3:
+        workload.script.append("admin: undo rows without redo address")
+        faults.cursor().execute(f"call dbms_sandbox.hide_addresses('{schema.upper()}')")
     try:
         for _ in range(steps):
             workload.step()
+            if other is not None:
+                other.step()
+            if beside.random() < 0.02:
+                _catch_in_the_middle(workload, connector, beside.randrange(4))
             choice = chance.random()
             if choice < 0.15:
                 connector.pump(chance.randrange(1, 40))
@@ -96,6 +101,8 @@ def play(sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, scrip
                 sandbox.restart()
                 workload.reconnect()
                 lab.app, faults = lab.session(), sandbox.connect()
+                if other is not None:
+                    other.reconnect()
         faults.cursor().execute("call dbms_sandbox.clear_faults()")
         faults.cursor().execute(f"call dbms_sandbox.release_strand('{schema.upper()}')")
         workload.finish()
@@ -108,10 +115,22 @@ def play(sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, scrip
             assert rows == sorted(map(str, map(_sorted, workload.contents(table)))), f"contents of {table}"
     finally:
         faults.cursor().execute("call dbms_sandbox.clear_faults()")
+        faults.cursor().execute(f"call dbms_sandbox.show_addresses('{schema.upper()}')")
         connector.kill()
+        if other is not None:
+            other.close()
         workload.close()
         faults.close()
         lab.app.close()
+
+
+def _catch_in_the_middle(workload: Workload, connector: Connector, place: int) -> None:
+    """All commit while a pass is under way, which is past the end of some redo threads and not yet of others."""
+    connector.pump(30)
+    workload.fill_log(place)
+    connector.pump(4)
+    workload.commit_each(place + 1)
+    connector.pump(20)
 
 
 def _sorted(row: dict[str, str]) -> list[tuple[str, str]]:
@@ -152,81 +171,17 @@ def _shortest(sandbox: Cluster, directory: Path, seed: int) -> list[str]:
 # ---- the checker, checked ----
 
 
-def _never_undone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(TransactionBuffer, "undo", lambda *_: False)
-
-
-def _never_delivered_before(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(BufferedAssembly, "_note_commit", lambda *_: False)
-    patch.setattr(CommittedAssembly, "_note_commit", lambda *_: False)
-
-
-def _resume_at_the_last_row(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(TransactionBuffer, "oldest", lambda *_: None)
-
-
-def _begin_at_what_is_open_now(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(capture_module, "oldest_undecided_scn", lambda connection: current_scn(connection))
-
-
-def _forget_ddl(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ShapeTracker, "follow", lambda *_: iter(()))
-
-
-def _follow_ddl_twice(patch: pytest.MonkeyPatch) -> None:
-    whole = Delivery.ddl
-
-    def again(self: Delivery, row: Any, address: Any, position: Any) -> Any:
-        return whole(self, row, None, position)
-
-    patch.setattr(Delivery, "ddl", again)
-
-
-def _rows_by_scn(patch: pytest.MonkeyPatch) -> None:
-    """Ask for what lies behind the newest SCN, as if redo were in the order of SCNs."""
-    whole = BufferedAssembly.query
-
-    def query(self: BufferedAssembly, container: str | None, owners: frozenset[str]) -> tuple[str, dict[str, Any]]:
-        sql, binds = whole(self, container, owners)
-        newest = max((at.scn for at in self._threads.values()), default=0)
-        return f"{sql} AND SCN >= {newest}", binds
-
-    patch.setattr(BufferedAssembly, "query", query)
-
-
-def _threads_mixed_up(patch: pytest.MonkeyPatch) -> None:
-    """One thread's mark for all."""
-    whole = BufferedAssembly.marks
-
-    def marks(self: BufferedAssembly) -> Any:
-        found = whole(self)
-        return dict.fromkeys(found, max(found.values())) if found else found
-
-    patch.setattr(BufferedAssembly, "marks", marks)
-
-
-MUTATIONS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
-    "undo rows take nothing out": _never_undone,
-    "delivered commits are not known": _never_delivered_before,
-    "open transactions do not hold the offset back": _resume_at_the_last_row,
-    "open transactions do not hold the beginning of committed mode back": _begin_at_what_is_open_now,
-    "DDL is not followed": _forget_ddl,
-    "DDL is followed again after a restart": _follow_ddl_twice,
-    "rows are asked for by SCN": _rows_by_scn,
-    "redo addresses of threads are compared": _threads_mixed_up,
-}
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("rule", MUTATIONS)
 def test_a_missing_rule_is_found_out(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
-    MUTATIONS[rule](monkeypatch)
+    mutation = MUTATIONS[rule]
+    mutation.remove(monkeypatch)
     began = time.monotonic()
-    for seed in range(40):
+    for seed in (mutation.seed, *range(40)):
         try:
             play(cluster, tmp_path, seed)
         except Exception:  # any way of failing will do
             return
         if time.monotonic() - began > 200:
             break
-    pytest.fail(f"nothing was noticed in {seed + 1} histories")
+    pytest.fail(f"nothing was noticed up to seed {seed}")

@@ -2,7 +2,8 @@
 mining, with both kinds of marks and without, killed and disturbed anywhere.
 
 After the last snapshot every table rebuilt from the events is the source, though rows were there before the connector was;
-and no image of a row is older than one before it. `MINERCDC_SEEDS` and `MINERCDC_SEED` as for the checker.
+no image of a row is older than one before it, and no snapshot reads a row twice. `MINERCDC_SEEDS` and `MINERCDC_SEED` as for the
+checker, which is checked itself by taking rules away.
 """
 
 from __future__ import annotations
@@ -10,23 +11,30 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.checker.signalled import SIGNALS, SignalledConnector, rebuilt, send
+from tests.checker.signalled import SIGNALS, SignalledConnector, check_reads, rebuilt, send
 from tests.checker.test_checker import _fault
 from tests.checker.workload import TABLES, Workload
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab
 
+from minercdc.offset import SignalState
+from minercdc.oracle.scn import written_scn
 from minercdc.signals import reader
-from minercdc.signals.window import Changes
+from minercdc.signals.incremental import IncrementalSnapshots
+from minercdc.signals.reader import ChunkReader
+from minercdc.signals.stage import SignalStage
+from minercdc.signals.window import Changes, Chunk
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "3"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "5000"))
-STEPS = 100
+STEPS = 60
 STRATEGIES = ("scn", "insert_insert", "insert_delete")
 
 pytestmark = [
@@ -77,7 +85,7 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, strategy: str, scr
     try:
         for step in range(STEPS):
             workload.step()
-            _disturb(connector, faults, chance, script)
+            _disturb(connector, workload, faults, chance, script)
             if chance.random() < 0.08:
                 _signal(lab, chance, script, f"s{step}")
         faults.cursor().execute("call dbms_sandbox.clear_faults()")
@@ -86,6 +94,7 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, strategy: str, scr
         send(lab, script, "resume", "resume-snapshot")
         send(lab, script, "last", "execute-snapshot", data_collections=[f".*[.]{schema.upper()}[.](ITEM|PAIR|WIDE)"])
         connector.until_done("last")
+        check_reads(connector.kept)
         for table in TABLES:
             rows = sorted(str(sorted(row.items())) for row in rebuilt(connector.kept, table))
             assert rows == sorted(str(sorted(row.items())) for row in workload.contents(table)), f"contents of {table}"
@@ -97,10 +106,12 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, strategy: str, scr
         lab.app.close()
 
 
-def _disturb(connector: SignalledConnector, faults: Any, chance: random.Random, script: list[str]) -> None:
+def _disturb(
+    connector: SignalledConnector, workload: Workload, faults: Any, chance: random.Random, script: list[str]
+) -> None:
     choice = chance.random()
     if choice < 0.30:
-        connector.pump(chance.randrange(1, 60))
+        connector.pump(chance.randrange(1, 60), workload.step)
     elif choice < 0.35:
         connector.kill()
     elif choice < 0.37:
@@ -132,13 +143,68 @@ def test_snapshots_among_changes_leave_what_is_there(cluster: SandboxProcess, tm
         pytest.fail(f"seed {seed}, {strategy}: {error!r}\n" + "\n".join(script[-60:]))
 
 
-def test_a_missing_comparison_of_rows_is_found_out(
-    cluster: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# ---- the checker, checked ----
+
+
+def _rows_are_not_compared(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Changes, "current", lambda self, chunk: iter(chunk.rows))
+
+
+def _a_chunk_does_not_wait_for_the_stream(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(IncrementalSnapshots, "_ready", lambda *_: True)
+
+
+def _chunks_may_be_older_than_what_was_told(patch: pytest.MonkeyPatch) -> None:
+    """And the written SCN lags, as it does while another redo thread is idle."""
+    start = ChunkReader.start
+    patch.setattr(ChunkReader, "start", lambda self, table, state, surrogate, _: start(self, table, state, surrogate, 0))
+    patch.setattr(reader, "written_scn", lambda connection: written_scn(connection) - 200)
+
+
+def _progress_is_not_stored(patch: pytest.MonkeyPatch) -> None:
+    through = SignalStage.through
+
+    def forgetful(self: SignalStage, events: Any, start: Any, state: SignalState, *rest: Any) -> Any:
+        left = [replace(one, tables=tuple(replace(table, last=()) for table in one.tables)) for one in state.snapshots]
+        return through(self, events, start, replace(state, snapshots=tuple(left)), *rest)
+
+    patch.setattr(SignalStage, "through", forgetful)
+
+
+def _a_chunk_of_another_shape_is_delivered(patch: pytest.MonkeyPatch) -> None:
+    taken = IncrementalSnapshots._taken
+
+    def blind(self: IncrementalSnapshots, state: Any, snapshot: Any, table: Any, outcome: Any, time_us: int) -> Any:
+        if isinstance(outcome, Chunk) and (shape := self._shape(outcome.schema.id)):
+            outcome.schema = shape
+        return taken(self, state, snapshot, table, outcome, time_us)
+
+    patch.setattr(IncrementalSnapshots, "_taken", blind)
+
+
+# Each with the strategy it concerns.
+MUTATIONS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
+    "rows are not compared with what the stream told": ("scn", _rows_are_not_compared),
+    "rows between marks are not compared with what the stream told": ("insert_insert", _rows_are_not_compared),
+    "a chunk does not wait for the stream": ("scn", _a_chunk_does_not_wait_for_the_stream),
+    "a chunk is older than what was told": ("scn", _chunks_may_be_older_than_what_was_told),
+    "progress is not stored": ("scn", _progress_is_not_stored),
+    "a chunk of another shape is delivered": ("scn", _a_chunk_of_another_shape_is_delivered),
+}
+
+
+@pytest.mark.parametrize("rule", MUTATIONS)
+def test_a_missing_rule_is_found_out(
+    cluster: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
 ) -> None:
-    monkeypatch.setattr(Changes, "current", lambda self, chunk: iter(chunk.rows))
+    strategy, mutate = MUTATIONS[rule]
+    mutate(monkeypatch)
+    began = time.monotonic()
     for seed in range(30):
         try:
-            play(cluster, tmp_path, seed, "scn", [])
-        except AssertionError:
+            play(cluster, tmp_path, seed, strategy, [])
+        except Exception:  # any way of failing will do
             return
-    pytest.fail("nothing was noticed in 30 histories")
+        if time.monotonic() - began > 200:
+            break
+    pytest.fail(f"nothing was noticed in {seed + 1} histories")

@@ -22,6 +22,7 @@ TABLES = {
 # With large values; only where `lob.enabled`.
 LOB_TABLES = {"DOC": "id number(10) primary key, title varchar2(40), body clob, data blob"}
 _KEYS = 12
+_MANY = 25  # changes that fill several fetches
 # DBMS_LOB on a value that the same transaction has set: what comes of it is known to LogMiner's reader.
 _EDITS = (
     "dbms_lob.writeappend(l, 3, 'xyz')",
@@ -105,6 +106,22 @@ class Workload:
             self._run_admin(f"call dbms_sandbox.{verb}_strand('{self.schema}')")
         else:
             self._ddl(session)
+
+    def fill_log(self, place: int) -> None:
+        """A session changes much, commits, and its instance switches logs: whoever reads now is busy with that for a while."""
+        session = self._sessions[place]
+        for _ in range(_MANY):
+            self._change(session)
+        self._commit(session)
+        self._say(f"admin of s{place}: alter system switch logfile")
+        with self._sandbox.connect(service=session.service) as admin:
+            admin.cursor().execute("alter system switch logfile")
+
+    def commit_each(self, first: int) -> None:
+        """Each session commits a change, in turn from `first` on."""
+        for session in self._sessions[first:] + self._sessions[:first]:
+            self._change(session)
+            self._commit(session)
 
     def finish(self) -> None:
         """Every session commits."""

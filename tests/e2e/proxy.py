@@ -17,6 +17,7 @@ class Proxy:
     refuse   closes the listening port and every connection, as a host that is down
     drop     resets every connection once; new ones are relayed
     freeze   relays nothing, but keeps connections open and takes new ones, as a network that swallows packets
+    answer   hands the client bytes of the test's in place of what the server says next
     accept   relays again
     """
 
@@ -25,6 +26,7 @@ class Proxy:
         self._lock = threading.Lock()
         self._pairs: dict[socket.socket, socket.socket] = {}
         self._frozen = False
+        self._answer: bytes | None = None
         self._ended = False
         self._selector = selectors.DefaultSelector()
         self._listener: socket.socket | None = None
@@ -52,6 +54,10 @@ class Proxy:
     def freeze(self) -> None:
         with self._lock:
             self._frozen = True
+
+    def answer(self, data: bytes) -> None:
+        with self._lock:
+            self._answer = data
 
     def accept(self) -> None:
         with self._lock:
@@ -103,6 +109,9 @@ class Proxy:
         elif not self._frozen and ready in self._pairs:
             try:
                 data = ready.recv(65536)
+                to_client = self._pairs[ready].getsockname()[1] == self.port
+                if data and to_client and self._answer is not None:
+                    data, self._answer = self._answer, None
                 if data:
                     self._pairs[ready].sendall(data)
             except OSError:

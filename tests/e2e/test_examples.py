@@ -1,4 +1,5 @@
-"""Every file in connectors/ and signals/ is loaded and run as it is; only where the servers are comes from the environment."""
+"""Every file in connectors/ and signals/, and every example of docs/signals.md and docs/snapshots.md, is run as it is; only where
+the servers are comes from the environment."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -184,3 +187,74 @@ def test_a_program_with_a_connector_of_its_own(environment: dict[str, str]) -> N
 def test_the_examples_show_every_type_of_signal() -> None:
     text = (ROOT / "signals" / "file.jsonl").read_text()
     assert {json.loads(line)["type"] for line in text.splitlines()} == set(ACTIONS)
+
+
+def examples(page: str) -> list[tuple[str, str]]:
+    """Fenced blocks of a page: (language, text)."""
+    text = (ROOT / "docs" / page).read_text()
+    return re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def example(page: str, language: str) -> str:
+    (found,) = (text for name, text in examples(page) if name == language)
+    return found
+
+
+def test_each_page_has_the_examples_that_are_run_here() -> None:
+    assert [language for language, _ in examples("signals.md")] == ["", "sql", "python"]
+    assert [language for language, _ in examples("snapshots.md")] == ["python", "yaml"]
+
+
+def test_the_table_and_the_command_of_the_page_of_signals(
+    shop: SandboxProcess, environment: dict[str, str], tmp_path: Path
+) -> None:
+    topics = Topics(environment["MINERCDC_KAFKA_BOOTSTRAP_SERVERS"], environment["MINERCDC_NAME"])
+    config = tmp_path / "connector.yaml"
+    config.write_text((ROOT / "connectors" / "signals-table.yaml").read_text())
+    create, log, insert, commit = _statements(example("signals.md", "sql"))
+    with shop.connect("C##MINERCDC", "minercdc") as connection, connection.cursor() as cursor:
+        cursor.execute("DROP TABLE C##MINERCDC.DEBEZIUM_SIGNAL")
+        cursor.execute(create)
+        cursor.execute(log)
+        with MinerCdc(["run", "--log-interval", "0.1", str(config)], tmp_path / "run.log") as connector:
+            connector.await_log("streaming: ")
+            cursor.execute(insert)
+            cursor.execute(commit)
+            command = example("signals.md", "").split()
+            sent = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+            assert answers(topics, "page", 2) == {"ad-hoc-1": "COMPLETED", sent.stdout.strip(): "COMPLETED"}
+            connector.stop_in_order()
+
+
+def test_the_program_of_the_page_of_signals(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "connector.yaml").write_text((ROOT / "connectors" / "in-process.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+    topics = Topics(environment["MINERCDC_KAFKA_BOOTSTRAP_SERVERS"], environment["MINERCDC_NAME"])
+    names: dict[str, Any] = {}
+    exec(example("signals.md", "python"), names)
+    try:
+        assert answers(topics, "page", 1) == {names["signal_id"]: "COMPLETED"}
+    finally:
+        names["stop"].set()
+        while names["connector"].counters.phase != "stopped":
+            time.sleep(0.05)
+    assert any(notice["id"] == names["signal_id"] for notice in names["connector"].notifications())
+
+
+def test_the_properties_and_the_callable_of_the_page_of_snapshots(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "weekdays.py").write_text(example("snapshots.md", "python"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    config = tmp_path / "connector.yaml"
+    custom = "snapshot.mode: custom\nsnapshot.mode.custom.name: weekdays:weekdays_only\n"
+    config.write_text((ROOT / "connectors" / "sandbox.yaml").read_text() + custom + example("snapshots.md", "yaml"))
+    topics = Topics(environment["MINERCDC_KAFKA_BOOTSTRAP_SERVERS"], environment["MINERCDC_NAME"])
+    with MinerCdc(["run", "--log-interval", "0.1", str(config)], tmp_path / "run.log") as connector:
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    read = [r.value["after"] for r in topics.records(f"{topics.prefix}.SHOP.ORDERS") if r.value]
+    assert {row["STATUS"] for row in read} == {"OPEN"}
+    assert topics.records(f"{topics.prefix}.SHOP.CUSTOMERS"), "the other table is read as a whole"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from tests.e2e.lab import Lab
+import pytest
+from tests.e2e.lab import LOGGED, Lab
 from tests.e2e.proxy import Proxy
 
 
@@ -136,6 +138,22 @@ def test_recovery_reads_the_structures_again_and_goes_on_from_the_offset(lab: La
     assert ops(lab)[-1] == ("c", 11)
 
 
+@pytest.mark.parametrize(("how", "says"), [("corrupt", "record 2 .* cannot be read"), ("truncate", "were deleted")])
+def test_recovery_rebuilds_a_schema_history_that_cannot_be_read(lab: Lab, how: str, says: str) -> None:
+    history = f"{lab.name}-schema-history"
+    stream_some(lab, lab.config(), "first.log", 3)
+    getattr(lab.topics, how)(history)
+    lab.execute("INSERT INTO T VALUES (10, 'meanwhile')")
+    ended = lab.run_to_end(lab.config(), "broken.log")
+    assert (ended.status, ended.message()[:7]) == (1, "MC-5001")
+    assert re.search(says, ended.message())
+    assert "snapshot.mode=recovery" in ended.message()
+    stream_some(lab, lab.config(snapshot_mode="recovery"), "second.log", 4)
+    lab.execute("ALTER TABLE T ADD W NUMBER(5)", "INSERT INTO T VALUES (11, 'later', 1)")
+    stream_some(lab, lab.config(), "third.log", 5)  # any mode can read it again
+    assert ops(lab) == [*SNAPSHOT, ("c", 10), ("c", 11)]
+
+
 def test_when_needed_takes_a_new_snapshot_once_redo_is_gone(lab: Lab) -> None:
     stream_some(lab, lab.config(), "first.log", 3)
     lab.execute("INSERT INTO T VALUES (10, 'in lost redo')")
@@ -215,3 +233,26 @@ def test_a_table_that_cannot_be_read_at_the_scn_comes_by_an_incremental_snapshot
         150: "later",
         9: "the end",
     }
+
+
+def test_a_snapshot_over_four_connections_goes_on_after_a_kill_and_is_what_was_there(lab: Lab) -> None:
+    lab.execute("CREATE TABLE BIG (ID NUMBER(9) PRIMARY KEY, PAD VARCHAR2(100))", LOGGED.format("BIG"))
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO BIG VALUES (:1, :2)", [(number, "x" * 100) for number in range(40_000)])
+        connection.commit()
+    config = lab.config(snapshot_max_threads=4, snapshot_fetch_size=100, poll_interval_ms=100)
+    with lab.run(config, log_interval=0.1) as connector:
+        connector.await_log("snapshot: [1-9]")  # ten thousand rows are durable
+        connector.kill()
+    lab.execute("DELETE FROM BIG WHERE ID < 6000", "INSERT INTO BIG VALUES (50000, 'new')")
+    before = len(lab.topics.records(lab.topic("BIG")))
+    with lab.run(config, log="again.log") as connector:
+        found = lab.topics.await_records(
+            lab.topic("BIG"), lambda records: any(r.key["ID"] == 50_000 for r in records), timeout=90
+        )
+        assert "going on with the snapshot at SCN" in connector.text()
+        connector.stop_in_order()
+    assert 0 < before < 40_000, "killed in the middle"
+    read = [r.key["ID"] for r in found if r.value and r.value["op"] == "r"]
+    assert sorted(read) == list(range(40_000))
+    assert read != sorted(read), "several ranges were read side by side"

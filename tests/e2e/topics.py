@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Message
+from confluent_kafka import OFFSET_END, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.kafka.consume import read_committed
 
@@ -63,6 +63,18 @@ class Topics:
         while topic in admin.list_topics(timeout=10).topics:
             assert time.monotonic() < deadline, f"{topic} is still there"
             time.sleep(0.05)
+
+    def corrupt(self, topic: str, value: bytes = b"\x00garbage") -> None:
+        """Append a record that is nobody's."""
+        producer = Producer({"bootstrap.servers": self.brokers})
+        producer.produce(topic, value, partition=0)
+        assert producer.flush(30) == 0
+
+    def truncate(self, topic: str) -> None:
+        """Delete all records that are there now, as retention does."""
+        admin = AdminClient({"bootstrap.servers": self.brokers})
+        end = TopicPartition(topic, 0, OFFSET_END)
+        admin.delete_records([end])[end].result()
 
     def offset(self) -> Offset | None:
         """The connector's, as stored."""

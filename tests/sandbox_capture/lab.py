@@ -20,6 +20,7 @@ from minercdc.events import ChangeEvent, Event, Op, Progress, Row, SchemaChange
 from minercdc.offset import SnapshotState
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -85,7 +86,12 @@ class Lab:
             database=database_name(self.config),
             container=self.sandbox.service,
             committed=self.committed,
+            time_zone=self.time_zone,
         )
+
+    def time_zone(self) -> str:
+        with connect(self.config, "pdb") as connection:
+            return database_time_zone(connection)
 
     def snapshot(self, tables: Tables, **options: Any) -> Snapshot:
         capture = self.capture(tables)

@@ -103,6 +103,28 @@ def test_what_was_undone_does_not_come(lab: Lab, reader: Reader) -> None:
     assert [(op, after and after[2]) for op, _, after in reader.changes()] == [("c", "1"), ("u", "4")]
 
 
+def test_undo_rows_without_an_address_undo_once_however_often_they_are_shown(lab: Lab, reader: Reader) -> None:
+    """Their RS_ID is all zeros, so that every pass shows them again."""
+    with lab.sandbox.connect(service=lab.sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute(f"call dbms_sandbox.hide_addresses('{lab.schema}')")
+        try:
+            lab.run("insert into item (id, qty) values (1, 1)", "update item set qty = 2 where id = 1", "savepoint s")
+            lab.run("update item set qty = 3 where id = 1", "rollback to savepoint s")
+            cursor.execute(f"call dbms_sandbox.release_strand('{lab.schema}')")
+            stream = reader.stream()
+            idle = (event for event in stream if isinstance(event, Progress) and event.committed is None)
+            for _ in range(4):  # passes of one life
+                next(idle)
+            lab.run("update item set qty = 4 where id = 1")
+            lab.app.commit()
+            next(event for event in stream if isinstance(event, ChangeEvent) and event.schema.id.table == "ITEM")
+            next(event for event in stream if isinstance(event, Progress) and event.committed)
+            stream.close()  # type: ignore[attr-defined]
+        finally:
+            cursor.execute(f"call dbms_sandbox.show_addresses('{lab.schema}')")
+    assert [(op, after and after[2]) for op, _, after in reader.changes()] == [("c", "1"), ("u", "2"), ("u", "4")]
+
+
 def test_transactions_of_several_sessions_come_in_order_of_commit(lab: Lab, reader: Reader) -> None:
     with lab.session() as other, other.cursor() as cursor:
         lab.run("insert into item (id) values (1)")

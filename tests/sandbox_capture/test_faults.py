@@ -1,4 +1,4 @@
-"""Every code of `oracle/codes.py`, raised by the server at each place where the capture can meet it; and what is done about it."""
+"""Every ORA- code of `oracle/codes.py`, raised by the server at each place where the capture can meet it; and what is done about it."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from minercdc.oracle.codes import ORA
 from minercdc.oracle.connect import connect
 from minercdc.oracle.scn import current_scn
 from minercdc.schema.tables import Tables
+from minercdc.signals.marks import Marks
 
 # Sockets of connections that broke are left to the garbage collector (MiningSession.close says why).
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
@@ -96,7 +97,7 @@ def test_each_code_is_what_the_table_says(lab: Lab, faults: oracledb.Cursor, pla
     lab.app.commit()
     for code, known in ORA.items():
         if place == "connect" and code == 1013:
-            continue  # answers a cancelled call: the driver, which cancelled none, waits for more
+            continue  # it answers a break: test_driver_codes.py
         arm(faults, code, place, times=0)
         with pytest.raises(MinerCdcError) as caught:
             mine(lab)
@@ -106,6 +107,23 @@ def test_each_code_is_what_the_table_says(lab: Lab, faults: oracledb.Cursor, pla
         if isinstance(caught.value, SourceError):
             assert caught.value.ora_code == code
     mine(lab)
+
+
+@pytest.mark.usefixtures("quick_retries")
+def test_each_code_at_a_commit_in_the_source_is_what_the_table_says(lab: Lab, faults: oracledb.Cursor) -> None:
+    """Marks of incremental snapshots are all that is ever committed there; what is committed in Kafka has codes of its own."""
+    lab.run("create table signals (id varchar2(50), type varchar2(50), data varchar2(500))")
+    lab.run("grant insert on signals to c##minercdc")
+    marks = Marks(lab.table("SIGNALS"), "insert")
+    for code, known in ORA.items():
+        connection = connect(lab.config, "pdb")
+        faults.execute(f"call dbms_sandbox.fail_call({code}, at => 'commit', username => 'C##MINERCDC')")
+        with pytest.raises(MinerCdcError) as caught:
+            marks.open(connection, "w", 0)
+        assert type(caught.value) is known.kind
+        with suppress(oracledb.Error):
+            connection.close()
+    assert lab.rows("signals") == []
 
 
 @pytest.mark.usefixtures("quick_retries")

@@ -151,6 +151,51 @@ def test_killed_snapshot_goes_on_with_every_range(lab: Lab, monkeypatch: pytest.
     assert reads(delivered)[-1].snapshot is SnapshotMark.LAST
 
 
+KINDS = {
+    "without a key": "create table other (id number, body varchar2(100))",
+    "with large values": "create table other (id number primary key, body clob)",
+    "in partitions": "create table other (id number primary key, body varchar2(100)) partition by range (id)"
+    " (partition p1 values less than (200), partition p2 values less than (400), partition p3 values less than (maxvalue))",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_of_any_kind_is_read_in_ranges_and_once_though_killed(
+    sandbox: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(chunks, "_LEAST_BLOCKS", 2)
+    monkeypatch.setattr(delivery, "_PROGRESS_ROWS", 60)
+    lab = make_lab(sandbox, tmp_path, **{"lob.enabled": True})
+    lab.run(KINDS[kind])
+    held = {str(n): f"{n} " * 20 for n in range(600)}
+    with lab.app.cursor() as cursor:
+        cursor.executemany("insert into other values (:1, :2)", list(held.items()))
+    lab.app.commit()
+    delivered: list[Event] = []
+    pending: list[Event] = []
+    state: SnapshotState | None = None
+    taking = lab.snapshot(Tables(), **PARALLEL).take(None, threading.Event())
+    for event in taking:
+        pending.append(event)
+        if isinstance(event, Progress):
+            delivered, pending, state = delivered + pending, [], event.snapshot
+            if len(reads(delivered)) >= 200:
+                break
+    taking.close()  # type: ignore[attr-defined]
+    assert state is not None
+    (table,) = (table for table in state.tables if table.table.endswith(".OTHER"))
+    assert len(table.chunks) > 1
+    assert 0 < table.rows < 600
+    lab.run("update other set body = 'later'", "delete from other where id < 300")
+    lab.app.commit()
+    recovered = Tables(e.after for e in delivered if isinstance(e, SchemaChange) and e.after)
+    delivered += list(lab.snapshot(recovered, **PARALLEL).take(state, threading.Event()))
+    found = [(str(e.after[0]), str(e.after[1])) for e in reads(delivered) if e.after and e.schema.id.table == "OTHER"]
+    assert len(found) == len(held)
+    assert dict(found) == held
+    lab.app.close()
+
+
 def test_parallel_snapshot_under_load_hands_over_to_the_stream(lab: Lab) -> None:
     workload(lab, 1, 200)
     fill_from, count = 100_000, 600
@@ -197,6 +242,18 @@ def test_a_select_of_the_users_is_read_as_of_the_snapshots_scn(lab: Lab, monkeyp
     assert {event.row_id for event in reads(reader.events)} == {None}
 
 
+def test_names_of_tables_that_are_not_captured_are_warned_of(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
+    fill(lab, 3)
+    included = {"snapshot.include.collection.list": f"{lab.schema}.ITEM,{lab.schema}.ITMES"}
+    reader = Reader(lab).take_snapshot(selects={"OTHER.T": "select 1 from dual"}, **included)
+    assert len(keys(reader.events)) == 3
+    warnings = [record.getMessage() for record in caplog.records if "is no captured table" in record.getMessage()]
+    assert warnings == [
+        f"snapshot.include.collection.list: {lab.schema}.ITMES is no captured table",
+        "snapshot.select.statement.overrides: OTHER.T is no captured table",
+    ]
+
+
 def test_a_select_that_lacks_a_column_is_refused_by_name(lab: Lab) -> None:
     fill(lab, 3)
     with pytest.raises(SourceError, match="NAME"):
@@ -241,6 +298,34 @@ def test_what_cannot_be_read_is_tried_again_from_its_last_row(lab: Lab, monkeypa
     assert sorted(keys(reader.events)) == list(range(100))
     assert len(failing.resumed) == 3
     assert None not in failing.resumed[1:]
+
+
+def test_only_the_range_that_failed_is_read_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    from minercdc.snapshot import parallel
+
+    monkeypatch.setattr(parallel, "_RETRY_SECONDS", 0.01)
+    fill(lab)
+    failing = Failing(monkeypatch, 1)
+    reader = Reader(lab).take_snapshot(**PARALLEL, **{"snapshot.database.errors.max.retries": 1})
+    assert sorted(keys(reader.events)) == list(range(ROWS))
+    assert len(failing.resumed) == 7, "six ranges, and one of them once more"
+    assert len([last for last in failing.resumed if last is not None]) == 1
+
+
+def test_ranges_are_told_as_they_begin_and_end(lab: Lab) -> None:
+    fill(lab)
+    reader = Reader(lab).take_snapshot(**PARALLEL)
+    told: dict[str, list[int]] = {"TABLE_CHUNK_IN_PROGRESS": [], "TABLE_CHUNK_COMPLETED": []}
+    for event in reader.events:
+        if isinstance(event, Notification) and event.type in told and _is_of_item(event):
+            assert event.additional_data["total_chunks"] == "6"
+            told[event.type].append(int(event.additional_data["chunk_index"]))
+    assert sorted(told["TABLE_CHUNK_IN_PROGRESS"]) == sorted(told["TABLE_CHUNK_COMPLETED"]) == list(range(6))
+
+
+def _is_of_item(event: Notification) -> bool:
+    data = event.additional_data
+    return (data.get("scanned_collection") or data["current_collection_in_progress"]).endswith(".ITEM")
 
 
 def test_what_cannot_be_read_after_all_tries_is_left_to_an_incremental_snapshot(

@@ -112,9 +112,11 @@ such a table come from snapshots only. Leave the table out (`table.exclude.list`
     ),
     errors.SchemaHistoryError: (
         "the schema history",
-        """*Exit status 1.* The schema history (topic or file) is gone, was emptied by retention, or lacks a table that the offset refers to. The topic must
-be kept for ever (`retention.ms=-1`). Restore it, or start with `snapshot.mode=recovery`, which reads the structures from the
-database again; what DDL changed since the offset is then decoded with the later shape. Or [reset the connector](operations.md#reset).""",
+        """*Exit status 1.* The schema history (topic or file) has a record that cannot be read, its first records were deleted by retention, a file is
+gone or shorter than the offset says, or it lacks a table that the offset refers to. The topic must be kept for ever (`retention.ms=-1`). Restore
+it, or start once with `snapshot.mode=recovery`: the structures are read from the database again and written behind what is there, which does not count
+any more; nothing needs to be deleted. What DDL changed since the offset is then decoded with the later shape. Or [reset the
+connector](operations.md#reset). A topic that was deleted whole cannot be told from a new one: present shapes are taken, with one warning per table.""",
     ),
     errors.SinkError: (
         "Kafka refused",
@@ -140,7 +142,7 @@ in use (choose another by `--port`), no network to fetch jars, a full disk. The 
     errors.StateDirectoryError: (
         "the state directory",
         """*Exit status 1.* `minercdc.state.dir` cannot be written: full, read-only, or not a directory. It holds rows of large open transactions,
-which are mined again after a restart, so nothing in it needs to be saved. Make room or name another directory, and start again.""",
+which are mined again after a restart, and signals given by HTTP or in process until they are acted on. Make room or name another directory, and start again.""",
     ),
     errors.LakeError: (
         "the lake",

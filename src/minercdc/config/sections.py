@@ -137,7 +137,11 @@ class LogMiningConfig(Section):
         ge=0,
         description="PGA of the LogMiner session (`session pga memory`, read after each pass) at which it is renewed; 0: not looked at.",
     )
-    log_mining_log_count_min: int = Field(8, ge=1, description="Logs per thread added to one LogMiner session.")
+    log_mining_log_count_min: int = Field(
+        8,
+        ge=0,
+        description="Logs per thread that a pass of LogMiner takes when there are more: twice as many after a pass of less than 10 s, half as many, but not fewer than this, after one of more than 60 s or of more than 16 GiB; 0: all there are. With `lob.enabled`, `logminer_unbuffered` and `redo_log_catalog` a pass takes all.",
+    )
     archive_destination_name: CommaList = Field(
         (), description="LOG_ARCHIVE_DEST_n to read from, in order of precedence; default the first local valid one."
     )
@@ -179,7 +183,8 @@ class LogMiningConfig(Section):
         description="Memory for rows of open transactions; beyond it the largest transactions wait on disk.",
     )
     minercdc_state_dir: Path = Field(
-        Path(".minercdc"), description="Directory for rows of large open transactions; they are rebuilt after a restart."
+        Path(".minercdc"),
+        description="Directory for rows of large open transactions, which are rebuilt after a restart, and for signals that came by HTTP or in process, until they are acted on.",
     )
 
     @model_validator(mode="after")

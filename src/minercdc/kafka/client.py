@@ -29,7 +29,7 @@ _client_log.setLevel(logging.CRITICAL)  # a line per attempt while a broker is d
 _OPEN_TRANSACTIONS_S = 90.0
 
 # these name their topic or record, so that sending again would fail again
-_FINAL = {
+FINAL = {
     KafkaError.MSG_SIZE_TOO_LARGE,
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
@@ -43,7 +43,7 @@ _FINAL = {
     KafkaError._AUTHENTICATION,
     KafkaError._INVALID_ARG,
 }
-_FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
+FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
 
 
 def classify(error: KafkaError, doing: str) -> SinkError:
@@ -52,12 +52,12 @@ def classify(error: KafkaError, doing: str) -> SinkError:
     :param doing: what was tried, e.g. `committing to Kafka`.
     """
     text = f"{doing} failed: {error.str()} ({error.name()})"
-    if error.code() in _FENCED:
+    if error.code() in FENCED:
         return FencedError(
             f"{doing}: another instance of this connector has taken over",
             hint="run one instance per connector name; this one stops",
         )
-    if error.code() in _FINAL:
+    if error.code() in FINAL:
         hint = (
             "raise max.message.bytes of the topic and message.max.bytes of the broker"
             if error.code() == KafkaError.MSG_SIZE_TOO_LARGE
@@ -164,6 +164,15 @@ class KafkaClient:
         for message in self._read_partition(topic, partition):
             yield message.offset(), message.value()
 
+    def first_offset(self, topic: str, *, partition: int = 0) -> int:
+        """Offset of the first record that was not deleted, or that will be written; the topic must exist."""
+        doing = f"reading topic {topic}"
+        try:
+            self._await_leader(topic, partition, _Deadline(self.timeout, doing))
+            return self._offset_of(topic, partition, OffsetSpec.earliest())
+        except KafkaException as error:
+            raise classify(error.args[0], doing) from None
+
     def latest_of_key(self, topic: str, key: bytes) -> bytes | None:
         """Value of the last committed record with this key in a one-partition topic; None when there is none."""
         latest: bytes | None = None
@@ -225,9 +234,12 @@ class KafkaClient:
 
     def _end_of(self, topic: str, partition: int) -> int:
         """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
+        return self._offset_of(topic, partition, OffsetSpec.latest())
+
+    def _offset_of(self, topic: str, partition: int, which: OffsetSpec) -> int:
         asked = TopicPartition(topic, partition)
         answer = self._admin_client().list_offsets(
-            {asked: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
+            {asked: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
         )
         return int(answer[asked].result().offset)
 

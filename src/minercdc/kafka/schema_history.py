@@ -2,6 +2,11 @@
 
 A record is sent in the same Kafka transaction as the offset that passes its DDL, so a `read_committed` reader finds history
 and offset always in step: rows mined again after a kill meet the shape of their time, not a newer one.
+
+    CREATE A .. ALTER A .. (garbage) .. CREATE A, anew .. CREATE B ..
+                                        '- the structures were read again here: what lies before does not count any more
+
+Nothing is ever deleted from the topic: it may be shared, and who looks for what went wrong finds it there.
 """
 
 from __future__ import annotations
@@ -18,6 +23,9 @@ from minercdc.kafka import table_changes
 from minercdc.kafka.client import KafkaClient
 from minercdc.offset import JsonValue
 
+_ANEW = "structures_read_anew"
+_RECOVERY = "Start once with snapshot.mode=recovery, which reads the structures from the database again."
+
 
 class KafkaSchemaHistory:
     """History of one connector.
@@ -30,9 +38,12 @@ class KafkaSchemaHistory:
         self._topic = topic
         self._server = server
         self._clock_ms = clock_ms
+        self._anew = False
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
-        document = document_of(change, position, server=self._server, ts_ms=self._clock_ms())
+        begun = dict(position) | ({_ANEW: True} if self._anew else {})
+        self._anew = False
+        document = document_of(change, begun, server=self._server, ts_ms=self._clock_ms())
         return Record(self._topic, None, json.dumps(document, separators=(",", ":")).encode(), partition=0)
 
     def mark(self) -> int | None:
@@ -40,17 +51,29 @@ class KafkaSchemaHistory:
         return None
 
     def forget(self) -> None:
-        """Nothing: what is in the topic stays there."""
+        """Begin anew with the next entry: a reader leaves out what was before it, readable or not."""
+        self._anew = True
 
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """Everything remembered, oldest first.
 
         :param mark: means nothing here.
-        :raises SchemaHistoryError: a record is not of our form.
+        :raises SchemaHistoryError: a record is not of our form, or the first ones were deleted.
         """
+        records: list[tuple[int, bytes]] = []
+        begins = self._client.first_offset(self._topic)
         for offset, value in self._client.read_all(self._topic):
-            if value is None:
-                continue
+            if value is not None:
+                if begins_anew(value, self._server):
+                    records.clear()
+                    begins = 0
+                records.append((offset, value))
+        if begins > 0:
+            raise SchemaHistoryError(
+                f"the first {begins} records of the schema history {self._topic} were deleted",
+                hint=f"Set its retention.ms and retention.bytes to -1. {_RECOVERY}",
+            )
+        for offset, value in records:
             try:
                 document = json.loads(value)
                 if document["source"]["server"] == self._server:
@@ -58,8 +81,19 @@ class KafkaSchemaHistory:
             except (ValueError, KeyError, TypeError, IndexError) as error:
                 raise SchemaHistoryError(
                     f"record {offset} of the schema history {self._topic} cannot be read: {error!r}",
-                    hint="it was not written by minercdc, or by another version; a new snapshot under a new name rebuilds it",
+                    hint=f"It was not written by minercdc, or by another version. {_RECOVERY}",
                 ) from None
+
+
+def begins_anew(value: bytes, server: str) -> bool:
+    """Whether this record is the first of structures that were read again, so that those before it do not count."""
+    if _ANEW.encode() not in value:
+        return False
+    try:
+        document = json.loads(value)
+        return bool(document["position"].get(_ANEW)) and document["source"]["server"] == server
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, server: str, ts_ms: int) -> dict[str, JsonValue]:

@@ -76,16 +76,24 @@ class Structures:
     def refresh(self) -> None:
         """Read what the history has gained.
 
-        :raises SchemaHistoryError: a record is not of the connector's form.
+        :raises SchemaHistoryError: a record is not of the connector's form, and the structures were not read anew since.
         """
+        unreadable: Exception | None = None
         for value in self._new_records():
             try:
                 document = json.loads(value)
                 if document["source"]["server"] == self._prefix:
+                    if document["position"].get("structures_read_anew"):
+                        unreadable = None  # the connector was told to recover
                     for change in document["tableChanges"]:
                         self._apply(change, int(document["position"]["scn"]))
             except (ValueError, KeyError, TypeError) as error:
-                raise SchemaHistoryError(f"a record of the schema history {self._topic} cannot be read: {error!r}") from None
+                unreadable = unreadable or error
+        if unreadable is not None:
+            raise SchemaHistoryError(
+                f"a record of the schema history {self._topic} cannot be read: {unreadable!r}",
+                hint="Start the connector once with snapshot.mode=recovery, and then the lake again.",
+            )
 
     def _new_records(self) -> Iterator[bytes]:
         consumer = Consumer(self._settings)

@@ -117,7 +117,9 @@ ORA: Final[Mapping[int, Known]] = {
     4030: Known(_M, "out of process memory"),
     4036: Known(_M, "PGA limit"),
     6550: Known(_P, "PL/SQL compilation: the package is not granted"),
+    8180: Known(_S, "that time lies too far back to have an SCN"),
     8181: Known(_O, "SCN is no snapshot any more"),
+    8186: Known(_S, "that time is to come, and has no SCN"),
     12170: Known(_T, "connect time-out"),
     12514: Known(_T, "service not (yet) registered with the listener"),
     12516: Known(_T, "no free handler"),
@@ -145,14 +147,33 @@ ORA: Final[Mapping[int, Known]] = {
 
 DPY: Final[Mapping[int, Known]] = {
     1001: Known(_T, "not connected"),
+    3001: Known(_P, "needs the thick client: native network encryption, for one"),
+    3008: Known(_T, "a notice of the server that the driver does not know"),
+    3010: Known(_P, "the database is older than 12.1"),
+    3012: Known(_P, "national character set other than AL16UTF16"),
+    3015: Known(_P, "the user has the password verifier of 10g only"),
+    3040: Known(_P, "character set of the database"),
+    4000: Known(_S, "no such name in tnsnames.ora"),
     4011: Known(_T, "connection closed by the database"),
+    4017: Known(_S, "connect descriptor is not understood"),
+    4018: Known(_S, "connect string is not understood"),
     4024: Known(_T, "call timeout"),
+    4027: Known(_S, "a name of tnsnames.ora, which is not looked for"),
     4033: Known(_T, "idle time exceeded"),
+    5000: Known(_T, "bytes that are no message"),
+    5001: Known(_T, "message too long"),
+    5002: Known(_T, "message garbled"),
+    5003: Known(_T, "message garbled"),
+    5004: Known(_T, "data that nobody asked for"),
+    5005: Known(_T, "the listener refused, in a form of its own"),
+    5006: Known(_T, "message cut short"),
     6000: Known(_T, "the listener refused"),
     6001: Known(_T, "the listener does not know the service"),
+    6002: Known(_S, "the certificate is of another name"),
     6003: Known(_T, "the listener does not know the SID"),
     6004: Known(_T, "the proxy failed"),
-    6005: Known(_T, "cannot connect"),
+    6005: Known(_T, "cannot connect; what stands behind it decides"),
+    6006: Known(_S, "the certificate is of another server"),
 }
 """python-oracledb's own codes, thin mode."""
 
@@ -164,6 +185,11 @@ _SERVICE = (
     "Does the listener know the service? See database.dbname and `lsnrctl services`; a starting instance registers late."
 )
 _DPY_HINTS = {
+    3001: "minercdc uses the driver's thin mode: accept connections without native network encryption (sqlnet.ora:"
+    " SQLNET.ENCRYPTION_SERVER=ACCEPTED), and encrypt by TCPS instead.",
+    3015: "Set the password again: ALTER USER ... IDENTIFIED BY ..., with SQLNET.ALLOWED_LOGON_VERSION_SERVER of 12 or less.",
+    4000: "Write host:port/service, or a whole (DESCRIPTION=..), in database.url.",
+    4027: "Write host:port/service, or a whole (DESCRIPTION=..), in database.url.",
     6001: _SERVICE,
     6003: _SERVICE,
     6005: "Is the database up, and database.hostname and database.port right?",
@@ -218,6 +244,9 @@ def classify(error: oracledb.Error, doing: str = "") -> SourceError | Prerequisi
     :param doing: what was attempted, for the message.
     """
     prefix, number = code_of(error)
+    cause = error.__cause__
+    if (prefix, number) == ("DPY", 6005) and isinstance(cause, oracledb.Error) and code_of(cause)[1]:
+        prefix, number = code_of(cause)
     message = f"{doing}: {text_of(error)}" if doing else text_of(error)
     known = (DPY if prefix == "DPY" else ORA).get(number)
     kind: Kind

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from threading import Thread
 from typing import Literal
 
@@ -26,6 +27,7 @@ _SESSION = (
     " NLS_NUMERIC_CHARACTERS = '.,'",
     "ALTER SESSION SET TIME_ZONE = '00:00'",
 )
+_HOST_PORT_SID = re.compile(r"([\w.-]+):(\d+):([\w$#]+)")
 _NAME = re.compile(r'[A-Za-z][\w$#]*|"[^"]+"')
 
 
@@ -35,9 +37,13 @@ def database_name(config: DatabaseConfig) -> str:
 
 
 def dsn_of(config: DatabaseConfig) -> str:
-    """The connect string, in the driver's spelling."""
+    """The connect string, in the driver's spelling. JDBC's `host:port:sid` is a descriptor there."""
     if config.database_url:
-        return re.sub(r"^jdbc:oracle:thin:@(?://)?", "", config.database_url)
+        url = re.sub(r"^jdbc:oracle:thin:@(?://)?", "", config.database_url)
+        if of_sid := _HOST_PORT_SID.fullmatch(url):
+            host, port, sid = of_sid.groups()
+            return f"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST={host})(PORT={port}))(CONNECT_DATA=(SID={sid})))"
+        return url
     return f"{config.database_hostname}:{config.database_port}/{config.database_dbname}"
 
 
@@ -60,7 +66,8 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
             if config.database_pdb_name:
                 cursor.execute(f"ALTER SESSION SET CONTAINER = {_container(config.database_pdb_name, container)}")
     except BaseException:
-        connection.close()
+        with suppress(oracledb.Error):  # it may be closed already
+            connection.close()
         raise
     return connection
 

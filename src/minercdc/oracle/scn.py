@@ -113,6 +113,11 @@ def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:
     return datetime.fromisoformat(str(time)), -offset if match[1] == "-" else offset
 
 
+def database_time_zone(connection: oracledb.Connection) -> str:
+    """DBTIMEZONE, in which TIMESTAMP WITH LOCAL TIME ZONE is stored: `+02:00`, or the name of a region."""
+    return str(one_row(connection, "SELECT DBTIMEZONE FROM DUAL", "reading the time zone of the database")[0])
+
+
 def character_set(connection: oracledb.Connection) -> str:
     """NLS_CHARACTERSET of the database."""
     sql = "SELECT VALUE FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_CHARACTERSET'"

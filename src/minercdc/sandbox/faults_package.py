@@ -12,6 +12,8 @@
     call dbms_sandbox.start_late('APP')          START of APP's next transaction follows its first change
     call dbms_sandbox.start_phantom()            a START whose XID is all zero, and which nothing ends
     call dbms_sandbox.meet_commits(2)            the next two commits wait for each other and take one SCN
+    call dbms_sandbox.hide_addresses('APP')      RS_ID of the undo rows of APP's transactions is all zeros, as of some in the field, until ..
+    call dbms_sandbox.show_addresses('APP')
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
     call dbms_sandbox.open_thread(2)
     call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin anew
@@ -134,6 +136,14 @@ def _meet_commits(session: Session, arguments: Arguments) -> None:
         storage.meeting = CommitMeeting(storage.lock, arguments.integer("COMMITS") or 0)
 
 
+def _hide_addresses(session: Session, arguments: Arguments) -> None:
+    asking(session).database.redo.addressless.add(arguments.text("USERNAME").upper())
+
+
+def _show_addresses(session: Session, arguments: Arguments) -> None:
+    asking(session).database.redo.addressless.discard(arguments.text("USERNAME").upper())
+
+
 def _jump_clock(session: Session, arguments: Arguments) -> None:
     asking(session).database.clock.jump(arguments.number("SECONDS") or 0.0)
 
@@ -190,6 +200,8 @@ _PROCEDURES: dict[str, tuple[tuple[str, ...], Callable[[Session, Arguments], Non
     "START_LATE": (("USERNAME",), _start_late),
     "START_PHANTOM": ((), _start_phantom),
     "MEET_COMMITS": (("COMMITS",), _meet_commits),
+    "HIDE_ADDRESSES": (("USERNAME",), _hide_addresses),
+    "SHOW_ADDRESSES": (("USERNAME",), _show_addresses),
     "GROW_PGA": (("USERNAME", "BYTES"), _grow_pga),
     "CLOSE_THREAD": (("THREAD",), _close_thread),
     "OPEN_THREAD": (("THREAD",), _open_thread),

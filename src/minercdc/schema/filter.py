@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from minercdc.schema.table import TableId
+
 # Oracle's own schemas; never captured unless named in `schema.include.list`.
 SYSTEM_SCHEMAS: Final = frozenset(
     """APPQOSSYS AUDSYS CTXSYS DVSYS DBSFWUSER DBSNMP GGSHAREDCAP GSMADMIN_INTERNAL LBACSYS MDSYS OJVMSYS OLAPSYS ORDDATA
@@ -56,3 +58,12 @@ class TableFilter:
 
 def _matches(patterns: Iterable[str], name: str) -> bool:
     return any(re.fullmatch(pattern, name, re.IGNORECASE) for pattern in patterns)
+
+
+def names(pattern: str, table: TableId) -> bool:
+    """Whether a pattern of `DATABASE.SCHEMA.TABLE` names the table. Anchored, without regard to case; `SCHEMA.TABLE` will do,
+    and a plain name need not be escaped (`C##U.T$1`)."""
+    full, short = f"{table.database}.{table}", str(table)
+    if pattern.upper() in (full.upper(), short.upper()):
+        return True
+    return bool(re.fullmatch(pattern, full, re.IGNORECASE) or re.fullmatch(pattern, short, re.IGNORECASE))

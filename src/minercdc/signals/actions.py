@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from minercdc.events import Event, Progress, SchemaChange, Scn
 from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, TableRead
+from minercdc.schema.filter import names
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals import answers
@@ -28,7 +29,6 @@ from minercdc.signals.signal import (
     SignalRefused,
     StopSnapshot,
     action_of,
-    names,
 )
 from minercdc.values.codec import is_supported
 

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 
 from minercdc.events import Row
 from minercdc.offset import JsonValue
+from minercdc.schema.filter import names
 from minercdc.schema.table import TableId
 
 Data: TypeAlias = Mapping[str, JsonValue]
@@ -129,15 +130,6 @@ Action: TypeAlias = (
     | DropTransaction
     | ListTransactions
 )
-
-
-def names(pattern: str, table: TableId) -> bool:
-    """Whether a pattern of `DATABASE.SCHEMA.TABLE` names the table. Anchored, without regard to case; `SCHEMA.TABLE` will do,
-    and a plain name need not be escaped (`C##U.T$1`)."""
-    full, short = f"{table.database}.{table}", str(table)
-    if pattern.upper() in (full.upper(), short.upper()):
-        return True
-    return bool(re.fullmatch(pattern, full, re.IGNORECASE) or re.fullmatch(pattern, short, re.IGNORECASE))
 
 
 def signal_of_row(row: Row, channel: str = "source") -> Signal:

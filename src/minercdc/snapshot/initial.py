@@ -9,7 +9,6 @@ SCN, with the structures that were recorded then.
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
@@ -30,6 +29,7 @@ from minercdc.offset import (
     TableRead,
 )
 from minercdc.oracle.dictionary import read_row_statistics
+from minercdc.schema.filter import names
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.chunks import cuts_of
@@ -110,6 +110,7 @@ class InitialSnapshot:
                 *(len(fixed.schemas), fixed.scn, start.to_json()),
             )
             yield from describe(self._tables, fixed.schemas, fixed.scn, self._now_us())
+            self._warn_of_names([schema.id for schema in fixed.schemas])
             wanted = [schema for schema in fixed.schemas if self._reads(schema.id)]
             state = SnapshotState(fixed.scn, start.to_json(), tuple(self._in_order(connection, wanted, fixed.scn)))
         finally:
@@ -148,11 +149,18 @@ class InitialSnapshot:
         cuts = cuts_of(connection, schema.id, wanted)
         return tuple(ChunkProgress(first, until) for first, until in zip((None, *cuts), (*cuts, None), strict=True))
 
+    def _warn_of_names(self, captured: Sequence[TableId]) -> None:
+        """Of what names no table that is captured, and so has no effect."""
+        for pattern in self._config.snapshot_include_collection_list:
+            if not any(names(pattern, table) for table in captured):
+                _log.warning("snapshot.include.collection.list: %s is no captured table", pattern)
+        for name in sorted(set(self._selects) - {str(table).upper() for table in captured}):
+            _log.warning("snapshot.select.statement.overrides: %s is no captured table", name)
+
     def _reads(self, table: TableId) -> bool:
-        """Whether the table's rows are wanted, and not its structure only. Patterns may name the database, too."""
+        """Whether the table's rows are wanted, and not its structure only."""
         patterns = self._config.snapshot_include_collection_list
-        names = (str(table), f"{table.database}.{table}")
-        return not patterns or any(re.fullmatch(p, name, re.IGNORECASE) for p in patterns for name in names)
+        return not patterns or any(names(pattern, table) for pattern in patterns)
 
     def _select(self, table: TableId) -> str | None:
         return self._selects.get(str(table).upper())

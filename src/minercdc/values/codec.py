@@ -21,6 +21,8 @@ __all__ = ["LARGE_TYPES", "UNMINED_TYPES", "Codec", "FieldType", "ValueHandling"
 
 _FAMILIES: tuple[ModuleType, ...] = (number, text, temporal, raw, interval, lob, document, boolean)
 _FAMILY_OF = {name: family for family in _FAMILIES for name in family.TYPES}
+CAPTURED_TYPES = frozenset(_FAMILY_OF)
+"""Names of the types whose values can be captured, as the dictionary tells them."""
 
 
 @dataclass(frozen=True, slots=True)

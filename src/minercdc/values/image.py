@@ -2,15 +2,18 @@
 
 NUMBER      exponent byte, then digits base 100; negative numbers complemented, ended by 0x66
 DATE        century+100, year+100, month, day, hour+1, minute+1, second+1
-TIMESTAMP   like DATE, then nanoseconds when there are any; WITH TIME ZONE in UTC, then the offset
+TIMESTAMP   like DATE, then nanoseconds when there are any; WITH TIME ZONE in UTC, then the offset; WITH LOCAL TIME ZONE in
+            the database's own zone (DBTIMEZONE)
 BINARY_*    IEEE, made comparable: sign bit flipped, or all bits of negative numbers
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from calendar import isleap
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from minercdc.errors import ValueDecodeError
@@ -28,20 +31,46 @@ CHARACTER_SETS: Final[Mapping[str, str]] = {
     "EE8MSWIN1250": "cp1250",
     "CL8MSWIN1251": "cp1251",
 }
+# Oracle publishes neither the numbers of its regions nor a function that tells a region by its number.
+_NAMES_AND_VALUES = "With log.mining.strategy=redo_log_catalog rows from before an ALTER TABLE come with names and values."
 _BIAS = 0x80000000
+_OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 
 
-def text_of_image(column: Column, image: bytes, charset: str) -> str:
+def utc_only() -> str:
+    """DBTIMEZONE of a database that was created without one."""
+    return "+00:00"
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What of a database decides how values are stored.
+
+    :param charset: NLS_CHARACTERSET.
+    :param time_zone: asks for DBTIMEZONE, an offset or the name of a region; called when it is needed.
+    """
+
+    charset: str = "AL32UTF8"
+    time_zone: Callable[[], str] = utc_only
+
+
+def text_of_image(column: Column, image: bytes, encoding: Encoding) -> str:
     """Row text of a stored value.
 
-    :param charset: NLS_CHARACTERSET of the database.
     :raises ValueDecodeError: bytes that are no value of the type, or a type that has no such text.
     """
     if column.type_name in ("CHAR", "VARCHAR2", "VARCHAR", "LONG"):
-        return text_of_bytes(image, charset)
+        return text_of_bytes(image, encoding.charset)
+    if column.type_name == "TIMESTAMP WITH LOCAL TIME ZONE":
+        west = -_minutes_east(encoding.time_zone())
+        return _checked(column, lambda stored: _moved(stored, west), image)
     decode = _DECODERS.get(column.type_name)
     if decode is None:
         raise ValueDecodeError(f"stored values of type {column.type_name} cannot be read")
+    return _checked(column, decode, image)
+
+
+def _checked(column: Column, decode: Callable[[bytes], str], image: bytes) -> str:
     try:
         return decode(image)
     except (IndexError, ValueError, OverflowError, struct.error) as error:
@@ -90,10 +119,34 @@ def _timestamp(image: bytes) -> str:
     return f"{_date(image[:7])}.{int.from_bytes(image[7:], 'big'):09d}"
 
 
+def _moved(image: bytes, minutes: int) -> str:
+    """A stored TIMESTAMP some minutes later."""
+    plain = _timestamp(image)
+    return f"{_shifted(image[:7], minutes)}{plain[plain.index('.') :]}"
+
+
+def _minutes_east(zone: str) -> int:
+    """Of DBTIMEZONE. Raises ValueDecodeError for a region: which offset held when a value was stored, only the database knows."""
+    match = _OFFSET.fullmatch(zone.strip())
+    if match is None:
+        raise ValueDecodeError(
+            f"stored values of type TIMESTAMP WITH LOCAL TIME ZONE cannot be read: DBTIMEZONE is {zone}, not an offset",
+            hint=_NAMES_AND_VALUES,
+        )
+    sign, hours, minutes = match.groups()
+    return (-1 if sign == "-" else 1) * (int(hours) * 60 + int(minutes))
+
+
 def _zoned(image: bytes) -> str:
+    if len(image) == 13 and image[11] & 0x80:
+        number_ = (image[11] & 0x7F) << 6 | image[12] >> 2
+        raise ValueDecodeError(
+            f"{image.hex()} is of the time zone region number {number_}, whose name and rules only the database knows",
+            hint=_NAMES_AND_VALUES,
+        )
     utc, hour, minute = _timestamp(image[:11]), image[11], image[12]
-    if len(image) != 13 or hour & 0x80:
-        raise ValueError("a time zone region, whose rules only the database knows")
+    if len(image) != 13:
+        raise ValueError("13 bytes")
     offset = (hour - 20) * 60 + minute - 60
     hours, minutes = divmod(abs(offset), 60)
     return f"{_shifted(image[:7], offset)}{utc[utc.index('.') :]} {'-' if offset < 0 else '+'}{hours:02d}:{minutes:02d}"

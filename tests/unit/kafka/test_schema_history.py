@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
+import pytest
+
 from minercdc.contracts import Record
+from minercdc.errors import SchemaHistoryError
 from minercdc.events import SchemaChange, Scn
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.schema_history import KafkaSchemaHistory
@@ -25,13 +28,18 @@ NEW = replace(OLD, id=TableId("DB", "LAB", 'N"ew'.replace('"', "'")), version=1)
 
 
 class Topic:
-    """A topic in memory."""
+    """A topic in memory; `deleted` records at its beginning are gone."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
+        self.deleted = 0
+
+    def first_offset(self, topic: str) -> int:
+        return self.deleted
 
     def read_all(self, topic: str) -> Iterator[tuple[int, bytes | None]]:
-        return ((offset, record.value) for offset, record in enumerate(self.records) if record.topic == topic)
+        kept = list(enumerate(self.records))[self.deleted :]
+        return ((offset, record.value) for offset, record in kept if record.topic == topic)
 
 
 def recovered(*changes: SchemaChange) -> Tables:
@@ -66,3 +74,53 @@ def test_a_dropped_table_is_gone() -> None:
 def test_a_name_may_be_used_again_after_a_rename() -> None:
     again = replace(OLD, version=2, object_id=8)
     assert set(recovered(change(None, OLD, 1), change(OLD, NEW, 2), change(None, again, 3))) == {NEW, again}
+
+
+def history_in(topic: Topic, server: str = "s") -> KafkaSchemaHistory:
+    return KafkaSchemaHistory(cast(KafkaClient, topic), topic="h", server=server, clock_ms=lambda: 1)
+
+
+def written(topic: Topic, *values: bytes) -> None:
+    topic.records += [Record("h", None, value) for value in values]
+
+
+GARBAGE = (b"", b"{", b"[]", b"{}", b"\xff", b'{"source":{"server":"s"}}', b'{"structures_read_anew":true}')
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_what_cannot_be_read_stops_until_it_is_begun_anew(garbage: bytes) -> None:
+    topic = Topic()
+    history = history_in(topic)
+    topic.records.append(history.entry(change(None, OLD, 1), {}))
+    written(topic, garbage)
+    with pytest.raises(SchemaHistoryError, match=r"record 1 .*") as caught:
+        list(history.recover(None))
+    assert "snapshot.mode=recovery" in caught.value.hint
+    history.forget()
+    topic.records.append(history.entry(change(None, NEW, 2), {}))
+    topic.records.append(history.entry(change(None, OLD, 3), {}))
+    assert [found.after for found in history_in(topic).recover(None)] == [NEW, OLD]
+    written(topic, garbage)
+    with pytest.raises(SchemaHistoryError, match="record 4 "):
+        list(history_in(topic).recover(None))
+
+
+def test_a_history_without_its_beginning_is_not_taken_for_whole() -> None:
+    topic = Topic()
+    history = history_in(topic)
+    topic.records += [history.entry(change(None, table, 1), {}) for table in (OLD, NEW)]
+    topic.deleted = 1
+    with pytest.raises(SchemaHistoryError, match="first 1 records"):
+        list(history.recover(None))
+    history.forget()
+    topic.records.append(history.entry(change(None, NEW, 2), {}))
+    assert [found.after for found in history_in(topic).recover(None)] == [NEW]
+
+
+def test_another_connector_in_the_topic_that_begins_anew_does_not_count() -> None:
+    topic = Topic()
+    topic.records.append(history_in(topic).entry(change(None, OLD, 1), {}))
+    other = history_in(topic, "other")
+    other.forget()
+    topic.records.append(other.entry(change(None, NEW, 1), {}))
+    assert [found.after for found in history_in(topic).recover(None)] == [OLD]

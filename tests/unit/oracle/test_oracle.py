@@ -51,7 +51,8 @@ def error(code: str, recoverable: bool = False, number: int = 0, text: str = "")
         ("ORA-01466", SnapshotTooOldError),
         ("ORA-00942", PrerequisiteError),
         ("ORA-00904", SourceError),
-        ("DPY-3010", SourceError),
+        ("DPY-3010", PrerequisiteError),
+        ("DPY-2001", SourceError),
     ],
 )
 def test_code_decides_what_is_done(code: str, kind: type[MinerCdcError]) -> None:
@@ -80,6 +81,15 @@ def test_the_error_in_a_wrapper_decides(wrapper: int) -> None:
     assert wrapped(99999) is ORA[wrapper].kind
 
 
+@pytest.mark.parametrize(
+    ("cause", "kind"), [("DPY-3001", PrerequisiteError), ("DPY-4018", SourceError), ("", TransientSourceError)]
+)
+def test_what_stands_behind_a_failed_connect_decides(cause: str, kind: type[MinerCdcError]) -> None:
+    found = error("DPY-6005")
+    found.__cause__ = error(cause) if cause else TimeoutError()
+    assert type(classify(found)) is kind
+
+
 def test_broken_socket_is_transient() -> None:
     with pytest.raises(TransientSourceError, match="reading"), oracle_errors("reading"):
         raise ConnectionResetError
@@ -100,6 +110,8 @@ def config(**more: Any) -> DatabaseConfig:
 def test_connect_string() -> None:
     assert dsn_of(config()) == "db:1521/orcl"
     assert dsn_of(config(**{"database.url": "jdbc:oracle:thin:@//h:1/s"})) == "h:1/s"
+    of_sid = "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h)(PORT=1))(CONNECT_DATA=(SID=s)))"
+    assert dsn_of(config(**{"database.url": "jdbc:oracle:thin:@h:1:s"})) == of_sid
     assert database_name(config()) == "ORCL"
     assert database_name(config(**{"database.pdb.name": "pdb1"})) == "PDB1"
 

@@ -6,7 +6,7 @@ import pytest
 
 from minercdc.errors import ValueDecodeError
 from minercdc.schema.table import Column
-from minercdc.values.image import text_of_image
+from minercdc.values.image import Encoding, text_of_image
 
 IMAGES = [
     ("NUMBER", "80", "0"),
@@ -50,7 +50,7 @@ IMAGES = [
 
 @pytest.mark.parametrize(("type_name", "image", "text"), IMAGES)
 def test_stored_bytes_become_row_text(type_name: str, image: str, text: str) -> None:
-    assert text_of_image(Column("C", type_name), bytes.fromhex(image), "AL32UTF8") == text
+    assert text_of_image(Column("C", type_name), bytes.fromhex(image), Encoding()) == text
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_stored_bytes_become_row_text(type_name: str, image: str, text: str) -> 
         ("NUMBER", "c1ff", "AL32UTF8"),
         ("NUMBER", "", "AL32UTF8"),
         ("TIMESTAMP", "787c010204050600", "AL32UTF8"),
-        ("TIMESTAMP WITH LOCAL TIME ZONE", "787c0102040506", "AL32UTF8"),
+        ("TIMESTAMP WITH LOCAL TIME ZONE", "787c010204", "AL32UTF8"),
         ("TIMESTAMP WITH TIME ZONE", "787c01011623060000000095ff", "AL32UTF8"),
         ("BINARY_DOUBLE", "80", "AL32UTF8"),
         ("VARCHAR2", "ff", "AL32UTF8"),
@@ -71,4 +71,28 @@ def test_stored_bytes_become_row_text(type_name: str, image: str, text: str) -> 
 )
 def test_other_bytes_are_refused(type_name: str, image: str, charset: str) -> None:
     with pytest.raises(ValueDecodeError):
-        text_of_image(Column("C", type_name), bytes.fromhex(image), charset)
+        text_of_image(Column("C", type_name), bytes.fromhex(image), Encoding(charset))
+
+
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [
+        ("+00:00", "2024-03-01 01:30:00.500000000"),
+        ("+02:00", "2024-02-29 23:30:00.500000000"),
+        ("-09:45", "2024-03-01 11:15:00.500000000"),
+    ],
+)
+def test_local_times_are_stored_in_the_zone_of_the_database(zone: str, text: str) -> None:
+    image = bytes.fromhex("787c0301021f011dcd6500")
+    assert text_of_image(Column("C", "TIMESTAMP WITH LOCAL TIME ZONE"), image, Encoding(time_zone=lambda: zone)) == text
+
+
+def test_a_database_in_a_region_is_refused() -> None:
+    column = Column("C", "TIMESTAMP WITH LOCAL TIME ZONE")
+    with pytest.raises(ValueDecodeError, match="DBTIMEZONE is Europe/Berlin"):
+        text_of_image(column, bytes.fromhex("787c0301021f01"), Encoding(time_zone=lambda: "Europe/Berlin"))
+
+
+def test_a_region_is_refused_with_its_number() -> None:
+    with pytest.raises(ValueDecodeError, match="region number 383"):
+        text_of_image(Column("C", "TIMESTAMP WITH TIME ZONE"), bytes.fromhex("787c01011623060000000085fc"), Encoding())

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import oracledb
@@ -22,7 +23,7 @@ from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.logs import NO_BOUND, LogSelection, RedoThread, read_logs, read_threads, select_logs
-from minercdc.capture.logminer.pacing import pause
+from minercdc.capture.logminer.pacing import next_window, pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary, marks_from
@@ -49,6 +50,7 @@ from minercdc.oracle.scn import (
 )
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.values.image import Encoding, utc_only
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +64,7 @@ class LogMinerCapture:
     :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param now: seconds since the epoch.
+    :param time_zone: DBTIMEZONE of the captured container, asked when a stored local time has to be read.
     """
 
     def __init__(
@@ -78,8 +81,10 @@ class LogMinerCapture:
         committed: bool = False,
         counters: Counters | None = None,
         now: Callable[[], float] = time.time,
+        time_zone: Callable[[], str] = utc_only,
     ) -> None:
         self._connect = connect
+        self._time_zone = cache(time_zone)
         self._tables = tables
         self._filter = table_filter
         self._config = config
@@ -104,6 +109,7 @@ class LogMinerCapture:
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
         self._assembly: Assembly | None = None
         self._sees_memory = True
+        self._window = config.log_mining_log_count_min
         self._dictionary = RedoDictionary() if config.log_mining_strategy == "redo_log_catalog" else None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
@@ -206,7 +212,7 @@ class LogMinerCapture:
                     self._connect(), self._config.query_fetch_size, dictionary_in_redo=self._dictionary is not None
                 )
                 self._check_incarnation(session.connection, start)
-                self._decoder.charset = character_set(session.connection)
+                self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
                 opened = time.monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
                 while not stop.is_set() and time.monotonic() - opened < max_age:
@@ -282,8 +288,11 @@ class LogMinerCapture:
         self._limits.enforce(assembly, host_time)
         if doubted and not behind:
             self._unknown.judge(assembly, known)
+        took = time.monotonic() - began
+        if selection.is_capped:
+            self._window = next_window(self._window, self._config.log_mining_log_count_min, took, selection.bytes)
         yield assembly.idle(self._now_us())
-        stop.wait(pause(found, behind, time.monotonic() - began, self._config.poll_interval_ms / 1000))
+        stop.wait(pause(found, behind, took, self._config.poll_interval_ms / 1000))
 
     def _assembled(
         self, batches: Iterator[list[tuple[Any, ...]]], session: MiningSession, assembly: Assembly, stop: StopFlag
@@ -351,8 +360,8 @@ class LogMinerCapture:
             begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
         # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
         # of transactions it has read from their start.
-        unbounded = assembly.committed or self._config.lob_enabled or self._dictionary is not None
-        at_most = len(logs) if unbounded else self._config.log_mining_log_count_min
+        unbounded = not self._window or assembly.committed or self._config.lob_enabled or self._dictionary is not None
+        at_most = len(logs) if unbounded else self._window
         archived_only = self._config.log_mining_archive_log_only_mode
         return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only)
 

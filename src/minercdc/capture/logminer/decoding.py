@@ -22,6 +22,7 @@ from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowErro
 from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo, UndecodableRow
 from minercdc.metrics import Counters
 from minercdc.schema.table import TableSchema
+from minercdc.values.image import Encoding
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class TransactionDecoder:
     :param lobs: `lob.enabled`.
     :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
     :ivar counters: counts LOBs that were changed in part while their value was not known.
-    :ivar charset: NLS_CHARACTERSET, for rows that LogMiner prints as stored bytes.
+    :ivar encoding: of the database, for rows that LogMiner prints as stored bytes.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class TransactionDecoder:
         self._decoders: dict[tuple[str | None, str | None], RedoDecoder] = {}
         self._generation = -1
         self._warned: set[object] = set()
-        self.charset = "AL32UTF8"
+        self.encoding = Encoding()
         self.unsupported_rows = 0
         self.undecodable_rows = 0
         self.counters = counters or Counters()
@@ -157,7 +158,7 @@ class TransactionDecoder:
             )
 
     def _assembled(self, transaction: Transaction) -> Iterator[Assembled | _Failure]:
-        assembler = LargeRowAssembler(self.charset)
+        assembler = LargeRowAssembler(self.encoding.charset)
         for row in transaction.replay():
             try:
                 decoder = self._decoder(row)
@@ -206,7 +207,7 @@ class TransactionDecoder:
         if self._is_left_out(row, decoder.schema):
             return None
         if row.status and "Dictionary" in (row.info or ""):
-            return decoder.decode_images(row.sql or "", self.charset)
+            return decoder.decode_images(row.sql or "", self.encoding)
         return decoder.decode(row.sql or "")
 
     def _is_left_out(self, row: LogMinerRow, schema: TableSchema) -> bool:

@@ -21,7 +21,7 @@ from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import Column, TableSchema
 from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.family import Reading
-from minercdc.values.image import text_of_image
+from minercdc.values.image import Encoding, text_of_image
 from minercdc.values.literal import NULL, UNSUPPORTED, Literal, read_literal, text_of
 from minercdc.values.lob import TYPES as LOB_TYPES
 
@@ -182,10 +182,9 @@ class RedoDecoder:
         told = self._texts(condition)
         return tuple(told.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
 
-    def decode_images(self, sql: str, charset: str) -> RowChange:
+    def decode_images(self, sql: str, encoding: Encoding) -> RowChange:
         """A row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
 
-        :param charset: NLS_CHARACTERSET.
         :raises SchemaMismatchError: the row was not written under this table version.
         """
         dml = parse_redo(sql)
@@ -195,7 +194,7 @@ class RedoDecoder:
                 f"the row has other columns than version {self.schema.version} of the table, whose stored columns are "
                 + (", ".join(stored) or "not known")
             )
-        new, old = self._images(dml.new, charset), self._images(dml.old, charset)
+        new, old = self._images(dml.new, encoding), self._images(dml.old, encoding)
         count = len(self.schema.columns)
         before = tuple(old.get(i, UNAVAILABLE) for i in range(count))
         if dml.op is Op.UPDATE and not new:
@@ -203,7 +202,7 @@ class RedoDecoder:
         after = tuple(new.get(i, before[i]) for i in range(count))
         return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
 
-    def _images(self, literals: Mapping[str, Literal], charset: str) -> dict[int, Value]:
+    def _images(self, literals: Mapping[str, Literal], encoding: Encoding) -> dict[int, Value]:
         texts: dict[int, Value] = {}
         for name, literal in literals.items():
             match = _STORED.fullmatch(name)
@@ -217,7 +216,7 @@ class RedoDecoder:
             elif self.schema.columns[i].type_name in LARGE_TYPES:
                 texts[i] = UNAVAILABLE  # a locator
             elif literal.function == "HEXTORAW" and literal.text is not None:
-                texts[i] = text_of_image(self.schema.columns[i], bytes.fromhex(literal.text), charset)
+                texts[i] = text_of_image(self.schema.columns[i], bytes.fromhex(literal.text), encoding)
             else:
                 texts[i] = UNAVAILABLE
         return texts

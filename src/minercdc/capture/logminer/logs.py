@@ -18,13 +18,13 @@ from minercdc.errors import LogGapError
 from minercdc.oracle.codes import oracle_errors
 
 _ONLINE = (
-    "SELECT L.THREAD#, L.SEQUENCE#, L.FIRST_CHANGE#, L.NEXT_CHANGE#, L.STATUS, MIN(F.MEMBER)"
+    "SELECT L.THREAD#, L.SEQUENCE#, L.FIRST_CHANGE#, L.NEXT_CHANGE#, L.STATUS, MIN(F.MEMBER), L.BYTES"
     " FROM V$LOG L JOIN V$LOGFILE F ON F.GROUP# = L.GROUP# WHERE L.STATUS <> 'UNUSED'"
-    " GROUP BY L.THREAD#, L.SEQUENCE#, L.FIRST_CHANGE#, L.NEXT_CHANGE#, L.STATUS"
+    " GROUP BY L.THREAD#, L.SEQUENCE#, L.FIRST_CHANGE#, L.NEXT_CHANGE#, L.STATUS, L.BYTES"
 )
 # Only logs of this incarnation, in local destinations: a standby's NAME is a service, not a file.
 _ARCHIVED = (
-    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, DS.DEST_NAME"
+    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, DS.DEST_NAME, A.BLOCKS * A.BLOCK_SIZE"
     " FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
     " JOIN V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
     " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID'"
@@ -39,6 +39,7 @@ class LogFile:
     """One redo log, online or archived. SCNs: first inclusive, next exclusive.
 
     :param current: it is being written.
+    :param bytes: size of the file; of an online one, what it can hold.
     """
 
     name: str
@@ -48,6 +49,7 @@ class LogFile:
     next_scn: int
     current: bool = False
     archived: bool = True
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,19 @@ class LogSelection:
     :param complete: per thread, sequence number of the last selected log that is finished; missing when none is.
     :param bound: from this SCN on, the logs of some thread are not among them: what the others committed there has to wait,
         or changes of one row would come in the wrong order.
+    :param is_capped: there are more logs than were wanted at a time.
     """
 
     files: tuple[LogFile, ...]
     start_scn: int
     complete: Mapping[int, int]
     bound: int = NO_BOUND
+    is_capped: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """Size of all its files."""
+        return sum(log.bytes for log in self.files)
 
 
 def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
@@ -108,14 +117,17 @@ def read_logs(connection: oracledb.Connection, from_scn: int, destinations: Sequ
         cursor.execute(_ONLINE)
         online = [
             # NEXT_CHANGE# of the current log is a sentinel that differs between releases.
-            LogFile(name, int(thread), int(sequence), int(first), int(next_ or 0), status == "CURRENT", False)
-            for thread, sequence, first, next_, status, name in cursor
+            LogFile(name, int(thread), int(sequence), int(first), int(next_ or 0), status == "CURRENT", False, int(size))
+            for thread, sequence, first, next_, status, name, size in cursor
         ]
         cursor.execute(_ARCHIVED, {"scn": from_scn})
         rank = {name.upper(): i for i, name in enumerate(destinations)}
         archived = [
-            (rank.get(destination, 0), LogFile(name, int(thread), int(sequence), int(first), int(next_)))
-            for thread, sequence, first, next_, name, destination in cursor
+            (
+                rank.get(destination, 0),
+                LogFile(name, int(thread), int(sequence), int(first), int(next_), bytes=int(size or 0)),
+            )
+            for thread, sequence, first, next_, name, destination, size in cursor
             if not destinations or destination in rank
         ]
     return unique_logs([*online, *(log for _, log in sorted(archived, key=lambda found: found[0]))])
@@ -155,7 +167,7 @@ def select_logs(
         logs = [log for log in logs if log.archived]
     chains: dict[int, list[LogFile]] = {}
     complete: dict[int, int] = {}
-    bound = NO_BOUND
+    bound, is_capped = NO_BOUND, False
     for thread in threads:
         if thread.disabled_scn and thread.number not in marks and thread.disabled_scn <= start_scn:
             continue
@@ -166,6 +178,7 @@ def select_logs(
         finished = [log.sequence for log in chosen if not log.current]
         if finished:
             complete[thread.number] = finished[-1]
+        is_capped = is_capped or len(chosen) < len(chain)
         if len(chosen) < len(chain) and len(threads) > 1:
             bound = min(bound, chosen[-1].next_scn)
         elif archived_only and thread.is_open:
@@ -181,7 +194,7 @@ def select_logs(
             for number, chain in chains.items()
             for log in (*(() if number in ended else _before(logs, number, chain, begin)), *chain)
         ]
-    return LogSelection(tuple(files), begin, complete, bound)
+    return LogSelection(tuple(files), begin, complete, bound, is_capped)
 
 
 def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begin: int) -> list[LogFile]:

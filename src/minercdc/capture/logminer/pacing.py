@@ -1,8 +1,15 @@
-"""How long to wait between two passes. Each pass reads its first log from the start, so passes must not follow too fast."""
+"""How long to wait between two passes, and how many logs one takes.
+
+Each pass reads its first log from the start, so passes must not follow too fast, nor take too little. What one takes at a time is what
+a broken session has to read again, and what LogMiner holds open.
+"""
 
 from __future__ import annotations
 
 _LEAST_SECONDS = 0.02
+# A pass that is over sooner takes twice as many logs the next time; one that takes longer, half as many.
+_QUICK_SECONDS, _SLOW_SECONDS = 10.0, 60.0
+_MOST_BYTES = 16 << 30
 
 
 def pause(found_rows: bool, behind: bool, took_seconds: float, poll_seconds: float) -> float:
@@ -17,3 +24,16 @@ def pause(found_rows: bool, behind: bool, took_seconds: float, poll_seconds: flo
     if found_rows:
         return min(poll_seconds, max(_LEAST_SECONDS, took_seconds))
     return poll_seconds
+
+
+def next_window(window: int, least: int, took_seconds: float, read_bytes: int) -> int:
+    """How many logs per thread the next pass takes, after one that left some for it.
+
+    :param least: `log.mining.log.count.min`; 0: as many as there are.
+    :param took_seconds, read_bytes: of the pass that just ended.
+    """
+    if took_seconds < _QUICK_SECONDS and 2 * read_bytes <= _MOST_BYTES:
+        return 2 * window
+    if took_seconds > _SLOW_SECONDS or read_bytes > _MOST_BYTES:
+        return max(least, window // 2)
+    return window

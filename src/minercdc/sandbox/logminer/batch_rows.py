@@ -85,7 +85,7 @@ class BatchRows:
     ) -> list[PickedRow] | None:
         """The wanted rows of a batch, all of which lies in the range; None when it must be taken record by record."""
         head = batch.head()
-        if self._by_record or head.op not in _OPS or head.placeholder:
+        if self._by_record or head.op not in _OPS or head.placeholder or self._writer.addressless:
             return None
         key = (transaction, sequence, head.alike)
         if key in self._samples:

@@ -90,6 +90,7 @@ _OPERATIONS: dict[tuple[RedoOp, bool], tuple[Cell, ...]] = {
     (op, undo): (str(op), _int(code), _ONE if undo else _ZERO) for op, code in _CODES.items() for undo in (False, True)
 }
 _NO_TABLE: tuple[Cell, ...] = (None,) * 6
+_NO_RS_ID = rs_id(0, 0, 0)
 _NO_PARENT: tuple[Cell, ...] = (_ZERO, _ZERO, _ZERO, bytes(8), None)
 _NO_SESSION: tuple[Cell, ...] = ("UNKNOWN", "UNKNOWN", "UNKNOWN", _ZERO, _ZERO, _ZERO, "UNKNOWN")
 _NO_UNDO_ADDRESS: tuple[Cell, ...] = (_ZERO,) * 4
@@ -210,6 +211,7 @@ class RowWriter:
     :param table_text: looks a record's table version up in the dictionary.
     :param columns: positions that are read; None for all. What is costly and not read is left None.
     :param recent: remembers records by the handle of their values; without it there are no handles.
+    :param addressless: users whose undo rows come without redo address, as some do in the field: RS_ID is all zeros.
     """
 
     def __init__(
@@ -219,7 +221,9 @@ class RowWriter:
         table_text: Callable[[RedoRecord], TableText],
         columns: Collection[int] | None = None,
         recent: dict[int, RedoRecord] | None = None,
+        addressless: Collection[str] = (),
     ) -> None:
+        self.addressless = addressless
         read = frozenset(range(len(COLUMNS))) if columns is None else frozenset(columns)
         self._with_undo = not read.isdisjoint(_places("SQL_UNDO"))
         self._with_count = not read.isdisjoint(_places("SEQUENCE#"))
@@ -279,7 +283,8 @@ class RowWriter:
         body = (shown_id, *transaction.session, _int(record.thread), count, *address)
         block = self._place(row_id) if self._with_block else self._since_23[""]
         head = self._when(record, transaction) + parts.front + body + block + self._object(record)
-        place = rs_id(record.sequence, record.block, record.byte)
+        hidden = record.undo and self.addressless and transaction.first.user in self.addressless
+        place = _NO_RS_ID if hidden else rs_id(record.sequence, record.block, record.byte)
         tail = (info, status, *parts.back)
         if self._recent is not None and row_id is not None and record.op in _ROW_OPS:
             tail = (info, status, *self._handles(record), *parts.back[2:])

@@ -129,7 +129,8 @@ class Mining:
             pretty=Option.PRINT_PRETTY_SQL in options,
             json=self._catalog.goldengate,
         )
-        return RowWriter(text, self._catalog, partial(self._table_text, text), columns, self.recent)
+        hidden = self._redo.addressless
+        return RowWriter(text, self._catalog, partial(self._table_text, text), columns, self.recent, hidden)
 
     def version_of(self, record: RedoRecord) -> TableVersion | None:
         """The table of a record as the dictionary knows it."""
@@ -148,13 +149,19 @@ class Mining:
         threads = []
         for number in numbers:
             own = [file for file in files if file.thread == number]
-            wanted = [_wanted(file, first_record) for file in own]
+            wanted = [self._wanted(file, first_record) for file in own]
             threads.append(ThreadReading(self._redo, own, self.wanted, wanted, open_, memory).records())
         merged = threads[0] if len(threads) == 1 else heapq.merge(*threads, key=lambda found: found[0].scn)
         holds, container = self.wanted.holds, self._container
         for found in merged:
             if holds(found[0]) and container in (None, found[0].container):
                 yield found
+
+    def _wanted(self, file: LogFile, first_record: FirstRecord | None) -> int | None:
+        """From which position of a log on rows are wanted; a row without address may be anywhere."""
+        if first_record is None or self._redo.addressless:
+            return 0
+        return wanted_from(first_record(file.thread, *log_bounds(file.sequence)), file.sequence)
 
     # ---- dictionary -------------------------------------------------------------------------------------------------------
 
@@ -190,7 +197,7 @@ class Mining:
     ) -> Iterator[list[tuple[Cell, ...]]]:
         """`_plain_rows` of one thread; batches that differ in nothing but their rows are not taken apart into records."""
         known: dict[TransactionKey, MinedTransaction] = {}
-        wanted = [_wanted(file, first_record) for file in files]
+        wanted = [self._wanted(file, first_record) for file in files]
         reading = ThreadReading(self._redo, files, self.wanted, wanted, known, self._memory)
         for found in reading.batches():
             batch = found.batch
@@ -285,13 +292,6 @@ def without_undone(records: Sequence[RedoRecord]) -> list[RedoRecord]:
             changes[-1].append(len(kept))
             kept.append(record)
     return [record for record in kept if record is not None]
-
-
-def _wanted(file: LogFile, first_record: FirstRecord | None) -> int | None:
-    """From which position of a log on rows are wanted."""
-    if first_record is None:
-        return 0
-    return wanted_from(first_record(file.thread, *log_bounds(file.sequence)), file.sequence)
 
 
 def _is_unsupported(version: TableVersion, text: TextOptions) -> bool:

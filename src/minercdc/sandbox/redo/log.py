@@ -65,6 +65,7 @@ class RedoLog:
         self.threads: dict[int, RedoThread] = {}
         self.destinations = {1: ARCHIVE_DEST}
         self.corrupt: set[tuple[int, int]] = set()
+        self.addressless: set[str] = set()
         self.flush_strands: Callable[[], None] = lambda: None
         self.overwritten: Callable[[], None] = lambda: None
         self.add_thread(1, first_sequence)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minercdc.capture.logminer.logs import NO_BOUND, LogFile, LogSelection, RedoThread, select_logs, unique_logs
-from minercdc.capture.logminer.pacing import pause
+from minercdc.capture.logminer.pacing import next_window, pause
 from minercdc.capture.logminer.position import RedoAddress, log_start
 from minercdc.capture.logminer.query import build_query
 from minercdc.errors import LogGapError
@@ -23,8 +23,8 @@ def log(sequence: int, thread: int = 1, **other: Any) -> LogFile:
     return LogFile(f"t{thread}_{sequence}.arc", thread, sequence, **values)
 
 
-def current(sequence: int, thread: int = 1) -> LogFile:
-    return log(sequence, thread, next_scn=0, current=True, archived=False)
+def current(sequence: int, thread: int = 1, **other: Any) -> LogFile:
+    return log(sequence, thread, next_scn=0, current=True, archived=False, **other)
 
 
 def selected(*logs: LogFile, threads: Any = (OPEN,), marks: Any = None, start: int = 0, at_most: int = 99) -> LogSelection:
@@ -98,6 +98,12 @@ def test_number_of_logs_is_capped() -> None:
     assert sequences(selection) == [(1, 3), (1, 4)]
     assert selection.complete == {1: 4}
     assert selection.bound == NO_BOUND
+
+
+def test_a_selection_tells_its_size_and_whether_it_leaves_logs() -> None:
+    logs = (log(3, bytes=7), log(4, bytes=5), current(5, bytes=3))
+    some, all_ = (selected(*logs, marks={1: log_start(3)}, at_most=at_most) for at_most in (2, 3))
+    assert [(some.is_capped, some.bytes), (all_.is_capped, all_.bytes)] == [(True, 12), (False, 15)]
 
 
 def test_a_thread_whose_logs_are_capped_bounds_the_others() -> None:
@@ -198,3 +204,25 @@ def test_query_without_marks_reads_everything() -> None:
 )
 def test_pause(found: bool, behind: bool, took: float, expected: float) -> None:
     assert pause(found, behind, took, 0.5) == expected
+
+
+_GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("took", "size", "expected"),
+    [
+        (1.0, _GIB, 32),
+        (9.9, 8 * _GIB, 32),
+        (9.9, 9 * _GIB, 16),
+        (30.0, _GIB, 16),
+        (61.0, _GIB, 8),
+        (1.0, 17 * _GIB, 8),
+        (500.0, 17 * _GIB, 8),
+    ],
+)
+def test_a_pass_takes_more_logs_after_a_quick_one_and_fewer_after_a_slow_or_large_one(
+    took: float, size: int, expected: int
+) -> None:
+    assert next_window(16, 6, took, size) == expected
+    assert next_window(6, 6, took, size) == max(6, 6 * expected // 16)

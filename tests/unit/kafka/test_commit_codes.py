@@ -1,0 +1,109 @@
+"""What each of Kafka's error codes at a commit ends in: every code that librdkafka knows is said by the producer once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from minercdc.config.load import parse_properties
+from minercdc.errors import DeliveryError, FencedError, SinkError
+from minercdc.kafka.client import FENCED, FINAL
+from minercdc.kafka.sink import KafkaSink
+from minercdc.kafka.topics import TopicNames
+from minercdc.offset import Offset
+
+CODES = sorted({value for name, value in vars(KafkaError).items() if isinstance(value, int) and name.strip("_").isupper()})
+OFFSET = Offset("logminer", position={"x": 1})
+
+
+class Client:
+    """A cluster whose producer fails to commit.
+
+    :ivar failures: what the next commits raise.
+    """
+
+    timeout = 0.05
+
+    def __init__(self) -> None:
+        self.failures: list[KafkaError] = []
+        self.commits = 0
+
+    def ensure_topic(self, name: str, **_: Any) -> None: ...
+
+    def producer(self, transactional_id: str) -> Client:
+        return self
+
+    def init_transactions(self, timeout: float) -> None: ...
+
+    def begin_transaction(self) -> None: ...
+
+    def produce(self, *_: Any, **__: Any) -> None: ...
+
+    def commit_transaction(self, timeout: float) -> None:
+        self.commits += 1
+        if self.failures:
+            raise KafkaException(self.failures.pop(0))
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+@pytest.fixture
+def sink(client: Client) -> KafkaSink:
+    config = parse_properties(
+        {
+            "name": "n",
+            "topic.prefix": "p",
+            "database.hostname": "h",
+            "database.user": "u",
+            "database.password": "p",
+            "database.dbname": "d",
+            "minercdc.kafka.bootstrap.servers": "b:1",
+        }
+    )
+    return KafkaSink(client, TopicNames(config.identity, config.topics, config.kafka), "n")  # type: ignore[arg-type]
+
+
+def kind_of(code: int) -> type[SinkError]:
+    if code in FENCED:
+        return FencedError
+    return SinkError if code in FINAL else DeliveryError
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_code_is_what_the_tables_say(sink: KafkaSink, client: Client, code: int) -> None:
+    client.failures = [KafkaError(code)]
+    with pytest.raises(SinkError) as caught:
+        sink.commit(OFFSET)
+    assert type(caught.value) is kind_of(code)
+    assert client.commits == 1
+
+
+def test_codes_in_the_tables_are_codes_of_librdkafka() -> None:
+    assert set(CODES) >= FENCED | FINAL
+    assert not FENCED & FINAL
+
+
+@pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError.CONCURRENT_TRANSACTIONS])
+def test_what_may_be_repeated_is_repeated_in_place(sink: KafkaSink, client: Client, code: int) -> None:
+    client.failures = [KafkaError(code, retriable=True)] * 2
+    sink.commit(OFFSET)
+    assert client.commits == 3
+
+
+def test_it_is_not_repeated_for_ever(sink: KafkaSink, client: Client) -> None:
+    client.failures = [KafkaError(KafkaError._TIMED_OUT, retriable=True)] * 10**6
+    with pytest.raises(DeliveryError):
+        sink.commit(OFFSET)
+
+
+@pytest.mark.parametrize("code", sorted(FINAL))
+def test_a_producer_that_is_spent_is_replaced(sink: KafkaSink, client: Client, code: int) -> None:
+    """librdkafka's fatal errors end the producer, not the connector: a new one goes on from the offset."""
+    client.failures = [KafkaError(code, fatal=True)]
+    with pytest.raises(DeliveryError):
+        sink.commit(OFFSET)
