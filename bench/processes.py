@@ -92,13 +92,16 @@ class Sandbox(MeasuredProcess):
     """An Oracle-compatible server on a free port, with the tables of a seed script; '' for none.
 
     :param arguments: more for its command line.
+    :param environment: of its process, besides ours.
     """
 
-    def __init__(self, directory: Path, seed: str, arguments: Sequence[str] = ()) -> None:
+    def __init__(
+        self, directory: Path, seed: str, arguments: Sequence[str] = (), environment: dict[str, str] | None = None
+    ) -> None:
         script = directory / "bench.sql"
         script.write_text(seed)
         seeds = ("--seed", str(script)) if seed else ()
-        super().__init__(("minercdc.sandbox", "--port", "0", *seeds, *arguments), directory / "sandbox.log")
+        super().__init__(("minercdc.sandbox", "--port", "0", *seeds, *arguments), directory / "sandbox.log", environment)
         self.host, _, port = self.await_line("ready ").split()[1].rpartition(":")
         self.port = int(port)
 

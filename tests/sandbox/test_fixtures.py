@@ -10,21 +10,11 @@ from dataclasses import dataclass
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox import test_fixtures_large
-from tests.sandbox.mining_lab import PLACEHOLDER, Lab
+from tests.sandbox import test_fixtures_large, test_fixtures_order
+from tests.sandbox.mining_lab import PLACEHOLDER, Lab, errors_of
 
 NOT_BY_SQL = {
-    "E10": "the alias form is printed for XML and extended columns only, never for ITEM (see E63, E64)",
-    "E21": "a spelling that parsers tolerate; Oracle prints IS NULL",
-    "E29": "the sandbox prints one UNISTR however long the text; where Oracle begins a second one is not known",
-    "E43": "columns of a type LogMiner leaves out in place (BFILE, object types) are refused: ORA-03001",
-    "E44": "ROW ARCHIVAL is refused",
-    "E47": "in 23ai a row with a JSON column is Unsupported as a whole (E75); 19c has no such columns",
-    "E68": "a transaction with an all-zero XID is a fault of LogMiner",
-    "E69": "in the sandbox START comes before the first change of its transaction",
-    "E70": "the sandbox numbers the transactions of all containers together, so no two have the same XID",
-    "E71": "two commits cannot have one SCN: all threads take theirs from one clock",
-    "E77": "a private strand that is bound late needs its moment: tests/unit/sandbox_logminer/test_order.py",
+    "E21": "`= NULL` is a spelling that parsers tolerate: LogMiner prints IS NULL, and no release is known to print anything else",
 }
 ITEM = "create table item (id number(10) primary key, name varchar2(80), qty number(12,3), d date)"
 LOGGED = "alter table {} add supplemental log data (all) columns"
@@ -310,6 +300,29 @@ def test_e18_undo_of_an_insert_before_23ai() -> None:
     assert process.stop() == (0, "")
 
 
+def test_e44_hidden_column_of_row_archival(lab: Lab) -> None:
+    lab.run("create table item (id number(10), name varchar2(80)) row archival")
+    lab.mark()
+    lab.run("insert into item values (44, 'arch')", "update item set ora_archive_state = '1'", "delete from item")
+    lab.commit()
+    assert lab.redo() == [
+        'insert into "LAB"."ITEM"("ID","NAME","ORA_ARCHIVE_STATE") values (\'44\',\'arch\',\'0\');',
+        'update "LAB"."ITEM" set "ORA_ARCHIVE_STATE" = \'1\' where "ORA_ARCHIVE_STATE" = \'0\';',
+    ]
+    seen = "select id, name, ora_archive_state from item"
+    assert lab.cursor.execute(seen).fetchall() == []
+    lab.run("alter session set row archival visibility = all")
+    assert lab.cursor.execute(seen).fetchall() == [(44, "arch", "1")]
+    assert lab.cursor.execute("select * from item").fetchall() == [(44, "arch")]
+    names = "select column_name from {} where table_name = 'ITEM' order by internal_column_id"
+    assert lab.cursor.execute(names.format("user_tab_cols")).fetchall() == [("ID",), ("NAME",), ("ORA_ARCHIVE_STATE",)]
+    shown = lab.cursor.execute("select column_name from user_tab_columns where table_name = 'ITEM'").fetchall()
+    assert sorted(shown) == [("ID",), ("NAME",)]
+    assert "ORA-38396" in errors_of(lab.connection, "alter table item row archival")
+    lab.run("alter table item no row archival", "alter session set row archival visibility = active")
+    assert lab.cursor.execute("select * from item").fetchall() == [(44, "arch")]
+
+
 def test_e45_cut_inside_a_doubled_quote(lab: Lab) -> None:
     lab.run("create table wide (name varchar2(4000))")
     lab.mark()
@@ -331,6 +344,20 @@ def test_e46_cut_inside_an_escape(lab: Lab) -> None:
     cut = [re.search(r"\\[0-9A-F]{0,3}$", piece) for piece in pieces[:-1]]
     assert any(found is not None for found in cut)
     assert "".join(pieces).count("\\00E9") == 1900
+
+
+def test_e29_long_national_text_is_concatenated(lab: Lab) -> None:
+    old, new = "a||" + "\u0416" * 1990, "\u0416" * 799 + "\U0001f600'\\-b"
+    lab.run("create table ty (id number primary key, c1 nvarchar2(2000))", LOGGED.format("ty"))
+    lab.cursor.execute("insert into ty values (29, :1)", [old])
+    lab.commit()
+    lab.mark()
+    lab.cursor.execute("update ty set c1 = :1", [new])
+    lab.commit()
+    zhe = r"\0416"
+    before = f"UNISTR('a||{zhe * 799}') || UNISTR('{zhe * 800}') || UNISTR('{zhe * 391}')"
+    after = rf"UNISTR('{zhe * 799}') || UNISTR('\D83D\DE00''\\-b')"
+    assert lab.redo() == [f'update "LAB"."TY" set "C1" = {after} where "ID" = \'29\' and "C1" = {before};']
 
 
 def test_e50_e51_rows_older_than_the_table(lab: Lab) -> None:
@@ -430,7 +457,7 @@ def test_e78_ddl_in_committed_mode_has_no_scns(lab: Lab) -> None:
 
 
 def test_every_fixture_is_shown_or_says_why_not() -> None:
-    names = (*globals(), *vars(test_fixtures_large))
+    names = (*globals(), *vars(test_fixtures_large), *vars(test_fixtures_order))
     shown = {found.upper() for name in names if name.startswith("test_") for found in re.findall(r"e\d\d(?=_)", name)}
     known = {*FIXTURES, *shown, *NOT_BY_SQL}
     assert known == {f"E{number:02d}" for number in range(1, 79)}

@@ -3,6 +3,7 @@ and E76 of the LogMiner facts, and the sequences of its B.7. One test id per fix
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -383,6 +384,54 @@ def test_e75_rows_of_new_types_are_unsupported(lab: Lab, profile: str, kind: str
     lab.commit()
     assert forms(lab) == [(255, 0, 2, None, "r1")] * 3
     assert lab.redo() == ["Unsupported"] * 3
+
+
+def test_e47_json_is_mined_under_goldengate_replication(lab: Lab, profile: str) -> None:
+    create = "create table ty (id number primary key, c1 json)"
+    if profile == "19c":
+        assert "ORA-00902" in errors_of(lab.connection, create)
+        return
+    with lab.sandbox.connect(service=lab.sandbox.root_service) as admin:
+        cursor = admin.cursor()
+        cursor.execute("alter system set enable_goldengate_replication = true")
+        shown = "select value from v$parameter where name = 'enable_goldengate_replication'"
+        assert cursor.execute(shown).fetchall() == [("TRUE",)]
+        lab.run(create, "alter table ty add supplemental log data (all) columns", "insert into ty values (47, '{}')")
+        lab.run("""update ty set c1 = '{"a":1}'""", "delete from ty")
+        lab.commit()
+        assert forms(lab) == [(1, 0, 0, None, "ph"), *[(3, 0, 0, None, "r1")] * 2, (2, 0, 0, None, "r1")]
+        insert, first, second, delete = lab.redo()
+        cursor.execute("alter system set enable_goldengate_replication = false")
+        assert lab.redo() == ["Unsupported"] * 4
+    assert insert == 'insert into "LAB"."TY"("ID","C1") values (\'47\',/* JSON */ EMPTY_BLOB());'
+    oson = re.compile(r'update "LAB"."TY" set "C1" = /\* JSON \*/ HEXTORAW\(\'(ff4a5a01[0-9a-f]+)\'\) where "ID" = \'47\';')
+    assert all(oson.fullmatch(str(text)) for text in (first, second))
+    assert first != second
+    assert delete == 'delete from "LAB"."TY" where "ID" = \'47\';'
+
+
+def test_e10_updates_of_tables_with_xml_have_an_alias(lab: Lab) -> None:
+    lab.run("create table item (id number(10), name varchar2(80), qty number, x xmltype) xmltype x store as clob")
+    lab.run("alter table item add supplemental log data (all) columns", "insert into item values (10, 'c', null, null)")
+    lab.commit()
+    lab.mark()
+    lab.run("update item set name = 'a.b'")
+    lab.commit()
+    assert lab.redo() == [
+        'update "LAB"."ITEM" a set a."NAME" = \'a.b\' where a."ID" = \'10\' and a."NAME" = \'c\' and a."QTY" IS NULL;'
+    ]
+
+
+def test_e43_a_column_that_has_no_text(lab: Lab) -> None:
+    lab.run("create table ty (id number primary key, c1 bfile, c2 varchar2(9))")
+    lab.run("alter table ty add supplemental log data (all) columns")
+    lab.run("insert into ty values (43, bfilename('DOCS', 'a.txt'), 'ok')", "update ty set c2 = 'x'", "delete from ty")
+    lab.commit()
+    assert lab.redo() == [
+        'insert into "LAB"."TY"("ID","C1","C2") values (\'43\',Unsupported Type,\'ok\');',
+        'update "LAB"."TY" set "C2" = \'x\' where "ID" = \'43\' and "C2" = \'ok\';',
+        'delete from "LAB"."TY" where "ID" = \'43\' and "C2" = \'x\';',
+    ]
 
 
 def test_lob_sequence_of_commit_mode_is_the_same(lab: Lab) -> None:

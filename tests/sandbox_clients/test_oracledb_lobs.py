@@ -141,3 +141,19 @@ def test_booleans_are_of_23ai(server: SandboxProcess, cursor: oracledb.Cursor) -
     cursor.execute("create table flags (id number, f boolean)")
     cursor.executemany("insert into flags values (:1, :2)", [(1, True), (2, False), (3, None)])
     assert cursor.execute("select f from flags order by id").fetchall() == [(True,), (False,), (None,)]
+
+
+def test_a_bfile_is_a_name_that_cannot_be_read(cursor: oracledb.Cursor) -> None:
+    cursor.execute("create table files (id number, f bfile)")
+    cursor.execute("insert into files values (1, bfilename('DOCS', 'b\u00e9.txt'))")
+    cursor.execute("insert into files values (2, null)")
+    (lob,), nothing = cursor.execute("select f from files order by id").fetchall()
+    assert [column.type_code for column in cursor.description or ()] == [oracledb.DB_TYPE_BFILE]
+    assert lob.getfilename() == ("DOCS", "b\u00e9.txt")
+    assert nothing == (None,)
+    with pytest.raises(oracledb.DatabaseError, match="ORA-22285"):
+        lob.read()
+    with pytest.raises(oracledb.DatabaseError, match="ORA-00932"):
+        cursor.execute("insert into files values (3, 'a.txt')")
+    with pytest.raises(oracledb.DatabaseError, match="ORA-00932"):
+        cursor.execute("select f from files order by f")

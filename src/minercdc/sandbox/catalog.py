@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from minercdc.sandbox.interfaces import OraError, TableVersion
+from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.objects import Role, SchemaObject, Sequence, StoredView, Synonym
 from minercdc.sandbox.partitioning import TablePartition
+from minercdc.sandbox.records import TableVersion
 from minercdc.sandbox.tables import Constraint, Table
 
 ROOT, SEED, PDB = 1, 2, 3
@@ -99,6 +100,7 @@ class Catalog:
     dbid = 2_859_123_456
     log_mode = "ARCHIVELOG"
     max_string_size = STANDARD
+    goldengate = False
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Read back from a data directory."""

@@ -16,6 +16,7 @@ from minercdc.sandbox.asking import AskingSession, asking
 from minercdc.sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
 from minercdc.sandbox.sql import number
 from minercdc.sandbox.sql.convert import to_text
+from minercdc.sandbox.sql.dml.error_log import default_name, error_log_ddl
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.translate.environment import VariableNames
 from minercdc.sandbox.sql.types import type_of_wire
@@ -151,6 +152,24 @@ def _sleep(session: AskingSession, arguments: Arguments) -> Out:
 
 def _exec_ddl(session: AskingSession, arguments: Arguments) -> Out:
     cast(Any, session).run_statement(arguments.text("PARSE_STRING"), (), ((),), VariableNames())
+    return None
+
+
+def _create_error_log(session: AskingSession, arguments: Arguments) -> Out:
+    """DBMS_ERRLOG.CREATE_ERROR_LOG."""
+    given = [_identifier(part) for part in arguments.text("DML_TABLE_NAME").split(".")]
+    place, name = (given[0] if len(given) == 2 else cast(Any, session).schema), given[-1]
+    table = session.database.catalog.table(session.container, place, name)
+    if table is None:
+        raise OraError(942, "table or view does not exist")
+    owner, log = place, default_name(name)
+    if arguments.has("ERR_LOG_TABLE_OWNER"):
+        owner = _identifier(arguments.text("ERR_LOG_TABLE_OWNER"))
+    if arguments.has("ERR_LOG_TABLE_NAME"):
+        log = _identifier(arguments.text("ERR_LOG_TABLE_NAME"))
+    skipping = bool(arguments.integer("SKIP_UNSUPPORTED"))
+    text = error_log_ddl(table, owner, log, skip_unsupported=skipping)
+    cast(Any, session).run_statement(text, (), ((),), VariableNames())
     return None
 
 
@@ -290,6 +309,10 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "DBMS_OUTPUT.NEW_LINE": ((), _new_line),
     "DBMS_OUTPUT.PUT": (("A",), _put),
     "DBMS_OUTPUT.PUT_LINE": (("A",), _put_line),
+    "DBMS_ERRLOG.CREATE_ERROR_LOG": (
+        ("DML_TABLE_NAME", "ERR_LOG_TABLE_NAME", "ERR_LOG_TABLE_OWNER", "ERR_LOG_TABLE_SPACE", "SKIP_UNSUPPORTED"),
+        _create_error_log,
+    ),
     "DBMS_SESSION.CLEAR_IDENTIFIER": ((), lambda s, a: _told(s, client_id=None)),
     "DBMS_SESSION.SET_IDENTIFIER": (("CLIENT_ID",), lambda s, a: _told(s, client_id=a.value("CLIENT_ID"))),
     "DBMS_SESSION.SET_NLS": (("PARAM", "VALUE"), _set_nls),

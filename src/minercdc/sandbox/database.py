@@ -20,6 +20,7 @@ from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.session import SandboxSession
 from minercdc.sandbox.sql import number, runtime, temporal
 from minercdc.sandbox.sql.scalars.registry import register_scalars
+from minercdc.sandbox.sql.virtual_tables import register_views
 from minercdc.sandbox.storage.clock import ScnClock
 from minercdc.sandbox.storage.engine import Storage
 from minercdc.sandbox.storage.home import DataDirectory
@@ -82,7 +83,7 @@ class SandboxDatabase:
     def _prepare(self, connection: apsw.Connection) -> None:
         register_scalars(connection)
         register_lob_scalars(connection, self.storage.lobs)
-        runtime.register_views(connection, self.views)
+        register_views(connection, self.views)
         runtime.watch_cancel(connection)
 
         def scn_time(scn: bytes | None) -> bytes | None:

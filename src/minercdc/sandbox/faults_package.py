@@ -9,6 +9,9 @@
     call dbms_sandbox.remove_log(1, 17)          deleted by hand: the catalog still lists it, ORA-01284 when it is added
     call dbms_sandbox.hold_strand('APP')         APP's redo stays in its private strand until its transaction ends, a log switch, or ..
     call dbms_sandbox.release_strand('APP')
+    call dbms_sandbox.start_late('APP')          START of APP's next transaction follows its first change
+    call dbms_sandbox.start_phantom()            a START whose XID is all zero, and which nothing ends
+    call dbms_sandbox.meet_commits(2)            the next two commits wait for each other and take one SCN
     call dbms_sandbox.hide_addresses('APP')      RS_ID of the undo rows of APP's transactions is all zeros, as of some in the field, until ..
     call dbms_sandbox.show_addresses('APP')
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
@@ -31,6 +34,7 @@ from minercdc.sandbox.arguments import Arguments
 from minercdc.sandbox.asking import asking
 from minercdc.sandbox.faults import Fault
 from minercdc.sandbox.interfaces import Argument, OraError, Procedure, Session
+from minercdc.sandbox.storage.commit_meeting import CommitMeeting
 
 _CALL = ("AT", "MATCHING", "USERNAME", "NTH", "TIMES")
 
@@ -93,11 +97,17 @@ def _corrupt_log(session: Session, arguments: Arguments) -> None:
 
 
 def _purge_log(session: Session, arguments: Arguments) -> None:
-    asking(session).database.redo.delete_archived(*_log(arguments))
+    database = asking(session).database
+    with database.storage.lock:
+        database.redo.delete_archived(*_log(arguments))
+        database.storage.free_lobs()
 
 
 def _remove_log(session: Session, arguments: Arguments) -> None:
-    asking(session).database.redo.remove_archived(*_log(arguments))
+    database = asking(session).database
+    with database.storage.lock:
+        database.redo.remove_archived(*_log(arguments))
+        database.storage.free_lobs()
 
 
 def _hold_strand(session: Session, arguments: Arguments) -> None:
@@ -108,6 +118,22 @@ def _release_strand(session: Session, arguments: Arguments) -> None:
     storage = asking(session).database.storage
     with storage.lock:
         storage.strands.release(arguments.text("USERNAME").upper())
+
+
+def _start_late(session: Session, arguments: Arguments) -> None:
+    asking(session).database.storage.strands.starting_late.add(arguments.text("USERNAME").upper())
+
+
+def _start_phantom(session: Session, arguments: Arguments) -> None:
+    storage = asking(session).database.storage
+    with storage.lock:
+        storage.strands.start_phantom(asking(session).client)
+
+
+def _meet_commits(session: Session, arguments: Arguments) -> None:
+    storage = asking(session).database.storage
+    with storage.lock:
+        storage.meeting = CommitMeeting(storage.lock, arguments.integer("COMMITS") or 0)
 
 
 def _hide_addresses(session: Session, arguments: Arguments) -> None:
@@ -154,6 +180,7 @@ def _reset_logs(session: Session, arguments: Arguments) -> None:
             other.kill()
     with database.storage.lock:
         database.redo.reset_logs()
+        database.storage.free_lobs()
 
 
 def _crash(session: Session, arguments: Arguments) -> None:
@@ -170,6 +197,9 @@ _PROCEDURES: dict[str, tuple[tuple[str, ...], Callable[[Session, Arguments], Non
     "REMOVE_LOG": (("THREAD", "SEQUENCE"), _remove_log),
     "HOLD_STRAND": (("USERNAME",), _hold_strand),
     "RELEASE_STRAND": (("USERNAME",), _release_strand),
+    "START_LATE": (("USERNAME",), _start_late),
+    "START_PHANTOM": ((), _start_phantom),
+    "MEET_COMMITS": (("COMMITS",), _meet_commits),
     "HIDE_ADDRESSES": (("USERNAME",), _hide_addresses),
     "SHOW_ADDRESSES": (("USERNAME",), _show_addresses),
     "GROW_PGA": (("USERNAME", "BYTES"), _grow_pga),

@@ -54,6 +54,7 @@ class OraType(IntEnum):
     XMLTYPE = 109
     CLOB = 112
     BLOB = 113
+    BFILE = 114
     JSON = 119
     VECTOR = 127
     TIMESTAMP = 180
@@ -151,6 +152,44 @@ class Result:
     last_row_id: str | None = None
 
 
+class LobCalls(Protocol):
+    """LOBs by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB."""
+
+    def length(self, locator: bytes) -> int:
+        """Raises ORA-22275 for bytes that are no locator, or of a temporary LOB that was freed; so do all below."""
+
+    def read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
+        """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' behind the end.
+
+        Half of a surrogate pair at either end comes as that half (a lone surrogate in the str): encode the result with
+        `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range.
+        """
+
+    def write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
+        """Overwrite or extend; a hole is filled with blanks or zero bytes. The locator that shows the new value: hand it
+        back to the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560."""
+
+    def trim(self, locator: bytes, length: int) -> bytes:
+        """Cut to `length` units; the new locator. Raises ORA-22920, ORA-22926."""
+
+    def create_temporary(self, kind: LobKind) -> bytes:
+        """An empty temporary LOB of this session."""
+
+    def free_temporary(self, locator: bytes) -> None:
+        """Nothing happens for a locator that is not temporary any more: clients free what a closing block freed."""
+
+    def open(self, locator: bytes, *, read_only: bool = False) -> bytes:
+        """Raises ORA-22293 when it is open already."""
+
+    def close(self, locator: bytes) -> bytes:
+        """Raises ORA-22289 when it is not open."""
+
+    def is_open(self, locator: bytes) -> bool: ...
+
+    def chunk_size(self, locator: bytes) -> int:
+        """Usable bytes of a chunk, as DBMS_LOB.GETCHUNKSIZE tells."""
+
+
 class Session(Protocol):
     """One client's session. Called from that client's own thread only, but for `cancel`.
 
@@ -187,41 +226,9 @@ class Session(Protocol):
 
     def in_transaction(self) -> bool: ...
 
-    # ---- LOBs, by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB ----
-
-    def lob_length(self, locator: bytes) -> int:
-        """Raises ORA-22275 for bytes that are no locator, or of a temporary LOB that was freed; so do all below."""
-
-    def lob_read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
-        """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' behind the end.
-
-        Half of a surrogate pair at either end comes as that half (a lone surrogate in the str): encode the result with
-        `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range.
-        """
-
-    def lob_write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
-        """Overwrite or extend; a hole is filled with blanks or zero bytes. The locator that shows the new value: hand it
-        back to the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560."""
-
-    def lob_trim(self, locator: bytes, length: int) -> bytes:
-        """Cut to `length` units; the new locator. Raises ORA-22920, ORA-22926."""
-
-    def lob_create_temporary(self, kind: LobKind) -> bytes:
-        """An empty temporary LOB of this session."""
-
-    def lob_free_temporary(self, locator: bytes) -> None:
-        """Nothing happens for a locator that is not temporary any more: clients free what a closing block freed."""
-
-    def lob_open(self, locator: bytes, *, read_only: bool = False) -> bytes:
-        """Raises ORA-22293 when it is open already."""
-
-    def lob_close(self, locator: bytes) -> bytes:
-        """Raises ORA-22289 when it is not open."""
-
-    def lob_is_open(self, locator: bytes) -> bool: ...
-
-    def lob_chunk_size(self, locator: bytes) -> int:
-        """Usable bytes of a chunk, as DBMS_LOB.GETCHUNKSIZE tells."""
+    @property
+    def lob_calls(self) -> LobCalls:
+        """Its LOBs, for the calls of a client."""
 
     def cancel(self) -> None:
         """Any thread: the running execute or fetch raises ORA-01013 soon (also while it waits for a lock)."""
@@ -250,144 +257,6 @@ class Database(Protocol):
         """A user who has proved the old password sets a new one, which ends its expiry."""
 
     def close(self) -> None: ...
-
-
-# ---- storage -> redo -> LogMiner -------------------------------------------------------------------------------------
-
-
-class RedoOp(StrEnum):
-    """Kinds of change record."""
-
-    START = "START"
-    INSERT = "INSERT"
-    UPDATE = "UPDATE"
-    DELETE = "DELETE"
-    COMMIT = "COMMIT"
-    ROLLBACK = "ROLLBACK"
-    DDL = "DDL"
-    INTERNAL = "INTERNAL"
-    LOB_LOCATOR = "SELECT_LOB_LOCATOR"
-    LOB_WRITE = "LOB_WRITE"
-    LOB_TRIM = "LOB_TRIM"
-    LOB_ERASE = "LOB_ERASE"
-    XML_BEGIN = "XML DOC BEGIN"
-    XML_WRITE = "XML DOC WRITE"
-    XML_END = "XML DOC END"
-    LONG_BEGIN = "32K_BEGIN"
-    LONG_WRITE = "32K_WRITE"
-    LONG_END = "32K_END"
-
-
-@dataclass(slots=True)
-class RedoRecord:
-    """One change as it lies in the redo of a thread, in redo order.
-
-    Storage fills everything down to `info`; the log writer adds the address when the record reaches the log.
-
-    :param scn: when the change was made; lower than its neighbours' when a private strand was bound late.
-    :param xid: (usn, slot, sequence).
-    :param data_obj: OBJECT_ID of the table or of the partition that the row lies in, `data_obj_d` DATA_OBJECT_ID, `data_obj_v`
-        the table's version at the time.
-    :param before: old values of ALL stored columns by position (UPDATE, DELETE), whatever is logged supplementally;
-        what LogMiner may show of them is decided by `logged`.
-    :param after: new values of all stored columns (INSERT, UPDATE).
-    :param changed: positions assigned by an UPDATE's SET.
-    :param logged: positions whose before values supplemental logging put into this record (UPDATE); None means all.
-    :param undo: a record that undoes an earlier one of its transaction (ROLLBACK=1).
-    :param statement: DDL text as the user typed it.
-    :param lob: of a LOB, XML or 32K piece: 0-based offset and amount, in units, of the value of column `changed[0]` in
-        `after`; (offset, length erased); (0, new length) of a trim.
-    :param placeholder: LogMiner does not show the ROWID, as in all the pieces of a LOB statement.
-    :param continued: belongs to the same row change as the record before it: undone together.
-    :param time: database host time of the change, seconds since the epoch (LogMiner has whole seconds).
-    :param sequence: log sequence number; block and byte: the RBA; RS_ID is made of them.
-    :param ssn: 0, 1, .. of rows that share one record (array inserts).
-    """
-
-    op: RedoOp
-    scn: int
-    xid: tuple[int, int, int]
-    time: int
-    thread: int = 1
-    container: int = 3
-    owner: str | None = None
-    table: str | None = None
-    data_obj: int = 0
-    data_obj_d: int = 0
-    data_obj_v: int = 0
-    row_id: str | None = None
-    before: tuple[Cell, ...] | None = None
-    after: tuple[Cell, ...] | None = None
-    changed: tuple[int, ...] = ()
-    logged: tuple[int, ...] | None = None
-    undo: bool = False
-    statement: str | None = None
-    info: str | None = None
-    user: str | None = None
-    session: Mapping[str, str] | None = None
-    start_scn: int = 0
-    sequence: int = 0
-    block: int = 0
-    byte: int = 0
-    ssn: int = 0
-    lob: tuple[int, int] | None = None
-    placeholder: bool = False
-    continued: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StoredColumn:
-    """A column of a table version as LogMiner's dictionary knows it.
-
-    :param declared: the type as declared, e.g. `NUMBER(10,2)`, `TIMESTAMP(6)`, `CHAR(10)`.
-    :param national: NCHAR, NVARCHAR2, NCLOB.
-    :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`.
-    """
-
-    name: str
-    type: OraType
-    declared: str
-    precision: int = 0
-    scale: int = 0
-    size: int = 0
-    national: bool = False
-    storage: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TableVersion:
-    """Dictionary entry for one version of a table: what SQL_REDO text is rendered with.
-
-    :param temporary: a global temporary table, whose rows have no SQL.
-    :param partition: the name of the partition that `data_obj` is.
-    """
-
-    owner: str
-    table: str
-    data_obj: int
-    data_obj_d: int
-    data_obj_v: int
-    columns: tuple[StoredColumn, ...]
-    key: tuple[int, ...] = ()
-    temporary: bool = False
-    partition: str | None = None
-
-
-class Dictionary(Protocol):
-    """The online catalog as LogMiner uses it."""
-
-    def current(self, data_obj: int) -> TableVersion | None:
-        """Newest version of the table with this OBJECT_ID; None once it was purged."""
-
-
-class RedoReader(Protocol):
-    """What LogMiner and the V$ views need to know of the redo."""
-
-    def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
-        """Records of one log in redo order; for the current log, all that has been written by now."""
-
-
-# ---- views and packages ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

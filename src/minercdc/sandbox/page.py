@@ -98,7 +98,7 @@ def _types() -> str:
     return (
         "## Data types\n\n"
         + _table(("Type", "Remarks"), TYPES.items())
-        + f"\nRefused: {', '.join(sorted(UNKNOWN_TYPES))}, object types and collections.\n"
+        + f"\nRefused: {', '.join(sorted(UNKNOWN_TYPES))}, object types and collections of one's own.\n"
     )
 
 

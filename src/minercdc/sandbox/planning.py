@@ -8,6 +8,7 @@ from typing import Any
 from minercdc.sandbox.interfaces import BindType, OraError, OraType
 from minercdc.sandbox.sql import ast, statements
 from minercdc.sandbox.sql.dml.change import ScanPlan, plan_scan
+from minercdc.sandbox.sql.dml.error_log import plan_error_log
 from minercdc.sandbox.sql.dml.insert import plan_insert
 from minercdc.sandbox.sql.dml.locking import tables_to_lock
 from minercdc.sandbox.sql.dml.many import plan_many
@@ -81,7 +82,10 @@ class Planner:
             if kind == "merge":
                 return plan_merge(env, tree, bind_types)
             assignments = tree.assignments if kind == "update" else ()
-            return plan_scan(env, tree.target, assignments, tree.where, bind_types, tree.returning, kind.upper())
+            plan = plan_scan(env, tree.target, assignments, tree.where, bind_types, tree.returning, kind.upper())
+            if tree.errors is not None:
+                plan.errors = plan_error_log(env, tree.errors, plan.table, bind_types)
+            return plan
 
         return self._planned(sql, bind_types, make)
 
@@ -96,7 +100,8 @@ class Planner:
     def _planned(self, sql: str, bind_types: tuple[BindType, ...], make: Callable[[Environment], Any]) -> Any:
         env = self._environment()
         nls: Nls = env.nls
-        key = (sql, bind_types, env.container, env.schema, nls, env.catalog.version, env.variables, env.flashback)
+        seen = (env.catalog.version, env.flashback, env.archived)
+        key = (sql, bind_types, env.container, env.schema, nls, seen, env.variables)
         plan = self._plans.get(key)
         if plan is None:
             plan = make(env)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from minercdc.sandbox.catalog import Catalog
 from minercdc.sandbox.storage.engine import Storage
-from minercdc.sandbox.storage.store import segment
 from minercdc.sandbox.tables import Table
 
 
@@ -35,5 +34,5 @@ class PrivateTables:
         """ON COMMIT DELETE ROWS, and at the end of the session the rest; whether anything went."""
         gone = [key for key, table in self._own.items() if session_ends or table.temporary == "TRANSACTION"]
         for key in gone:
-            self._storage.segments.drop(segment(self._own.pop(key)))
+            self._storage.drop_segment(self._own.pop(key))
         return bool(gone)

@@ -10,15 +10,17 @@ from typing import Any, cast
 import apsw
 
 from minercdc.sandbox.catalog import EXTENDED
+from minercdc.sandbox.drawn_sequences import DrawnSequences
 from minercdc.sandbox.faults import WatchedRows
-from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, LobKind, OraError, Result
-from minercdc.sandbox.lobs import access
+from minercdc.sandbox.interfaces import BindType, Cell, ColumnDescription, OraError, Result
+from minercdc.sandbox.lobs.calls import SessionLobCalls
 from minercdc.sandbox.lobs.temporary import SessionLobs, lobs_of
 from minercdc.sandbox.open_queries import OpenQueries
 from minercdc.sandbox.planning import CHANGES, Planner, any_types
 from minercdc.sandbox.private_tables import PrivateTables
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.commands.registry import run_command
+from minercdc.sandbox.sql.commands.settings import ARCHIVAL_VISIBILITY
 from minercdc.sandbox.sql.dml.change import run_change
 from minercdc.sandbox.sql.dml.constraints import verify_deferred
 from minercdc.sandbox.sql.dml.insert import run_insert
@@ -81,8 +83,9 @@ class SandboxSession:
         self._private = PrivateTables(self.catalog, self.storage)
         self.deferred: set[Deferred] = set()
         self.constraint_modes: dict[str, bool] = {}
-        self._drawn: dict[int, int] = {}
+        self._sequences = DrawnSequences(self.catalog)
         self.lobs = SessionLobs()
+        self.lob_calls = SessionLobCalls(self, self._statement)
         self._names = VariableNames()
 
     # ---- what views and functions ask ----
@@ -117,6 +120,7 @@ class SandboxSession:
             private=self._private.of,
             variables=self._names,
             flashback=self.flashback_scn is not None,
+            archived=self.parameters.get(ARCHIVAL_VISIBILITY) == "ALL",
         )
 
     def _forget_private(self, *, session_ends: bool) -> None:
@@ -378,21 +382,7 @@ class SandboxSession:
 
     def sequence_value(self, object_id: int, *, first: bool, following: bool) -> int:
         """See `runtime.RunningSession`."""
-        if first:
-            sequence = self.catalog.sequence_of(object_id)
-            if sequence is None:
-                raise OraError(2289, "sequence does not exist")
-            value = sequence.draw()
-            self.catalog.cache_fills += sequence.filled
-            if value is None:
-                edge = "exceeds MAXVALUE" if sequence.increment > 0 else "goes below MINVALUE"
-                raise OraError(8004, f"sequence {sequence.name}.NEXTVAL {edge} and cannot be instantiated")
-            self._drawn[object_id] = value
-        elif object_id not in self._drawn:
-            found = self.catalog.sequence_of(object_id)
-            name = found.name if found is not None else ""
-            raise OraError(8002, f"sequence {name}.CURRVAL is not yet defined in this session")
-        return self._drawn[object_id]
+        return self._sequences.draw(object_id) if first else self._sequences.drawn(object_id)
 
     def savepoint(self, name: str) -> None:
         with self.storage.lock:
@@ -415,44 +405,10 @@ class SandboxSession:
         yield from self._private
         yield from self.catalog.tables()
 
-    # ---- LOBs: see `interfaces.Session` ----
-
     def before_change(self) -> None:
         """A LOB is about to be written through its locator."""
         self.client.check()
         self._queries.settle()
-
-    def lob_length(self, locator: bytes) -> int:
-        return access.length(self, locator)
-
-    def lob_read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
-        return access.read(self, locator, offset, amount)
-
-    def lob_write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
-        with self._statement():
-            return access.write(self, locator, offset, data)
-
-    def lob_trim(self, locator: bytes, length: int) -> bytes:
-        with self._statement():
-            return access.trim(self, locator, length)
-
-    def lob_create_temporary(self, kind: LobKind) -> bytes:
-        return access.create_temporary(self, kind)
-
-    def lob_free_temporary(self, locator: bytes) -> None:
-        access.free_temporary(self, locator)
-
-    def lob_open(self, locator: bytes, *, read_only: bool = False) -> bytes:
-        return access.open_lob(self, locator, read_only=read_only)
-
-    def lob_close(self, locator: bytes) -> bytes:
-        return access.close_lob(self, locator)
-
-    def lob_is_open(self, locator: bytes) -> bool:
-        return access.is_open(self, locator)
-
-    def lob_chunk_size(self, locator: bytes) -> int:
-        return access.chunk_size(self, locator)
 
     def in_transaction(self) -> bool:
         return self.client.transaction is not None

@@ -20,7 +20,7 @@ def table_ddl(catalog: Catalog, container: int, kind: str, name: str, schema: st
     if table is None:
         raise OraError(31603, f'object "{name}" of type {kind} not found in schema "{schema}"')
     temporary = "GLOBAL TEMPORARY " if table.temporary else ""
-    elements = [_column(table, column) for column in table.all_columns()]
+    elements = [_column(table, column) for column in table.all_columns() if not column.system]
     if how.get("CONSTRAINTS", True):
         elements += _constraints(table, references=how.get("REF_CONSTRAINTS", True))
     elements += [_log_group(group) for group in table.log_groups]
@@ -28,6 +28,8 @@ def table_ddl(catalog: Catalog, container: int, kind: str, name: str, schema: st
     text = f'\n  CREATE {temporary}TABLE "{table.owner}"."{table.name}" \n   (\t{body}\n   ) '
     if table.temporary:
         text += f"ON COMMIT {'DELETE' if table.temporary == 'TRANSACTION' else 'PRESERVE'} ROWS "
+    if table.archival is not None:
+        text += "ROW ARCHIVAL "
     if table.partitioning is not None:
         text += _partitioned(table)
     statements = [text, *_indexes(table)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from minercdc.sandbox.interfaces import OraError, OraType, StoredColumn, TableVersion
+from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.partitioning import Partitioning, TablePartition
+from minercdc.sandbox.records import StoredColumn, TableVersion
 
 ALL_LOGGING = "ALL COLUMN LOGGING"
 KEY_LOGGING = "PRIMARY KEY LOGGING"
@@ -28,6 +29,7 @@ class Column:
     :param virtual: expression of a virtual column, which has no place in the segment.
     :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
     :param identity: of identity columns ALWAYS or BY DEFAULT; the default draws from its sequence.
+    :param system: made by Oracle, as ORA_ARCHIVE_STATE of ROW ARCHIVAL.
     :param slot: physical column of the segment; survives renames and dropped neighbours.
     """
 
@@ -49,6 +51,7 @@ class Column:
     invisible: bool = False
     on_null: bool = False
     identity: str | None = None
+    system: bool = False
 
     @property
     def data_type(self) -> str:
@@ -190,6 +193,11 @@ class Table:
     def has_history(self) -> bool:
         """Whether some of its versions have moved, see `storage.history`."""
         return self.history_of == self.data_object_id
+
+    @property
+    def archival(self) -> Column | None:
+        """ORA_ARCHIVE_STATE, of a table with ROW ARCHIVAL: rows in which it is not 0 are archived."""
+        return next((column for column in self.columns if column.system), None)
 
     def all_columns(self) -> list[Column]:
         """Stored and virtual columns in the order of their definition."""

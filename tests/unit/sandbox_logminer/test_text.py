@@ -10,13 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minercdc.sandbox.interfaces import OraError, OraType, RedoOp, RedoRecord, StoredColumn, TableVersion
+from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.logminer.contents import _pieces
 from minercdc.sandbox.logminer.literals import literal
 from minercdc.sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering, logs_to_read
 from minercdc.sandbox.logminer.mining import without_undone
 from minercdc.sandbox.logminer.reading import MiningRange
 from minercdc.sandbox.logminer.sql_text import TextOptions, known_shape, raw_shape
+from minercdc.sandbox.records import RedoOp, RedoRecord, StoredColumn, TableVersion
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql import number
 from minercdc.sandbox.sql.nls import Nls

@@ -9,7 +9,8 @@ from tests.unit.sandbox_sql.client import SqlClient, connect
 
 from minercdc.sandbox.catalog import Grant
 from minercdc.sandbox.database import SandboxDatabase
-from minercdc.sandbox.interfaces import OraError, RedoOp, RedoRecord
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.records import RedoOp, RedoRecord
 
 
 def redo(db: SandboxDatabase) -> list[RedoRecord]:
@@ -43,7 +44,7 @@ def test_declared_types(shop: SqlClient, db: SandboxDatabase) -> None:
         ("create table x (a number(39))", 1727),
         ("create table x (a varchar2)", 906),
         ("create table x (a varchar2(4001))", 910),
-        ("create table x (a bfile)", 3001),
+        ("create table x (a anydata)", 3001),
         ("create table x (a number references item (name))", 2270),
         ("create table x (a varchar2(9) references item)", 2267),
         ("create table x (a number references nothing)", 942),

@@ -8,7 +8,8 @@ import pytest
 from tests.unit.sandbox_sql.client import SqlClient, connect
 
 from minercdc.sandbox.database import SandboxDatabase
-from minercdc.sandbox.interfaces import OraError, RedoOp
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.records import RedoOp
 
 
 @pytest.fixture

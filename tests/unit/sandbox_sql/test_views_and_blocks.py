@@ -136,3 +136,19 @@ def test_blocks_run_plain_sql(shop: SqlClient) -> None:
 )
 def test_what_blocks_cannot_do(shop: SqlClient, block: str, text: str) -> None:
     assert text in str(shop.fails(6550, block))
+
+
+def test_views_of_the_past(items: SqlClient) -> None:
+    items.run("create view cheap as select id, price, (select count(*) from item) as all_items from item where price < 3")
+    items.run("create view cheaper (id) as select c.id from cheap c, item i where c.id = i.id and i.price < 2")
+    before = items.one("select max(ora_rowscn) from item")
+    items.run("update item set price = price + 1")
+    items.run("delete from item where id = 3")
+    items.session.commit()
+    assert items.rows("select * from cheap order by id") == [(1, 2, 2)]
+    assert items.rows("select * from cheap as of scn :1 order by id", before) == [(1, 1, 3), (2, 2, 3)]
+    assert items.rows("select v.id, i.price from cheaper as of scn :1 v join item i on i.id = v.id", before) == [(1, 2)]
+    items.run("drop view cheaper")
+    items.run("alter table item add (extra number)")
+    items.fails(1466, "select * from cheap as of scn :1", before)
+    items.fails(3001, "select * from cheap versions between scn minvalue and maxvalue")

@@ -130,14 +130,14 @@ def test_a_session_takes_its_temporary_lobs_with_it() -> None:
     session.execute("create table doc (c clob)")
     session.execute("insert into doc values ('kept' || to_clob('x'))")
     [(cell,)] = rows_of(session, "select c || 'y' from doc")
-    created = session.lob_create_temporary(LobKind.BLOB)
-    session.lob_write(created, 1, bytes(20_000))
+    created = session.lob_calls.create_temporary(LobKind.BLOB)
+    session.lob_calls.write(created, 1, bytes(20_000))
     assert isinstance(cell, bytes)
-    assert session.lob_read(cell, 1, 100) == "keptxy"
+    assert session.lob_calls.read(cell, 1, 100) == "keptxy"
     session.commit()
-    session.lob_free_temporary(created)
+    session.lob_calls.free_temporary(created)
     with pytest.raises(OraError, match="ORA-22275"):
-        session.lob_length(created)
+        session.lob_calls.length(created)
     session.close()
     with pytest.raises(OraError, match="ORA-22275"):
         lobs.value(cell)
@@ -152,25 +152,25 @@ def test_a_locator_writes_the_row_it_is_of() -> None:
     session.execute("insert into doc values (1, 'abc')")
     [(mine,)] = rows_of(session, "select c from doc")
     assert isinstance(mine, bytes)
-    mine = session.lob_write(mine, 4, "def")
-    assert session.lob_read(mine, 1, 10) == "abcdef"
+    mine = session.lob_calls.write(mine, 4, "def")
+    assert session.lob_calls.read(mine, 1, 10) == "abcdef"
     session.commit()
     with pytest.raises(OraError, match="ORA-22920"):
-        session.lob_write(mine, 1, "x")
+        session.lob_calls.write(mine, 1, "x")
     [(locked,)] = rows_of(session, "select c from doc for update")
     [(seen,)] = rows_of(other, "select c from doc")
     assert isinstance(locked, bytes)
     assert isinstance(seen, bytes)
     with pytest.raises(OraError, match="ORA-22920"):
-        other.lob_write(seen, 1, "x")
-    first = session.lob_write(locked, 1, "X")
-    second = session.lob_write(locked, 2, "Y")  # on what the row has now
-    assert [session.lob_read(cell, 1, 10) for cell in (locked, first, second)] == ["abcdef", "Xbcdef", "XYcdef"]
-    assert other.lob_read(seen, 1, 10) == "abcdef"
+        other.lob_calls.write(seen, 1, "x")
+    first = session.lob_calls.write(locked, 1, "X")
+    second = session.lob_calls.write(locked, 2, "Y")  # on what the row has now
+    assert [session.lob_calls.read(cell, 1, 10) for cell in (locked, first, second)] == ["abcdef", "Xbcdef", "XYcdef"]
+    assert other.lob_calls.read(seen, 1, 10) == "abcdef"
     session.rollback()
     [(left,)] = rows_of(other, "select c from doc")
     assert isinstance(left, bytes)
-    assert other.lob_read(left, 1, 10) == "abcdef"
+    assert other.lob_calls.read(left, 1, 10) == "abcdef"
     database.close()
 
 

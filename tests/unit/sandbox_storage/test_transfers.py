@@ -8,7 +8,8 @@ import threading
 from tests.unit.sandbox_sql.client import connect
 
 from minercdc.sandbox.database import SandboxDatabase, open_database
-from minercdc.sandbox.interfaces import OraError, RedoOp
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.records import RedoOp
 from minercdc.sandbox.sql import number
 
 ACCOUNTS, TOTAL, TRANSFERS, THREADS = 12, 1200, 60, 4

@@ -9,7 +9,8 @@ import pytest
 from tests.unit.sandbox_sql.client import SqlClient, connect
 
 from minercdc.sandbox.database import SandboxDatabase, open_database
-from minercdc.sandbox.interfaces import Cell, OraError, RedoOp, RedoRecord
+from minercdc.sandbox.interfaces import Cell, OraError
+from minercdc.sandbox.records import RedoOp, RedoRecord
 
 Rows = dict[int, tuple[str, int]]
 

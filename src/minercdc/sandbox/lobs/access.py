@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from minercdc.sandbox.interfaces import LobKind, OraError, RedoOp
+from minercdc.sandbox.interfaces import LobKind, OraError
 from minercdc.sandbox.lobs.locator import LobValue, Locator, RowAddress, as_cell, unpack
 from minercdc.sandbox.lobs.temporary import SessionLobs
 from minercdc.sandbox.lobs.values import CHUNK_BYTES, MAXIMUM, LobStore
+from minercdc.sandbox.records import RedoOp
 from minercdc.sandbox.redo.large_values import in_place_steps
 from minercdc.sandbox.storage.changes import Target
 from minercdc.sandbox.storage.engine import Storage
@@ -69,7 +70,9 @@ def write(session: LobSession, locator: bytes, offset: int, data: str | bytes) -
         store.write_temporary(found.temporary, offset - 1, data)
         return locator
     amount = len(data) if found.value.kind is LobKind.BLOB else _units(data)
-    return _change_row(session, found, RedoOp.LOB_WRITE, offset - 1, amount, lambda old: store.write(old, offset - 1, data))
+    return _change_row(
+        session, found, RedoOp.LOB_WRITE, offset - 1, amount, lambda old, owner: store.write(old, offset - 1, data, owner)
+    )
 
 
 def trim(session: LobSession, locator: bytes, new_length: int) -> bytes:
@@ -83,7 +86,7 @@ def trim(session: LobSession, locator: bytes, new_length: int) -> bytes:
     if found.temporary:
         store.replace_temporary(found.temporary, store.trim(current, new_length))
         return locator
-    return _change_row(session, found, RedoOp.LOB_TRIM, 0, new_length, lambda old: store.trim(old, new_length))
+    return _change_row(session, found, RedoOp.LOB_TRIM, 0, new_length, lambda old, owner: store.trim(old, new_length, owner))
 
 
 def erase(session: LobSession, locator: bytes, offset: int, amount: int) -> tuple[bytes, int]:
@@ -100,7 +103,7 @@ def erase(session: LobSession, locator: bytes, offset: int, amount: int) -> tupl
         store.write_temporary(found.temporary, offset - 1, blank)
         return locator, count
     changed = _change_row(
-        session, found, RedoOp.LOB_ERASE, offset - 1, count, lambda old: store.write(old, offset - 1, blank)
+        session, found, RedoOp.LOB_ERASE, offset - 1, count, lambda old, owner: store.write(old, offset - 1, blank, owner)
     )
     return changed, count
 
@@ -154,7 +157,7 @@ def _change_row(
     op: RedoOp,
     offset: int,
     amount: int,
-    change: Callable[[LobValue], LobValue],
+    change: Callable[[LobValue, int], LobValue],
 ) -> bytes:
     """A new version of the locator's row. Raises ORA-22920 unless the session has locked or changed the row, ORA-22292
     when the LOB was opened for reading only."""
@@ -169,7 +172,7 @@ def _change_row(
         target = _locked_version(session, table, locator.address.rid)
         if amount == 0 and op is RedoOp.LOB_WRITE:
             return locator.shows(_value_at(target, at))
-        value = change(_value_at(target, at))
+        value = change(_value_at(target, at), table.data_object_id)
         target.after = (*target.before[:at], as_cell(value), *target.before[at + 1 :])
         steps = in_place_steps(op, target.after, at, offset, amount)
         storage.changes.rewrite(session.client, table, target, (at,), steps)

@@ -16,6 +16,7 @@ from typing import TypeGuard
 from zlib import crc32
 
 from minercdc.sandbox.interfaces import LobKind, OraError
+from minercdc.sandbox.lobs.files import refuse_file
 
 LOCATOR_BYTES = 40
 _HEAD = b"\x00\x26\x01\x00"
@@ -90,8 +91,10 @@ class Locator:
 
 
 def unpack(data: bytes | str | None) -> Locator:
-    """Raises ORA-22275."""
+    """Raises ORA-22275, and ORA-22285 for a BFILE."""
     if not is_locator(data):
+        if isinstance(data, bytes):
+            refuse_file(data)
         raise invalid_locator()
     _, kind, _, _, temporary, root, length, depth, national, data_object, rid, slot = _PACK.unpack_from(data)
     what = LobKind.BLOB if kind == _BLOB else LobKind.NCLOB if national else LobKind.CLOB

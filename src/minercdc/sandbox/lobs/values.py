@@ -3,8 +3,9 @@
     root -- node: up to 128 children, 0 is a hole -- .. -- chunk: up to 8132 bytes
 
 Row versions, undo and redo keep the root of the value they mean, so AS OF, rollback and LogMiner see old contents and a
-piecewise write costs the chunks it touches and a path of nodes. Values that rows have had are kept as long as the redo
-is, for the life of the database; a temporary LOB's nodes are its own and go with it.
+piecewise write costs the chunks it touches and a path of nodes. Each node belongs to the segment it was written for, by its
+data object id. When that is dropped or truncated its nodes go as soon as no log that can be read tells of them; a temporary
+LOB's nodes are its own and go with it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import apsw
 
@@ -40,23 +41,28 @@ class Lock(Protocol):
 class LobStore:
     """All LOB contents of a database. Safe from any thread: every call takes the storage lock.
 
-    :param db: where the chunks are kept, in table `lob_node(id, body)`.
+    :param db: where the chunks are kept, in table `lob_node(id, body, owner)`; `lob_gone(owner, scn)` has the segments that
+        are no more. The owner 0 is nobody's, and stays.
     """
 
     def __init__(self, db: apsw.Connection, lock: Lock | None = None) -> None:
         self._db = db
         self._lock: Lock = lock or threading.RLock()
-        db.execute("create table if not exists lob_node(id integer primary key autoincrement, body blob not null)")
+        db.execute(
+            "create table if not exists lob_node(id integer primary key autoincrement, body blob not null, owner integer)"
+        )
+        db.execute("create index if not exists lob_owner on lob_node(owner) where owner>0")
+        db.execute("create table if not exists lob_gone(owner integer primary key, scn integer)")
         self._handles = count(1)
         self._temporary: dict[int, LobValue] = {}
 
     # ---- making values ----
 
-    def create(self, kind: LobKind, data: str | bytes) -> LobValue:
+    def create(self, kind: LobKind, data: str | bytes, owner: int = 0) -> LobValue:
         """A value with this content."""
-        return self.write(LobValue(kind), 0, data)
+        return self.write(LobValue(kind), 0, data, owner)
 
-    def write(self, value: LobValue, offset: int, data: str | bytes) -> LobValue:
+    def write(self, value: LobValue, offset: int, data: str | bytes, owner: int = 0) -> LobValue:
         """`data` at the 0-based unit `offset`; a hole before it reads as blanks or zero bytes. Raises ORA-21560."""
         raw = encoded(value.kind, data)
         end = offset + len(raw) // value.unit
@@ -65,28 +71,28 @@ class LobStore:
         if not raw:
             return value
         with self._lock:
-            value = self._reaching(value, end)
-            root = self._written(value.root, value.depth, offset * value.unit, raw, _FILLERS[value.kind])
+            value = self._reaching(value, end, owner)
+            root = self._written(value.root, value.depth, offset * value.unit, raw, _FILLERS[value.kind], owner)
             return replace(value, length=max(value.length, end), root=root)
 
-    def trim(self, value: LobValue, length: int) -> LobValue:
+    def trim(self, value: LobValue, length: int, owner: int = 0) -> LobValue:
         """The first `length` units."""
         if length >= value.length:
             return value
         if length <= 0:
             return LobValue(value.kind)
         with self._lock:
-            return replace(value, length=length, root=self._cut(value.root, value.depth, length * value.unit))
+            return replace(value, length=length, root=self._cut(value.root, value.depth, length * value.unit, owner))
 
-    def append(self, value: LobValue, other: LobValue) -> LobValue:
+    def append(self, value: LobValue, other: LobValue, owner: int = 0) -> LobValue:
         """`value` followed by what `other` holds."""
         for at in range(0, other.length, CHUNK_BYTES):
-            value = self.write(value, value.length, self.raw(other, at, CHUNK_BYTES))
+            value = self.write(value, value.length, self.raw(other, at, CHUNK_BYTES), owner)
         return value
 
-    def copy(self, value: LobValue, kind: LobKind | None = None) -> LobValue:
+    def copy(self, value: LobValue, kind: LobKind | None = None, owner: int = 0) -> LobValue:
         """The same content in nodes of its own."""
-        return self.append(LobValue(kind or value.kind), value)
+        return self.append(LobValue(kind or value.kind), value, owner)
 
     # ---- reading ----
 
@@ -160,15 +166,35 @@ class LobStore:
         """Raises ORA-22275 for a temporary LOB that was freed."""
         return self.temporary(locator.temporary) if locator.temporary else locator.value
 
-    def stored(self, cell: bytes | str, kind: LobKind) -> bytes:
-        """The cell a row keeps: of text or bytes a new value, of a temporary LOB a copy, else the same value."""
+    def stored(self, cell: bytes | str, kind: LobKind, owner: int = 0) -> bytes:
+        """The cell a row keeps: of text or bytes a new value, of a temporary LOB or another segment's a copy, else the same value."""
         if isinstance(cell, str):
-            return as_cell(self.create(kind, cell))
+            return as_cell(self.create(kind, cell, owner))
         locator = unpack(cell)
         value = self.shown(locator)
         if (value.kind is LobKind.BLOB) is not (kind is LobKind.BLOB):
             raise OraError(932, f"inconsistent datatypes: expected {kind} got {value.kind}")
-        return as_cell(self.copy(value, kind) if locator.temporary else replace(value, kind=kind))
+        foreign = locator.temporary or (value.root and self._owner(value.root) != owner)
+        return as_cell(self.copy(value, kind, owner) if foreign else replace(value, kind=kind))
+
+    # ---- segments that are no more ----
+
+    def discard(self, owner: int, scn: int) -> None:
+        """A segment was dropped or truncated at an SCN."""
+        with self._lock:
+            if self._db.execute("select 1 from lob_node where owner=? and owner>0 limit 1", (owner,)).fetchone():
+                self._db.execute("insert or replace into lob_gone values(?,?)", (owner, scn))
+
+    def free_before(self, scn: int) -> None:
+        """Free what segments had that were gone before an SCN."""
+        with self._lock:
+            for (owner,) in self._db.execute("select owner from lob_gone where scn<?", (scn,)).fetchall():
+                self._db.execute("delete from lob_node where owner=? and owner>0", (owner,))
+                self._db.execute("delete from lob_gone where owner=?", (owner,))
+
+    def move(self, owner: int, to: int) -> None:
+        """A segment got another data object id; 0: its rows are divided between several."""
+        self._db.execute("update lob_node set owner=? where owner=? and owner>0", (to, owner))
 
     # ---- the tree ----
 
@@ -180,8 +206,12 @@ class LobStore:
             raise invalid_locator()
         return bytes(found[0])
 
-    def _new(self, body: bytes) -> int:
-        self._db.execute("insert into lob_node(body) values(?)", (body,))
+    def _owner(self, node: int) -> int:
+        found = self._db.execute("select owner from lob_node where id=?", (node,)).fetchone()
+        return int(cast(int, found[0])) if found is not None else 0
+
+    def _new(self, body: bytes, owner: int) -> int:
+        self._db.execute("insert into lob_node(body,owner) values(?,?)", (body, owner))
         return self._db.last_insert_rowid()
 
     def _kids(self, node: int) -> list[int]:
@@ -190,15 +220,15 @@ class LobStore:
             raise invalid_locator()
         return list(struct.unpack(f">{len(body) // 8}Q", body))
 
-    def _reaching(self, value: LobValue, units: int) -> LobValue:
+    def _reaching(self, value: LobValue, units: int, owner: int) -> LobValue:
         """The value under as many levels as `units` need."""
         root, depth = value.root, value.depth
         while _span(depth) < units * value.unit:
-            root = self._new(struct.pack(">Q", root)) if root else 0
+            root = self._new(struct.pack(">Q", root), owner) if root else 0
             depth += 1
         return replace(value, root=root, depth=depth)
 
-    def _written(self, node: int, depth: int, start: int, raw: bytes, filler: bytes) -> int:
+    def _written(self, node: int, depth: int, start: int, raw: bytes, filler: bytes, owner: int) -> int:
         """A copy of the subtree with `raw` at byte `start`."""
         if self._replaced is not None and node:
             self._replaced.append(node)
@@ -206,7 +236,7 @@ class LobStore:
             old = self._body(node) if node else b""
             if len(old) < start:
                 old += filler * ((start - len(old)) // len(filler))
-            return self._new(old[:start] + raw + old[start + len(raw) :])
+            return self._new(old[:start] + raw + old[start + len(raw) :], owner)
         span = _span(depth - 1)
         kids = self._kids(node) if node else []
         at = 0
@@ -214,22 +244,22 @@ class LobStore:
             turn, inside = divmod(start + at, span)
             piece = raw[at : at + span - inside]
             kids += [0] * (turn + 1 - len(kids))
-            kids[turn] = self._written(kids[turn], depth - 1, inside, piece, filler)
+            kids[turn] = self._written(kids[turn], depth - 1, inside, piece, filler, owner)
             at += len(piece)
-        return self._new(struct.pack(f">{len(kids)}Q", *kids))
+        return self._new(struct.pack(f">{len(kids)}Q", *kids), owner)
 
-    def _cut(self, node: int, depth: int, size: int) -> int:
+    def _cut(self, node: int, depth: int, size: int, owner: int) -> int:
         if not node:
             return 0
         if depth == 0:
-            return self._new(self._body(node)[:size])
+            return self._new(self._body(node)[:size], owner)
         span = _span(depth - 1)
         kids = self._kids(node)
         whole, rest = divmod(size, span)
         kept = kids[:whole]
         if rest and whole < len(kids):
-            kept.append(self._cut(kids[whole], depth - 1, rest))
-        return self._new(struct.pack(f">{len(kept)}Q", *kept))
+            kept.append(self._cut(kids[whole], depth - 1, rest, owner))
+        return self._new(struct.pack(f">{len(kept)}Q", *kept), owner)
 
     def _parts(self, value: LobValue, start: int, end: int) -> Iterator[bytes]:
         filler = _FILLERS[value.kind]

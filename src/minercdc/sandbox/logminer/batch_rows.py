@@ -15,9 +15,10 @@ from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, RowTest
+from minercdc.sandbox.interfaces import Cell, RowTest
 from minercdc.sandbox.logminer.contents import COLUMNS, PIECE_BYTES, MinedTransaction, RowWriter
 from minercdc.sandbox.logminer.row_text import RowText
+from minercdc.sandbox.records import RedoOp, RedoRecord
 from minercdc.sandbox.redo.batches import BatchHead, PackedBatch, rs_id
 from minercdc.sandbox.sql.number import integer
 

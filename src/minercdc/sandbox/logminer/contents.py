@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType, RedoOp, RedoRecord
+from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraType
 from minercdc.sandbox.logminer.large_text import LARGE_OPS
 from minercdc.sandbox.logminer.sql_text import Shape, TextOptions, Texts
 from minercdc.sandbox.logminer.value_handles import handle_of
-from minercdc.sandbox.redo.batches import rs_id
+from minercdc.sandbox.records import RedoOp, RedoRecord
+from minercdc.sandbox.redo.batches import INDEX_INFO, rs_id
 from minercdc.sandbox.sql import number, temporal
 
 PIECE_BYTES = 4000
@@ -142,6 +143,7 @@ class MinedTransaction:
         self.first = first
         self.started = started
         self.xid = _xid_cells(usn, slot, sqn) + _NO_PARENT
+        self.named_xid = (*self.xid[:-1], first.statement) if started else self.xid
         self.partial_xid = self.xid if started else _xid_cells(usn, slot, UNKNOWN_SQN) + _NO_PARENT
         self.session = _session_cells(first) if started else _NO_SESSION
         self.client_id = (first.session or {}).get("client_id") if started else None
@@ -157,20 +159,24 @@ class MinedTransaction:
         table: str | None,
         partition: str | None,
         container: tuple[Cell, ...],
+        index: str | None = None,
     ) -> SharedParts:
         """Cells before ROW_ID and behind STATUS, the same for all rows of an operation on a table."""
         partial = record.undo or record.op is RedoOp.ROLLBACK
-        key = (owner, table, partition, operation, partial)
+        key = (owner, table, partition, operation, partial, index)
         found = self._parts.get(key)
         if found is None:
             if table is None:
                 segment = _NO_TABLE
+            elif index is not None:
+                segment = (owner, index, table, _ONE, "INDEX", "USERS")
             elif partition is None:
                 segment = (owner, table, table, _TWO, "TABLE", "USERS")
             else:
                 segment = (owner, f"{table},{partition}", table, _NINETEEN, "TABLE PARTITION", "USERS")
+            xid = self.partial_xid if partial else self.named_xid if record.op is RedoOp.START else self.xid
             found = self._parts[key] = SharedParts(
-                (self.partial_xid if partial else self.xid) + operation + segment,
+                xid + operation + segment,
                 (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container),
             )
         return found
@@ -269,7 +275,8 @@ class RowWriter:
         else:
             control = _CONTROL_TEXT.get(record.op)
             redo = control + self._options.end if control else None
-        parts = transaction.parts(record, operation, owner, table, partition, self._container(record.container))
+        container = self._container(record.container)
+        parts = transaction.parts(record, operation, owner, table, partition, container, _index_of(record))
         count = _int(transaction.rows) if self._with_count else None
         address = (_int(record.sequence), _int(record.block), _int(record.byte)) if self._with_address else _NO_ADDRESS
         shown_id = PLACEHOLDER_ROW_ID if row_id is None or record.placeholder else row_id
@@ -348,6 +355,13 @@ class RowWriter:
             file = _int(_base64(key[:3]))
             cells = self._since_23[key] = (*_NO_UNDO_ADDRESS, file, file, _int(_base64(key[3:])))
         return cells
+
+
+def _index_of(record: RedoRecord) -> str | None:
+    """The index that an INTERNAL record maintains."""
+    if record.op is not RedoOp.INTERNAL or not (record.info or "").startswith(INDEX_INFO):
+        return None
+    return (record.info or "").removeprefix(INDEX_INFO)
 
 
 _DIGITS = {c: i for i, c in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import OraError, RedoOp, RedoRecord, TableVersion
+from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.logminer.logs import LogFile
+from minercdc.sandbox.records import RedoOp, RedoRecord, TableVersion
 from minercdc.sandbox.redo.log import RedoLog
 
 DICTIONARY_INFO = "LOGMNR DICTIONARY"

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from minercdc.sandbox.interfaces import Cell, LobKind, RedoOp, RedoRecord, StoredColumn
+from minercdc.sandbox.interfaces import Cell, LobKind, OraType
 from minercdc.sandbox.lobs.locator import LobValue, unpack
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.literals import Literal, raw_literal, unistr
+from minercdc.sandbox.records import RedoOp, RedoRecord, StoredColumn
 from minercdc.sandbox.redo.large_values import XML_CLOB, lob_kind
 
 LOB_INFO, XML_INFO, XML_PARTS_INFO = (
@@ -20,6 +21,7 @@ LOB_INFO, XML_INFO, XML_PARTS_INFO = (
     "XML sql_redo not re-executable",
     "XML sql_redo needs assembly",
 )
+JSON_HINT = "/* JSON */ "
 _BUFFERS = (
     "DECLARE \n loc_c CLOB; \n buf_c VARCHAR2(6174); \n loc_b BLOB; \n buf_b RAW(6174); \n loc_nc NCLOB; \n"
     " buf_nc NVARCHAR2(6174); \n"
@@ -47,6 +49,8 @@ def lob_literal(column: StoredColumn, lobs: LobStore, text: Literal) -> Literal:
 
 def empty_lob(column: StoredColumn) -> str:
     """NCLOBs are EMPTY_CLOB(), too."""
+    if column.type is OraType.JSON:
+        return f"{JSON_HINT}EMPTY_BLOB()"
     return "EMPTY_BLOB()" if lob_kind(column) is LobKind.BLOB else "EMPTY_CLOB()"
 
 

@@ -10,10 +10,11 @@ number of fractional digits, none for TIMESTAMP(0), which leaves the trailing po
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from minercdc.sandbox.interfaces import Cell, OraError, OraType, StoredColumn
+from minercdc.sandbox.interfaces import Cell, OraError, OraType
+from minercdc.sandbox.records import StoredColumn
 from minercdc.sandbox.redo.large_values import Large, large_of
 from minercdc.sandbox.sql import binary, date_formats, intervals, number, temporal
 from minercdc.sandbox.sql.nls import Nls
@@ -65,6 +66,8 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
         case OraType.INTERVAL_DS:
             lead, digits = column.precision, column.scale
             return lambda cell: f"TO_DSINTERVAL('{intervals.text(_binary(cell), lead, digits)}')"
+        case OraType.BFILE:
+            return lambda cell: "Unsupported Type"
         case other:
             raise OraError(3001, f"unimplemented feature: LogMiner text of {other.name}")
 
@@ -220,15 +223,33 @@ def _local(column: StoredColumn, nls: Nls) -> Literal:
     return text
 
 
+_LONGEST_LITERAL = 4000
+_WHOLE = re.compile(r"\\D[89AB][0-9A-F]{2}\\D[C-F][0-9A-F]{2}|\\[0-9A-F]{4}|\\\\|''|[^\\']")
 _ESCAPED = {ord("'"): "''", ord("\\"): "\\\\"}
 
 
 def unistr(cell: Cell) -> str:
-    """ASCII as it is, other characters as UTF-16 escapes, a surrogate pair as two."""
+    """ASCII as it is, other characters as UTF-16 escapes, a surrogate pair as two.
+
+    A text literal is at most 4000 bytes long (ORA-01704), so of longer texts there are several UNISTRs, concatenated.
+    """
     text = str(cell).translate(_ESCAPED)
     if not text.isascii():
         text = "".join([char if char.isascii() else _units(char) for char in text])
-    return f"UNISTR('{text}')"
+    if len(text) <= _LONGEST_LITERAL:
+        return f"UNISTR('{text}')"
+    return " || ".join([f"UNISTR('{part}')" for part in _parts(text)])
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A long escaped text, cut between its characters."""
+    begun = at = 0
+    for found in _WHOLE.finditer(text):
+        if found.end() - begun > _LONGEST_LITERAL:
+            yield text[begun:at]
+            begun = at
+        at = found.end()
+    yield text[begun:]
 
 
 def _units(char: str) -> str:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TypeAlias
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord, Restriction, RowTest, TableVersion
+from minercdc.sandbox.interfaces import Cell, Restriction, RowTest
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.logminer.batch_rows import BatchRows
 from minercdc.sandbox.logminer.contents import MinedTransaction, RowWriter, TableText
@@ -33,6 +33,7 @@ from minercdc.sandbox.logminer.reading import (
     wanted_from,
 )
 from minercdc.sandbox.logminer.sql_text import Shapes, TextOptions, raw_shape
+from minercdc.sandbox.records import RedoOp, RedoRecord, TableVersion
 from minercdc.sandbox.redo.large_values import Large, large_of
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.sql.nls import Nls
@@ -126,6 +127,7 @@ class Mining:
             *(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options),
             *(self._lobs, self._since_23, Option.STRING_LITERALS_IN_STMT in options),
             pretty=Option.PRINT_PRETTY_SQL in options,
+            json=self._catalog.goldengate,
         )
         hidden = self._redo.addressless
         return RowWriter(text, self._catalog, partial(self._table_text, text), columns, self.recent, hidden)
@@ -175,7 +177,7 @@ class Mining:
             return TableText(version.owner, version.table, shape, mismatch=True, partition=version.partition)
         if version.temporary:
             return TableText(version.owner, version.table, None, comment=_TEMPORARY)
-        if _has_long_name(version) or any(large_of(column) is Large.UNSUPPORTED for column in version.columns):
+        if _has_long_name(version) or _is_unsupported(version, text):
             return TableText(version.owner, version.table, None, partition=version.partition)
         return TableText(version.owner, version.table, self._shapes.known(version, text), partition=version.partition)
 
@@ -225,13 +227,16 @@ class Mining:
 
     def _committed_rows(self, writer: RowWriter) -> Iterator[tuple[Cell, ...]]:
         open_transactions: dict[TransactionKey, list[RedoRecord]] = {}
+        early: dict[TransactionKey, list[RedoRecord]] = {}
         for record, _ in self._records(None, {}):
             key = (record.container, record.xid)
             if record.op is RedoOp.START:
-                open_transactions[key] = [record]
+                open_transactions[key] = [record, *early.pop(key, ())]
                 continue
             pending = open_transactions.get(key)
             if pending is None:
+                if record.start_scn == record.scn or key in early:  # its START comes next (DBZ-3978)
+                    early.setdefault(key, []).append(record)
                 continue
             if record.op is RedoOp.COMMIT:
                 del open_transactions[key]
@@ -248,6 +253,9 @@ def _transaction_of(record: RedoRecord, known: dict[TransactionKey, MinedTransac
     transaction = known.get(key)
     if transaction is None:
         transaction = known[key] = MinedTransaction(record, record.op is RedoOp.START)
+    elif record.op is RedoOp.START and not transaction.started:  # it follows the first change (DBZ-3978)
+        rows, transaction = transaction.rows, MinedTransaction(record, started=True)
+        transaction.rows, known[key] = rows, transaction
     if record.op in (RedoOp.COMMIT, RedoOp.ROLLBACK):
         del known[key]
     return transaction
@@ -284,6 +292,10 @@ def without_undone(records: Sequence[RedoRecord]) -> list[RedoRecord]:
             changes[-1].append(len(kept))
             kept.append(record)
     return [record for record in kept if record is not None]
+
+
+def _is_unsupported(version: TableVersion, text: TextOptions) -> bool:
+    return any(large_of(column, json=text.json) is Large.UNSUPPORTED for column in version.columns)
 
 
 def _width(record: RedoRecord) -> int:

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
-from minercdc.sandbox.interfaces import RedoRecord
 from minercdc.sandbox.logminer.contents import MinedTransaction
 from minercdc.sandbox.logminer.logs import LogFile
+from minercdc.sandbox.records import RedoRecord
 from minercdc.sandbox.redo.batches import PackedBatch, position_of, rs_id
 from minercdc.sandbox.redo.log import RedoLog
 

@@ -100,6 +100,7 @@ class Columns:
     :param target: `"OWNER"."TABLE"`.
     :param names: in quotes.
     :param end: what closes a statement.
+    :param alias: an UPDATE names its columns `a."C"`, as of tables with XMLTYPE that is not binary (B.6.1).
     """
 
     target: str
@@ -107,6 +108,7 @@ class Columns:
     literals: Sequence[Literal]
     end: str
     layout: Layout = PLAIN
+    alias: bool = False
 
     def insert(self) -> RowText:
         """`insert into .. values ..` of the new values."""
@@ -139,17 +141,18 @@ class Columns:
     def update(self, changed: Sequence[int], found_by: Sequence[int], *, row_id: bool) -> RowText:
         """`update .. set .. where ..`."""
         template = TextTemplate()
-        template.constant(f"update {self.target}{self.layout.set}")
+        alias, prefix = (" a", "a.") if self.alias else ("", "")
+        template.constant(f"update {self.target}{alias}{self.layout.set}")
         for n, at in enumerate(changed):
             comma = self.layout.comma if n else ""
-            name = f"{comma}{self.names[at]} = "
+            name = f"{comma}{prefix}{self.names[at]} = "
             template.value("new", at, self.literals[at], name, f"{name}NULL")
-        self._where(template, found_by, row_id, self.layout.where)
+        self._where(template, found_by, row_id, self.layout.where, prefix)
         return template.compiled()
 
-    def _where(self, template: TextTemplate, found_by: Sequence[int], row_id: bool, word: str) -> None:
+    def _where(self, template: TextTemplate, found_by: Sequence[int], row_id: bool, word: str, prefix: str = "") -> None:
         for at in found_by:
-            name = self.names[at]
+            name = prefix + self.names[at]
             template.value("old", at, self.literals[at], f"{word}{name} = ", f"{word}{name} IS NULL")
             word = self.layout.and_
         if row_id:

@@ -14,12 +14,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from minercdc.sandbox.interfaces import RedoOp, RedoRecord, StoredColumn, TableVersion
+from minercdc.sandbox.interfaces import OraType
 from minercdc.sandbox.lobs.values import LobStore
-from minercdc.sandbox.logminer.large_text import LargeText, empty_lob, lob_literal
+from minercdc.sandbox.logminer.large_text import JSON_HINT, LargeText, empty_lob, lob_literal
 from minercdc.sandbox.logminer.literals import BARE, Literal, bare_string, literal, raw_literal, raw_national
 from minercdc.sandbox.logminer.row_text import PLAIN, PRETTY, Columns, Row, RowText
-from minercdc.sandbox.redo.large_values import Large, in_row, large_columns, large_of
+from minercdc.sandbox.records import RedoOp, RedoRecord, StoredColumn, TableVersion
+from minercdc.sandbox.redo.large_values import XML_CLOB, Large, in_row, large_columns, large_of
 from minercdc.sandbox.sql.nls import Nls
 
 _REMEMBERED_SHAPES = 256
@@ -39,6 +40,7 @@ class TextOptions:
     :param pretty: statements in lines (PRINT_PRETTY_SQL).
     :param strings: dates, timestamps and intervals are bare strings (STRING_LITERALS_IN_STMT).
     :param lobs: where the contents of LOBs are.
+    :param json: rows with JSON have texts, see `redo.large_values.large_of`.
     :param since_23: texts as 23ai prints them: LOB rows are whole PL/SQL blocks, and the undo of an insert names its row.
     """
 
@@ -49,6 +51,7 @@ class TextOptions:
     since_23: bool = True
     strings: bool = False
     pretty: bool = False
+    json: bool = False
 
     @property
     def end(self) -> str:
@@ -74,14 +77,16 @@ class Shape:
         target = f'"{owner}"."{table}"'
         self._options = options
         self._literals = list(literals)
-        self._columns = Columns(target, names, self._literals, options.end, PRETTY if options.pretty else PLAIN)
+        alias = any(large_of(column) is Large.XML and column.storage == XML_CLOB for column in columns)
+        layout = PRETTY if options.pretty else PLAIN
+        self._columns = Columns(target, names, self._literals, options.end, layout, alias)
         self._is_null = [f"{name} IS NULL" for name in names]
         self._equals = [f"{name} = " for name in names]
         self._all = tuple(range(len(names)))
-        large = large_columns(columns)
+        large = large_columns(columns, json=options.json)
         self.has_long = any(large_of(column) is Large.LONG for column in columns)
-        if large or self.has_long:
-            self._all = tuple(at for at, column in enumerate(columns) if large_of(column) is None)
+        if columns:
+            self._all = tuple(at for at, column in enumerate(columns) if large_of(column, json=options.json) is None)
         self._large = large
         self._empty = {at: empty_lob(columns[at]) for at, (kind, _) in large.items() if kind is Large.LOB}
         self.large: LargeText | None = None
@@ -130,7 +135,7 @@ class Shape:
         columns, row_ids = self._columns, self._options.row_ids
         if op is RedoOp.UPDATE:
             found_by = self._all if logged is None else logged
-            if self._large or self.has_long:
+            if len(self._all) < len(columns.names):
                 found_by = tuple(at for at in found_by if at in self._all)
             text = columns.update(changed, () if undo else found_by, row_id=row_ids)
             return Texts(text, None if undo else text)
@@ -166,15 +171,22 @@ def known_shape(version: TableVersion, options: TextOptions) -> Shape:
     names = [f'"{column.name}"' for column in version.columns]
     literals: list[Literal] = []
     for column in version.columns:
-        kind = large_of(column)
+        kind = large_of(column, json=options.json)
         if kind is Large.XML:  # its documents have rows of their own
             literals.append(raw_literal)
         elif kind is Large.LOB and options.lobs is not None:
-            literals.append(lob_literal(column, options.lobs, literal(column, options.nls)))
+            literals.append(lob_literal(column, options.lobs, _lob_text(column, options.nls)))
         else:
             shown = literal(column, options.nls)
             literals.append(bare_string(shown) if options.strings and column.type in BARE else shown)
     return Shape(version.owner, version.table, names, literals, options, version.columns)
+
+
+def _lob_text(column: StoredColumn, nls: Nls) -> Literal:
+    """How the content of a LOB in the row is shown."""
+    if column.type is OraType.JSON:  # its OSON image behind a hint (dbz#1884)
+        return lambda cell: JSON_HINT + raw_literal(cell)
+    return literal(column, nls)
 
 
 class Shapes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from minercdc.sandbox.interfaces import OraError, RedoRecord
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.records import RedoRecord
 
 _SSN, _BYTE, _BLOCK, _SEQUENCE, _THREAD = 20, 9, 32, 32, 4
 

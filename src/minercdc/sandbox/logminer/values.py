@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minercdc.sandbox.asking import asking
-from minercdc.sandbox.interfaces import Cell, OraError, RedoOp, RedoRecord, Session, StoredColumn
+from minercdc.sandbox.interfaces import Cell, OraError, Session
 from minercdc.sandbox.logminer.literals import literal
 from minercdc.sandbox.logminer.mining import Mining
 from minercdc.sandbox.logminer.packages import state_of
 from minercdc.sandbox.logminer.value_handles import place_of
+from minercdc.sandbox.records import RedoOp, RedoRecord, StoredColumn
 from minercdc.sandbox.redo.batches import position_of
 from minercdc.sandbox.redo.large_values import large_of
 from minercdc.sandbox.redo.log import RedoLog

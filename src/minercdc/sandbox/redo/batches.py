@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from minercdc.sandbox.interfaces import Cell, RedoOp, RedoRecord
+from minercdc.sandbox.interfaces import Cell
+from minercdc.sandbox.records import RedoOp, RedoRecord
 
 BLOCK_BODY = 496
+INDEX_INFO = "INDEX "
 _RECORD_HEADER = 68
 
 ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, ...] | None]"
@@ -22,6 +24,7 @@ ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, 
 class RedoBatch:
     """Changes of one statement that differ in row and values only; an array insert's rows share one record (`shared`).
 
+    INFO of an INTERNAL record is not shown: it tells whose it is, a dictionary's or `INDEX_INFO` with an index's name.
     Rows that do not share a record have SCNs `scn`, `scn + 1`, ..
     """
 

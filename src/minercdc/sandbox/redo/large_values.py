@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol, TypeAlias
 
-from minercdc.sandbox.interfaces import Cell, LobKind, OraType, RedoOp
+from minercdc.sandbox.interfaces import Cell, LobKind, OraType
 from minercdc.sandbox.lobs.locator import LobValue, as_cell, unpack
+from minercdc.sandbox.records import RedoOp
 
 IN_ROW_BYTES = 3964
 """A LOB up to this size is kept in the row; with its locator that makes 4000 bytes."""
@@ -28,12 +29,13 @@ SECUREFILE, BASICFILE, XML_BINARY, XML_CLOB = "SECUREFILE", "BASICFILE", "BINARY
 
 
 class Large(Enum):
-    """Families of columns whose values have records of their own. UNSUPPORTED ones make the whole row so."""
+    """Families of columns whose values have records of their own, or (FILE) no text. UNSUPPORTED ones make the whole row so."""
 
     LOB = auto()
     XML = auto()
     EXTENDED = auto()
     LONG = auto()
+    FILE = auto()
     UNSUPPORTED = auto()
 
 
@@ -43,6 +45,7 @@ _LARGE = {
     OraType.XMLTYPE: Large.XML,
     OraType.LONG: Large.LONG,
     OraType.LONG_RAW: Large.LONG,
+    OraType.BFILE: Large.FILE,
     OraType.JSON: Large.UNSUPPORTED,
     OraType.VECTOR: Large.UNSUPPORTED,
     OraType.BOOLEAN: Large.UNSUPPORTED,
@@ -72,8 +75,13 @@ class TypedColumn(Protocol):
 LargeColumns: TypeAlias = "dict[int, tuple[Large, TypedColumn]]"
 
 
-def large_of(column: TypedColumn) -> Large | None:
-    """None for a column whose values are always in the row's own record."""
+def large_of(column: TypedColumn, *, json: bool = False) -> Large | None:
+    """None for a column whose values are always in the row's own record.
+
+    :param json: ENABLE_GOLDENGATE_REPLICATION is TRUE: only then is JSON logged so that LogMiner can show it, as a LOB (dbz#1884).
+    """
+    if json and column.type is OraType.JSON:
+        return Large.LOB
     if column.type is OraType.VARCHAR2:
         return Large.EXTENDED if column.size > EXTENDED_BYTES else None
     if column.type is OraType.RAW:
@@ -81,14 +89,14 @@ def large_of(column: TypedColumn) -> Large | None:
     return _LARGE.get(column.type)
 
 
-def large_columns(columns: Sequence[TypedColumn]) -> LargeColumns:
+def large_columns(columns: Sequence[TypedColumn], *, json: bool = False) -> LargeColumns:
     """By position; the columns that are not there are plain. LONG columns are plain, too: they lie in the row; so are all
     columns of a table whose rows are Unsupported as a whole."""
     found: LargeColumns = {}
     for at, column in enumerate(columns):
         if column.type in _SMALL:
             continue
-        kind = large_of(column)
+        kind = large_of(column, json=json)
         if kind is Large.UNSUPPORTED:
             return {}
         if kind in (Large.LOB, Large.XML, Large.EXTENDED):
@@ -156,6 +164,8 @@ def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
         steps += _lob_pieces(row, at)
     if trailing:
         steps.append(Step(RedoOp.UPDATE, first, row, tuple(trailing)))
+    elif out:
+        steps.append(_closing(row))
     return [*steps, *_documents(large, row, [at for at in large if row[at] is not None])]
 
 
@@ -178,6 +188,8 @@ def update_steps(
             steps.append(Step(RedoOp.LOB_TRIM, after, after, (at,), True, (0, _length(after[at]))))
     if small:
         steps.append(Step(RedoOp.UPDATE, before, after, tuple(small)))
+    elif out:
+        steps.append(_closing(after))
     return [*steps, *_documents(large, after, [at for at in changed if at in large])]
 
 
@@ -213,6 +225,11 @@ def undo_step(
 
 def _locator(row: tuple[Cell, ...], at: int, *, placeholder: bool = True) -> Step:
     return Step(RedoOp.LOB_LOCATOR, row, row, (at,), placeholder)
+
+
+def _closing(row: tuple[Cell, ...]) -> Step:
+    """Behind the last piece, an INTERNAL record with the row's ROWID when no UPDATE has it (B.4)."""
+    return Step(RedoOp.INTERNAL, row, row)
 
 
 def _lob_pieces(row: tuple[Cell, ...], at: int) -> list[Step]:

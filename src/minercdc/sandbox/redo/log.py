@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
-from minercdc.sandbox.interfaces import OraError, RedoRecord
+from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.records import RedoRecord
 from minercdc.sandbox.redo.batches import Packed, PackedBatch, RedoBatch, pack
 from minercdc.sandbox.redo.bodies import LogBody, corruption
 from minercdc.sandbox.redo.journal import PART, WHOLE, Journal
@@ -34,6 +35,7 @@ class RedoLog:
     :param next_scn: takes an SCN from the clock, for a log switch.
     :param now: host time, seconds since the epoch.
     :param journal: where the records lie; one with a directory's file is given to `recover` next.
+    :ivar overwritten: called when a switch has reused an online log.
     :ivar harden: called after each write; it must end in `publish`.
     :ivar changes: raised when threads, groups or the list of archived logs change.
     """
@@ -65,6 +67,7 @@ class RedoLog:
         self.corrupt: set[tuple[int, int]] = set()
         self.addressless: set[str] = set()
         self.flush_strands: Callable[[], None] = lambda: None
+        self.overwritten: Callable[[], None] = lambda: None
         self.add_thread(1, first_sequence)
 
     # ---- what views show ----
@@ -95,6 +98,11 @@ class RedoLog:
                 if log.name == name and not log.missing:
                     return thread.number, log.sequence
         return None
+
+    def oldest_change(self) -> int:
+        """FIRST_CHANGE# of the oldest log that can still be read."""
+        kept = [log.first_change for log in self.archived() if log.name is not None and not log.missing]
+        return min([*kept, *(group.first_change for group in self.groups() if group.sequence)])
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
         """Records in redo order; of the current log those written by now. Raises ORA-00308 when the log is unknown."""
@@ -151,6 +159,7 @@ class RedoLog:
                 if group is not old and group.status == "ACTIVE":
                     group.status = "INACTIVE"
             self._open(thread, thread.groups[(turn + 1) % len(thread.groups)], old.sequence + 1, scn, now)
+        self.overwritten()
         self.harden()
 
     @property

@@ -25,6 +25,7 @@ class Conversion:
     nls: Nls
     today: date
     lobs: LobStore
+    segment: int = 0
 
 
 def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:

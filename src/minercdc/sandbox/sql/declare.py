@@ -22,10 +22,11 @@ TYPES = {
     "INTERVAL YEAR TO MONTH, INTERVAL DAY TO SECOND": "all literal forms",
     "RAW": "to 2000 bytes, 32767 with MAX_STRING_SIZE=EXTENDED",
     "ROWID, UROWID": "of heap tables",
-    "CLOB, NCLOB, BLOB": "SecureFiles; locators and values, temporary LOBs; TRUNCATE and DROP do not give their room back",
+    "CLOB, NCLOB, BLOB": "SecureFiles; locators and values, temporary LOBs; after DROP .. PURGE and TRUNCATE their room is given back with the last log that tells of them (DBMS_SANDBOX.PURGE_LOG)",
+    "BFILE": "BFILENAME and the name of the file; there are no directories, so reading is ORA-22285",
     "LONG, LONG RAW": "as columns; no functions on them",
     "XMLTYPE": "text in and out, binary or CLOB storage; described to clients as CLOB",
-    "JSON, BOOLEAN, VECTOR": "23ai profile only (else ORA-00902); LogMiner prints them as Unsupported",
+    "JSON, BOOLEAN, VECTOR": "23ai profile only (else ORA-00902); LogMiner prints them as Unsupported, JSON as a LOB when ENABLE_GOLDENGATE_REPLICATION is TRUE",
 }
 """What can be declared, and what is to be known of it."""
 
@@ -85,7 +86,16 @@ def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Colu
 LONGEST = 32767
 """Bytes of VARCHAR2 and RAW when MAX_STRING_SIZE is EXTENDED."""
 NO_KEY = frozenset(
-    (OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW, OraType.JSON, OraType.VECTOR)
+    (
+        OraType.CLOB,
+        OraType.BLOB,
+        OraType.XMLTYPE,
+        OraType.LONG,
+        OraType.LONG_RAW,
+        OraType.JSON,
+        OraType.VECTOR,
+        OraType.BFILE,
+    )
 )
 """Types that no key or index can have."""
 _STANDARD_LIMITS = {OraType.VARCHAR2: 4000, OraType.RAW: 2000}
@@ -99,11 +109,13 @@ _SIMPLE = {
     "ROWID": (OraType.ROWID, 10, False, ""),
     "JSON": (OraType.JSON, 8200, False, ""),
     "BOOLEAN": (OraType.BOOLEAN, 1, False, ""),
+    "BFILE": (OraType.BFILE, 530, False, ""),
     "BOOL": (OraType.BOOLEAN, 1, False, ""),
 }
 """Types without a length: type, DATA_LENGTH, national, storage."""
 _SINCE_23 = frozenset((OraType.BOOLEAN, OraType.JSON, OraType.VECTOR))
-UNKNOWN_TYPES = frozenset(("BFILE",))
+UNKNOWN_TYPES = {"ANYDATA", "SDO_GEOMETRY", "REF"}
+"""Refused by name; so are names of object types and collections, which cannot be created."""
 
 
 def _declare_vector(name: str, target: ast.TypeName) -> Column:

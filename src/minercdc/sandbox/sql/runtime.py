@@ -1,8 +1,7 @@
-"""One run of a translated query: parameters, the SQLite cursor in batches, views as virtual tables."""
+"""One run of a translated query: parameters, and the SQLite cursor in batches; views are `virtual_tables`."""
 
 from __future__ import annotations
 
-import marshal
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,21 +9,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
 import apsw
 
 from minercdc.sandbox.interfaces import Cell, OraError, Restriction, Session, View
-from minercdc.sandbox.sql import ast, number
+from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.nls import Nls
 from minercdc.sandbox.sql.redo_bounds import first_record
 from minercdc.sandbox.storage.engine import Storage
 from minercdc.sandbox.storage.locks import Client
 
-_CACHED_ROWS = 20_000
 NO_TRANSACTION = -1
-_WIDEST = 1001
-"""Columns of a packed row: of the widest table, and its version id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +67,12 @@ class RunningSession(Session, Protocol):
         """One constant expression."""
 
 
+class Scanned(Protocol):
+    """A view that is being read, at one of its rows."""
+
+    row: tuple[Cell, ...] | None
+
+
 @dataclass(slots=True)
 class Run:
     """What parameters are taken from.
@@ -86,7 +88,7 @@ class Run:
     binds: Sequence[Cell] = ()
     view_rows: dict[str, list[tuple[Cell, ...]]] = field(default_factory=dict)
     uses: Mapping[str, ViewUse] = field(default_factory=dict)
-    scanned: _ViewCursor | None = None
+    scanned: Scanned | None = None
 
     def view(self, view: View) -> Iterator[tuple[Cell, ...]]:
         """The rows of a view that this run may want."""
@@ -118,165 +120,15 @@ Parameter: TypeAlias = "Callable[[Run], Any]"
 _active = threading.local()
 
 
+def active_run() -> Run:
+    """The run that SQLite works for."""
+    run: Run = _active.run
+    return run
+
+
 def asking_session() -> RunningSession:
     """The session whose statement SQLite works for."""
-    run: Run = _active.run
-    return run.session
-
-
-class _ViewTable:
-    """apsw's two-level virtual table: module and table at once."""
-
-    def __init__(self, view: View) -> None:
-        self.view = view
-        self._declaration = f"create table v({','.join(f'c{n}' for n in range(len(view.columns)))})"
-
-    def Connect(self, *_: Any) -> tuple[str, _ViewTable]:
-        return self._declaration, self
-
-    Create = Connect
-
-    def BestIndex(self, *_: Any) -> None:
-        return None
-
-    def Open(self) -> _ViewCursor:
-        return _ViewCursor(self.view)
-
-    def Disconnect(self) -> None: ...
-
-    Destroy = Disconnect
-
-
-class _ViewCursor:
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._rows: Iterator[tuple[Cell, ...]] = iter(())
-        self.row: tuple[Cell, ...] | None = None
-        self._number = 0
-
-    def Filter(self, *_: Any) -> None:
-        run: Run = _active.run
-        run.scanned = self
-        kept = run.view_rows.get(self._view.name)
-        self._rows = iter(kept) if kept is not None else self._keep(run)
-        self._number = 0
-        self.Next()
-
-    def _keep(self, run: Run) -> Iterator[tuple[Cell, ...]]:
-        """The view's rows; a small view is remembered, because a join asks for it again and again."""
-        kept: list[tuple[Cell, ...]] | None = [] if self._view.restricted is None else None
-        for row in run.view(self._view):
-            if kept is not None:
-                kept.append(row)
-                if len(kept) > _CACHED_ROWS:
-                    kept = None
-            yield row
-        if kept is not None:
-            run.view_rows[self._view.name] = kept
-
-    def Next(self) -> None:
-        self.row = next(self._rows, None)
-        self._number += 1
-
-    def Eof(self) -> bool:
-        return self.row is None
-
-    def Column(self, at: int) -> Cell | int:
-        assert self.row is not None
-        return self._number if at < 0 else self.row[at]
-
-    def Rowid(self) -> int:
-        return self._number
-
-    def Close(self) -> None:
-        close = getattr(self._rows, "close", None)
-        if close is not None:
-            close()
-
-
-def register_views(connection: apsw.Connection, views: Mapping[str, View]) -> None:
-    """Each view is an eponymous virtual table of its name."""
-    register_row_sets(connection)
-    for name, view in views.items():
-        connection.create_module(name, cast(Any, _ViewTable(view)), eponymous=True, eponymous_only=True)
-
-
-class _RowSet:
-    """The table-valued function o_unpack(packed): rows that o_pack made one value of."""
-
-    def __init__(self) -> None:
-        columns = ",".join(f"c{n}" for n in range(_WIDEST))
-        self._declaration = f"create table v({columns},packed hidden)"
-
-    def Connect(self, *_: Any) -> tuple[str, _RowSet]:
-        return self._declaration, self
-
-    Create = Connect
-
-    def BestIndex(self, constraints: Any, _: Any) -> Any:
-        used = [0 if column == _WIDEST and op == apsw.SQLITE_INDEX_CONSTRAINT_EQ else None for column, op in constraints]
-        if 0 not in used:
-            return None
-        first = used.index(0)
-        return [(0, True) if n == first else None for n in range(len(used))], 1, None, False, 1.0
-
-    def Open(self) -> _RowSetCursor:
-        return _RowSetCursor()
-
-    def Disconnect(self) -> None: ...
-
-    Destroy = Disconnect
-
-
-class _RowSetCursor:
-    def __init__(self) -> None:
-        self._rows: list[tuple[Cell, ...]] = []
-        self._at = 0
-
-    def Filter(self, _number: int, _name: str | None, arguments: tuple[Any, ...] | None) -> None:
-        packed = arguments[0] if arguments else None
-        self._rows = marshal.loads(packed) if packed is not None else []
-        self._at = 0
-
-    def Next(self) -> None:
-        self._at += 1
-
-    def Eof(self) -> bool:
-        return self._at >= len(self._rows)
-
-    def Column(self, at: int) -> Cell | int:
-        return self._at if at < 0 else None if at == _WIDEST else self._rows[self._at][at]
-
-    def Rowid(self) -> int:
-        return self._at
-
-    def Close(self) -> None: ...
-
-
-class _Packed:
-    """The aggregate o_pack(c0, c1, ..)."""
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[Cell, ...]] = []
-
-    def step(self, *row: Cell) -> None:
-        self._rows.append(row)
-
-    def final(self) -> bytes:
-        return marshal.dumps(self._rows)
-
-
-def _draw(object_id: int, first: int, following: int) -> bytes:
-    """o_sequence: NEXTVAL and CURRVAL. The first mention in a row draws, the others repeat it."""
-    run: Run = _active.run
-    return number.integer(run.session.sequence_value(object_id, first=bool(first), following=bool(following)))
-
-
-def register_row_sets(connection: apsw.Connection) -> None:
-    """What lateral subqueries, RETURNING of aggregates and sequences need."""
-    connection.create_module("o_unpack", cast(Any, _RowSet()), eponymous=True, eponymous_only=True)
-    connection.create_aggregate_function("o_pack", cast(Any, _Packed), -1)
-    connection.create_scalar_function("o_sequence", cast(Any, _draw), 3)
+    return active_run().session
 
 
 def watch_cancel(connection: apsw.Connection) -> None:

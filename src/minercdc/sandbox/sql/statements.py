@@ -12,12 +12,12 @@ from minercdc.sandbox.sql.parse.statements import Parser
 KINDS = {
     "SELECT": "joins of every kind, subqueries, WITH (recursive too), set operations, CONNECT BY, PIVOT, analytic functions, AS OF, "
     "VERSIONS BETWEEN, FETCH FIRST, FOR UPDATE [NOWAIT, WAIT n, SKIP LOCKED]",
-    "INSERT": "VALUES, subquery, RETURNING INTO; arrays with row counts and batch errors",
+    "INSERT": "VALUES, subquery, RETURNING INTO, LOG ERRORS; arrays with row counts and batch errors",
     "INSERT ALL, INSERT FIRST": "with and without WHEN",
-    "UPDATE": "also `SET (..) = (subquery)`, RETURNING INTO",
-    "DELETE": "RETURNING INTO",
+    "UPDATE": "also `SET (..) = (subquery)`, RETURNING INTO, LOG ERRORS; views, subqueries, key-preserved tables of joins",
+    "DELETE": "RETURNING INTO, LOG ERRORS; views, subqueries, the key-preserved table of a join",
     "MERGE": "with DELETE WHERE",
-    "BEGIN, DECLARE, CALL": "anonymous blocks; nothing stored: no procedures, functions, packages or triggers of one's own",
+    "BEGIN, DECLARE, CALL": "anonymous blocks, WHERE CURRENT OF a cursor FOR UPDATE of one table; nothing stored: no procedures, functions, packages or triggers of one's own",
 }
 """What `parse` reads itself; all other statements are commands (sql/commands/registry.py)."""
 

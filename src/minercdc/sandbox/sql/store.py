@@ -33,7 +33,10 @@ def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Conv
 
 _IMAGES = {OraType.JSON: Family.JSON, OraType.VECTOR: Family.VECTOR}
 _LARGE_COLUMNS = frozenset(
-    (*(OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW, OraType.BOOLEAN), *_IMAGES)
+    (
+        *(OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW, OraType.BOOLEAN, OraType.BFILE),
+        *_IMAGES,
+    )
 )
 
 
@@ -42,6 +45,10 @@ def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
     lobs, have, kind = how.lobs, source.family, lob_kind(column)
     if column.type is OraType.BOOLEAN:
         return lambda cell: None if cell is None else boolean(cell, source)
+    if column.type is OraType.BFILE:
+        if have not in (Family.BFILE, Family.NULL):
+            raise inconsistent(Family.BFILE, have)
+        return lambda cell: cell
     if column.type in (OraType.LONG, OraType.LONG_RAW):
         return _long_storer(source, column, how)
     if column.type in _IMAGES:
@@ -61,8 +68,8 @@ def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
         if to is Family.XML:
             check_xml(cell if isinstance(cell, str) else lobs.text(lobs.value(cell)))
         if (isinstance(cell, bytes) and have is Family.RAW) or (kind is LobKind.BLOB and not is_locator(cell)):
-            return as_cell(lobs.create(kind, cell))
-        return lobs.stored(cell, kind)
+            return as_cell(lobs.create(kind, cell, how.segment))
+        return lobs.stored(cell, kind, how.segment)
 
     return store
 
@@ -82,7 +89,7 @@ def _image_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
         else:
             image = vectors.parse_vector(content, column.storage) if isinstance(content, str) else content
             image = vectors.check_vector(image, column.precision, column.storage)
-        return as_cell(lobs.create(LobKind.BLOB, image))
+        return as_cell(lobs.create(LobKind.BLOB, image, how.segment))
 
     return store
 

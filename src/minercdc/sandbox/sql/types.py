@@ -31,6 +31,7 @@ class Family(StrEnum):
     XML = "XMLTYPE"
     JSON = "JSON"
     VECTOR = "VECTOR"
+    BFILE = "BFILE"
     BOOLEAN = "BOOLEAN"
     LONG = "LONG"
     LONG_RAW = "LONG RAW"
@@ -39,7 +40,7 @@ class Family(StrEnum):
 TEXT = frozenset({Family.CHAR, Family.VARCHAR})
 
 
-LARGE = frozenset({Family.CLOB, Family.BLOB, Family.XML, Family.JSON, Family.VECTOR})
+LARGE = frozenset({Family.CLOB, Family.BLOB, Family.XML, Family.JSON, Family.VECTOR, Family.BFILE})
 """Values are locators. They have no order and no equality: ORA-00932."""
 
 
@@ -104,6 +105,7 @@ _CODES: dict[Family, tuple[OraType, int]] = {
     Family.XML: (OraType.XMLTYPE, 2000),
     Family.JSON: (OraType.JSON, 8200),
     Family.VECTOR: (OraType.VECTOR, 8200),
+    Family.BFILE: (OraType.BFILE, 530),
     Family.BOOLEAN: (OraType.BOOLEAN, 1),
     Family.LONG: (OraType.LONG, 0x7FFFFFFF),
     Family.LONG_RAW: (OraType.LONG_RAW, 0x7FFFFFFF),
@@ -154,6 +156,7 @@ _LARGE = {
     OraType.XMLTYPE: Family.XML,
     OraType.JSON: Family.JSON,
     OraType.VECTOR: Family.VECTOR,
+    OraType.BFILE: Family.BFILE,
     OraType.BOOLEAN: Family.BOOLEAN,
 }
 

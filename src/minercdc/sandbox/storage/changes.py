@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from minercdc.sandbox.interfaces import Cell, OraError, RedoOp
+from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.partitioning import TablePartition
+from minercdc.sandbox.records import RedoOp
 from minercdc.sandbox.redo.batches import ChangedRow
 from minercdc.sandbox.redo.large_values import Step
 from minercdc.sandbox.storage import rowid

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import RedoOp, RedoRecord
+from minercdc.sandbox.records import RedoOp, RedoRecord
 from minercdc.sandbox.redo.batches import RedoBatch
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.redo.threads import RedoState

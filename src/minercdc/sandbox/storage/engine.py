@@ -15,14 +15,16 @@ from typing import cast
 import apsw
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import OraError, RedoOp
+from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.lobs.values import LobStore
 from minercdc.sandbox.partitioning import ROW_BITS
-from minercdc.sandbox.redo.batches import ChangedRow
+from minercdc.sandbox.records import RedoOp
+from minercdc.sandbox.redo.batches import INDEX_INFO, ChangedRow
 from minercdc.sandbox.redo.log import RedoLog
 from minercdc.sandbox.storage import rowid
 from minercdc.sandbox.storage.changes import RowChanges
 from minercdc.sandbox.storage.clock import ScnClock
+from minercdc.sandbox.storage.commit_meeting import CommitMeeting
 from minercdc.sandbox.storage.durability import Durability
 from minercdc.sandbox.storage.history import History
 from minercdc.sandbox.storage.home import DataDirectory
@@ -31,6 +33,9 @@ from minercdc.sandbox.storage.store import VERSION_BITS, Segments, history, open
 from minercdc.sandbox.storage.strands import Strands
 from minercdc.sandbox.storage.transactions import Transaction, Transactions, Undo
 from minercdc.sandbox.tables import Table
+
+_INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=null"
+"""Of commits that share an SCN, VERSIONS_XID cannot tell which one made a version."""
 
 
 class Storage:
@@ -61,11 +66,13 @@ class Storage:
         self.horizon = 0
         self.strands = Strands(clock, redo, catalog, self.transactions)
         self.changes = RowChanges(self)
+        self.meeting: CommitMeeting | None = None
         self._retention = undo_retention
         self._retention_seconds: int | None = None
         self._purge_due = 0.0
         self._purged_at = clock.current
         redo.flush_strands = self.strands.flush
+        redo.overwritten = self.free_lobs
         self.durability = Durability(home, clock, redo, catalog, self.transactions)
         redo.harden = self.durability.harden
 
@@ -92,11 +99,16 @@ class Storage:
         transaction = client.transaction
         if transaction is None:
             return None
-        scn = None
-        if transaction.active:
-            scn = self.clock.advance()
+        if transaction.active and self.meeting is not None:
+            return self.meeting.commit(client, self.clock, self._commit)
+        return self._commit(client, self.clock.advance() if transaction.active else None)
+
+    def _commit(self, client: Client, scn: int | None) -> int | None:
+        transaction = client.transaction
+        assert transaction is not None
+        if scn is not None:
             self._stamp(transaction, scn)
-            self.db.execute("insert into commits values(?,?)", (scn, transaction.xid_bytes))
+            self.db.execute(_INSERT_COMMIT, (scn, transaction.xid_bytes))
             transaction.ended = True
             self.strands.log(client, transaction, self.strands.mark(RedoOp.COMMIT, client, transaction, scn))
             self.strands.bind(transaction)
@@ -214,6 +226,16 @@ class Storage:
         else:
             self.locks.lower_table(table, transaction, vid)
 
+    def drop_segment(self, table: Table) -> None:
+        """Its rows are no more. Its LOBs go with the last log that tells of them; of temporary tables none does."""
+        self.segments.drop(segment(table))
+        self.lobs.discard(table.data_object_id, self.clock.current if table.temporary is None else 0)
+        self.free_lobs()
+
+    def free_lobs(self) -> None:
+        """Free the LOBs of segments that no readable log tells of any more."""
+        self.lobs.free_before(self.redo.oldest_change())
+
     # ---- redo ----
 
     def log_ddl(
@@ -224,8 +246,11 @@ class Storage:
         owner: str | None,
         name: str | None,
         internal: Sequence[str] = (),
+        built: str | None = None,
     ) -> int:
         """A DDL as its own transaction: START, DDL, COMMIT; returns the commit SCN.
+
+        :param built: an index whose entries it wrote.
 
         :param internal: what Oracle did of itself before, logged as INTERNAL DDL.
         """
@@ -237,6 +262,11 @@ class Storage:
             batch.owner, batch.table = owner, name
             if table is not None:
                 batch.data_obj, batch.data_obj_v = table.object_id, table.version
+            self.strands.log(client, transaction, batch)
+        if built is not None and table is not None:
+            batch = self.strands.mark(RedoOp.INTERNAL, client, transaction, self.clock.advance())
+            batch.info, batch.owner, batch.table = INDEX_INFO + built, owner, name
+            batch.data_obj, batch.data_obj_d, batch.data_obj_v = table.object_id, table.data_object_id, table.version
             self.strands.log(client, transaction, batch)
         with self.durability.held():
             scn = self.commit(client)

@@ -21,7 +21,7 @@ import apsw
 
 from minercdc.sandbox.interfaces import OraError
 
-FORMAT = 3
+FORMAT = 4
 _SCN_STEP = 100_000
 
 

@@ -106,6 +106,12 @@ class Segments:
         for name in (segment(table), history(table)) if table.has_history else (segment(table),):
             self.db.execute(f"alter table {name} add column c{slot} default {text}")
 
+    def fill(self, table: Table, rid: int, slot: int, cell: Cell) -> None:
+        """All versions of a row get a value in a new column."""
+        versions = (rid << VERSION_BITS, (rid << VERSION_BITS) | VERSION_MASK)
+        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+            self.db.execute(f"update {name} set c{slot}=? where vid between ? and ?", (cell, *versions))
+
     def drop(self, name: str) -> None:
         """Drop a segment now, or when the last cursor on it has gone."""
         self._dead += [f"table {name}", f"table if exists {name.replace('seg_', 'old_')}"]

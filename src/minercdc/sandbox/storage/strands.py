@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from minercdc.sandbox.catalog import Catalog
-from minercdc.sandbox.interfaces import RedoOp
+from minercdc.sandbox.records import RedoOp
 from minercdc.sandbox.redo.batches import ChangedRow, RedoBatch
 from minercdc.sandbox.redo.large_values import (
     LargeColumns,
@@ -36,11 +36,13 @@ class Strands:
 
     :ivar holding: users whose redo stays in its private strand, however much it is, until their transaction ends or the log
         is switched, which waits for all strands: see package DBMS_SANDBOX.
+    :ivar starting_late: users in whose next transaction START follows the first change (DBZ-3978).
     """
 
     def __init__(self, clock: ScnClock, redo: RedoLog, catalog: Catalog, transactions: Transactions) -> None:
         self.clock, self.redo, self.catalog, self.transactions = clock, redo, catalog, transactions
         self.holding: set[str] = set()
+        self.starting_late: set[str] = set()
 
     def mark(self, op: RedoOp, client: Client, transaction: Transaction, scn: int) -> RedoBatch:
         """A record of the transaction, to be filled and given to `log`."""
@@ -73,7 +75,15 @@ class Strands:
         if not transaction.active:
             transaction.active = True
             transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()
-            transaction.strand.append(self.mark(RedoOp.START, client, transaction, transaction.start_scn))
+            start = self.mark(RedoOp.START, client, transaction, transaction.start_scn)
+            start.statement = transaction.name
+            transaction.strand.append(start)
+
+    def start_phantom(self, client: Client) -> None:
+        """A START without a transaction: its XID is all zero and nothing ends it (dbz#2683)."""
+        scn = self.clock.advance()
+        batch = RedoBatch(RedoOp.START, scn, (0, 0, 0), int(self.clock.now()), client.container, scn)
+        self.redo.write(client.thread, [batch])
 
     def log_rows(
         self,
@@ -94,7 +104,7 @@ class Strands:
             for _, some in groupby(rows, key=lambda row: (row[0] or "")[:6]):
                 self.log_rows(client, transaction, table, op, list(some), changed=changed, undo=undo)
             return
-        large = large_columns(table.columns)
+        large = large_columns(table.columns, json=self.catalog.goldengate)
         if large:
             for row in rows:
                 self.log_large(client, transaction, table, row[0], _steps(large, op, row, changed, undo), undo)
@@ -187,6 +197,9 @@ class Strands:
         if strand:
             if transaction.logged_from is None:
                 transaction.logged_from = self.redo.threads[transaction.thread].current.sequence
+                if transaction.user in self.starting_late and len(strand) > 1:
+                    self.starting_late.discard(transaction.user)
+                    _start_late(transaction, strand)
             self.redo.write(transaction.thread, strand, may_switch=may_switch)
 
     def flush(self) -> None:
@@ -198,6 +211,14 @@ class Strands:
         """Let a user's strands reach the log again, as they do unless a test holds them back."""
         self.holding.discard(user)
         self.flush()
+
+
+def _start_late(transaction: Transaction, strand: list[RedoBatch]) -> None:
+    """Let START follow the first change, at the same SCN."""
+    start, first = strand[:2]
+    start.scn = first.scn
+    transaction.start_scn = start.start_scn = first.start_scn = first.scn
+    strand[:2] = [first, start]
 
 
 def _steps(large: LargeColumns, op: RedoOp, row: ChangedRow, changed: tuple[int, ...], undo: bool) -> Sequence[Step]:

@@ -172,7 +172,7 @@ def _parameters(session: Session) -> Iterator[Row]:
         ("db_domain", "string", None),
         ("db_name", "string", catalog.database_name),
         ("db_unique_name", "string", catalog.database_name),
-        ("enable_goldengate_replication", "boolean", "FALSE"),
+        ("enable_goldengate_replication", "boolean", str(catalog.goldengate).upper()),
         ("enable_pluggable_database", "boolean", "TRUE"),
         ("instance_name", "string", catalog.instance_name),
         ("log_archive_dest_1", "string", f"LOCATION={ARCHIVE_DEST}"),

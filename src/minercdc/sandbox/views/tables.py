@@ -115,6 +115,13 @@ def _precision_and_scale(column: Column) -> tuple[int | None, int | None]:
 
 
 def _tab_columns(table: Table) -> Iterator[Row]:
+    """Columns but those that Oracle made: TAB_COLS has these, too."""
+    for column, row in zip(table.all_columns(), _all_columns(table), strict=True):
+        if not column.system:
+            yield row
+
+
+def _all_columns(table: Table) -> Iterator[Row]:
     place = 0
     for column in table.all_columns():
         place += not column.invisible
@@ -151,7 +158,7 @@ def _tab_columns(table: Table) -> Iterator[Row]:
 def _tab_cols(table: Table) -> Iterator[Row]:
     segment_place = 0
     columns = table.all_columns()
-    for place, (row, column) in enumerate(zip(_tab_columns(table), columns, strict=True), 1):
+    for place, (row, column) in enumerate(zip(_all_columns(table), columns, strict=True), 1):
         virtual = column.virtual is not None
         segment_place += not virtual
         yield {
@@ -161,7 +168,7 @@ def _tab_cols(table: Table) -> Iterator[Row]:
             "SEGMENT_COLUMN_ID": None if virtual else segment_place,
             "INTERNAL_COLUMN_ID": place,
             "QUALIFIED_COL_NAME": row["COLUMN_NAME"],
-            "USER_GENERATED": "YES",
+            "USER_GENERATED": yes_no(not column.system),
         }
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from minercdc.sandbox.interfaces import Cell, LobKind, OraError, OraType, Session
+from minercdc.sandbox.lobs.files import refuse_file
 from minercdc.sandbox.wire import replies
 from minercdc.sandbox.wire.negotiation import CHARSET_AL16UTF16, Ttc
 from minercdc.sandbox.wire.packets import ProtocolError
@@ -45,8 +46,8 @@ def _wire_text(text: str) -> bytes:
 
 def content(session: Session, locator: bytes) -> str | bytes:
     """All of a LOB."""
-    length = session.lob_length(locator)
-    pieces = [session.lob_read(locator, at, _READ_UNITS) for at in range(1, length + 1, _READ_UNITS)]
+    length = session.lob_calls.length(locator)
+    pieces = [session.lob_calls.read(locator, at, _READ_UNITS) for at in range(1, length + 1, _READ_UNITS)]
     if pieces and isinstance(pieces[0], str):
         joined = b"".join(_wire_text(str(piece)) for piece in pieces)  # a piece may end within a surrogate pair
         return joined.decode("utf-16-be", "surrogatepass")
@@ -55,7 +56,7 @@ def content(session: Session, locator: bytes) -> str | bytes:
 
 def _head(session: Session, locator: bytes) -> bytes:
     """Size of the locator, length and chunk size of the LOB."""
-    return ub(len(locator)) + ub(session.lob_length(locator)) + ub(session.lob_chunk_size(locator))
+    return ub(len(locator)) + ub(session.lob_calls.length(locator)) + ub(session.lob_calls.chunk_size(locator))
 
 
 def locators(session: Session, prefetch: int | None) -> ColumnEncoder:
@@ -69,7 +70,7 @@ def locators(session: Session, prefetch: int | None) -> ColumnEncoder:
     def first(locator: bytes) -> bytes:
         if not prefetch:
             return b""
-        piece = session.lob_read(locator, 1, prefetch)
+        piece = session.lob_calls.read(locator, 1, prefetch)
         if isinstance(piece, bytes):
             return clr(piece)
         return b"\1" + ub(CHARSET_AL16UTF16) + b"\1" + clr(_wire_text(piece))
@@ -147,6 +148,8 @@ class _Done(NamedTuple):
 _LENGTH, _READ, _TRIM, _WRITE = 0x1, 0x2, 0x20, 0x40
 _CREATE_TEMPORARY, _FREE_TEMPORARY = 0x110, 0x111
 _CHUNK_SIZE, _OPEN, _CLOSE, _IS_OPEN = 0x4000, 0x8000, 0x10000, 0x11000
+_FILE_OPERATIONS = 0x100, 0x200, 0x400, 0x800
+"""FILEOPEN, FILECLOSE, FILEISOPEN, FILEEXISTS."""
 _ARRAY = 0x80000
 _READ_ONLY = 1
 
@@ -188,17 +191,17 @@ def _read_call(talk: Conversation) -> _Call:
 
 
 def _is_text(session: Session, locator: bytes) -> bool:
-    return isinstance(session.lob_read(locator, 1, 1), str)
+    return isinstance(session.lob_calls.read(locator, 1, 1), str)
 
 
 def _length(session: Session, call: _Call) -> _Done:
-    return _Done(call.locator, session.lob_length(call.locator))
+    return _Done(call.locator, session.lob_calls.length(call.locator))
 
 
 def _read(session: Session, call: _Call) -> _Done:
-    if min(call.amount, session.lob_length(call.locator)) > _MAX_READ:
+    if min(call.amount, session.lob_calls.length(call.locator)) > _MAX_READ:
         raise OraError(3001, f"unimplemented feature: more than {_MAX_READ} units of a LOB in one call")
-    piece = session.lob_read(call.locator, call.offset, call.amount)
+    piece = session.lob_calls.read(call.locator, call.offset, call.amount)
     if isinstance(piece, bytes):
         return _Done(call.locator, len(piece), data=piece)
     raw = _wire_text(piece)
@@ -207,46 +210,46 @@ def _read(session: Session, call: _Call) -> _Done:
 
 def _write(session: Session, call: _Call) -> _Done:
     if not _is_text(session, call.locator):
-        return _Done(session.lob_write(call.locator, call.offset, call.data), len(call.data))
+        return _Done(session.lob_calls.write(call.locator, call.offset, call.data), len(call.data))
     if len(call.data) % 2:
         raise OraError(29275, "partial multibyte character")
     text = call.data.decode("utf-16-be", "surrogatepass")
-    return _Done(session.lob_write(call.locator, call.offset, text), len(call.data) // 2)
+    return _Done(session.lob_calls.write(call.locator, call.offset, text), len(call.data) // 2)
 
 
 def _trim(session: Session, call: _Call) -> _Done:
-    return _Done(session.lob_trim(call.locator, call.amount), call.amount)
+    return _Done(session.lob_calls.trim(call.locator, call.amount), call.amount)
 
 
 def _create_temporary(session: Session, call: _Call) -> _Done:
     national = call.offset == 2
     text = LobKind.NCLOB if national else LobKind.CLOB
-    return _Done(session.lob_create_temporary(LobKind.BLOB if call.destination == OraType.BLOB else text))
+    return _Done(session.lob_calls.create_temporary(LobKind.BLOB if call.destination == OraType.BLOB else text))
 
 
 def _free_temporary(session: Session, call: _Call) -> _Done:
     at = 0
     while at < len(call.locator):
         size = int.from_bytes(call.locator[at : at + 2], "big") + 2
-        session.lob_free_temporary(narrow(call.locator[at : at + size]))
+        session.lob_calls.free_temporary(narrow(call.locator[at : at + size]))
         at += size
     return _Done(call.locator)
 
 
 def _chunk_size(session: Session, call: _Call) -> _Done:
-    return _Done(call.locator, session.lob_chunk_size(call.locator))
+    return _Done(call.locator, session.lob_calls.chunk_size(call.locator))
 
 
 def _open(session: Session, call: _Call) -> _Done:
-    return _Done(session.lob_open(call.locator, read_only=call.amount == _READ_ONLY), call.amount)
+    return _Done(session.lob_calls.open(call.locator, read_only=call.amount == _READ_ONLY), call.amount)
 
 
 def _close(session: Session, call: _Call) -> _Done:
-    return _Done(session.lob_close(call.locator))
+    return _Done(session.lob_calls.close(call.locator))
 
 
 def _is_open(session: Session, call: _Call) -> _Done:
-    return _Done(call.locator, flag=session.lob_is_open(call.locator))
+    return _Done(call.locator, flag=session.lob_calls.is_open(call.locator))
 
 
 LOB_OPERATIONS: dict[int, Callable[[Session, _Call], _Done]] = {
@@ -270,6 +273,8 @@ def lob_call(talk: Conversation) -> None:
     if call.operation != _FREE_TEMPORARY:
         call = call._replace(locator=narrow(call.locator))
     operation = LOB_OPERATIONS.get(call.operation)
+    if call.operation in _FILE_OPERATIONS:
+        refuse_file(call.locator)
     if operation is None:
         raise OraError(3001, f"unimplemented feature: LOB operation {call.operation:#x}")
     done = operation(talk.session, call)

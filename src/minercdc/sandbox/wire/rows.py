@@ -39,6 +39,7 @@ _DEFAULT_SIZES = {
     OraType.CURSOR: 4,
     OraType.CLOB: 4000,
     OraType.BLOB: 4000,
+    OraType.BFILE: 530,
     OraType.TIMESTAMP: 11,
     OraType.TIMESTAMP_TZ: 13,
     OraType.TIMESTAMP_LTZ: 11,
@@ -214,6 +215,8 @@ def column_encoder(session: Session, kind: OraType, define: Define | None = None
         if define is not None and define.kind in LONG_LIKE:
             return lobs.contents(session, national)
         return lobs.locators(session, define.prefetch if define is not None else None)
+    if kind is OraType.BFILE:
+        return lobs.locators(session, None)
     if kind in (OraType.JSON, OraType.VECTOR):
         return lobs.images(session)
     encoder = _ENCODERS.get(kind)

@@ -1,6 +1,16 @@
 """Syntax trees: expressions, queries and DML. `at` is the 0-based offset in the statement."""
 
-from minercdc.sandbox.sql.ast.changes import Assignment, Delete, Insert, InsertInto, InsertMany, Merge, Returning, Update
+from minercdc.sandbox.sql.ast.changes import (
+    Assignment,
+    Delete,
+    ErrorLog,
+    Insert,
+    InsertInto,
+    InsertMany,
+    Merge,
+    Returning,
+    Update,
+)
 from minercdc.sandbox.sql.ast.expressions import (
     AtZone,
     Between,
@@ -62,6 +72,7 @@ __all__ = [
     "Compare",
     "Delete",
     "Derived",
+    "ErrorLog",
     "Exists",
     "Expr",
     "Frame",

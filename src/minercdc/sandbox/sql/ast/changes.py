@@ -19,6 +19,17 @@ class Returning:
 
 
 @dataclass(slots=True)
+class ErrorLog:
+    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT n | UNLIMITED]`; `limit` None is UNLIMITED."""
+
+    owner: str | None
+    name: str | None
+    tag: Expr | None
+    limit: int | None
+    at: int
+
+
+@dataclass(slots=True)
 class Insert:
     """:param more: rows of VALUES behind the first."""
 
@@ -29,6 +40,7 @@ class Insert:
     at: int
     returning: Returning | None = None
     more: list[list[Expr]] = field(default_factory=list)
+    errors: ErrorLog | None = None
 
 
 @dataclass(slots=True)
@@ -73,6 +85,7 @@ class Update:
     where: Expr | None
     at: int
     returning: Returning | None = None
+    errors: ErrorLog | None = None
 
 
 @dataclass(slots=True)
@@ -81,3 +94,4 @@ class Delete:
     where: Expr | None
     at: int
     returning: Returning | None = None
+    errors: ErrorLog | None = None

@@ -48,7 +48,7 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
     with session.storage.lock:
         session.commit()
         for table in list(container.tables.values()):
-            session.storage.segments.drop(f"seg_{table.data_object_id}")
+            session.storage.drop_segment(table)
             session.catalog.purge(table)
         del session.catalog.containers[container.con_id]
         session.catalog.version += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.execution import SqlSession
@@ -68,7 +69,7 @@ def _set_parameter(session: SqlSession, parser: Parser) -> None:
     at = parser.token.start
     name = parser.name(2065, "illegal option for ALTER SYSTEM")
     place = _DESTINATION.match(name)
-    if place is None and name != "UNDO_RETENTION":
+    if place is None and name not in _PARAMETERS:
         raise OraError(3001, f"unimplemented feature: ALTER SYSTEM SET {name}", at)
     parser.expect_op("=")
     value = parser.take().text
@@ -77,16 +78,34 @@ def _set_parameter(session: SqlSession, parser: Parser) -> None:
         parser.take()
     parser.end()
     if place is None:
-        if not value.isdigit():
-            raise OraError(2017, "integer value required", at)
         with session.storage.lock:
-            session.storage.keep_undo_for(int(value))
+            _PARAMETERS[name](session, value, at)
         return
     location = _LOCATION.match(value)
     if value.strip() and location is None:
         raise OraError(16179, f'incremental changes to "{name.lower()}" not allowed with SPFILE', at)
     with session.storage.lock:
         session.database.redo.set_destination(int(place[1]), location[1] if location else None)
+
+
+def _undo_retention(session: SqlSession, value: str, at: int) -> None:
+    if not value.isdigit():
+        raise OraError(2017, "integer value required", at)
+    session.storage.keep_undo_for(int(value))
+
+
+def _goldengate(session: SqlSession, value: str, at: int) -> None:
+    if value not in ("TRUE", "FALSE"):
+        raise OraError(922, "missing or invalid option", at)
+    session.catalog.goldengate = value == "TRUE"
+    session.catalog.version += 1
+
+
+_PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
+    "UNDO_RETENTION": _undo_retention,
+    "ENABLE_GOLDENGATE_REPLICATION": _goldengate,
+}
+"""What ALTER SYSTEM SET takes besides LOG_ARCHIVE_DEST_n."""
 
 
 def alter_database(session: SqlSession, parser: Parser) -> None:

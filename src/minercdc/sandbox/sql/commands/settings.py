@@ -47,6 +47,9 @@ _RECORDED = frozenset(
 )
 
 
+ARCHIVAL_VISIBILITY = "ROW ARCHIVAL VISIBILITY"
+
+
 def alter_session(session: SqlSession, parser: Parser) -> None:
     if parser.any_word("ENABLE", "DISABLE", "FORCE") and parser.word("PARALLEL"):
         if not parser.any_word("DML", "DDL", "QUERY"):
@@ -56,6 +59,9 @@ def alter_session(session: SqlSession, parser: Parser) -> None:
         parser.end()
         return
     parser.expect_word("SET", 2248, "invalid option for ALTER SESSION")
+    if parser.word("ROW", "ARCHIVAL", "VISIBILITY"):
+        _set_archival_visibility(session, parser)
+        return
     settings: list[tuple[str, str, int]] = []
     while parser.token.kind != "E" and parser.token.text != ";":
         at = parser.token.start
@@ -71,6 +77,16 @@ def alter_session(session: SqlSession, parser: Parser) -> None:
         settings.append((name, sign + text, at))
     for name, value_text, at in settings:
         _set(session, name, value_text, at)
+
+
+def _set_archival_visibility(session: SqlSession, parser: Parser) -> None:
+    """`= ACTIVE | ALL`: whether archived rows are seen (SQL Language Reference, ALTER SESSION)."""
+    parser.expect_op("=")
+    wanted = parser.any_word("ACTIVE", "ALL")
+    if wanted is None:
+        raise OraError(2248, "invalid option for ALTER SESSION", parser.token.start)
+    parser.end()
+    session.parameters[ARCHIVAL_VISIBILITY] = wanted
 
 
 def _set(session: SqlSession, name: str, value: str, at: int) -> None:

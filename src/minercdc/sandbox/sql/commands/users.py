@@ -59,7 +59,7 @@ def drop_user(session: SqlSession, parser: Parser) -> None:
         if any(other.user == name for other in session.database.sessions.values()):
             raise OraError(1940, "cannot drop a user that is currently connected")
         for table in [t for t in session.catalog.tables(session.container) if t.owner == name and cascade]:
-            session.storage.segments.drop(f"seg_{table.data_object_id}")
+            session.storage.drop_segment(table)
         _drop_objects(session, name, cascade=cascade)
         session.catalog.drop_user(session.container, name, cascade=cascade)
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
@@ -75,7 +75,7 @@ def _drop_objects(session: SqlSession, name: str, *, cascade: bool) -> None:
         for key in owned:
             del objects[key]
     for table in [t for t in place.dropped.values() if t.owner == name]:
-        session.storage.segments.drop(f"seg_{table.data_object_id}")
+        session.storage.drop_segment(table)
         session.catalog.purge(table)
 
 

@@ -317,6 +317,8 @@ def _exchange(session: SqlSession, parser: Parser, table: Table, by: Partitionin
         raise OraError(14099, "all rows in table do not qualify for specified partition", at)
     end_rows(session.storage, table, [partition.number])
     session.storage.segments.drop(segment(other))
+    for mixed in (table, other):  # rows of both are in both now
+        session.storage.lobs.move(mixed.data_object_id, 0)
     other.data_object_id, partition.data_object_id = partition.data_object_id, other.data_object_id
     other.next_rid, used = partition.next_rid & ROW_MASK, other.next_rid
     partition.number_as(by.new_number())
@@ -344,7 +346,8 @@ def move_table(session: SqlSession, parser: Parser, table: Table) -> None:
     storage = session.storage
     rows = live_rows(storage, table)
     storage.segments.drop(segment(table))
-    table.data_object_id, table.next_rid = session.catalog.new_object_id(), len(rows)
+    old, table.data_object_id, table.next_rid = table.data_object_id, session.catalog.new_object_id(), len(rows)
+    storage.lobs.move(old, table.data_object_id)
     storage.segments.create(table)
     put_rows(storage, table, [(rid, row) for rid, (_, row) in enumerate(rows)])
 

@@ -15,7 +15,7 @@ from minercdc.sandbox.sql.ddl.constraints import (
 )
 from minercdc.sandbox.sql.ddl.create_table import check_columns, check_defaults
 from minercdc.sandbox.sql.ddl.exclusive import take_alone, whole_or_not
-from minercdc.sandbox.sql.ddl.generated import add_virtual
+from minercdc.sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state, number_rows
 from minercdc.sandbox.sql.dml.checks import rename_in_check
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
@@ -23,6 +23,11 @@ from minercdc.sandbox.sql.parse.constraints import ConstraintSpec, column_list, 
 from minercdc.sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options, supplemental
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.tables import Table
+
+_ARCHIVAL_ERRORS = {
+    True: (38396, "table is already enabled for the ILM feature"),
+    False: (38397, "table is not enabled for the ILM feature"),
+}
 
 
 def alter_table(session: SqlSession, parser: Parser) -> None:
@@ -77,6 +82,8 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         parser.word("CASCADE", "CONSTRAINTS")
         parser.end()
         return True
+    if parser.word("ROW", "ARCHIVAL") or parser.word("NO", "ROW", "ARCHIVAL"):
+        return _row_archival(session, parser, table)
     if parser.word("READ", "ONLY") or parser.word("READ", "WRITE"):
         table.read_only = parser.tokens[parser.at - 1].text == "ONLY"
         parser.end()
@@ -101,6 +108,19 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         rename_table(session, table, name)
         return False
     raise OraError(3001, "unimplemented feature: this ALTER TABLE", parser.token.start)
+
+
+def _row_archival(session: SqlSession, parser: Parser, table: Table) -> bool:
+    """[NO] ROW ARCHIVAL: with NO the archive state of all rows is lost. Raises ORA-38396, ORA-38397."""
+    adding = parser.tokens[parser.at - 3].text != "NO"
+    parser.end()
+    if adding == (table.archival is not None):
+        raise OraError(*_ARCHIVAL_ERRORS[adding])
+    if adding:
+        add_column(session, table, archive_state())
+    elif table.archival is not None:
+        drop_column(session, table, table.archival.name)
+    return True
 
 
 def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
@@ -177,8 +197,11 @@ def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
             add_virtual(session, table, column, len(table.all_columns()))
         else:
             add_column(session, table, column)
-    if definition.identities:
-        raise OraError(3001, "unimplemented feature: ALTER TABLE ADD of an identity column")
+    for name, options in definition.identities.items():
+        if sum(column.identity is not None for column in table.columns) > 1:
+            raise OraError(30669, "table can have only one identity column")
+        add_identity(session, table, name, options)
+        number_rows(session, table, name)
     add_constraints(session, table, definition.constraints)
     for group in definition.groups:
         add_group(session, table, group)

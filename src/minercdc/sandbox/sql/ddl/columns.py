@@ -31,9 +31,9 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
         typed = x.value(Parser(column.default).expr(), None)
         cell = session.evaluate(typed.sql, x.parameters, session.run())
         default = storer(
-            typed.type, column, f'"{table.owner}"."{table.name}"."{column.name}"', conversion(session.environment)
+            typed.type, column, f'"{table.owner}"."{table.name}"."{column.name}"', conversion(session.environment, table)
         )(cell)
-    if not column.nullable and default is None and row_count(session, table):
+    if not column.nullable and default is None and column.identity is None and row_count(session, table):
         raise OraError(1758, "table must be empty to add mandatory (NOT NULL) column")
     column.slot, table.next_slot = table.next_slot, table.next_slot + 1
     session.storage.segments.add_column(table, column.slot, default)
@@ -62,6 +62,8 @@ def drop_column(session: SqlSession, table: Table, name: str) -> None:
         group.columns = tuple(c for c in group.columns if c != name)
         if group.kind == dictionary.USER_GROUP and not group.columns:
             table.log_groups.remove(group)
+    if table.columns[position].identity is not None:
+        session.catalog.containers[table.container].sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
     del table.columns[position]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from minercdc.sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.ddl.constraints import add_constraint, add_group
-from minercdc.sandbox.sql.ddl.generated import add_identity, add_virtual
+from minercdc.sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state
 from minercdc.sandbox.sql.ddl.partitions import add_partitions
 from minercdc.sandbox.sql.declare import check_declared
 from minercdc.sandbox.sql.dml.partitions import home
@@ -47,9 +47,14 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         if temporary is None or not parser.word("ROWS"):
             raise OraError(905, "missing keyword", parser.token.start)
     physical_options(parser)
-    row_dependencies, kind = False, None
-    while large_storage(parser, definition.columns) or (kind := parser.any_word("ROWDEPENDENCIES", "NOROWDEPENDENCIES")):
+    row_dependencies, kind, archival = False, None, False
+    while large_storage(parser, definition.columns) or (
+        kind := parser.any_word("ROWDEPENDENCIES", "NOROWDEPENDENCIES", "ROW")
+    ):
         row_dependencies = row_dependencies or kind == "ROWDEPENDENCIES"
+        if kind == "ROW":
+            parser.expect_word("ARCHIVAL")
+            archival = True
         physical_options(parser)
     partitions = partition_by(parser)
     row_movement = _row_movement(parser)
@@ -66,6 +71,8 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
             definition.columns = [_column_like(c) for c in plan.columns]
         own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
         require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
+        if archival:
+            definition.columns.append(archive_state())
         table = _new_table(session, owner or session.schema, name, definition)
         table.temporary, table.row_dependencies, table.row_movement = temporary, row_dependencies, row_movement
         if partitions is not None:
@@ -99,7 +106,7 @@ def _row_movement(parser: Parser) -> bool:
 
 def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
     """The rows with LOBs that the table keeps: what the query made of them goes with the session."""
-    how = conversion(session.environment)
+    how = conversion(session.environment, table)
     fits = {
         at: storer(column_type(column), column, column_path(table, column), how)
         for at, column in enumerate(table.columns)

@@ -10,7 +10,6 @@ from minercdc.sandbox.sql.ddl.exclusive import take_alone
 from minercdc.sandbox.sql.dml.target import target_table
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
-from minercdc.sandbox.storage.store import segment
 from minercdc.sandbox.tables import Table
 
 
@@ -28,7 +27,7 @@ def drop_table(session: SqlSession, parser: Parser) -> None:
         text = parser.sql.rstrip().rstrip(";")
         renames: list[str] = []
         if purge or table.temporary is not None:
-            session.storage.segments.drop(segment(table))
+            session.storage.drop_segment(table)
             session.catalog.purge(table)
         else:
             bin_name = _recycle_name(table.object_id)
@@ -85,7 +84,7 @@ def truncate_table(session: SqlSession, parser: Parser) -> None:
         take_alone(session, table)
         if any(child is not table for child, _ in session.catalog.children_of(table)):
             raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
-        session.storage.segments.drop(segment(table))
+        session.storage.drop_segment(table)
         table.data_object_id, table.next_rid = session.catalog.new_object_id(), 0
         for partition in table.partitioning.partitions if table.partitioning is not None else ():
             partition.data_object_id = session.catalog.new_object_id()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.interfaces import OraError, OraType
 from minercdc.sandbox.objects import Sequence
+from minercdc.sandbox.sql import number
 from minercdc.sandbox.sql.declare import declared_like
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.sequences import SequenceOptions
@@ -11,7 +12,15 @@ from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.scope import Scope, Source
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
+from minercdc.sandbox.storage.relocation import live_rows
 from minercdc.sandbox.tables import Column, Table
+
+
+def archive_state() -> Column:
+    """The column that ROW ARCHIVAL adds (VLDB and Partitioning Guide, "In-Database Archiving")."""
+    column = Column("ORA_ARCHIVE_STATE", OraType.VARCHAR2, size=4000, char_length=4000, default="'0'")
+    column.invisible = column.system = True
+    return column
 
 
 def add_identity(session: SqlSession, table: Table, name: str, options: SequenceOptions) -> None:
@@ -26,6 +35,15 @@ def add_identity(session: SqlSession, table: Table, name: str, options: Sequence
     catalog.containers[table.container].sequences[sequence.owner, sequence.name] = sequence
     column = table.columns[table.position(name)]
     column.default = f'"{table.owner}"."{sequence.name}".nextval'
+
+
+def number_rows(session: SqlSession, table: Table, name: str) -> None:
+    """Rows that are there get values of a new identity column, as part of the DDL: LogMiner shows no changes of rows."""
+    column = table.columns[table.position(name)]
+    sequence = session.catalog.containers[table.container].sequences[table.owner, f"ISEQ$$_{table.object_id}"]
+    for rid, _ in live_rows(session.storage, table):
+        value = number.encode(session.sequence_value(sequence.object_id, first=True, following=False))
+        session.storage.segments.fill(table, rid, column.slot, value)
 
 
 def add_virtual(session: SqlSession, table: Table, column: Column, place: int) -> None:

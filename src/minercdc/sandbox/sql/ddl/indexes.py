@@ -61,7 +61,7 @@ def _create_index(session: SqlSession, parser: Parser, unique: bool) -> None:
         session.storage.segments.create_index(table, index)
         table.indexes.append(index)
         session.catalog.version += 1
-        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)
+        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name, built=name)
 
 
 def _index_options(parser: Parser) -> bool:
@@ -91,12 +91,13 @@ def alter_index(session: SqlSession, parser: Parser) -> None:
     """REBUILD and storage, which change nothing that is to be seen, and RENAME TO."""
     owner, name = parser.qualified()
     at = parser.token.start
-    new_name = None
+    new_name, rebuilt = None, False
     if parser.word("RENAME", "TO"):
         new_name = parser.name()
     elif parser.word("REBUILD"):
         if parser.is_word("PARTITION"):
             raise OraError(3001, "unimplemented feature: ALTER INDEX REBUILD PARTITION", at)
+        rebuilt = True
         physical_options(parser)
     elif not physical_options(parser):
         raise OraError(3001, f"unimplemented feature: ALTER INDEX {parser.token.text}", at)
@@ -113,7 +114,8 @@ def alter_index(session: SqlSession, parser: Parser) -> None:
                 constraint.index = new_name if constraint.index == index.name else constraint.index
             index.name = new_name
         session.catalog.version += 1
-        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)
+        built = index.name if rebuilt else None
+        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name, built=built)
 
 
 def _named(session: SqlSession, owner: str | None, name: str) -> tuple[Table, Index]:

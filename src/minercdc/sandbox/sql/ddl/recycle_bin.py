@@ -6,7 +6,6 @@ from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.parse.statements import Parser
 from minercdc.sandbox.sql.privileges import require
-from minercdc.sandbox.storage.store import segment
 from minercdc.sandbox.tables import Table
 
 
@@ -58,6 +57,6 @@ def purge(session: SqlSession, parser: Parser) -> None:
                 raise OraError(38307, "object not in RECYCLE BIN")
             tables = [found]
         for table in tables:
-            session.storage.segments.drop(segment(table))
+            session.storage.drop_segment(table)
             session.catalog.purge(table)
         session.storage.log_ddl(session.client, parser.sql, None, None, None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from minercdc.sandbox.interfaces import BatchError, BindType, Cell, ColumnDescription, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.dml.constraints import after_insert, guarded
+from minercdc.sandbox.sql.dml.error_log import ErrorLogPlan, FailedRows, Values, plan_error_log
 from minercdc.sandbox.sql.dml.iterations import iterate
 from minercdc.sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
@@ -31,12 +32,13 @@ class InsertPlan:
     rows: RowPlan
     query: Plan | None
     returning: ReturningPlan | None = None
+    errors: ErrorLogPlan | None = None
 
 
 def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindType]) -> InsertPlan:
     """Raises ORA-00947, ORA-00913 and what its parts raise, with the position of the culprit."""
     target = change_target(env, insert.target, "INSERT")
-    x, how = Expressions(env, bind_types), conversion(env)
+    x, how = Expressions(env, bind_types), conversion(env, target.table)
     queries = Queries(env, x)
     query: Plan | None = None
     rows_of = insert.query if not insert.more else _listed(env, insert)
@@ -61,7 +63,8 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
         if query is not None:
             raise OraError(933, "SQL command not properly ended", insert.returning.at)
         returned = plan_returning(env, target, insert.returning, bind_types, how)
-    return InsertPlan(rows, query, returned)
+    errors = plan_error_log(env, insert.errors, target.table, bind_types) if insert.errors is not None else None
+    return InsertPlan(rows, query, returned, errors)
 
 
 def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
@@ -90,6 +93,8 @@ def run_insert(
     session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], *, batch_errors: bool, row_counts: bool
 ) -> Result:
     """Every row of binds is a statement of its own: an error leaves the rows before it, as Oracle's array DML does."""
+    if plan.errors is not None:
+        return _insert_logging(session, plan, plan.errors, bind_rows, row_counts)
     if plan.query is not None:
         return _insert_query(session, plan, bind_rows, row_counts)
     if plan.returning is not None or guarded(plan.rows.table):
@@ -169,6 +174,37 @@ def _insert_query(session: SqlSession, plan: InsertPlan, bind_rows: Sequence[Bin
         if row_counts:
             result.row_counts.append(count)
     return result
+
+
+def _insert_logging(
+    session: SqlSession, plan: InsertPlan, errors: ErrorLogPlan, bind_rows: Sequence[BindRow], row_counts: bool
+) -> Result:
+    """LOG ERRORS: row by row."""
+
+    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        failed = FailedRows(session, errors, binds)
+        done: list[tuple[BindRow, int]] = []
+        for inputs in [binds] if plan.query is None else session.rows_of(plan.query, binds):
+            whole, mark = inputs, session.mark()
+            try:
+                whole = plan.rows.completed(session, inputs)
+                row = plan.rows.fitted(session, whole)
+                insert_rows(session, plan.rows, [row])
+            except OraError as error:
+                session.storage.undo_to(session.client, mark)
+                failed.note(error, "I", None, _given(plan.rows, whole))
+            else:
+                done.append((row, plan.rows.table.last_rid << VERSION_BITS))
+        failed.write()
+        return len(done), plan.returning.rows(session, binds, done) if plan.returning is not None else []
+
+    return iterate(session, bind_rows, once, plan.returning, batch_errors=False, row_counts=row_counts)
+
+
+def _given(plan: RowPlan, inputs: BindRow) -> Values:
+    """The values that a statement gave for a row."""
+    columns = plan.table.columns
+    return {columns[at].name: (inputs[n], kind) for at, (n, kind) in plan.given.items() if n < len(inputs)}
 
 
 def insert_rows(session: SqlSession, plan: RowPlan, rows: Sequence[tuple[Cell, ...]]) -> int:

@@ -55,7 +55,7 @@ def plan_many(env: Environment, insert: ast.InsertMany, bind_types: Sequence[Bin
 def _into(x: Expressions, into: ast.InsertInto, scope: Scope, items: list[str]) -> Callable[[int], RowPlan]:
     """Translate one INTO; finish it when the width of the row is known, as defaults come after it."""
     target = change_target(x.env, into.target, "INSERT")
-    planner = RowPlanner(x, target, conversion(x.env), 0, [])
+    planner = RowPlanner(x, target, conversion(x.env, target.table), 0, [])
     if into.target.partition is not None:
         planner.only = wanted_partition(x.env, target.table, into.target.partition)
     positions = planner.positions(into.columns)

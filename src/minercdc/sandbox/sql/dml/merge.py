@@ -26,6 +26,7 @@ from minercdc.sandbox.sql.runtime import Parameter, execute
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
+from minercdc.sandbox.sql.types import SqlType
 from minercdc.sandbox.storage.changes import StatementRestart, Target
 from minercdc.sandbox.tables import Table
 
@@ -61,7 +62,7 @@ def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType
     within = [in_partition(x, target.table, part, "t0.vid")] if part is not None else []
     on = " and ".join([x.condition(merge.on, both), *target.condition(x, "t0"), *within])
     items = version_items(target.table, "t0")
-    found: dict[int, tuple[str, Convert]] = {}
+    found: dict[int, tuple[str, Convert, SqlType]] = {}
     deletes = False
     if merge.update is not None:
         assignments, where, delete = merge.update
@@ -89,7 +90,7 @@ def _not_in_on(target: ChangeTarget, merge: ast.Merge, assignments: Sequence[ast
 
 
 def _after(
-    x: Expressions, target: ChangeTarget, found: dict[int, tuple[str, Convert]], source: Scope, delete: ast.Expr
+    x: Expressions, target: ChangeTarget, found: dict[int, tuple[str, Convert, SqlType]], source: Scope, delete: ast.Expr
 ) -> str:
     """DELETE WHERE with the assigned columns standing for their new values."""
     columns = []
@@ -110,7 +111,7 @@ def _insert_rows(
         return None
     columns, values, where = merge.insert
     x.note_drawn(values)
-    planner = RowPlanner(x, target, conversion(x.env), len(items) + len(values) + 1, [])
+    planner = RowPlanner(x, target, conversion(x.env, target.table), len(items) + len(values) + 1, [])
     if merge.target.partition is not None:
         planner.only = wanted_partition(x.env, target.table, merge.target.partition)
     positions = planner.positions(columns)

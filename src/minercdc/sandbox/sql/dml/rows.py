@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from minercdc.sandbox.interfaces import Cell, OraError
 from minercdc.sandbox.sql import ast
@@ -25,6 +25,7 @@ class RowPlan:
     """How a row of inputs (with the values of computed expressions after it) becomes a row of the table.
 
     :param only: the partition that the statement named, where all rows must go.
+    :param given: which input each column takes, and its type, of those the statement gives.
     """
 
     table: Table
@@ -34,11 +35,20 @@ class RowPlan:
     parameters: list[Parameter]
     checks: CheckPlan | None
     only: Wanted | None = None
+    given: dict[int, tuple[int, SqlType]] = field(default_factory=dict)
+
+    def completed(self, session: SqlSession, inputs: BindRow) -> BindRow:
+        """The inputs with the computed values behind them."""
+        if self.computed is None:
+            return inputs
+        return (*inputs, *session.evaluate_row(self.computed, self.parameters, session.run(inputs)))
 
     def row(self, session: SqlSession, inputs: BindRow) -> BindRow:
         """Raises ORA-01400, ORA-02290 and what conversions raise."""
-        if self.computed is not None:
-            inputs = (*inputs, *session.evaluate_row(self.computed, self.parameters, session.run(inputs)))
+        return self.fitted(session, self.completed(session, inputs))
+
+    def fitted(self, session: SqlSession, inputs: BindRow) -> BindRow:
+        """The row of completed inputs; raises as `row`."""
         row = tuple([make(inputs) for make in self.makers])
         for at, name in self.required:
             if row[at] is None:
@@ -60,6 +70,7 @@ class RowPlanner:
     width: int
     computed: list[str]
     only: Wanted | None = None
+    given_inputs: dict[int, tuple[int, SqlType]] = field(default_factory=dict)
 
     def positions(self, columns: list[tuple[str, int]]) -> list[int]:
         """Where the named columns are; all stored ones when none is named. Raises ORA-00957, ORA-54013."""
@@ -84,6 +95,7 @@ class RowPlanner:
         """The n-th input, of a query."""
         column = self.target.table.columns[at]
         self._not_always(column, 0)
+        self.given_inputs[at] = (n, kind)
         fit = storer(kind, column, column_path(self.target.table, column), self.how)
         if not column.on_null:
             return from_input(n, fit)
@@ -100,6 +112,7 @@ class RowPlanner:
         if isinstance(expr, ast.Bind) and not column.on_null:
             if expr.index >= len(x.bind_types):
                 raise OraError(1008, "not all variables bound", expr.at)
+            self.given_inputs[at] = (expr.index, bind_type(x.bind_types[expr.index]))
             return from_input(expr.index, storer(bind_type(x.bind_types[expr.index]), column, path, self.how))
         typed = x.value(expr, None)
         sql = typed.sql
@@ -108,6 +121,7 @@ class RowPlanner:
         if column.on_null and column.default is not None:
             other = x.value(default_of(column), None)
             sql = f"coalesce({sql},{x.to_type(other, typed.type, expr.at)})"
+        self.given_inputs[at] = (self.width + len(self.computed), typed.type)
         return self._computed(sql, storer(typed.type, column, path, self.how))
 
     def default(self, column: Column) -> Callable[[BindRow], Cell]:
@@ -132,7 +146,7 @@ class RowPlanner:
         required = [(at, column_path(table, c)) for at, c in enumerate(table.columns) if not c.nullable]
         sql = "select " + ",".join(self.computed) if self.computed else None
         checks = plan_checks(self.x.env, table, view=self.target)
-        return RowPlan(table, every, required, sql, list(self.x.parameters), checks, self.only)
+        return RowPlan(table, every, required, sql, list(self.x.parameters), checks, self.only, self.given_inputs)
 
 
 def check_count(columns: int, values: int, at: int) -> None:

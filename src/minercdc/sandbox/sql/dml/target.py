@@ -1,7 +1,7 @@
 """What a DML statement changes: a table, or through a simple view the table below it, and how values are stored into it.
 
-A view can be changed when it selects from one table without DISTINCT, grouping, set operations or ROWNUM (ORA-01732, join views
-ORA-01779); its columns that are expressions cannot (ORA-01733), nor anything of one WITH READ ONLY (ORA-42399).
+A view can be changed when it selects from one table without DISTINCT, grouping, set operations or ROWNUM (ORA-01732; of joins
+see `join_views`); its columns that are expressions cannot (ORA-01733), nor anything of one WITH READ ONLY (ORA-42399).
 """
 
 from __future__ import annotations
@@ -91,8 +91,9 @@ class ChangeTarget:
         return [x.condition(term, scope) for term in self.where]
 
 
-def conversion(env: Environment) -> Conversion:
-    return Conversion(env.nls, date.today(), env.lobs)
+def conversion(env: Environment, table: Table | None = None) -> Conversion:
+    """What implicit conversions depend on; of values that go into a table, their LOBs are its segment's."""
+    return Conversion(env.nls, date.today(), env.lobs, table.data_object_id if table is not None else 0)
 
 
 def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> ChangeTarget:
@@ -133,7 +134,8 @@ def _through(
     if uses_rownum([select.where, *select.items]):
         raise illegal
     if len(select.relations) > 1 or isinstance(select.relations[0], ast.Join):
-        raise OraError(1779, "cannot modify a column which maps to a non key-preserved table", ref.at)
+        # UPDATE and DELETE of a join have their own plan, but not a view on one
+        raise OraError(3001, "unimplemented feature: INSERT, MERGE or a view on a view through a join", ref.at)
     base = select.relations[0]
     if not isinstance(base, ast.TableRef):
         raise illegal

@@ -140,6 +140,13 @@ def string_of_xml(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     return Typed(x.to(clob_of_xml(x, expr, args), Family.VARCHAR, expr.at), varchar())
 
 
+def file_name(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """BFILENAME(directory, file)."""
+    count_arguments(expr, args, 2, 2)
+    directory, file = (x.to(arg, Family.VARCHAR, expr.at) for arg in args)
+    return Typed(f"o_bfilename({directory},{file})", SqlType(Family.BFILE))
+
+
 def to_boolean(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     count_arguments(expr, args, 1, 1)
     family = args[0].type.family
@@ -202,6 +209,7 @@ RULES: dict[str, Rule] = {
     "DBMS_LOB.ISTEMPORARY": one_lob("is_temporary"),
     "XMLTYPE": xmltype,
     **{f"XMLTYPE.{method}": rule for method, rule in XML_METHODS.items()},
+    "BFILENAME": file_name,
     "TO_BOOLEAN": since_23(to_boolean),
     "JSON": since_23(of_text(Family.JSON)),
     "JSON_VALUE": json_value,

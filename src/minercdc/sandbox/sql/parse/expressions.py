@@ -10,9 +10,8 @@ from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.parse.analytic import AnalyticGrammar
 from minercdc.sandbox.sql.parse.reserved import NOT_A_COLUMN
+from minercdc.sandbox.sql.parse.types import TypeGrammar
 from minercdc.sandbox.sql.tokens import Token
-
-_UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 _OWN_GRAMMAR = frozenset(
     ("JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG", "JSON_TRANSFORM", "JSON_MERGEPATCH")
@@ -20,7 +19,7 @@ _OWN_GRAMMAR = frozenset(
 """Functions with words between their arguments that nobody reads here."""
 
 
-class ExpressionGrammar(AnalyticGrammar):
+class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
     """Reads expressions; subqueries in them are read by the grammar above."""
 
     def query(self) -> ast.Query:
@@ -197,7 +196,7 @@ class ExpressionGrammar(AnalyticGrammar):
             self.at += 2
             return ast.Literal(word[0], after.text, token.start)
         if word == "INTERVAL" and after.kind == "S":
-            return self._interval(token)
+            return self.interval(token)
         if word == "CASE":
             return self._case(token)
         if word == "XMLSERIALIZE" and after.text == "(":
@@ -268,52 +267,6 @@ class ExpressionGrammar(AnalyticGrammar):
             options.append(ast.Literal("S", on_error, token.start))
         return ast.Call(token.text, [*args, *options], token.start)
 
-    def _interval(self, token: Token) -> ast.Expr:
-        self.at += 1
-        text = self.take().text
-        first = self.any_word("YEAR", "MONTH", *_UNITS)
-        if first is None:
-            raise OraError(30089, "missing or invalid <datetime field>", self.token.start)
-        lead, digits = self._interval_digits(first == "SECOND")
-        last = first
-        if self.word("TO"):
-            after = ("MONTH",) if first == "YEAR" else _UNITS[_UNITS.index(first) + 1 :] if first in _UNITS else ()
-            found = self.any_word(*after)
-            if found is None:
-                raise OraError(30089, "missing or invalid <datetime field>", self.token.start)
-            last = found
-            if last == "SECOND" and self.op("("):
-                digits = self.integer()
-                self.expect_op(")")
-        if lead > 9 or digits > 9:
-            raise OraError(30088, "datetime/interval precision is out of range", token.start)
-        return ast.IntervalLiteral(text, first, last, lead, digits, token.start)
-
-    def _interval_digits(self, seconds: bool) -> tuple[int, int]:
-        """`(lead)`, of SECOND `(lead, digits)`; 2 and 6 when left out."""
-        lead, digits = 2, 6
-        if self.op("("):
-            lead = self.integer()
-            if seconds and self.op(","):
-                digits = self.integer()
-            self.expect_op(")")
-        return lead, digits
-
-    def _interval_type(self, at: int) -> ast.TypeName:
-        """`INTERVAL YEAR [(p)] TO MONTH`, `INTERVAL DAY [(p)] TO SECOND [(f)]`."""
-        months = self.word("YEAR")
-        if not months:
-            self.expect_word("DAY")
-        lead, digits = self._interval_digits(False)
-        self.expect_word("TO")
-        self.expect_word("MONTH" if months else "SECOND")
-        if not months and self.op("("):
-            digits = self.integer()
-            self.expect_op(")")
-        if months:
-            return ast.TypeName("INTERVAL YEAR TO MONTH", [lead], None, at)
-        return ast.TypeName("INTERVAL DAY TO SECOND", [lead, digits], None, at)
-
     def _case(self, token: Token) -> ast.Expr:
         self.at += 1
         operand = None if self.is_word("WHEN") else self.expr()
@@ -381,43 +334,3 @@ class ExpressionGrammar(AnalyticGrammar):
         self.at += 2
         if name != "LISTAGG" or not self.word("ERROR"):
             raise OraError(3001, "unimplemented feature: LISTAGG .. ON OVERFLOW TRUNCATE", at)
-
-    def type_name(self) -> ast.TypeName:
-        """A declared type. The name joins the words: `TIMESTAMP WITH TIME ZONE`."""
-        at = self.token.start
-        name = self.name(902, "invalid datatype")
-        if name == "DOUBLE" and self.word("PRECISION"):
-            name = "DOUBLE PRECISION"
-        if name in ("CHARACTER", "CHAR") and self.word("VARYING"):
-            name = "VARCHAR2"
-        if name == "LONG" and self.word("RAW"):
-            name = "LONG RAW"
-        if name == "INTERVAL":
-            return self._interval_type(at)
-        if name == "NATIONAL":
-            if not self.any_word("CHAR", "CHARACTER"):
-                raise OraError(902, "invalid datatype", at)
-            name = "NVARCHAR2" if self.word("VARYING") else "NCHAR"
-        if name == "NCHAR" and self.word("VARYING"):
-            name = "NVARCHAR2"
-        numbers: list[int | None] = []
-        unit = None
-        if self.op("("):
-            while True:
-                if self.op("*"):
-                    numbers.append(None)
-                elif name == "VECTOR" and numbers and self.token.kind == "W":
-                    unit = self.take().text
-                else:
-                    negative = bool(self.op("-"))
-                    numbers.append(-self.integer() if negative else self.integer())
-                if not self.op(","):
-                    break
-            unit = unit or self.any_word("BYTE", "CHAR")
-            self.expect_op(")")
-        if name == "TIMESTAMP" and self.word("WITH"):
-            local = self.word("LOCAL")
-            self.expect_word("TIME")
-            self.expect_word("ZONE")
-            name = "TIMESTAMP WITH LOCAL TIME ZONE" if local else "TIMESTAMP WITH TIME ZONE"
-        return ast.TypeName(name, numbers, unit, at)

@@ -30,9 +30,23 @@ class Parser(QueryGrammar):
         else:
             raise OraError(926, "missing VALUES keyword", self.token.start if columns or self.token.kind != "E" else start)
         insert.returning = self._returning()
-        if self.is_word("LOG", "ERRORS"):
-            raise OraError(3001, "unimplemented feature: LOG ERRORS", self.token.start)
+        insert.errors = self._error_log()
         return insert
+
+    def _error_log(self) -> ast.ErrorLog | None:
+        """`LOG ERRORS ..`."""
+        at = self.token.start
+        if not self.word("LOG", "ERRORS"):
+            return None
+        owner, name = self.qualified() if self.word("INTO") else (None, None)
+        tag: ast.Expr | None = None
+        if self.op("("):
+            tag = self.expr()
+            self.expect_op(")")
+        limit: int | None = 0
+        if self.word("REJECT", "LIMIT"):
+            limit = None if self.word("UNLIMITED") else self.integer()
+        return ast.ErrorLog(owner, name, tag, limit, at)
 
     def _begins_query(self) -> bool:
         return self.is_word("SELECT") or self.is_word("WITH") or self.token.text == "("
@@ -72,7 +86,13 @@ class Parser(QueryGrammar):
             raise OraError(905, "missing keyword", self.token.start)
         if not self._begins_query():
             raise OraError(928, "missing SELECT keyword", self.token.start)
-        return ast.InsertMany(first, branches, otherwise, self.query(), at)
+        query = self.query()
+        self._no_error_log("INSERT ALL")
+        return ast.InsertMany(first, branches, otherwise, query, at)
+
+    def _no_error_log(self, kind: str) -> None:
+        if self.is_word("LOG", "ERRORS"):
+            raise OraError(3001, f"unimplemented feature: LOG ERRORS of {kind}", self.token.start)
 
     def _intos(self) -> list[ast.InsertInto]:
         found: list[ast.InsertInto] = []
@@ -113,6 +133,7 @@ class Parser(QueryGrammar):
                 merge.update = self._merge_update()
         if merge.update is None and merge.insert is None:
             raise OraError(905, "missing keyword", self.token.start)
+        self._no_error_log("MERGE")
         return merge
 
     def _merge_update(self) -> tuple[list[ast.Assignment], ast.Expr | None, ast.Expr | None]:
@@ -164,7 +185,7 @@ class Parser(QueryGrammar):
         self.expect_word("SET", 971, "missing SET keyword")
         assignments = self._assignments()
         where = self.expr() if self.word("WHERE") else None
-        return ast.Update(target, assignments, where, at, self._returning())
+        return ast.Update(target, assignments, where, at, self._returning(), self._error_log())
 
     def _assignments(self) -> list[ast.Assignment]:
         """`column = value, (columns) = (query), ..`"""
@@ -200,7 +221,7 @@ class Parser(QueryGrammar):
         self.word("FROM")
         target = self._target()
         where = self.expr() if self.word("WHERE") else None
-        return ast.Delete(target, where, at, self._returning())
+        return ast.Delete(target, where, at, self._returning(), self._error_log())
 
     def _returning(self) -> ast.Returning | None:
         at = self.token.start

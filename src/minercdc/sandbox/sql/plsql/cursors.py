@@ -25,7 +25,7 @@ _AHEAD = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeclaredCursor:
-    """`CURSOR name(parameters) IS query`."""
+    """`CURSOR name(parameters) IS query`; `marked` when its rows can be named by CURRENT OF."""
 
     name: str
     slot: int
@@ -33,8 +33,13 @@ class DeclaredCursor:
     parameters: tuple[tuple[Variable, Compiled | None], ...]
 
     @property
+    def marked(self) -> bool:
+        return self.statement.marked
+
+    @property
     def columns(self) -> tuple[ColumnDescription, ...]:
-        return self.statement.columns or ()
+        columns = self.statement.columns or ()
+        return columns[:-1] if self.marked else columns
 
 
 def record_of(columns: Sequence[ColumnDescription]) -> Record:
@@ -149,10 +154,10 @@ class Cursors(Static):
         def step(frame: Frame) -> None:
             cursor = _opened(frame, slot)
             count = (limit(frame) or 0) if limit is not None else (1 << 62 if bulk else 1)
-            rows = cursor.result.rows.fetch(count)  # type: ignore[union-attr]
-            types = types_of(cursor.result.columns or ())
-            cursor.found = bool(rows) if limit is None else len(rows) == count
+            rows = cursor.fetch(count)
             cursor.fetched += len(rows)
+            types = types_of(cursor.columns())
+            cursor.found = bool(rows) if limit is None else len(rows) == count
             if bulk:
                 assign_all(frame, targets, rows, types)
             elif rows:
@@ -228,7 +233,7 @@ def _opening(cursor: DeclaredCursor, arguments: Sequence[tuple[Variable, Compile
             raise OraError(6511, "PL/SQL: cursor already open")
         for parameter, value in arguments:
             frame.store(parameter.slot, value.value(frame), value.type)
-        frame.cells[cursor.slot] = OpenCursor(cursor.statement.run(frame))
+        frame.cells[cursor.slot] = OpenCursor(cursor.statement.run(frame), marked=cursor.marked)
 
     return step
 
@@ -237,21 +242,21 @@ def _looping(opening: Step, slot: int, record: Variable, body: Step, label: str 
     def step(frame: Frame) -> None:
         opening(frame)
         cursor = _opened(frame, slot)
-        rows = cursor.result.rows
-        assert rows is not None
-        types = types_of(cursor.result.columns or ())
+        types = types_of(cursor.columns())
+        # Read ahead, but for a cursor whose current row counts.
+        ahead = 1 if cursor.marked else _AHEAD
         try:
-            while batch := rows.fetch(_AHEAD):
+            while batch := cursor.fetch(ahead):
                 for row in batch:
                     cursor.fetched, cursor.found = cursor.fetched + 1, True
                     for n, cell in enumerate(row):
                         frame.store(record.slot + n, cell, types[n])
                     if not turn(frame, body, label):
                         return
-                if len(batch) < _AHEAD:
+                if len(batch) < ahead:
                     break
         finally:
-            rows.close()
+            cursor.result.rows.close()  # type: ignore[union-attr]
             frame.cells[slot] = None
 
     return step

@@ -266,7 +266,7 @@ class Declarations(Calls):
         if self.word("RETURN"):
             self.datatype()
         self.need("IS")
-        statement = self.embedded(into=False)
+        statement = self.embedded(into=False, marked=True)
         self.need(";")
         self.visible = outer
         slot = self.slots.take(RefCursor())

@@ -16,11 +16,12 @@ from typing import Any
 from minercdc.sandbox.interfaces import BindType, ColumnDescription, OraError, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.plsql import attributes
+from minercdc.sandbox.sql.plsql.current_rows import current_row, with_row_id
 from minercdc.sandbox.sql.plsql.errors import in_statement, located
 from minercdc.sandbox.sql.plsql.expressions import Blocks
 from minercdc.sandbox.sql.plsql.frame import Frame, Step
 from minercdc.sandbox.sql.plsql.targets import Target, Targets, assign_all
-from minercdc.sandbox.sql.plsql.variables import Collection, Names, Record, RefCursor, Scalar, Variable
+from minercdc.sandbox.sql.plsql.variables import TEXT, Collection, Names, Record, RefCursor, Scalar, Variable
 from minercdc.sandbox.sql.translate.environment import VariableNames
 from minercdc.sandbox.sql.types import SqlType, column_type, type_of_wire
 
@@ -35,6 +36,7 @@ class Embedded:
     :param types: of these, then of all places there were when it was compiled.
     :param targets: INTO's, of a query's columns or of RETURNING; `bulk` when BULK COLLECT stands before it.
     :param columns: of a query.
+    :param marked: each row ends with its ROWID.
     """
 
     text: str
@@ -45,6 +47,7 @@ class Embedded:
     targets: list[Target] = field(default_factory=list)
     bulk: bool = False
     columns: tuple[ColumnDescription, ...] | None = None
+    marked: bool = False
 
     def run(self, frame: Frame) -> Result:
         """Run it once, with the values the variables have now."""
@@ -62,8 +65,11 @@ def types_of(columns: Sequence[ColumnDescription]) -> list[SqlType]:
 class Static(Targets):
     """Reads and runs static SQL."""
 
-    def embedded(self, *, end: str = ";", into: bool = True) -> Embedded:
-        """Read a statement up to `end`, which is left, and plan it. Raises ORA-06550 with what planning found."""
+    def embedded(self, *, end: str = ";", into: bool = True, marked: bool = False) -> Embedded:
+        """Read a statement up to `end`, which is left, and plan it. Raises ORA-06550 with what planning found.
+
+        :param marked: rows that are locked end with their ROWIDs.
+        """
         cut = _Cut(self)
         first = self.token.start
         depth, word = 0, self.token.text
@@ -100,6 +106,10 @@ class Static(Targets):
             if error.number == 6550:
                 raise
             raise in_statement(self.sql, first, cut.origin(error.position), error) from None
+        text = with_row_id(cut.text) if marked else None
+        if text is not None:
+            statement.text, statement.marked = text, True
+            statement.columns = self.session.check_statement(text, types, names)
         return statement
 
     def _return_binds(self, cut: _Cut, targets: list[Target]) -> list[int]:
@@ -123,6 +133,9 @@ class Static(Targets):
         if token.kind not in "WQ" or before.text == "." or before.text in _TABLE_FOLLOWS:
             self.at += 1
             return
+        if before.text == "WHERE" and self.is_word("CURRENT", "OF"):
+            self._current_row(cut)
+            return
         variable, _ = self.variable_of((token.text,))
         after = self.peek().text
         if variable is not None and before.text == "VALUES" and _is_record(variable):
@@ -138,6 +151,18 @@ class Static(Targets):
             raise located(self.sql, token.start, f"PLS-00231: function '{token.text}' may not be used in SQL")
         else:
             self.at += 1
+
+    def _current_row(self, cut: _Cut) -> None:
+        """`CURRENT OF cursor`. Raises PLS-00404 for one that is not FOR UPDATE."""
+        cut.upto(self.token.start)
+        self.at += 2
+        name = self.take()
+        slot = attributes.cursor_slot(self, ast.Name((name.text,), name.start))
+        if not getattr(self.visible.find(name.text), "marked", False):
+            text = f"PLS-00404: cursor '{name.text}' must be declared with FOR UPDATE to use with CURRENT OF"
+            raise located(self.sql, name.start, text)
+        cut.add(f"rowid = {cut.place(TEXT, current_row(slot))}")
+        cut.resume()
 
     def _record_values(self, cut: _Cut, variable: Variable) -> None:
         """`VALUES record`, `VALUES records(i)`."""

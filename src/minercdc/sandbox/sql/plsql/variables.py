@@ -7,9 +7,9 @@ binds of the client | variables, fields, places the compiler needs for itself
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from minercdc.sandbox.interfaces import BindType, OraType, Result
+from minercdc.sandbox.interfaces import BindType, ColumnDescription, OraType, Result
 from minercdc.sandbox.sql.plsql.errors import NAMED, NamedException
 from minercdc.sandbox.tables import Column
 
@@ -72,11 +72,30 @@ class Variable:
 
 @dataclass(slots=True)
 class OpenCursor:
-    """An open cursor: `found` None before the first fetch."""
+    """An open cursor: `found` None before the first fetch.
+
+    :param marked: each row ends with its ROWID, see `current_rows`; `row_id` is that of the last one fetched.
+    """
 
     result: Result
     fetched: int = 0
     found: bool | None = None
+    marked: bool = False
+    row_id: str | None = None
+
+    def fetch(self, count: int) -> list[tuple[Any, ...]]:
+        """The next rows as the query's columns are."""
+        assert self.result.rows is not None
+        rows = self.result.rows.fetch(count)
+        if not self.marked:
+            return rows
+        self.row_id = str(rows[-1][-1]) if rows else None
+        return [row[:-1] for row in rows]
+
+    def columns(self) -> tuple[ColumnDescription, ...]:
+        """What a row has to show."""
+        columns = self.result.columns or ()
+        return columns[:-1] if self.marked else columns
 
 
 Declared: TypeAlias = "Variable | NamedException | Type | DeclaredCursor | Subprogram"

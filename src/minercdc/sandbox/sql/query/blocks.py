@@ -142,7 +142,7 @@ class Blocks(Pivots):
         self.x.note_drawn(select.items)
         with self.x.nested(analytic=True, aggregates=grouped):
             for item in select.items:
-                for column, expr in self._item(item, scope):
+                for column, expr in self.item_columns(item, scope):
                     columns.append(column)
                     exprs.append(expr)
         having = ""
@@ -209,7 +209,8 @@ class Blocks(Pivots):
             out.append(self.ordered(typed, item))
         return out
 
-    def _item(self, item: ast.Item, scope: Scope) -> Iterator[tuple[Visible, ast.Expr | None]]:
+    def item_columns(self, item: ast.Item, scope: Scope) -> Iterator[tuple[Visible, ast.Expr | None]]:
+        """The columns that a select item makes, of `*` all of the relations, each with its expression."""
         if item.expr is not None:
             typed = self.x.value(item.expr, scope)
             name = item.alias

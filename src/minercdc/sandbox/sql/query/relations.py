@@ -14,7 +14,7 @@ from minercdc.sandbox.sql.query.partitions import in_partition
 from minercdc.sandbox.sql.query.versions import row_scn, version_columns, version_rows
 from minercdc.sandbox.sql.runtime import Parameter, Run
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
-from minercdc.sandbox.sql.translate.environment import Environment
+from minercdc.sandbox.sql.translate.environment import Environment, active
 from minercdc.sandbox.sql.translate.expressions import Expressions
 from minercdc.sandbox.sql.translate.tables import stored_columns
 from minercdc.sandbox.sql.types import Family, type_of_wire, varchar
@@ -28,6 +28,7 @@ _NO_OWN = "-1"
 class Relations:
     """Translates what stands in FROM, and notes the tables and views it reads.
 
+    :param _past: AS OF of the view that is being translated, for all of its tables.
     :param _with: queries named by WITH, innermost last: what stands for each in FROM, and its columns.
     """
 
@@ -37,6 +38,7 @@ class Relations:
     _viewed: list[tuple[str, str]] = field(default_factory=list)
     _conditions: dict[str, ast.Expr] = field(default_factory=dict)
     _with: list[dict[str, tuple[str, list[Visible]]]] = field(default_factory=list)
+    _past: tuple[Parameter, object] | None = None
     _aliases: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 30)))
 
     def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
@@ -111,9 +113,11 @@ class Relations:
         self, view: StoredView, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str
     ) -> str:
         """The query of the view, with its owner's names and privileges. Raises ORA-04063 when it is broken."""
-        if ref.as_of is not None or ref.versions is not None:
-            raise OraError(3001, "unimplemented feature: flashback of a view", ref.at)
-        before, outer = self.env, self._with
+        if ref.versions is not None:
+            raise OraError(3001, "unimplemented feature: VERSIONS BETWEEN of a view", ref.at)
+        before, outer, past = self.env, self._with, self._past
+        if ref.as_of is not None:
+            self._past = self._as_of(ref.as_of)
         self.env, self._with = replace(before, schema=view.owner, user=view.owner), []
         self.x.env = self.env
         try:
@@ -121,7 +125,7 @@ class Relations:
         except OraError as error:
             raise OraError(4063, f'view "{view.owner}.{view.name}" has errors', ref.at) from error
         finally:
-            self.env, self._with, self.x.env = before, outer, before
+            self.env, self._with, self.x.env, self._past = before, outer, before, past
         if len(columns) != len(view.columns):
             raise OraError(4063, f'view "{view.owner}.{view.name}" has errors', ref.at)
         named = [replace(column, name=name) for column, name in zip(columns, view.columns, strict=True)]
@@ -137,20 +141,21 @@ class Relations:
             low, high = [self._version_bound(kind, end, table, lowest=at == 0) for at, end in enumerate(ends)]
             source.pseudo = version_columns(alias)
             return f"{version_rows(table, low, high, self._part(table, ref, 'v.vid'))} {alias}"
-        if ref.as_of is None:
+        past = self._past if ref.as_of is None else self._as_of(ref.as_of)
+        if past is None:
             self.tables.append((table, None))
             source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, self.x.snapshot)}
             seen = visible(self.x.snapshot, self.x.own)
         else:
-            parameter, key = self._as_of(ref.as_of)
+            parameter, key = past
             self.tables.append((table, parameter))
             snapshot = self.x.parameter(("as of", key), parameter)
             source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, snapshot)}
             seen = visible(snapshot, _NO_OWN)
         slots = "".join(f",c{c.slot}" for c in table.columns)
-        seen += self._part(table, ref, "vid")
+        seen += self._part(table, ref, "vid") + active(self.env, table)
         rows = f"select vid{slots} from {segment(table)} where {seen}"
-        if table.has_history and (ref.as_of is not None or self.env.flashback):
+        if table.has_history and (past is not None or self.env.flashback):
             rows += f" union all select vid{slots} from {history(table)} where {seen}"
         return f"({rows}) {alias}"
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import apsw
 
+from minercdc.sandbox.lobs.files import bfilename
 from minercdc.sandbox.sql import binary, number, temporal
 from minercdc.sandbox.sql.convert import utf16_units
 from minercdc.sandbox.sql.json_paths import json_exists, json_query, json_value
@@ -184,6 +185,7 @@ _TEXTUAL: dict[str, Callable[..., Any]] = {
     "rpad": lambda text, width, fill=" ": pad(text, width, fill, False),
     "translate": translate,
     "unistr": unistr,
+    "bfilename": bfilename,
     "hex_raw": hex_to_raw,
     "chr": lambda code: chr(number.to_int(code)),
 }

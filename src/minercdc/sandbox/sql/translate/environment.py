@@ -31,6 +31,7 @@ class Environment:
     :param private: the session's own copy of a global temporary table.
     :param variables: what names that are no columns may mean in a block's statement.
     :param flashback: DBMS_FLASHBACK is enabled: queries see an earlier SCN.
+    :param archived: ROW ARCHIVAL VISIBILITY is ALL: archived rows are seen, too.
     :param extended_strings: MAX_STRING_SIZE is EXTENDED: VARCHAR2 and RAW up to 32767 bytes.
     """
 
@@ -44,6 +45,7 @@ class Environment:
     release: int = 23
     extended_strings: bool = False
     flashback: bool = False
+    archived: bool = False
     private: Callable[[Table], Table] = lambda table: table
     variables: VariableNames = field(default_factory=VariableNames)
 
@@ -54,6 +56,12 @@ class Environment:
     def may_see(self, view: str, at: int) -> None:
         """Raises ORA-00942 for a view of the database that the user may not see."""
         check_view(self.catalog, self.container, self.user, view, at)
+
+
+def active(env: Environment, table: Table) -> str:
+    """The condition that keeps archived rows away (VLDB and Partitioning Guide, "In-Database Archiving")."""
+    column = table.archival
+    return "" if column is None or env.archived else f" and c{column.slot}='0'"
 
 
 def quote(text: str) -> str:
