@@ -57,7 +57,7 @@ SIGNALS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def main(config: Path, seconds: float = 60.0) -> dict[str, str]:
-    """Send all signals, and wait for their answers: id -> COMPLETED or REFUSED."""
+    """Send all signals, and wait for their answers: id -> COMPLETED, ABORTED or REFUSED."""
     connector, stop = Connector(load_config(config)), threading.Event()
     running = threading.Thread(target=connector.run, args=(stop,))
     running.start()

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
 from uuid import uuid4
@@ -25,6 +26,8 @@ from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
 from minercdc.wiring import build
 
+_log = logging.getLogger(__name__)
+
 _HTTP, _IN_PROCESS = "http", "in-process"
 
 
@@ -39,9 +42,11 @@ class Connector:
         self._config = config
         self._enabled = config.signals.signal_enabled_channels
         directory, name = config.log_mining.minercdc_state_dir, config.identity.name
-        self._journals = {
-            channel: SignalJournal(directory, name, channel) for channel in (_HTTP, _IN_PROCESS) if channel in self._enabled
-        }
+        journals = {channel: SignalJournal(directory, name, channel) for channel in (_HTTP, _IN_PROCESS)}
+        self._journals = {channel: journal for channel, journal in journals.items() if channel in self._enabled}
+        for channel, journal in journals.items():
+            if channel not in self._enabled and journal.is_waiting:
+                _log.warning("signals of channel %s wait, which signal.enabled.channels does not have any more", channel)
         self.counters = Counters()
         self.address = ""
         self._watch = Watch(self.counters)

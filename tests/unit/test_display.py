@@ -27,7 +27,7 @@ def incremental(*tables: TableRead) -> AdHocSnapshot:
 def test_the_line_tells_table_rows_chunks_and_keys() -> None:
     line = summary(counters(incremental(READING, TableRead("SHOP.LINES"))), Rate())
     assert line.endswith(
-        "; incremental snapshot inc-1: SHOP.ORDERS, 2,040 rows, 2 chunks, key 2048 of 30000, 1 tables to come"
+        "; incremental snapshot inc-1: SHOP.ORDERS, 2,040 rows, 2 chunks, key 2048 of 30000, 1 more to come"
     )
 
 

@@ -53,7 +53,7 @@ def asked(scan: AskedScan) -> str:
     if scan.last and scan.maximum:
         where += f", key {_short(scan.last)} of {_short(scan.maximum)}"
     if scan.tables_left:
-        where += f", {scan.tables_left} tables to come"
+        where += f", {scan.tables_left} more to come"
     return f"{scan.kind} snapshot {scan.id}{where}{', paused' if scan.paused else ''}"
 
 

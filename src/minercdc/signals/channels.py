@@ -112,6 +112,11 @@ class SignalJournal(SignalFile):
         self._file = directory / f"signals-{quote(connector, safe='')}-{name}.jsonl"
         super().__init__(self._file, name)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is something that may not have been acted on."""
+        return self._file.exists() and self._file.stat().st_size > 0
+
     def put(self, signal: Signal) -> None:
         """Take a signal; it is durable when this returns.
 

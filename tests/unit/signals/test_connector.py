@@ -1,0 +1,43 @@
+"""A connector that is not run yet: what becomes of the signals it is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.connector import Connector
+from minercdc.errors import ConfigError, StateDirectoryError
+
+
+def configured(directory: Path, channels: str) -> ConnectorConfig:
+    return parse_properties(
+        {
+            "name": "c",
+            "topic.prefix": "c",
+            "database.hostname": "nowhere",
+            "database.user": "U",
+            "database.password": "p",
+            "database.dbname": "D",
+            "minercdc.kafka.bootstrap.servers": "nowhere:1",
+            "minercdc.state.dir": str(directory),
+            "signal.enabled.channels": channels,
+        }
+    )
+
+
+def test_a_signal_that_waits_is_told_of_where_its_channel_is_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Connector(configured(tmp_path, "in-process")).signal("pause-snapshot")
+    Connector(configured(tmp_path, "in-process"))
+    assert not caplog.records
+    Connector(configured(tmp_path, "file"))
+    assert "signals of channel in-process wait" in caplog.text
+
+
+def test_a_signal_is_refused_where_its_channel_is_off_or_it_cannot_be_kept(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="in-process"):
+        Connector(configured(tmp_path, "file")).signal("pause-snapshot")
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StateDirectoryError, match="keeping a signal"):
+        Connector(configured(tmp_path / "file", "in-process")).signal("pause-snapshot")
