@@ -242,7 +242,8 @@ def test_a_snapshot_over_four_connections_goes_on_after_a_kill_and_is_what_was_t
         connection.commit()
     config = lab.config(snapshot_max_threads=4, snapshot_fetch_size=100, poll_interval_ms=100)
     with lab.run(config, log_interval=0.1) as connector:
-        connector.await_log("snapshot: [1-9]")  # ten thousand rows are durable
+        connector.await_log("snapshot: [1-9]")  # rows are durable, of T or of BIG
+        lab.topics.await_records(lab.topic("BIG"), 1)
         connector.kill()
     lab.execute("DELETE FROM BIG WHERE ID < 6000", "INSERT INTO BIG VALUES (50000, 'new')")
     before = len(lab.topics.records(lab.topic("BIG")))
