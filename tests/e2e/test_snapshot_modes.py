@@ -241,10 +241,12 @@ def test_a_snapshot_over_four_connections_goes_on_after_a_kill_and_is_what_was_t
         cursor.executemany("INSERT INTO BIG VALUES (:1, :2)", [(number, "x" * 100) for number in range(40_000)])
         connection.commit()
     config = lab.config(snapshot_max_threads=4, snapshot_fetch_size=100, poll_interval_ms=100)
-    with lab.run(config, log_interval=0.1) as connector:
-        connector.await_log("snapshot: [1-9]")  # rows are durable, of T or of BIG
-        lab.topics.await_records(lab.topic("BIG"), 1)
-        connector.kill()
+    with lab.server.connect(service=lab.server.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("call dbms_sandbox.delay_call(0.1, at => 'fetch', matching => 'BIG', times => 0)")
+        with lab.run(config) as connector:
+            lab.topics.await_records(lab.topic("BIG"), 1)
+            connector.kill()
+        cursor.execute("call dbms_sandbox.clear_faults()")
     lab.execute("DELETE FROM BIG WHERE ID < 6000", "INSERT INTO BIG VALUES (50000, 'new')")
     before = len(lab.topics.records(lab.topic("BIG")))
     with lab.run(config, log="again.log") as connector:
