@@ -196,10 +196,10 @@ class EnvelopeEncoder:
         return self._envelope(compiled, before_json, after_json, self._source.of_change(event), op)
 
     def _envelope(self, compiled: _TableFormat, before: str, after: str, source: str, op: Op) -> bytes:
-        now = str(self._clock_ns())
+        now = self._clock_ns()
         return (
             f'{compiled.value_head}{{"before":{before},"after":{after},"source":{source},"transaction":null,"op":"{op!s}",'
-            f'"ts_ms":{now[:-6]},"ts_us":{now[:-3]},"ts_ns":{now}}}{compiled.value_tail}'
+            f'"ts_ms":{now // 1_000_000},"ts_us":{now // 1000},"ts_ns":{now}}}{compiled.value_tail}'
         ).encode()
 
     def _compile(self, schema: TableSchema) -> _TableFormat:

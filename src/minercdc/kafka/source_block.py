@@ -46,7 +46,7 @@ class SourceBlock:
         if time_us != self._time_us:
             pieces = (
                 f'{self._head}{time_us // 1000},"snapshot":"',
-                f',"sequence":null,"ts_us":{time_us},"ts_ns":{time_us}000,',
+                f',"sequence":null,"ts_us":{time_us},"ts_ns":{time_us * 1000},',
             )
             self._time_us, self._time_pieces = time_us, pieces
         tx_id, commit_scn, thread_user, times = self._tx_pieces

@@ -268,3 +268,11 @@ def test_a_schema_change_tells_the_structure_and_the_history_gives_it_back(
     assert published(change) == value["tableChanges"]
     (kept,) = json.loads(json.dumps(remembered(change)))
     assert table_of(kept) == ORDERS
+
+
+def test_a_change_at_the_epoch_is_json_too() -> None:
+    change = event(Op.CREATE, None, NEW)
+    change.time_us = 0
+    (record,) = encoder().encode(change)
+    source = value_of(record)["source"]
+    assert (source["ts_ms"], source["ts_us"], source["ts_ns"]) == (0, 0, 0)
