@@ -18,27 +18,18 @@ from minercdc.schema.table import Column, TableId, TableSchema
 Literal: TypeAlias = str
 _Make: TypeAlias = Callable[[random.Random], Literal]
 
-_NAMES = ("Ada", "Björn", "Chloé", "Dmitri", "Eve", "Fatou", "Niamh", "O'Neill", "D'Arcy", "Müller", "Sørensen", "Walker")
-_WORDS = [
-    "fragile",
-    "don't",
-    "leave",
-    "it",
-    "outside",
-    "ring",
-    "the",
-    "bell",
-    "at",
-    "number",
-    "seven",
-    "parcel",
-    "box",
-    "second",
-    "floor",
-    "customer's",
-    "wish",
-    "gift",
-]
+# As in a real file of customers, most letters are ASCII and few names have an apostrophe.
+_FIRST_NAMES = (
+    "Ada", "Björn", "Carol", "Chloé", "Dmitri", "Eve", "Fatou", "Grace", "Iris", "Ivan", "Niamh", "Søren", "Tom", "N'Golo",
+)  # fmt: skip
+_LAST_NAMES = (
+    "Adeyemi", "Baker", "Chen", "D'Arcy", "Fischer", "Haddad", "Müller", "Novak", "Rossi", "Silva", "Walker",
+)  # fmt: skip
+_CITIES = ("Boston", "Graz", "L'Hospitalet", "Lima", "Malmö", "Nairobi", "Osaka", "Zürich")
+_WORDS = (
+    "at", "bell", "box", "by", "customer's", "don't", "door", "floor", "fragile", "gift", "green", "it", "leave", "nine",
+    "outside", "parcel", "phone", "porch", "ring", "second", "seven", "the", "two", "wish",
+)  # fmt: skip
 _STATES = ("NEW", "PAID", "PACKED", "SHIPPED", "RETURNED")
 _NATIONAL = ("Доставка", "東京都港区", "Łódź – księgarnia")
 _FIRST_DAY = datetime(2025, 1, 1)
@@ -82,10 +73,10 @@ def _whole(most: int) -> _Make:
     return lambda chance: f"'{chance.randint(0, most)}'"
 
 
-def _amount(most: float, places: int = 2) -> _Make:
+def _amount(least: float, most: float, places: int = 2) -> _Make:
     def make(chance: random.Random) -> Literal:
         # As Oracle prints NUMBER: no zero before the point, none behind the last digit.
-        text = f"{chance.uniform(-most, most):.{places}f}"
+        text = f"{chance.uniform(least, most):.{places}f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
         return _quoted(
             "0" if text in ("-0", "") else text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
@@ -142,27 +133,27 @@ def _text(name: str, length: int = 100) -> Column:
 
 
 def _person(chance: random.Random) -> Literal:
-    return _quoted(f"{chance.choice(_NAMES)} {chance.choice(_NAMES)}")
+    return _quoted(f"{chance.choice(_FIRST_NAMES)} {chance.choice(_LAST_NAMES)}")
 
 
 PEOPLE = _table("PEOPLE", 3, [
-    (_number("ID"), _whole(0)), (_text("FIRST_NAME"), _one_of(_NAMES)), (_text("LAST_NAME"), _one_of(_NAMES)),
+    (_number("ID"), _whole(0)), (_text("FIRST_NAME"), _one_of(_FIRST_NAMES)), (_text("LAST_NAME"), _one_of(_LAST_NAMES)),
     (_text("EMAIL"), _optional(0.1, lambda chance: f"'user{chance.randrange(10**6)}@example.com'")),
-    (_number("CREDIT", 12, 2), _optional(0.2, _amount(50_000))), (Column("CREATED_AT", "TIMESTAMP", None, 6), _timestamp),
+    (_number("CREDIT", 12, 2), _optional(0.2, _amount(-50_000, 50_000))), (Column("CREATED_AT", "TIMESTAMP", None, 6), _timestamp),
 ])  # fmt: skip
 
 ORDERS = _table("ORDERS", 5, [
     (_number("ORDER_ID", 18), _whole(0)), (_number("PERSON_ID"), _whole(10**9)), (_text("STATE"), _one_of(_STATES)),
     (Column("ORDERED", "DATE"), _date), (Column("CREATED_AT", "TIMESTAMP", None, 6), _timestamp),
     (Column("UPDATED_AT", "TIMESTAMP", None, 6), _timestamp), (Column("SHIPPED", "DATE"), _optional(0.5, _date)),
-    (_number("TOTAL", 12, 2), _amount(99_999)), (_number("TAX", 12, 2), _amount(9_999)),
-    (_number("DISCOUNT", 12, 2), _optional(0.6, _amount(99))), (_text("CURRENCY", 3), _one_of(("EUR", "USD", "JPY"))),
+    (_number("TOTAL", 12, 2), _amount(0, 99_999)), (_number("TAX", 12, 2), _amount(0, 9_999)),
+    (_number("DISCOUNT", 12, 2), _optional(0.6, _amount(-99, 99))), (_text("CURRENCY", 3), _one_of(("EUR", "USD", "JPY"))),
     (_number("QUANTITY"), _whole(9_999)), (_number("PRIORITY"), _whole(9)), (_number("DEPOT"), _whole(9_999)),
     (_text("RECIPIENT"), _person), (_text("STREET"), lambda chance: f"'{chance.randint(1, 999)} High Street'"),
-    (_text("FLAT"), _optional(0.8, lambda chance: f"'Flat {chance.randint(1, 99)}'")), (_text("CITY"), _one_of(_NAMES)),
+    (_text("FLAT"), _optional(0.8, lambda chance: f"'Flat {chance.randint(1, 99)}'")), (_text("CITY"), _one_of(_CITIES)),
     (_text("POSTCODE"), lambda chance: f"'{chance.randrange(10**5):05d}'"), (_text("COUNTRY"), _one_of(("DE", "FR", "US"))),
     (_text("NOTES", 1000), _optional(0.5, _words(2, 20))), (Column("LOCAL_NOTE", "NVARCHAR2", 100), _optional(0.7, _national)),
-    (_number("WEIGHT", None, None), _optional(0.2, _amount(500, 4))), (Column("CHECKSUM", "RAW", 16), _optional(0.3, _raw)),
+    (_number("WEIGHT", None, None), _optional(0.2, _amount(0, 500, 4))), (Column("CHECKSUM", "RAW", 16), _optional(0.3, _raw)),
     (_text("REFERENCE"), _optional(0.2, lambda chance: f"'REF-{chance.getrandbits(64):016X}'")),
 ])  # fmt: skip
 

@@ -24,8 +24,8 @@ from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.defaults import column_default
 from minercdc.kafka.notification import NotificationEncoder
-from minercdc.kafka.row_format import PairToJson, PrintedColumn, RowToJson, compile_pair, compile_row
-from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.row_format import NO_TEXT, PrintedColumn, PrintKey, PrintValue, compile_key, compile_value
+from minercdc.kafka.source_block import SourceBlock, TablePieces
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is_supported
@@ -42,18 +42,18 @@ KeyColumns = Callable[[TableSchema], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _TableFormat:
-    """What is compiled for one version of a table."""
+    """What is compiled for one version of a table.
+
+    :param key: positions of the record key's columns.
+    :param around_rowid: text before and behind a key that is the row's ROWID; None for tables whose key is not.
+    """
 
     topic: str
     key: tuple[int, ...]
-    row_json: RowToJson
-    pair_json: PairToJson
-    key_json: RowToJson | None
-    value_head: str
-    value_tail: str
-    key_head: str
-    key_tail: str
-    rowid_key: bool
+    print_key: PrintKey | None
+    around_rowid: tuple[str, str] | None
+    print_value: PrintValue
+    source: TablePieces
 
 
 class EnvelopeEncoder:
@@ -112,23 +112,16 @@ class EnvelopeEncoder:
             return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
         if isinstance(event, Notification):
             return (self._notifications.encode(event),) if self._notifications else ()
-        if not isinstance(event, SchemaChange):
-            return ()
-        # As Debezium: a TRUNCATE changes no structure, and is told in the table's topic when that is asked for.
-        shown = self._include_schema_changes and not event.truncate and self._captured(event.table)
-        records = [self._schema_change(event)] if shown else []
-        if event.truncate and Op.TRUNCATE not in self._skipped:
-            records.append(self._truncate(event))
-        return records
+        return self._schema_changed(event) if isinstance(event, SchemaChange) else ()
 
     def _change(self, event: ChangeEvent) -> Sequence[Record]:
         schema, op, before, after = event.schema, event.op, event.before, event.after
         compiled = self._format if schema is self._schema else self._format_of(schema)
-        if op is _UPDATE and compiled.key and self._key_changed(compiled, event):
-            return self._key_change(compiled, event)
-        row = before if op is _DELETE else after
-        assert row is not None
-        key = self._key(compiled, row, event)
+        if op is _UPDATE and before is not None and after is not None:
+            for i in compiled.key:
+                if before[i] != after[i] and before[i] is not UNAVAILABLE:
+                    return self._key_change(compiled, event)
+        key = self._key(compiled, before if op is _DELETE else after, event)
         value = self._value(compiled, event, op, before, after)
         # Rows without a key keep their order.
         record = Record(compiled.topic, key, value, (), 0 if key is None else None)
@@ -136,29 +129,26 @@ class EnvelopeEncoder:
             return (record, Record(compiled.topic, key, None))
         return (record,)
 
+    def _schema_changed(self, event: SchemaChange) -> Sequence[Record]:
+        # As Debezium: a TRUNCATE changes no structure, and is told in the table's topic when that is asked for.
+        shown = self._include_schema_changes and not event.truncate and self._captured(event.table)
+        records = [self._schema_change(event)] if shown else []
+        if event.truncate and Op.TRUNCATE not in self._skipped:
+            records.append(self._truncate(event))
+        return records
+
     def _truncate(self, change: SchemaChange) -> Record:
         table = change.after or change.before
         assert table is not None
         compiled = self._format_of(table)
-        source = self._source.of_schema_change(change)
-        return Record(compiled.topic, None, self._envelope(compiled, "null", "null", source, Op.TRUNCATE), partition=0)
+        value = compiled.print_value(None, None, self._rest(self._source.of_schema_change(change), Op.TRUNCATE))
+        return Record(compiled.topic, None, value, partition=0)
 
     def _format_of(self, schema: TableSchema) -> _TableFormat:
         """The table version's format; events of one table come in runs, which need no look-up."""
         found = self._formats.get((schema.id, schema.version)) or self._compile(schema)
         self._schema, self._format = schema, found
         return found
-
-    @staticmethod
-    def _key_changed(compiled: _TableFormat, event: ChangeEvent) -> bool:
-        before, after = event.before, event.after
-        assert after is not None
-        if before is None:
-            return False
-        for i in compiled.key:  # noqa: SIM110 - any() would make a generator for every update
-            if before[i] != after[i] and before[i] is not UNAVAILABLE:
-                return True
-        return False
 
     def _key_change(self, compiled: _TableFormat, event: ChangeEvent) -> Sequence[Record]:
         assert event.before is not None
@@ -173,34 +163,25 @@ class EnvelopeEncoder:
             return (delete, Record(compiled.topic, old, None, to_new), create)
         return (delete, create)
 
-    def _key(self, compiled: _TableFormat, row: Row, event: ChangeEvent) -> bytes | None:
-        if compiled.rowid_key:
-            if not event.row_id:
-                raise SchemaMismatchError(
-                    f"a row of {event.schema.id} without a ROWID cannot get its key", where=f"scn {event.scn}"
-                )
-            return f'{compiled.key_head}{{"{ROWID_KEY}":"{event.row_id}"}}{compiled.key_tail}'.encode()
-        if compiled.key_json is None:
-            return None
-        for i in compiled.key:
-            if row[i] is UNAVAILABLE:
-                raise _key_missing(event)
-        return f"{compiled.key_head}{compiled.key_json(row)}{compiled.key_tail}".encode()
+    @staticmethod
+    def _key(compiled: _TableFormat, row: Row | None, event: ChangeEvent) -> bytes | None:
+        if compiled.print_key is None:
+            return _rowid_key(compiled.around_rowid, event) if compiled.around_rowid else None
+        assert row is not None
+        try:
+            return compiled.print_key(row)
+        except NO_TEXT:
+            if any(row[i] is UNAVAILABLE for i in compiled.key):
+                raise _key_missing(event) from None
+            raise
 
     def _value(self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None) -> bytes:
-        if before is not None and after is not None:
-            before_json, after_json = compiled.pair_json(before, after)
-        else:
-            before_json = "null" if before is None else compiled.row_json(before)
-            after_json = "null" if after is None else compiled.row_json(after)
-        return self._envelope(compiled, before_json, after_json, self._source.of_change(event), op)
+        return compiled.print_value(before, after, self._rest(self._source.of_change(event, compiled.source), op))
 
-    def _envelope(self, compiled: _TableFormat, before: str, after: str, source: str, op: Op) -> bytes:
-        now = self._clock_ns()
-        return (
-            f'{compiled.value_head}{{"before":{before},"after":{after},"source":{source},"transaction":null,"op":"{op!s}",'
-            f'"ts_ms":{now // 1_000_000},"ts_us":{now // 1000},"ts_ns":{now}}}{compiled.value_tail}'
-        ).encode()
+    def _rest(self, source: str, op: Op) -> str:
+        """What follows the rows in an envelope."""
+        ns = str(self._clock_ns())
+        return f',"source":{source},"transaction":null,"op":"{op!s}","ts_ms":{ns[:-6]},"ts_us":{ns[:-3]},"ts_ns":{ns}}}'
 
     def _compile(self, schema: TableSchema) -> _TableFormat:
         topic = self._topics.of_table(schema.id)
@@ -228,12 +209,14 @@ class EnvelopeEncoder:
             self._values.key_converter_schemas_enable,
             connect_schema.key(topic, [_field(schema.columns[i], codecs[i]) for i in key] if key else [rowid_field]),
         )
-        row_json = compile_row(shown)
-        compiled = _TableFormat(
-            topic, key, row_json, compile_pair(shown, row_json), compile_row(key_shown) if key else None,
-            value_head, value_tail, key_head, key_tail, rowid_key,
-        )  # fmt: skip
-        self._formats[schema.id, schema.version] = compiled
+        compiled = self._formats[schema.id, schema.version] = _TableFormat(
+            topic,
+            key,
+            compile_key(key_shown, key_head, key_tail) if key else None,
+            (key_head, key_tail) if rowid_key else None,
+            compile_value(shown, len(schema.columns), value_head, value_tail),
+            self._source.of_table(schema.id),
+        )
         return compiled
 
     def _unavailable(self, codec: Codec) -> str:
@@ -257,6 +240,13 @@ class EnvelopeEncoder:
         )
         key = f'{key_head}{{"databaseName":{database}}}{key_tail}'
         return Record(self._topics.schema_changes, key.encode(), value.encode(), partition=0)
+
+
+def _rowid_key(around: tuple[str, str], event: ChangeEvent) -> bytes:
+    if not event.row_id:
+        raise SchemaMismatchError(f"a row of {event.schema.id} without a ROWID cannot get its key", where=f"scn {event.scn}")
+    head, tail = around
+    return f'{head}{{"{ROWID_KEY}":"{event.row_id}"}}{tail}'.encode()
 
 
 def _key_missing(event: ChangeEvent) -> SchemaMismatchError:

@@ -1,9 +1,9 @@
-"""Compiles, per table version, the functions that print its rows and keys as JSON.
+"""Compiles, per table version, the functions that print its keys and values as JSON.
 
-Both rows of an update are printed together: a value that did not change is the same object in both, and is printed once.
-
-A row of n columns is one generated expression with n calls, no loop and no dict: the text of the names and of the punctuation
-between values is constant for a table version. Names from the database enter that source text as string literals only (`repr`).
+A record value is one generated expression, no loop and no dict: the text of the names and of the punctuation between values
+is constant for a table version, so a value of a row costs the call of its codec. Both rows of an update are printed
+together: a value that did not change is the same object in both, and is printed once. Names from the database enter that
+source text as string literals only (`repr`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from minercdc.errors import ValueDecodeError
 from minercdc.events import UNAVAILABLE, Row
 from minercdc.values.codec import Codec
 
-# What a codec, or the join of what codecs gave, raises for UNAVAILABLE. To look for it in every row would cost more
-# than a tenth of printing one.
-_NO_TEXT = (TypeError, AttributeError, ValueDecodeError)
+# What a codec, or the join of what codecs gave, raises for UNAVAILABLE, and unpacking for a row that is not there. To look
+# for them in every row would cost more than a tenth of printing one.
+NO_TEXT: Final = (TypeError, AttributeError, ValueDecodeError)
 
-RowToJson = Callable[[Row], str]
-PairToJson = Callable[[Row, Row], tuple[str, str]]
+PrintKey: TypeAlias = Callable[[Row], bytes]
+"""Raises one of `NO_TEXT` when redo does not tell a value of the key."""
+
+PrintValue: TypeAlias = Callable[[Row | None, Row | None, str], bytes]
+"""From the row before, the row after and the rest of the envelope: a comma, its other members, the closing brace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,49 +42,81 @@ class PrintedColumn:
     unavailable: str = "null"
 
 
-def compile_row(columns: Sequence[PrintedColumn]) -> RowToJson:
-    """A function from a row to the JSON object of `columns`."""
-    scope = _codecs(columns)
-    values = [f"('null' if row[{c.position}] is None else json{i}(row[{c.position}]))" for i, c in enumerate(columns)]
-    exec(f"def print_row(row):\n    return {_joined(columns, values)}\n", scope)
-    print_row: RowToJson = scope["print_row"]
+@dataclass(frozen=True, slots=True)
+class _Expression:
+    """Python source of a text that is known when a row is printed; a plain str among its neighbours is constant text."""
 
-    def print_any(row: Row) -> str:
-        try:
-            return print_row(row)
-        except _NO_TEXT:
-            if UNAVAILABLE in row:
-                return _print_partial(columns, row)
-            raise
-
-    return print_any
+    source: str
 
 
-def compile_pair(columns: Sequence[PrintedColumn], print_one: RowToJson) -> PairToJson:
-    """A function from a row before and after to the JSON objects of `columns`.
+_Document: TypeAlias = list[str | _Expression]
 
-    :param print_one: the same for one row, whatever is unavailable in it.
+
+def compile_key(columns: Sequence[PrintedColumn], head: str, tail: str) -> PrintKey:
+    """A function from a row to its key.
+
+    :param head: text before the key.
+    :param tail: text behind it.
     """
+    members = _object(columns, [_printed(column, f"row[{column.position}]") for column in columns])
     scope = _codecs(columns)
-    lines = []
-    for i, column in enumerate(columns):
+    exec(f"def print_key(row):\n    {_returned([head, *members, tail])}\n", scope)
+    print_key: PrintKey = scope["print_key"]
+    return print_key
+
+
+def compile_value(columns: Sequence[PrintedColumn], width: int, head: str, tail: str) -> PrintValue:
+    """A function that prints the envelope of a row change.
+
+    :param width: of rows.
+    :param head: text before the envelope.
+    :param tail: text behind it.
+    """
+
+    def partial(before: Row | None, after: Row | None, rest: str) -> bytes:
+        rows = [row for row in (before, after) if row is not None]
+        if rows and not any(UNAVAILABLE in row for row in rows):
+            raise
+        texts = ["null" if row is None else _print_partial(columns, row) for row in (before, after)]
+        return f'{head}{{"before":{texts[0]},"after":{texts[1]}{rest}{tail}'.encode()
+
+    lines = ["def print_value(before, after, rest):", "    try:"]
+    lines += (f"        {line}" for line in _value_lines(columns, width, head, tail))
+    lines += ["    except no_text:", "        return partial(before, after, rest)"]
+    scope = {**_codecs(columns), "no_text": NO_TEXT, "partial": partial}
+    exec("\n".join(lines) + "\n", scope)
+    print_value: PrintValue = scope["print_value"]
+    return print_value
+
+
+def _value_lines(columns: Sequence[PrintedColumn], width: int, head: str, tail: str) -> list[str]:
+    """Three ways: with a row after, with a row before, with both."""
+
+    def returned(before: _Document, after: _Document) -> str:
+        return _returned([head, '{"before":', *before, ',"after":', *after, _Expression("rest"), tail])
+
+    at = [column.position for column in columns]
+    unpack_before, unpack_after = (
+        "".join(f"{row[0]}{i}, " if i in set(at) else "_, " for i in range(width)) + f"= {row}"
+        for row in ("before", "after")
+    )
+    only_before, only_after = (_object(columns, [_printed(c, f"{row}{c.position}") for c in columns]) for row in "ba")
+    before, after = (_object(columns, [_Expression(f"{row}{i}") for i in at]) for row in ("before", "after"))
+    lines = [
+        "if before is None:",
+        f"    {unpack_after}",
+        f"    {returned(['null'], only_after)}",
+        unpack_before,
+        "if after is None:",
+        f"    {returned(only_before, ['null'])}",
+        unpack_after,
+    ]
+    for column, i in zip(columns, at, strict=True):
         lines += [
-            f"    b = before[{column.position}]; a = after[{column.position}]",
-            f"    b{i} = 'null' if b is None else json{i}(b)",
-            f"    a{i} = b{i} if a is b else 'null' if a is None else json{i}(a)",
+            f"before{i} = {_printed(column, f'b{i}').source}",
+            f"after{i} = before{i} if a{i} is b{i} else {_printed(column, f'a{i}').source}",
         ]
-    first, second = ([f"{side}{i}" for i in range(len(columns))] for side in "ba")
-    lines.append(f"    return {_joined(columns, first)}, {_joined(columns, second)}")
-    exec("def print_pair(before, after):\n" + "\n".join(lines) + "\n", scope)
-    print_pair: PairToJson = scope["print_pair"]
-
-    def print_any(before: Row, after: Row) -> tuple[str, str]:
-        try:
-            return print_pair(before, after)
-        except _NO_TEXT:
-            return print_one(before), print_one(after)
-
-    return print_any
+    return [*lines, returned(before, after)]
 
 
 def _print_partial(columns: Sequence[PrintedColumn], row: Row) -> str:
@@ -94,14 +129,32 @@ def _print_partial(columns: Sequence[PrintedColumn], row: Row) -> str:
 
 
 def _codecs(columns: Sequence[PrintedColumn]) -> dict[str, Any]:
-    return {f"json{i}": column.codec.to_json for i, column in enumerate(columns)}
+    return {f"json{column.position}": column.codec.to_json for column in columns}
 
 
-def _joined(columns: Sequence[PrintedColumn], values: Sequence[str]) -> str:
-    """Source of an expression: the object with these expressions as values."""
-    pieces, opener = [], "{"
+def _printed(column: PrintedColumn, value: str) -> _Expression:
+    return _Expression(f"('null' if {value} is None else json{column.position}({value}))")
+
+
+def _object(columns: Sequence[PrintedColumn], values: Sequence[_Expression]) -> _Document:
+    document: _Document = ["{"]
     for column, value in zip(columns, values, strict=True):
-        pieces += [repr(f"{opener}{encode_basestring(column.name)}:"), value]
-        opener = ","
-    pieces.append(repr("}" if columns else "{}"))
-    return f"''.join(({', '.join(pieces)},))"
+        separator = "," if len(document) > 1 else ""
+        document += [f"{separator}{encode_basestring(column.name)}:", value]
+    return [*document, "}"]
+
+
+def _returned(document: _Document) -> str:
+    """The statement that returns a document as bytes."""
+    pieces: list[str] = []
+    constant = ""
+    for part in [*document, None]:
+        if isinstance(part, str):
+            constant += part
+            continue
+        if constant:
+            pieces.append(repr(constant))
+            constant = ""
+        if part is not None:
+            pieces.append(part.source)
+    return f"return ''.join(({', '.join(pieces)},)).encode()"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from json.encoder import encode_basestring
+from typing import TypeAlias
 
 from minercdc import __version__
 from minercdc.events import ChangeEvent, SchemaChange, TransactionInfo
 from minercdc.schema.table import TableId
 
+TablePieces: TypeAlias = tuple[str, str]
 _NO_TRANSACTION = (
     '"txId":null',
     '"commit_scn":null,"lcr_position":null',
@@ -28,21 +30,19 @@ class SourceBlock:
 
     def __init__(self, name: str) -> None:
         self._head = f'{{"version":"{__version__}","connector":"oracle","name":{encode_basestring(name)},"ts_ms":'
-        self._tables: dict[TableId, tuple[str, str]] = {}
-        self._table_id: TableId | None = None
-        self._table_pieces = ("", "")
         self._tx: TransactionInfo | None = None
         self._tx_pieces = _NO_TRANSACTION
         self._time_us: int | None = None
         self._time_pieces = ("", "")
 
-    def of_change(self, event: ChangeEvent) -> str:
-        """The block of a row change."""
-        tx, table_id, time_us = event.tx, event.schema.id, event.time_us
+    def of_change(self, event: ChangeEvent, table_pieces: TablePieces) -> str:
+        """The block of a row change.
+
+        :param table_pieces: of its table.
+        """
+        tx, time_us = event.tx, event.time_us
         if tx is not self._tx:
             self._tx, self._tx_pieces = tx, _transaction_pieces(tx)
-        if table_id is not self._table_id:
-            self._table_id, self._table_pieces = table_id, self._table(table_id)
         if time_us != self._time_us:
             pieces = (
                 f'{self._head}{time_us // 1000},"snapshot":"',
@@ -50,7 +50,7 @@ class SourceBlock:
             )
             self._time_us, self._time_pieces = time_us, pieces
         tx_id, commit_scn, thread_user, times = self._tx_pieces
-        database, table = self._table_pieces
+        database, table = table_pieces
         until_mark, times_of_row = self._time_pieces
         mark = "false" if event.snapshot is None else event.snapshot
         rs_id = f'"{event.rs_id}"' if event.rs_id else "null"
@@ -65,7 +65,7 @@ class SourceBlock:
 
     def of_schema_change(self, change: SchemaChange) -> str:
         """The block of a DDL."""
-        database, table = self._table(change.table)
+        database, table = self.of_table(change.table)
         us = change.time_us
         thread = "null" if change.redo_thread is None else change.redo_thread
         return (
@@ -75,13 +75,13 @@ class SourceBlock:
             '"redo_sql":null,"row_id":null,"commit_ts_ms":null,"start_scn":null,"start_ts_ms":null,"txSeq":null}'
         )
 
-    def _table(self, table: TableId) -> tuple[str, str]:
-        if table not in self._tables:
-            self._tables[table] = (
-                f'"db":{encode_basestring(table.database)}',
-                f'"schema":{encode_basestring(table.schema)},"table":{encode_basestring(table.table)}',
-            )
-        return self._tables[table]
+    @staticmethod
+    def of_table(table: TableId) -> TablePieces:
+        """What the blocks of a table's rows have in common."""
+        return (
+            f'"db":{encode_basestring(table.database)}',
+            f'"schema":{encode_basestring(table.schema)},"table":{encode_basestring(table.table)}',
+        )
 
 
 def _transaction_pieces(tx: TransactionInfo | None) -> tuple[str, str, str, str]:

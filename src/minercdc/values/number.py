@@ -32,7 +32,8 @@ _SPECIAL = {"nan": "NaN", "inf": "Infinity", "+inf": "Infinity", "-inf": "-Infin
 _SPECIAL["-infinity"] = "-Infinity"
 # NUMBER has 40 digits and exponents up to 130; more digits than any spelling of it needs are no number, but cost time.
 _NUMBER = re.compile(r"[+-]?(?:\d{1,200}\.?\d{0,200}|\.\d{1,200})(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_PLAIN = re.compile(r"(?!-0$)-?(?:0|[1-9]\d{0,199})(?:\.\d{0,199}[1-9])?", re.ASCII).fullmatch
+# The spelling of nearly all: no zero before the point, so that the pattern is short. The end is not `$`, which lets a line end by.
+_PLAIN = re.compile(r"-?[1-9][0-9]{0,199}(?:\.[0-9]{0,199}[1-9])?\Z").match
 
 
 def canonical(text: str) -> str:
@@ -176,39 +177,48 @@ def _unscaled(text: str, scale: int) -> int:
     return quotient
 
 
-_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-# Twelve bits as two digits of base64: most amounts have two or three bytes.
-_TWO_DIGITS: Final = [first + second for first in _DIGITS for second in _DIGITS]
-_LAST_OF_TWO_BYTES: Final = [_DIGITS[bits << 2] + "=" for bits in range(16)]
+_BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+# Twelve bits as two digits of base64: most amounts have three bytes.
+_TWO_DIGITS: Final = [first + second for first in _BASE64 for second in _BASE64]
 
 
 def _base64(unscaled: int) -> str:
-    """Big-endian two's complement in as few bytes as hold it, as java.math.BigInteger gives them."""
-    if 0x8000 <= unscaled < 0x80_0000:
-        return _TWO_DIGITS[unscaled >> 12] + _TWO_DIGITS[unscaled & 0xFFF]
-    if 0x80 <= unscaled < 0x8000:
-        return _TWO_DIGITS[unscaled >> 4] + _LAST_OF_TWO_BYTES[unscaled & 15]
-    length = ((unscaled if unscaled >= 0 else ~unscaled).bit_length() >> 3) + 1
-    return b2a_base64(unscaled.to_bytes(length, "big", signed=True), newline=False).decode("ascii")
+    """Big-endian two's complement in as few bytes as hold it, as java.math.BigInteger gives them; with its quotes."""
+    magnitude = unscaled if unscaled >= 0 else ~unscaled
+    if 0x7FFF < magnitude < 0x80_0000:
+        bits = unscaled & 0xFF_FFFF
+        return f'"{_TWO_DIGITS[bits >> 12]}{_TWO_DIGITS[bits & 0xFFF]}"'
+    image = unscaled.to_bytes((magnitude.bit_length() >> 3) + 1, "big", signed=True)
+    return f'"{b2a_base64(image, newline=False).decode("ascii")}"'
 
 
 def _decimal_json(scale: int) -> Convert:
+    def general(text: str) -> str:
+        return _base64(_unscaled(canonical(text), scale))
+
     if scale <= 0:
-        return lambda text: f'"{_base64(_unscaled(canonical(text), scale))}"'
+        return general
     point = -1 - scale
 
     def to_json(text: str) -> str:
-        # Nearly all amounts have all their digits behind the point.
-        if text[point:-scale] == ".":
-            digits = text[:point] + text[-scale:]
-            if digits.isdigit():
-                return f'"{_base64(int(digits))}"'
-        return f'"{_base64(_unscaled(canonical(text), scale))}"'
+        try:
+            # Nearly all amounts have all their digits behind the point.
+            if len(text) > scale and text[point] == ".":
+                return _base64(int(text.replace(".", "", 1)))
+            whole, _, fraction = text.partition(".")
+            if len(fraction) < scale:
+                return _base64(int(whole + fraction.ljust(scale, "0")))
+        except ValueError:
+            pass
+        return general(text)
 
     return to_json
 
 
 def _variable_scale_json(text: str) -> str:
-    text = canonical(text)
-    scale = len(text.partition(".")[2])
-    return f'{{"scale":{scale},"value":"{_base64(_unscaled(text, scale))}"}}'
+    whole, _, fraction = text.partition(".")
+    try:
+        unscaled = int(whole + fraction)
+    except ValueError:
+        return _variable_scale_json(canonical(text))
+    return f'{{"scale":{len(fraction)},"value":{_base64(unscaled)}}}'

@@ -8,6 +8,7 @@ A value without zone counts as UTC wall clock when it becomes an epoch number, a
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -57,8 +58,9 @@ def _date(text: str) -> str:
 
 
 def _timestamp(text: str) -> str:
-    if text[19:20] == "." and text[4] == "-" and len(text) < 30:
-        return text.ljust(29, "0")
+    length = len(text)
+    if 20 < length < 30 and text[19] == "." and text[4] == "-":
+        return text if length == 29 else text.ljust(29, "0")
     year_to_second, fraction, _ = _parts(text)
     return f"{year_to_second}.{fraction}"
 
@@ -146,6 +148,7 @@ def _minute_seconds(time: str) -> int:
     return int(time[:2]) * 3600 + int(time[3:5]) * 60
 
 
+_EPOCH: Final = datetime(1970, 1, 1)
 _DAYS: Memo[int] = Memo(_day_seconds)
 _MINUTES: Memo[int] = Memo(_minute_seconds)
 
@@ -157,18 +160,19 @@ def _epoch(text: str) -> tuple[int, str]:
 
 
 def _units_json(digits: int) -> Convert:
-    """Units of 10**-digits seconds since the epoch."""
-    end, unit, zeros = 20 + digits, 10**digits, "0" * digits
+    """Units of 10**-digits seconds since the epoch; `digits` is 3 or 6."""
+    unit = timedelta(milliseconds=1) if digits == 3 else timedelta(microseconds=1)
+    epoch, from_iso = _EPOCH, datetime.fromisoformat
 
     def to_json(text: str) -> str:
+        # Nearly all values are dates that a datetime holds; it leaves out digits behind the sixth, as wanted.
         try:
-            # Nearly all values lie behind 1970: their digits are those of the seconds and of the fraction.
-            if text[4] == "-":
-                seconds, fraction = _DAYS[text[:10]] + _MINUTES[text[11:16]] + int(text[17:19]), text[20:end] or zeros
-                if seconds > 0 and len(fraction) == digits and fraction.isdigit():
-                    return f"{seconds}{fraction}"
+            return str((from_iso(text) - epoch) // unit)
+        except (ValueError, TypeError):
+            pass  # years BC, and 29 February 1500: the calendar of Oracle is the Julian one until 1582
+        try:
             seconds, fraction = _epoch(text)
-            return str(seconds * unit + int(fraction[:digits] or 0))
+            return str(seconds * 10**digits + int(fraction[:digits] or 0))
         except (ValueError, IndexError) as exc:
             raise _no_time(text) from exc
 

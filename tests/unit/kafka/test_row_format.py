@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import pytest
 
+from minercdc.errors import ValueDecodeError
 from minercdc.events import UNAVAILABLE
-from minercdc.kafka.row_format import PrintedColumn, compile_pair, compile_row
+from minercdc.kafka.row_format import PrintedColumn, compile_key, compile_value
 from minercdc.schema.table import Column
 from minercdc.values.codec import _FAMILY_OF, ValueHandling, codec_for
 
@@ -30,16 +32,38 @@ def test_a_value_that_redo_did_not_tell_is_told_as_such(type_name: str) -> None:
     for handling, (length, scale) in itertools.product(HANDLINGS, SIZES):
         codec = codec_for(Column("C", type_name, length, scale), handling)
         columns = [PrintedColumn("A", 0, codec_for(Column("A", "CHAR", 1), handling)), PrintedColumn("C", 1, codec, '"?"')]
-        print_row = compile_row(columns)
-        print_pair = compile_pair(columns, print_row)
+        print_value = compile_value(columns, 2, "", "")
         known, unknown = ("a", None), ("a", UNAVAILABLE)
-        assert json.loads(print_row(unknown)) == {"A": "a", "C": "?"}
-        assert [json.loads(text) for text in print_pair(unknown, known)] == [{"A": "a", "C": "?"}, {"A": "a", "C": None}]
-        assert [json.loads(text) for text in print_pair(known, unknown)] == [{"A": "a", "C": None}, {"A": "a", "C": "?"}]
+        shown = {known: {"A": "a", "C": None}, unknown: {"A": "a", "C": "?"}, None: None}
+        for before, after in ((None, unknown), (unknown, None), (unknown, known), (known, unknown), (None, None)):
+            assert json.loads(print_value(before, after, "}")) == {"before": shown[before], "after": shown[after]}
 
 
 def test_a_value_that_is_the_same_before_and_after_is_printed_once() -> None:
-    codec = codec_for(Column("C", "VARCHAR2", 10), ValueHandling())
-    columns = [PrintedColumn("C", 0, codec)]
+    printed = []
+    codec = replace(
+        codec_for(Column("C", "VARCHAR2", 10), ValueHandling()), to_json=lambda text: printed.append(text) or "1"
+    )
+    print_value = compile_value([PrintedColumn("C", 1, codec)], 2, "", "")
     text = "x" * 5
-    assert compile_pair(columns, compile_row(columns))((text,), (text,)) == ('{"C":"xxxxx"}',) * 2
+    assert print_value(("a", text), ("b", text), "}") == b'{"before":{"C":1},"after":{"C":1}}'
+    assert printed == [text]
+
+
+def test_what_is_wrong_with_a_value_is_said_as_its_codec_says_it() -> None:
+    print_value = compile_value([PrintedColumn("N", 0, codec_for(Column("N", "NUMBER", 5, 0), ValueHandling()))], 1, "", "")
+    with pytest.raises(ValueDecodeError, match="'12x' is not a NUMBER"):
+        print_value(("12x",), ("12",), "}")
+
+
+def test_names_and_texts_around_are_what_they_are() -> None:
+    codec = codec_for(Column("C", "VARCHAR2", 10), ValueHandling())
+    columns = [PrintedColumn(name, i, codec) for i, name in enumerate(("{a}", 'it\'s "b"', "\\N{DASH}\n", "%s"))]
+    row = ("1", "2", "3", "4")
+    document = dict(zip((column.name for column in columns), row, strict=True))
+    for before, after in ((row, None), (None, row), (row, row)):
+        told = json.loads(compile_value(columns, 4, '{"payload":', "}")(before, after, "}"))
+        assert told == {"payload": {"before": document if before else None, "after": document if after else None}}
+    assert json.loads(compile_key(columns[1:3], "[", "]")(row)) == [
+        {column.name: row[column.position] for column in columns[1:3]}
+    ]

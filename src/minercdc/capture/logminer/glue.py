@@ -29,9 +29,11 @@ from minercdc.values.literal import EMPTY_LOBS, UNSUPPORTED
 K = TypeVar("K")
 V = TypeVar("V")
 
-_UPDATE = re.compile(r'update "[^"\']+"\."[^"\']+" (?:a )?set ')
-_DELETE = re.compile(r'delete from "[^"\']+"\."[^"\']+"(?: a)?')
-_INSERT = re.compile(r'insert into "[^"\']+"\."[^"\']+"\(("[^"\']+"(?:,"[^"\']+")*)\) values \(')
+# Not looked up in the enum for every row: that takes longer than the comparison.
+_CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
+_UPDATE_SET = re.compile(r'update "[^"\']+"\."[^"\']+" (?:a )?set ')
+_DELETE_FROM = re.compile(r'delete from "[^"\']+"\."[^"\']+"(?: a)?')
+_INSERT_INTO = re.compile(r'insert into "[^"\']+"\."[^"\']+"\(("[^"\']+"(?:,"[^"\']+")*)\) values \(')
 _NAME = re.compile(r'(?:a\.)?"([^"\']+)"')
 _CALL = re.compile(r"(?:([A-Z_]+)\()?")
 _CONSTANT = re.compile(rf"NULL|([A-Z_]+)\(\)|({UNSUPPORTED})")
@@ -41,8 +43,6 @@ _ENDS: Final = ("", ";")
 # Known glues and pictures of a table: bounded, since texts with single apostrophes would make ever new ones.
 _MOST_GLUES: Final = 65_536
 _MOST_PICTURES: Final = 8192
-# Stands for a doubled apostrophe within a statement that does not contain it.
-_MARK: Final = "\0"
 # What every picture can pick besides pieces: the indexes behind them, counted from the end.
 _TELLABLE: Final[tuple[Value, ...]] = (UNAVAILABLE, None, "")
 _INDEX: Final[dict[Value, int]] = {value: i - len(_TELLABLE) for i, value in enumerate(_TELLABLE)}
@@ -127,7 +127,7 @@ class GlueReader:
             return None
         try:
             if sql.startswith("insert"):
-                return Op.CREATE, None, self._inserted(pieces)
+                return _CREATE, None, self._inserted(pieces)
             return self._changed(pieces)
         except (_Unknown, IndexError, DecodeError):
             return None  # the general parser says what is wrong, if anything is
@@ -158,21 +158,21 @@ class GlueReader:
         picture = self._pictures.get(key) or self._learn_where(key, glue.picture, pieces, i)
         before = picture.row(pieces[i:])
         if pieces[0].startswith("delete"):
-            return Op.DELETE, before, None
+            return _DELETE, before, None
         if not new:
-            return Op.UPDATE, None, None
+            return _UPDATE, None, None
         after = list(before)
         for column, value in new:
             after[column] = value
-        return Op.UPDATE, before, tuple(after)
+        return _UPDATE, before, tuple(after)
 
     # ---- learning ----
 
     def _learn_begin(self, text: str) -> _Glue:
         glue = _Glue()
-        if match := _UPDATE.match(text):
+        if match := _UPDATE_SET.match(text):
             self._read_assignments(text[match.end() :], glue)
-        elif match := _DELETE.match(text):
+        elif match := _DELETE_FROM.match(text):
             glue.picture = text[match.end() :]
         else:
             raise _Unknown
@@ -265,7 +265,7 @@ class GlueReader:
         return self._keep_picture(key, sources, conversions, complete=i == len(pieces) - 1)
 
     def _learn_layout(self, text: str) -> _Layout:
-        match = _INSERT.match(text)
+        match = _INSERT_INTO.match(text)
         if match is None:
             raise _Unknown
         layout = _Layout(tuple(self._position(name) for name in match[1][1:-1].split('","')))
@@ -348,17 +348,20 @@ class GlueReader:
 
 def split(sql: str) -> list[str]:
     """The pieces of a statement: glue, text, glue, text .. glue. Texts have their apostrophes undoubled."""
-    if "''" not in sql:
-        return sql.split("'")
-    if _MARK not in sql:
-        pieces = sql.replace("''", _MARK).split("'")
-        # A text that begins or ends with an apostrophe has three in a row, so a mark came out of it.
-        if _MARK not in "".join(pieces[::2]):
-            for i in range(1, len(pieces), 2):
-                if _MARK in pieces[i]:
-                    pieces[i] = pieces[i].replace(_MARK, "'")
-            return pieces
-    return _undoubled(sql.split("'"))
+    pieces = sql.split("'")
+    if all(pieces):
+        return pieces
+    at, empty = 0, pieces.count("")
+    while empty:
+        at = pieces.index("", at)
+        # No glue between two texts is a doubled apostrophe. At an end, or where a text begins with one, it is more than that.
+        if at & 1 or not 0 < at < len(pieces) - 1:
+            return _undoubled(pieces)
+        empty -= 1 if pieces[at + 1] else 2
+        text = f"{pieces[at - 1]}'{pieces[at + 1]}"
+        del pieces[at : at + 2]
+        pieces[at - 1] = text
+    return pieces
 
 
 def _undoubled(pieces: list[str]) -> list[str]:
