@@ -10,7 +10,8 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from itertools import islice
+from typing import Final, Literal
 
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.glue import RowChange
@@ -31,6 +32,10 @@ _MICROSECOND = timedelta(microseconds=1)
 _OPS = {OpCode.INSERT: Op.CREATE, OpCode.UPDATE: Op.UPDATE, OpCode.DELETE: Op.DELETE}
 
 OnFailure = Literal["fail", "warn", "skip"]
+
+RUN: Final = 32
+"""So many rows are decoded before the first is handed on. To decode one, print it, decode the next .. is a sixth slower: the
+code of each step drives that of the other out of the processor's cache."""
 
 
 class HostClock:
@@ -91,6 +96,21 @@ class TransactionDecoder:
         if self._lobs and transaction.is_large:
             yield from self._assembled_events(transaction, info)
             return
+        events = self._plain_events(transaction, info)
+        run: list[ChangeEvent | UndecodableRow] = []
+        while True:
+            try:
+                run.extend(islice(events, RUN))
+            except Exception:
+                yield from run
+                raise
+            if not run:
+                return
+            yield from run
+            run.clear()
+
+    def _plain_events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
+        """The same for a transaction whose rows stand for themselves."""
         seq = 0
         last_time: datetime | None = None
         time_us = 0
