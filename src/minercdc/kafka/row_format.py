@@ -90,7 +90,7 @@ def compile_value(columns: Sequence[PrintedColumn], width: int, head: str, tail:
 
 
 def _value_lines(columns: Sequence[PrintedColumn], width: int, head: str, tail: str) -> list[str]:
-    """Three ways: with a row after, with a row before, with both."""
+    """With a row before, a row after, or both."""
 
     def returned(before: _Document, after: _Document) -> str:
         return _returned([head, '{"before":', *before, ',"after":', *after, _Expression("rest"), tail])
@@ -100,23 +100,20 @@ def _value_lines(columns: Sequence[PrintedColumn], width: int, head: str, tail: 
         "".join(f"{row[0]}{i}, " if i in set(at) else "_, " for i in range(width)) + f"= {row}"
         for row in ("before", "after")
     )
-    only_before, only_after = (_object(columns, [_printed(c, f"{row}{c.position}") for c in columns]) for row in "ba")
     before, after = (_object(columns, [_Expression(f"{row}{i}") for i in at]) for row in ("before", "after"))
-    lines = [
+    return [
         "if before is None:",
         f"    {unpack_after}",
-        f"    {returned(['null'], only_after)}",
+        *(f"    after{c.position} = {_printed(c, f'a{c.position}').source}" for c in columns),
+        f"    {returned(['null'], after)}",
         unpack_before,
+        *(f"before{c.position} = {_printed(c, f'b{c.position}').source}" for c in columns),
         "if after is None:",
-        f"    {returned(only_before, ['null'])}",
+        f"    {returned(before, ['null'])}",
         unpack_after,
+        *(f"after{i} = before{i} if a{i} is b{i} else {_printed(c, f'a{i}').source}" for c in columns for i in [c.position]),
+        returned(before, after),
     ]
-    for column, i in zip(columns, at, strict=True):
-        lines += [
-            f"before{i} = {_printed(column, f'b{i}').source}",
-            f"after{i} = before{i} if a{i} is b{i} else {_printed(column, f'a{i}').source}",
-        ]
-    return [*lines, returned(before, after)]
 
 
 def _print_partial(columns: Sequence[PrintedColumn], row: Row) -> str:
