@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.unit.capture.logminer.redo import (
     xid,
 )
 
+from minercdc.capture.logminer.decoding import RUN
 from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, UnsupportedRowError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, UndecodableRow
@@ -81,6 +83,26 @@ def test_row_that_cannot_be_decoded_is_left_out_with_a_warning(tmp_path: Path, c
     broken(redo)
     assert changes(Life(tmp_path, on_failure="warn").read(redo.rows)) == [("c", "1"), ("c", "2")]
     assert "MC-4101" in caplog.text
+
+
+@pytest.mark.parametrize("before", [0, 1, RUN - 1, RUN, RUN + 1, 2 * RUN])
+@pytest.mark.parametrize("on_failure", ["fail", "skip"])
+def test_rows_are_decoded_in_runs_but_told_one_by_one(tmp_path: Path, before: int, on_failure: str) -> None:
+    redo, keys = Redo(), [*range(before), "?", *range(before, before + RUN)]
+    for key in keys:
+        if isinstance(key, int):
+            redo.insert(A, key)
+        else:
+            redo.dml(OpCode.INSERT, A, "insert into nonsense", row_id="r9")
+    redo.commit(A)
+    told: list[int | str] = []
+    with suppress(RedoSyntaxError):
+        for event in Life(tmp_path, on_failure=on_failure).assembly.take(redo.rows):
+            if isinstance(event, ChangeEvent) and event.after:
+                told.append(int(str(event.after[0])))
+            elif isinstance(event, UndecodableRow):
+                told.append("?")
+    assert told == (keys[:before] if on_failure == "fail" else keys)
 
 
 def test_d27_operation_that_contradicts_its_text_is_refused(life: Life) -> None:
