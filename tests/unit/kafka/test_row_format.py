@@ -40,10 +40,13 @@ def test_a_value_that_redo_did_not_tell_is_told_as_such(type_name: str) -> None:
 
 
 def test_a_value_that_is_the_same_before_and_after_is_printed_once() -> None:
-    printed = []
-    codec = replace(
-        codec_for(Column("C", "VARCHAR2", 10), ValueHandling()), to_json=lambda text: printed.append(text) or "1"
-    )
+    printed: list[str] = []
+
+    def to_json(text: str) -> str:
+        printed.append(text)
+        return "1"
+
+    codec = replace(codec_for(Column("C", "VARCHAR2", 10), ValueHandling()), to_json=to_json)
     print_value = compile_value([PrintedColumn("C", 1, codec)], 2, "", "")
     text = "x" * 5
     assert print_value(("a", text), ("b", text), "}") == b'{"before":{"C":1},"after":{"C":1}}'
