@@ -6,15 +6,15 @@ from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from minercdc import __version__
-from minercdc.events import ChangeEvent, SchemaChange, TransactionInfo
+from minercdc.events import ChangeEvent, SchemaChange, SnapshotMark, TransactionInfo
 from minercdc.schema.table import TableId
 
 TablePieces: TypeAlias = tuple[str, str]
 _NO_TRANSACTION = (
-    '"txId":null',
-    '"commit_scn":null,"lcr_position":null',
-    '"redo_thread":null,"user_name":null',
-    '"commit_ts_ms":null,"start_scn":null,"start_ts_ms":null,"txSeq":null',
+    '"txId":null,"scn":"',
+    '","commit_scn":null,"lcr_position":null,"rs_id":',
+    ',"redo_thread":null,"user_name":null,"redo_sql":',
+    ',"commit_ts_ms":null,"start_scn":null,"start_ts_ms":null,"txSeq":null}',
 )
 
 
@@ -33,35 +33,35 @@ class SourceBlock:
         self._tx: TransactionInfo | None = None
         self._tx_pieces = _NO_TRANSACTION
         self._time_us: int | None = None
-        self._time_pieces = ("", "")
+        self._mark: SnapshotMark | None = None
+        # Up to `scn`, of rows with this transaction, time and mark; by what their tables have in common.
+        self._heads: dict[TablePieces, str] = {}
 
-    def of_change(self, event: ChangeEvent, table_pieces: TablePieces) -> str:
+    def of_change(self, event: ChangeEvent, table: TablePieces) -> str:
         """The block of a row change.
 
-        :param table_pieces: of its table.
+        :param table: what the blocks of its table have in common.
         """
-        tx, time_us = event.tx, event.time_us
-        if tx is not self._tx:
-            self._tx, self._tx_pieces = tx, _transaction_pieces(tx)
-        if time_us != self._time_us:
-            pieces = (
-                f'{self._head}{time_us // 1000},"snapshot":"',
-                f',"sequence":null,"ts_us":{time_us},"ts_ns":{time_us * 1000},',
-            )
-            self._time_us, self._time_pieces = time_us, pieces
-        tx_id, commit_scn, thread_user, times = self._tx_pieces
-        database, table = table_pieces
-        until_mark, times_of_row = self._time_pieces
-        mark = "false" if event.snapshot is None else event.snapshot
+        tx, time_us, mark = event.tx, event.time_us, event.snapshot
+        if time_us != self._time_us or tx is not self._tx or mark is not self._mark:
+            self._tx, self._time_us, self._mark = tx, time_us, mark
+            self._tx_pieces = _transaction_pieces(tx)
+            self._heads.clear()
+        head = self._heads.get(table) or self._head_of(table, time_us, mark)
+        _, before_rs_id, before_redo_sql, end = self._tx_pieces
         rs_id = f'"{event.rs_id}"' if event.rs_id else "null"
         row_id = f'"{event.row_id}"' if event.row_id else "null"
         redo_sql = "null" if event.redo_sql is None else encode_basestring(event.redo_sql)
-        seq = event.seq if tx else ""
-        return (
-            f'{until_mark}{mark!s}",{database}{times_of_row}{table},'
-            f'{tx_id},"scn":"{event.scn}",{commit_scn},"rs_id":{rs_id},"ssn":{event.ssn},{thread_user},'
-            f'"redo_sql":{redo_sql},"row_id":{row_id},{times}{seq}}}'
+        seq = f"{event.seq}}}" if tx else ""
+        return f'{head}{event.scn}{before_rs_id}{rs_id},"ssn":{event.ssn}{before_redo_sql}{redo_sql},"row_id":{row_id}{end}{seq}'
+
+    def _head_of(self, table: TablePieces, time_us: int, mark: SnapshotMark | None) -> str:
+        database, name = table
+        head = self._heads[table] = (
+            f'{self._head}{time_us // 1000},"snapshot":"{mark or "false"}",{database},"sequence":null,'
+            f'"ts_us":{time_us},"ts_ns":{time_us * 1000},{name},{self._tx_pieces[0]}'
         )
+        return head
 
     def of_schema_change(self, change: SchemaChange) -> str:
         """The block of a DDL."""
@@ -93,8 +93,8 @@ def _transaction_pieces(tx: TransactionInfo | None) -> tuple[str, str, str, str]
         else '"start_scn":null,"start_ts_ms":null'
     )
     return (
-        f'"txId":"{tx.id}"',
-        f'"commit_scn":"{tx.commit_scn}","lcr_position":null',
-        f'"redo_thread":{tx.redo_thread},"user_name":{_text(tx.user)}',
-        f'"commit_ts_ms":{tx.commit_us // 1000},{start},"txSeq":',
+        f'"txId":"{tx.id}","scn":"',
+        f'","commit_scn":"{tx.commit_scn}","lcr_position":null,"rs_id":',
+        f',"redo_thread":{tx.redo_thread},"user_name":{_text(tx.user)},"redo_sql":',
+        f',"commit_ts_ms":{tx.commit_us // 1000},{start},"txSeq":',
     )
