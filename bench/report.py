@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -41,7 +42,7 @@ def machine() -> list[str]:
     packages = ", ".join(f"{name} {version(name)}" for name in ("oracledb", "confluent-kafka", "apsw"))
     return [
         f"{os.cpu_count()} cores, {memory:.0f} GiB, load {load:.1f} when begun; {_cpu_model()}",
-        f"{platform.system()} {platform.release()}, Python {platform.python_version()}, {packages}",
+        f"{platform.system()} {platform.release()}, Python {platform.python_version()} of {sys.base_prefix}, {packages}",
     ]
 
 
