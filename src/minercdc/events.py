@@ -5,7 +5,7 @@ A `Row` is a tuple aligned with `TableSchema.columns`. A value is Oracle's own t
 turned into a typed value once, by the encoder of the output format. So nothing is decoded that is filtered or rolled back,
 a spilled row is plain text, and equal rows are equal tuples.
 
-    NUMBER, FLOAT     '-42.5' '0.5' '12'   plain or E notation; a zero before the point may be missing in redo
+    NUMBER, FLOAT     '-42.5' '0.5' '12'   plain digits without superfluous zeros, however redo spells the number
     character types   the text itself; CHAR and NCHAR with their blanks
     DATE              '2026-02-28 13:45:59'  (BC: '-4712-01-01 00:00:00')
     TIMESTAMP         '2026-02-28 13:45:59.123456789' (nine digits)
