@@ -100,18 +100,18 @@ def _value_lines(columns: Sequence[PrintedColumn], width: int, head: str, tail: 
         "".join(f"{row[0]}{i}, " if i in set(at) else "_, " for i in range(width)) + f"= {row}"
         for row in ("before", "after")
     )
-    before, after = (_object(columns, [_Expression(f"{row}{i}") for i in at]) for row in ("before", "after"))
+    before, after = (_object(columns, [f"{row}{i}" for i in at]) for row in ("before", "after"))
     return [
         "if before is None:",
         f"    {unpack_after}",
-        *(f"    after{c.position} = {_printed(c, f'a{c.position}').source}" for c in columns),
+        *(f"    after{c.position} = {_printed(c, f'a{c.position}')}" for c in columns),
         f"    {returned(['null'], after)}",
         unpack_before,
-        *(f"before{c.position} = {_printed(c, f'b{c.position}').source}" for c in columns),
+        *(f"before{c.position} = {_printed(c, f'b{c.position}')}" for c in columns),
         "if after is None:",
         f"    {returned(before, ['null'])}",
         unpack_after,
-        *(f"after{i} = before{i} if a{i} is b{i} else {_printed(c, f'a{i}').source}" for c in columns for i in [c.position]),
+        *(f"after{i} = before{i} if a{i} is b{i} else {_printed(c, f'a{i}')}" for c in columns for i in [c.position]),
         returned(before, after),
     ]
 
@@ -129,15 +129,16 @@ def _codecs(columns: Sequence[PrintedColumn]) -> dict[str, Any]:
     return {f"json{column.position}": column.codec.to_json for column in columns}
 
 
-def _printed(column: PrintedColumn, value: str) -> _Expression:
-    return _Expression(f"('null' if {value} is None else json{column.position}({value}))")
+def _printed(column: PrintedColumn, value: str) -> str:
+    return f"('null' if {value} is None else json{column.position}({value}))"
 
 
-def _object(columns: Sequence[PrintedColumn], values: Sequence[_Expression]) -> _Document:
+def _object(columns: Sequence[PrintedColumn], values: Sequence[str]) -> _Document:
+    """:param values: Python source of each column's JSON."""
     document: _Document = ["{"]
     for column, value in zip(columns, values, strict=True):
         separator = "," if len(document) > 1 else ""
-        document += [f"{separator}{encode_basestring(column.name)}:", value]
+        document += [f"{separator}{encode_basestring(column.name)}:", _Expression(value)]
     return [*document, "}"]
 
 

@@ -14,7 +14,7 @@ _NO_TRANSACTION = (
     '"txId":null,"scn":"',
     '","commit_scn":null,"lcr_position":null,"rs_id":',
     ',"redo_thread":null,"user_name":null,"redo_sql":',
-    ',"commit_ts_ms":null,"start_scn":null,"start_ts_ms":null,"txSeq":null}',
+    ',"commit_ts_ms":null,"start_scn":null,"start_ts_ms":null,"txSeq":null',
 )
 
 
@@ -52,8 +52,8 @@ class SourceBlock:
         rs_id = f'"{event.rs_id}"' if event.rs_id else "null"
         row_id = f'"{event.row_id}"' if event.row_id else "null"
         redo_sql = "null" if event.redo_sql is None else encode_basestring(event.redo_sql)
-        seq = f"{event.seq}}}" if tx else ""
-        return f'{head}{event.scn}{before_rs_id}{rs_id},"ssn":{event.ssn}{before_redo_sql}{redo_sql},"row_id":{row_id}{end}{seq}'
+        seq = event.seq if tx else ""
+        return f'{head}{event.scn}{before_rs_id}{rs_id},"ssn":{event.ssn}{before_redo_sql}{redo_sql},"row_id":{row_id}{end}{seq}}}'
 
     def _head_of(self, table: TablePieces, time_us: int, mark: SnapshotMark | None) -> str:
         database, name = table

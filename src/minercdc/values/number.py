@@ -32,8 +32,8 @@ _SPECIAL = {"nan": "NaN", "inf": "Infinity", "+inf": "Infinity", "-inf": "-Infin
 _SPECIAL["-infinity"] = "-Infinity"
 # NUMBER has 40 digits and exponents up to 130; more digits than any spelling of it needs are no number, but cost time.
 _NUMBER = re.compile(r"[+-]?(?:\d{1,200}\.?\d{0,200}|\.\d{1,200})(?:[eE][+-]?\d{1,3})?", re.ASCII)
-# The spelling of nearly all: no zero before the point, so that the pattern is short. The end is not `$`, which lets a line end by.
-_PLAIN = re.compile(r"-?[1-9][0-9]{0,199}(?:\.[0-9]{0,199}[1-9])?\Z").match
+# Canonical already, as nearly all but the one text `0` are. The end is not `$`, which lets a line end by.
+_PLAIN = re.compile(r"-?(?:[1-9][0-9]{0,199}|0(?=\.))(?:\.[0-9]{0,199}[1-9])?\Z").match
 
 
 def canonical(text: str) -> str:
@@ -205,11 +205,9 @@ def _decimal_json(scale: int) -> Convert:
             # Nearly all amounts have all their digits behind the point.
             if len(text) > scale and text[point] == ".":
                 return _base64(int(text.replace(".", "", 1)))
-            whole, _, fraction = text.partition(".")
-            if len(fraction) < scale:
-                return _base64(int(whole + fraction.ljust(scale, "0")))
-        except ValueError:
-            pass
+            return _base64(_unscaled(text, scale))
+        except (ValueError, ValueDecodeError):
+            pass  # another spelling than the canonical one, or no number of this column
         return general(text)
 
     return to_json

@@ -161,8 +161,12 @@ def _epoch(text: str) -> tuple[int, str]:
 
 def _units_json(digits: int) -> Convert:
     """Units of 10**-digits seconds since the epoch; `digits` is 3 or 6."""
-    unit = timedelta(milliseconds=1) if digits == 3 else timedelta(microseconds=1)
-    epoch, from_iso = _EPOCH, datetime.fromisoformat
+    unit, epoch, from_iso = timedelta(microseconds=10 ** (6 - digits)), _EPOCH, datetime.fromisoformat
+
+    @_checked
+    def general(text: str) -> str:
+        seconds, fraction = _epoch(text)
+        return str(seconds * 10**digits + int(fraction[:digits] or 0))
 
     def to_json(text: str) -> str:
         # Nearly all values are dates that a datetime holds; it leaves out digits behind the sixth, as wanted.
@@ -170,11 +174,7 @@ def _units_json(digits: int) -> Convert:
             return str((from_iso(text) - epoch) // unit)
         except (ValueError, TypeError):
             pass  # years BC, and 29 February 1500: the calendar of Oracle is the Julian one until 1582
-        try:
-            seconds, fraction = _epoch(text)
-            return str(seconds * 10**digits + int(fraction[:digits] or 0))
-        except (ValueError, IndexError) as exc:
-            raise _no_time(text) from exc
+        return general(text)
 
     return to_json
 
