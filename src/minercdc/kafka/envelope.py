@@ -106,8 +106,8 @@ class EnvelopeEncoder:
         :raises ValueDecodeError: a value does not fit its column's type.
         :raises SchemaMismatchError: redo does not hold the key of a row.
         """
-        if isinstance(event, ChangeEvent):
-            return self._change(event) if event.op not in self._skipped else ()
+        if type(event) is ChangeEvent:
+            return () if event.op in self._skipped else self._change(event)
         if isinstance(event, UndecodableRow):
             return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
         if isinstance(event, Notification):
@@ -122,7 +122,9 @@ class EnvelopeEncoder:
                 if before[i] != after[i] and before[i] is not UNAVAILABLE:
                     return self._key_change(compiled, event)
         key = self._key(compiled, before if op is _DELETE else after, event)
-        value = self._value(compiled, event, op, before, after)
+        value = compiled.print_value(
+            before, after, self._source.of_change(event, compiled.source), op, str(self._clock_ns())
+        )
         # Rows without a key keep their order.
         record = Record(compiled.topic, key, value, (), 0 if key is None else None)
         if op is _DELETE and key is not None and self._values.tombstones_on_delete:
@@ -141,7 +143,8 @@ class EnvelopeEncoder:
         table = change.after or change.before
         assert table is not None
         compiled = self._format_of(table)
-        value = compiled.print_value(None, None, self._rest(self._source.of_schema_change(change), Op.TRUNCATE))
+        source = self._source.of_schema_change(change)
+        value = compiled.print_value(None, None, source, Op.TRUNCATE, str(self._clock_ns()))
         return Record(compiled.topic, None, value, partition=0)
 
     def _format_of(self, schema: TableSchema) -> _TableFormat:
@@ -157,8 +160,9 @@ class EnvelopeEncoder:
         assert old is not None
         assert new is not None
         to_new, to_old = (("__debezium.newkey", new),), (("__debezium.oldkey", old),)
-        delete = Record(compiled.topic, old, self._value(compiled, event, _DELETE, event.before, None), to_new)
-        create = Record(compiled.topic, new, self._value(compiled, event, _CREATE, None, event.after), to_old)
+        source, ns = self._source.of_change(event, compiled.source), str(self._clock_ns())
+        delete = Record(compiled.topic, old, compiled.print_value(event.before, None, source, _DELETE, ns), to_new)
+        create = Record(compiled.topic, new, compiled.print_value(None, event.after, source, _CREATE, ns), to_old)
         if self._values.tombstones_on_delete:
             return (delete, Record(compiled.topic, old, None, to_new), create)
         return (delete, create)
@@ -174,14 +178,6 @@ class EnvelopeEncoder:
             if any(row[i] is UNAVAILABLE for i in compiled.key):
                 raise _key_missing(event) from None
             raise
-
-    def _value(self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None) -> bytes:
-        return compiled.print_value(before, after, self._rest(self._source.of_change(event, compiled.source), op))
-
-    def _rest(self, source: str, op: Op) -> str:
-        """What follows the rows in an envelope."""
-        ns = str(self._clock_ns())
-        return f',"source":{source},"transaction":null,"op":"{op!s}","ts_ms":{ns[:-6]},"ts_us":{ns[:-3]},"ts_ns":{ns}}}'
 
     def _compile(self, schema: TableSchema) -> _TableFormat:
         topic = self._topics.of_table(schema.id)

@@ -14,7 +14,7 @@ from json.encoder import encode_basestring
 from typing import Any, Final, TypeAlias
 
 from minercdc.errors import ValueDecodeError
-from minercdc.events import UNAVAILABLE, Row
+from minercdc.events import UNAVAILABLE, Op, Row
 from minercdc.values.codec import Codec
 
 # What a codec, or the join of what codecs gave, raises for UNAVAILABLE, and unpacking for a row that is not there. To look
@@ -24,8 +24,8 @@ NO_TEXT: Final = (TypeError, AttributeError, ValueDecodeError)
 PrintKey: TypeAlias = Callable[[Row], bytes]
 """Raises one of `NO_TEXT` when redo does not tell a value of the key."""
 
-PrintValue: TypeAlias = Callable[[Row | None, Row | None, str], bytes]
-"""From the row before, the row after and the rest of the envelope: a comma, its other members, the closing brace."""
+PrintValue: TypeAlias = Callable[[Row | None, Row | None, str, Op, str], bytes]
+"""From the row before, the row after, the source block, the operation, and the engine's time in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +73,35 @@ def compile_value(columns: Sequence[PrintedColumn], width: int, head: str, tail:
     :param tail: text behind it.
     """
 
-    def partial(before: Row | None, after: Row | None, rest: str) -> bytes:
+    def partial(before: Row | None, after: Row | None, source: str, op: Op, ns: str) -> bytes:
         rows = [row for row in (before, after) if row is not None]
         if rows and not any(UNAVAILABLE in row for row in rows):
             raise
         texts = ["null" if row is None else _print_partial(columns, row) for row in (before, after)]
-        return f'{head}{{"before":{texts[0]},"after":{texts[1]}{rest}{tail}'.encode()
+        printed: bytes = scope["print_texts"](*texts, source, op, ns)
+        return printed
 
-    lines = ["def print_value(before, after, rest):", "    try:"]
+    printed_rows = _envelope(head, [_Expression("before")], [_Expression("after")], tail)
+    lines = ["def print_texts(before, after, source, op, ns):", f"    {printed_rows}"]
+    lines += ["def print_value(before, after, source, op, ns):", "    try:"]
     lines += (f"        {line}" for line in _value_lines(columns, width, head, tail))
-    lines += ["    except no_text:", "        return partial(before, after, rest)"]
+    lines += ["    except no_text:", "        return partial(before, after, source, op, ns)"]
     scope = {**_codecs(columns), "no_text": NO_TEXT, "partial": partial}
     exec("\n".join(lines) + "\n", scope)
     print_value: PrintValue = scope["print_value"]
     return print_value
 
 
+def _envelope(head: str, before: _Document, after: _Document, tail: str) -> str:
+    """The statement that returns an envelope."""
+    document: _Document = [head, '{"before":', *before, ',"after":', *after, ',"source":', _Expression("source")]
+    document += [',"transaction":null,"op":"', _Expression("op"), '","ts_ms":', _Expression("ns[:-6]")]
+    document += [',"ts_us":', _Expression("ns[:-3]"), ',"ts_ns":', _Expression("ns"), "}", tail]
+    return _returned(document)
+
+
 def _value_lines(columns: Sequence[PrintedColumn], width: int, head: str, tail: str) -> list[str]:
     """With a row before, a row after, or both."""
-
-    def returned(before: _Document, after: _Document) -> str:
-        return _returned([head, '{"before":', *before, ',"after":', *after, _Expression("rest"), tail])
-
     at = [column.position for column in columns]
     unpack_before, unpack_after = (
         "".join(f"{row[0]}{i}, " if i in set(at) else "_, " for i in range(width)) + f"= {row}"
@@ -105,14 +112,14 @@ def _value_lines(columns: Sequence[PrintedColumn], width: int, head: str, tail: 
         "if before is None:",
         f"    {unpack_after}",
         *(f"    after{c.position} = {_printed(c, f'a{c.position}')}" for c in columns),
-        f"    {returned(['null'], after)}",
+        f"    {_envelope(head, ['null'], after, tail)}",
         unpack_before,
         *(f"before{c.position} = {_printed(c, f'b{c.position}')}" for c in columns),
         "if after is None:",
-        f"    {returned(before, ['null'])}",
+        f"    {_envelope(head, before, ['null'], tail)}",
         unpack_after,
         *(f"after{i} = before{i} if a{i} is b{i} else {_printed(c, f'a{i}')}" for c in columns for i in [c.position]),
-        returned(before, after),
+        _envelope(head, before, after, tail),
     ]
 
 

@@ -9,7 +9,7 @@ A family is a module with `reading(column)` and `writing(column, handling)`; `co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 Convert: TypeAlias = Callable[[str], str]
@@ -59,11 +59,18 @@ class Reading:
         its quotes, apostrophes already undoubled; None stands for "as it is".
     :param select: quoted column name -> SELECT expression.
     :param from_driver: non-null value as python-oracledb fetched it -> Row text.
+    :param spellings: `Writing.to_json` takes the text of a literal as it stands, too; it has to be converted only to be
+        compared.
     """
 
     literals: Mapping[str, Convert | None]
     select: Callable[[str], str]
     from_driver: Callable[[object], str]
+    spellings: bool = False
+
+    def as_spelled(self) -> Reading:
+        """A reading that leaves out conversions which only comparing needs: they take longer than everything else."""
+        return replace(self, literals=dict.fromkeys(self.literals)) if self.spellings else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def reading(column: Column) -> Reading:
     # Whole numbers of up to 18 digits have one spelling only.
     if column.type_name == "NUMBER" and column.scale is not None and column.scale <= 0 and (column.length or 38) < 19:
         return Reading({"": None}, as_is, str)
-    return Reading({"": canonical}, as_is, lambda value: canonical(str(value)))
+    return Reading({"": canonical}, as_is, lambda value: canonical(str(value)), spellings=True)
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
@@ -177,6 +177,8 @@ def _unscaled(text: str, scale: int) -> int:
     return quotient
 
 
+# The least and, 256 times as much, the first one too large of the positive numbers that take three bytes.
+_THREE_BYTES: Final = 0x8000
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 # Twelve bits as two digits of base64: most amounts have three bytes.
 _TWO_DIGITS: Final = [first + second for first in _BASE64 for second in _BASE64]
@@ -185,7 +187,7 @@ _TWO_DIGITS: Final = [first + second for first in _BASE64 for second in _BASE64]
 def _base64(unscaled: int) -> str:
     """Big-endian two's complement in as few bytes as hold it, as java.math.BigInteger gives them; with its quotes."""
     magnitude = unscaled if unscaled >= 0 else ~unscaled
-    if 0x7FFF < magnitude < 0x80_0000:
+    if _THREE_BYTES <= magnitude < 256 * _THREE_BYTES:
         bits = unscaled & 0xFF_FFFF
         return f'"{_TWO_DIGITS[bits >> 12]}{_TWO_DIGITS[bits & 0xFFF]}"'
     image = unscaled.to_bytes((magnitude.bit_length() >> 3) + 1, "big", signed=True)
@@ -203,10 +205,13 @@ def _decimal_json(scale: int) -> Convert:
     def to_json(text: str) -> str:
         try:
             # Nearly all amounts have all their digits behind the point.
-            if len(text) > scale and text[point] == ".":
-                return _base64(int(text.replace(".", "", 1)))
+            if text[point] == ".":
+                unscaled = int(text.replace(".", "", 1))
+                if _THREE_BYTES <= unscaled < 256 * _THREE_BYTES:
+                    return f'"{_TWO_DIGITS[unscaled >> 12]}{_TWO_DIGITS[unscaled & 0xFFF]}"'
+                return _base64(unscaled)
             return _base64(_unscaled(text, scale))
-        except (ValueError, ValueDecodeError):
+        except (ValueError, IndexError, ValueDecodeError):
             pass  # another spelling than the canonical one, or no number of this column
         return general(text)
 
@@ -214,9 +219,12 @@ def _decimal_json(scale: int) -> Convert:
 
 
 def _variable_scale_json(text: str) -> str:
+    """The scale is that of the canonical spelling."""
     whole, _, fraction = text.partition(".")
     try:
         unscaled = int(whole + fraction)
     except ValueError:
+        return _variable_scale_json(canonical(text))
+    if fraction and fraction[-1] == "0":
         return _variable_scale_json(canonical(text))
     return f'{{"scale":{len(fraction)},"value":{_base64(unscaled)}}}'

@@ -8,6 +8,7 @@ A value without zone counts as UTC wall clock when it becomes an epoch number, a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -36,7 +37,7 @@ _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT",
 
 def reading(column: Column) -> Reading:
     """TO_CHAR in the database, because Python's datetime has neither years BC nor nanoseconds."""
-    canonical = {"DATE": _date, _TZ: _zoned}.get(column.type_name, _timestamp)
+    canonical = _canonical(column)
     format_ = _FORMATS[column.type_name]
 
     def from_driver(value: object) -> str:
@@ -47,7 +48,12 @@ def reading(column: Column) -> Reading:
         dict.fromkeys(("TO_DATE", "TO_TIMESTAMP", "TO_TIMESTAMP_TZ"), canonical),
         lambda quoted: f"TO_CHAR({quoted}, '{format_}')",
         from_driver,
+        spellings=True,
     )
+
+
+def _canonical(column: Column) -> Convert:
+    return {"DATE": _date, _TZ: _zoned}.get(column.type_name, _timestamp)
 
 
 def _date(text: str) -> str:
@@ -93,41 +99,37 @@ def _parts(text: str) -> tuple[str, str, str | None]:
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
     """The Connect type by `time.precision.mode` and the declared fraction."""
+
+    def checked(convert: Convert) -> Convert:
+        canonical = _canonical(column)
+
+        def to_json(text: str) -> str:
+            try:
+                return convert(canonical(text))
+            except (ValueError, IndexError) as exc:
+                raise ValueDecodeError(f"{text!r} is no date or timestamp") from exc
+
+        return to_json
+
     if column.type_name in (_TZ, _LTZ):
         digits = 6 if column.scale is None else column.scale
-        return Writing(FieldType("string", "io.debezium.time.ZonedTimestamp", 1), _checked(partial(_zoned_json, digits)))
+        return Writing(FieldType("string", "io.debezium.time.ZonedTimestamp", 1), checked(partial(_zoned_json, digits)))
     mode = handling.time_precision
     if mode == "isostring":
-        return Writing(FieldType("string", "io.debezium.time.IsoTimestamp", 1), _checked(_iso_json))
-    if mode == "connect":
-        return Writing(FieldType("int64", "org.apache.kafka.connect.data.Timestamp", 1), _units_json(3))
-    unit = {"microseconds": "micro", "nanoseconds": "nano"}.get(mode) or _adaptive_unit(column)
+        return Writing(FieldType("string", "io.debezium.time.IsoTimestamp", 1), checked(_iso_json))
+    unit = {"connect": "milli", "microseconds": "micro", "nanoseconds": "nano"}.get(mode) or _adaptive_unit(column)
     name, convert = {
-        "milli": ("io.debezium.time.Timestamp", _units_json(3)),
-        "micro": ("io.debezium.time.MicroTimestamp", _units_json(6)),
-        "nano": ("io.debezium.time.NanoTimestamp", _checked(_nanos_json)),
+        "milli": ("io.debezium.time.Timestamp", _units_json(3, checked)),
+        "micro": ("io.debezium.time.MicroTimestamp", _units_json(6, checked)),
+        "nano": ("io.debezium.time.NanoTimestamp", checked(_nanos_json)),
     }[unit]
-    return Writing(FieldType("int64", name, 1), convert)
+    return Writing(FieldType("int64", "org.apache.kafka.connect.data.Timestamp" if mode == "connect" else name, 1), convert)
 
 
 def _adaptive_unit(column: Column) -> str:
     # DATE carries a time of day: milliseconds, not days.
     digits = 0 if column.type_name == "DATE" else 6 if column.scale is None else column.scale
     return "milli" if digits <= 3 else "micro" if digits <= 6 else "nano"
-
-
-def _checked(convert: Convert) -> Convert:
-    def to_json(text: str) -> str:
-        try:
-            return convert(text)
-        except (ValueError, IndexError) as exc:
-            raise _no_time(text) from exc
-
-    return to_json
-
-
-def _no_time(text: str) -> ValueDecodeError:
-    return ValueDecodeError(f"{text!r} is no date or timestamp")
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
@@ -159,11 +161,11 @@ def _epoch(text: str) -> tuple[int, str]:
     return _DAYS[text[:end]] + _MINUTES[text[end + 1 : end + 6]] + int(text[end + 7 : end + 9]), text[end + 10 : end + 19]
 
 
-def _units_json(digits: int) -> Convert:
+def _units_json(digits: int, checked: Callable[[Convert], Convert]) -> Convert:
     """Units of 10**-digits seconds since the epoch; `digits` is 3 or 6."""
     unit, epoch, from_iso = timedelta(microseconds=10 ** (6 - digits)), _EPOCH, datetime.fromisoformat
 
-    @_checked
+    @checked
     def general(text: str) -> str:
         seconds, fraction = _epoch(text)
         return str(seconds * 10**digits + int(fraction[:digits] or 0))
@@ -173,7 +175,7 @@ def _units_json(digits: int) -> Convert:
         try:
             return str((from_iso(text) - epoch) // unit)
         except (ValueError, TypeError):
-            pass  # years BC, and 29 February 1500: the calendar of Oracle is the Julian one until 1582
+            pass  # years BC, 29 February 1500 (the calendar of Oracle is the Julian one until 1582), another spelling
         return general(text)
 
     return to_json

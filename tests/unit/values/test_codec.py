@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from minercdc.errors import MinerCdcError, ValueDecodeError
 from minercdc.schema.table import Column
-from minercdc.values.codec import ValueHandling, codec_for, is_supported
+from minercdc.values.codec import ValueHandling, codec_for, is_supported, reading_for
 from minercdc.values.number import canonical
 from minercdc.values.temporal import days_from_civil
 
@@ -224,3 +226,44 @@ def test_times_are_counted_from_the_epoch(time: datetime, digits: int) -> None:
     codec = codec_for(column("TIMESTAMP", None, digits), DEFAULT)
     since = time - datetime(1970, 1, 1)
     assert int(codec.to_json(f"{time.year:04d}-{text}")) == since // timedelta(microseconds=10 ** (6 - digits))
+
+
+NUMBERS = ("7", ".5", "-.5", "4.20", "+3", "007", "-0", "1E+3", "-12.0", ".00", "100", "9" * 20)
+DATES = ("2026-02-28 13:45:59", "-0044-03-15 01:02:03", "31-DEC-99", "1500-02-29 00:00:00")
+TIMES = (*DATES, "2026-02-28 13:45:59.", "2026-02-28 13:45:59.12", "28-FEB-26 01.45.59.765000 PM")
+TIME_PRECISIONS = ("adaptive", "connect", "isostring", "microseconds", "nanoseconds")
+ZONED = ("2026-02-28 13:45:59.5 +05:30", "28-FEB-26 01.45.59.765000 PM -03:00")
+SPELLINGS = [
+    (Column("C", "NUMBER"), NUMBERS),
+    (Column("C", "FLOAT", 126), NUMBERS),
+    (Column("C", "NUMBER", 38, 0), NUMBERS),
+    (Column("C", "NUMBER", 24, 2), NUMBERS),
+    (Column("C", "DATE"), DATES),
+    (Column("C", "TIMESTAMP", None, 3), TIMES),
+    (Column("C", "TIMESTAMP", None, 6), TIMES),
+    (Column("C", "TIMESTAMP", None, 9), TIMES),
+    (Column("C", "TIMESTAMP WITH LOCAL TIME ZONE", None, 6), TIMES),
+    (Column("C", "TIMESTAMP WITH TIME ZONE", None, 6), ZONED),
+]
+
+
+@pytest.mark.parametrize(("col", "spellings"), SPELLINGS, ids=lambda value: str(value)[:60])
+def test_a_spelling_is_printed_as_its_canonical_text(col: Column, spellings: tuple[str, ...]) -> None:
+    reading = reading_for(col)
+    assert reading.spellings
+    converts = {convert for convert in reading.literals.values() if convert}
+    assert converts
+    assert not any(reading.as_spelled().literals.values())
+    for decimal, time_precision in product(("precise", "string", "double"), TIME_PRECISIONS):
+        handling = ValueHandling(decimal, time_precision)  # type: ignore[arg-type]
+        to_json = codec_for(col, handling).to_json
+        for convert, text in product(converts, spellings):
+            assert _outcome(to_json, text) == _outcome(to_json, convert(text)), text
+
+
+def _outcome(convert: Callable[[str], str], text: str) -> str:
+    """JSON, or that it is refused."""
+    try:
+        return convert(text)
+    except ValueDecodeError:
+        return "refused"

@@ -145,7 +145,9 @@ class RedoDecoder:
         # Left out of an INSERT when they follow; what does not follow is null.
         self._following = frozenset(i for i, c in enumerate(schema.columns) if lobs and _may_follow(c))
         self.large = bool(self.lobs or self._following)
-        self._readings: list[Reading] = [reading_for(column) for column in schema.columns]
+        # Keys are compared with those of snapshots, other values are only printed.
+        readings = [reading_for(column) for column in schema.columns]
+        self._readings: list[Reading] = [r if i in schema.key else r.as_spelled() for i, r in enumerate(readings)]
         absent = [None if i in self._following else UNAVAILABLE for i in range(len(schema.columns))]
         self._glue = GlueReader(self._position, self._readings, absent)
         # Only such columns can have undoubled apostrophes; elsewhere a relaxed reading could only hide an error.

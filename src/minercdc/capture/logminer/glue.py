@@ -349,34 +349,25 @@ class GlueReader:
 def split(sql: str) -> list[str]:
     """The pieces of a statement: glue, text, glue, text .. glue. Texts have their apostrophes undoubled."""
     pieces = sql.split("'")
-    if all(pieces):
-        return pieces
-    at, empty = 0, pieces.count("")
-    while empty:
-        at = pieces.index("", at)
-        # No glue between two texts is a doubled apostrophe. At an end, or where a text begins with one, it is more than that.
-        if at & 1 or not 0 < at < len(pieces) - 1:
-            return _undoubled(pieces)
-        empty -= 1 if pieces[at + 1] else 2
-        text = f"{pieces[at - 1]}'{pieces[at + 1]}"
-        del pieces[at : at + 2]
-        pieces[at - 1] = text
+    if not all(pieces):
+        _undouble(pieces)
     return pieces
 
 
-def _undoubled(pieces: list[str]) -> list[str]:
-    """Pieces of a split at every apostrophe, with the texts that doubled ones tore apart put together again."""
-    joined = [pieces[0]]
-    i, count = 1, len(pieces)
-    while i < count:
-        value = pieces[i]
-        while i + 2 < count and not pieces[i + 1]:
-            value += f"'{pieces[i + 2]}"
-            i += 2
-        joined.append(value)
-        joined.extend(pieces[i + 1 : i + 2])
-        i += 2
-    return joined
+def _undouble(pieces: list[str]) -> None:
+    """Put the texts together again that doubled apostrophes tore apart: no glue between two texts is such an apostrophe."""
+    between = pieces[2:-1:2]
+    at, torn = 0, between.count("")
+    while torn:
+        at = between.index("", at)
+        end = at + 1
+        torn -= 1
+        while torn and end < len(between) and not between[end]:
+            end += 1
+            torn -= 1
+        text = slice(2 * at + 1, 2 * end + 2)
+        pieces[text] = ["'".join(pieces[text][::2])]
+        del between[at:end]
 
 
 def _place(glue: _Glue, i: int, sources: dict[int, int], conversions: list[tuple[int, Convert]]) -> bool:

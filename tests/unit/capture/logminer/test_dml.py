@@ -14,7 +14,8 @@ from minercdc.schema.table import Column, TableId, TableSchema
 
 
 def table(name: str, *columns: Column) -> TableSchema:
-    return TableSchema(TableId("DB", "LAB", name), columns, (0,))
+    """All columns are key columns, for what only needs printing is left as redo spells it."""
+    return TableSchema(TableId("DB", "LAB", name), columns, tuple(range(len(columns))))
 
 
 ID = Column("ID", "NUMBER", 10, 0)
@@ -145,6 +146,14 @@ def test_table_without_supported_columns_has_empty_rows() -> None:
     decoder = RedoDecoder(table("EMPTY"))
     for _ in range(2):
         assert decoder.decode("""insert into "LAB"."EMPTY"("DOC") values (EMPTY_CLOB());""") == (Op.CREATE, None, ())
+
+
+def test_what_is_only_printed_stays_as_redo_spells_it() -> None:
+    columns = (Column("ID", "NUMBER"), Column("QTY", "NUMBER", 12, 3), Column("D", "DATE"), Column("R", "RAW", 2))
+    decoder = RedoDecoder(TableSchema(TableId("DB", "LAB", "ITEM"), columns, (0,)))
+    sql = """insert into "LAB"."ITEM"("ID","QTY","D","R") values ('.50','.50',TO_DATE('09-JUN-21', 'DD-MON-RR'),HEXTORAW('CAFE'));"""
+    for change in (decoder.decode(sql), decoder.decode_generally(sql)):
+        assert change == (Op.CREATE, None, ("0.5", ".50", "09-JUN-21", "cafe"))
 
 
 def test_relaxed_reading_is_for_extended_columns_only() -> None:
