@@ -1,11 +1,12 @@
 """What flows from a capture to the engine.
 
 A `Row` is a tuple aligned with `TableSchema.columns`. A value is Oracle's own text for it under fixed session settings
-(NLS formats `YYYY-MM-DD HH24:MI:SS`, `.FF9`, ` TZH:TZM`, decimal point), the same from the snapshot and from redo; it is
-turned into a typed value once, by the encoder of the output format. So nothing is decoded that is filtered or rolled back,
-a spilled row is plain text, and equal rows are equal tuples.
+(NLS formats `YYYY-MM-DD HH24:MI:SS`, `.FF9`, ` TZH:TZM`, decimal point); it is turned into a typed value once, by the
+encoder of the output format. So nothing is decoded that is filtered or rolled back, and a spilled row is plain text. The
+texts below are canonical: rows of snapshots have them, and keys of all rows, so that equal keys are equal texts. Other
+numbers and times in redo keep its spelling (`.5`), which the encoder takes as well.
 
-    NUMBER, FLOAT     '-42.5' '0.5' '12'   plain digits without superfluous zeros, however redo spells the number
+    NUMBER, FLOAT     '-42.5' '0.5' '12'   plain digits without superfluous zeros
     character types   the text itself; CHAR and NCHAR with their blanks
     DATE              '2026-02-28 13:45:59'  (BC: '-4712-01-01 00:00:00')
     TIMESTAMP         '2026-02-28 13:45:59.123456789' (nine digits)

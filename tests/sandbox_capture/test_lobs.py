@@ -11,7 +11,7 @@ from typing import Any
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox_capture.lab import Lab, Reader
+from tests.sandbox_capture.lab import Lab, Reader, canonical
 from tests.sandbox_capture.test_capture import make_lab
 
 from minercdc.events import UNAVAILABLE, ChangeEvent, Row, Value
@@ -52,17 +52,16 @@ def execute(lab: Lab, sql: str, *binds: Any) -> None:
 
 
 def merged(reader: Reader, table: str) -> list[Row]:
-    """The table after the changes, as a consumer keeps it that leaves alone what is unavailable."""
+    """The table after the changes, in canonical text, as a consumer keeps it that leaves alone what is unavailable."""
     rows: dict[Any, dict[str, Value]] = {}
     for event in reader.events:
         if isinstance(event, ChangeEvent) and event.schema.id.table == table:
             known = rows.pop(event.before[0], {}) if event.before else {}
-            if event.after:
+            after = canonical(event.schema, event.after)
+            if after:
                 names = [column.name for column in event.schema.columns]
-                told = zip(names, event.after, strict=True)
-                rows[event.after[0]] = {
-                    name: known.get(name, value) if value is UNAVAILABLE else value for name, value in told
-                }
+                told = zip(names, after, strict=True)
+                rows[after[0]] = {name: known.get(name, value) if value is UNAVAILABLE else value for name, value in told}
     return sorted((tuple(row.values()) for row in rows.values()), key=str)
 
 

@@ -1,7 +1,7 @@
 """NUMBER, FLOAT, BINARY_FLOAT and BINARY_DOUBLE.
 
-Row text is canonical, so that a row read from a table equals the same row read from redo: plain digits with no
-exponent, no superfluous zeros, `0.5` never `.5`; binary floats as the shortest text that reads back the same.
+Canonical Row text is plain digits with no exponent, no superfluous zeros, `0.5` never `.5`; binary floats as the shortest
+text that reads back the same. `to_json` takes every spelling of a number.
 """
 
 from __future__ import annotations

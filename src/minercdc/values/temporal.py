@@ -1,6 +1,6 @@
 """DATE and the TIMESTAMP types.
 
-Row text is what redo prints under the session's NLS formats, the fraction always with nine digits. TIMESTAMP WITH
+Canonical Row text is what redo prints under the session's NLS formats, the fraction always with nine digits. TIMESTAMP WITH
 LOCAL TIME ZONE is printed in the session's zone, which every connection sets to UTC. Years BC carry a minus sign.
 A value without zone counts as UTC wall clock when it becomes an epoch number, as Debezium does.
 """
