@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from tests.checker.workload import LOB_TABLES, Change
+from tests.sandbox_capture.lab import canonical
 
 from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Row, SchemaChange
 from minercdc.schema.table import TableSchema
@@ -98,5 +99,6 @@ def _known(schema: TableSchema, row: Row) -> set[str]:
 
 
 def _named(schema: TableSchema, row: Row) -> dict[str, str]:
-    """Columns that are told and not null."""
-    return {column.name: value for column, value in zip(schema.columns, row, strict=True) if isinstance(value, str)}
+    """Columns that are told and not null, in canonical text."""
+    told = canonical(schema, row) or ()
+    return {column.name: value for column, value in zip(schema.columns, told, strict=True) if isinstance(value, str)}
