@@ -4,7 +4,7 @@ A `Row` is a tuple aligned with `TableSchema.columns`. A value is Oracle's own t
 (NLS formats `YYYY-MM-DD HH24:MI:SS`, `.FF9`, ` TZH:TZM`, decimal point); it is turned into a typed value once, by the
 encoder of the output format. So nothing is decoded that is filtered or rolled back, and a spilled row is plain text. The
 texts below are canonical: rows of snapshots have them, and keys of all rows, so that equal keys are equal texts. Other
-numbers and times in redo keep its spelling (`.5`), which the encoder takes as well.
+numbers, times and RAWs in redo keep its spelling (`.5`), which the encoder takes as well.
 
     NUMBER, FLOAT     '-42.5' '0.5' '12'   plain digits without superfluous zeros
     character types   the text itself; CHAR and NCHAR with their blanks

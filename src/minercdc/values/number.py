@@ -135,7 +135,7 @@ def _unconstrained(handling: ValueHandling) -> Writing:
 
 
 def _integer_json(text: str) -> str:
-    if text.isdigit() and text.isascii() and text[0] != "0":  # nearly all, and a tenth of the cost of a pattern
+    if "1" <= text < ":" and text.isdigit() and text.isascii():  # nearly all, and a tenth of the cost of a pattern
         return text
     text = canonical(text)
     if "." in text:

@@ -1,4 +1,4 @@
-"""RAW and LONG RAW. Row text is lower-case hex."""
+"""RAW and LONG RAW. Canonical Row text is lower-case hex."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TYPES: Final = frozenset({"RAW", "LONG RAW"})
 
 def reading(column: Column) -> Reading:
     """HEXTORAW in redo, bytes from the driver."""
-    return Reading({"HEXTORAW": str.lower}, as_is, _from_driver)
+    return Reading({"HEXTORAW": str.lower}, as_is, _from_driver, spellings=True)
 
 
 def _from_driver(value: object) -> str:

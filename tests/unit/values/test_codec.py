@@ -232,6 +232,7 @@ NUMBERS = ("7", ".5", "-.5", "4.20", "+3", "007", "-0", "1E+3", "-12.0", ".00", 
 DATES = ("2026-02-28 13:45:59", "-0044-03-15 01:02:03", "31-DEC-99", "1500-02-29 00:00:00")
 TIMES = (*DATES, "2026-02-28 13:45:59.", "2026-02-28 13:45:59.12", "28-FEB-26 01.45.59.765000 PM")
 TIME_PRECISIONS = ("adaptive", "connect", "isostring", "microseconds", "nanoseconds")
+BINARY = ("bytes", "base64", "base64-url-safe", "hex")
 ZONED = ("2026-02-28 13:45:59.5 +05:30", "28-FEB-26 01.45.59.765000 PM -03:00")
 SPELLINGS = [
     (Column("C", "NUMBER"), NUMBERS),
@@ -244,6 +245,7 @@ SPELLINGS = [
     (Column("C", "TIMESTAMP", None, 9), TIMES),
     (Column("C", "TIMESTAMP WITH LOCAL TIME ZONE", None, 6), TIMES),
     (Column("C", "TIMESTAMP WITH TIME ZONE", None, 6), ZONED),
+    (Column("C", "RAW", 16), ("CAFE", "cafe", "0aF0")),
 ]
 
 
@@ -254,8 +256,8 @@ def test_a_spelling_is_printed_as_its_canonical_text(col: Column, spellings: tup
     converts = {convert for convert in reading.literals.values() if convert}
     assert converts
     assert not any(reading.as_spelled().literals.values())
-    for decimal, time_precision in product(("precise", "string", "double"), TIME_PRECISIONS):
-        handling = ValueHandling(decimal, time_precision)  # type: ignore[arg-type]
+    for decimal, time_precision, binary in product(("precise", "string", "double"), TIME_PRECISIONS, BINARY):
+        handling = ValueHandling(decimal, time_precision, binary=binary)  # type: ignore[arg-type]
         to_json = codec_for(col, handling).to_json
         for convert, text in product(converts, spellings):
             assert _outcome(to_json, text) == _outcome(to_json, convert(text)), text

@@ -153,7 +153,7 @@ def test_what_is_only_printed_stays_as_redo_spells_it() -> None:
     decoder = RedoDecoder(TableSchema(TableId("DB", "LAB", "ITEM"), columns, (0,)))
     sql = """insert into "LAB"."ITEM"("ID","QTY","D","R") values ('.50','.50',TO_DATE('09-JUN-21', 'DD-MON-RR'),HEXTORAW('CAFE'));"""
     for change in (decoder.decode(sql), decoder.decode_generally(sql)):
-        assert change == (Op.CREATE, None, ("0.5", ".50", "09-JUN-21", "cafe"))
+        assert change == (Op.CREATE, None, ("0.5", ".50", "09-JUN-21", "CAFE"))
 
 
 def test_relaxed_reading_is_for_extended_columns_only() -> None:
