@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from confluent_kafka import Consumer
 
@@ -27,7 +28,7 @@ from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.decoding import RUN, HostClock, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.glue import split
+from minercdc.capture.logminer.glue import RowChange, split
 from minercdc.capture.logminer.logs import read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.query import build_query
@@ -43,7 +44,7 @@ from minercdc.config.sections import (
     TopicConfig,
     ValueConfig,
 )
-from minercdc.events import ChangeEvent, Op, Row
+from minercdc.events import ChangeEvent
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
@@ -58,7 +59,8 @@ from minercdc.values.codec import ValueHandling
 _PDB = "ORCLPDB1"
 _PATIENCE = 120.0
 _FETCH_SIZE = 10_000
-_BLOCK, _PASSES = 1024, 7
+_BLOCK = 1024
+_Work: TypeAlias = list[tuple[Statement, Callable[[str], RowChange]]]
 _WHOLE = "text to key and value bytes"
 
 
@@ -173,37 +175,41 @@ class Bench:
     @staticmethod
     def _text_stages(rows: list[Statement], schemas: tuple[TableSchema, ...]) -> dict[str, tuple[float, float]]:
         """Wall and CPU seconds, in all and of each stage by itself. Each pass begins with a decoder and an encoder that know
-        nothing. Of every block of rows the best pass counts: on a shared machine hardly a second goes by undisturbed."""
+        nothing. Of every block of rows the best pass counts, for on a shared machine hardly a second goes by undisturbed."""
 
-        def whole(block: list[Statement], decoders: dict[str, RedoDecoder], encoder: EnvelopeEncoder) -> None:
-            for i in range(0, len(block), RUN):  # as the capture hands them on
-                events = [_event(row, *decoders[row.schema.id.table].decode(row.sql)) for row in block[i : i + RUN]]
+        def whole(work: _Work, encoder: EnvelopeEncoder) -> None:
+            for i in range(0, len(work), RUN):  # as the capture hands them on
+                events = []
+                for row, decode in work[i : i + RUN]:
+                    op, before, after = decode(row.sql)
+                    tx = row.tx
+                    events.append(
+                        ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id)
+                    )
                 for event in events:
                     encoder.encode(event)
 
-        def split_alone(block: list[Statement], _: dict[str, RedoDecoder], __: EnvelopeEncoder) -> None:
-            for row in block:
+        def split_alone(work: _Work, _: EnvelopeEncoder) -> None:
+            for row, _decode in work:
                 split(row.sql)
 
-        def split_and_decode(block: list[Statement], decoders: dict[str, RedoDecoder], _: EnvelopeEncoder) -> None:
-            for row in block:
-                decoders[row.schema.id.table].decode(row.sql)
+        def split_and_decode(work: _Work, _: EnvelopeEncoder) -> None:
+            for row, decode in work:
+                decode(row.sql)
 
-        blocks = [rows[i : i + _BLOCK] for i in range(0, len(rows), _BLOCK)]
-
-        def once(stage: Callable[..., None]) -> Iterator[tuple[float, float]]:
-            decoders, encoder = {schema.id.table: RedoDecoder(schema) for schema in schemas}, json_encoder("bench")
-            for block in blocks:
+        def once(stage: Callable[[_Work, EnvelopeEncoder], None]) -> Iterator[tuple[float, float]]:
+            decoders, encoder = {schema.id: RedoDecoder(schema) for schema in schemas}, json_encoder("bench")
+            for i in range(0, len(rows), _BLOCK):
+                work: _Work = [(row, decoders[row.schema.id].decode) for row in rows[i : i + _BLOCK]]
                 clock = _Clock(time.process_time)
-                stage(block, decoders, encoder)
+                stage(work, encoder)
                 yield clock.wall(), clock.cpu()
 
-        def best(stage: Callable[..., None]) -> tuple[float, float]:
-            times = [min(passes) for passes in zip(*[list(once(stage)) for _ in range(_PASSES)], strict=True)]
-            return sum(wall for wall, _ in times), sum(cpu for _, cpu in times)
+        def best(stage: Callable[[_Work, EnvelopeEncoder], None], passes: int) -> tuple[float, float]:
+            blocks = [min(times) for times in zip(*[list(once(stage)) for _ in range(passes)], strict=True)]
+            return sum(wall for wall, _ in blocks), sum(cpu for _, cpu in blocks)
 
-        stages = {_WHOLE: whole, "split alone": split_alone, "split and decode": split_and_decode}
-        return {name: best(stage) for name, stage in stages.items()}
+        return {_WHOLE: best(whole, 12), "split alone": best(split_alone, 4), "split and decode": best(split_and_decode, 4)}
 
     # ---- encode ----
 
@@ -312,10 +318,6 @@ class Bench:
             yield arrived
         finally:
             consumer.close()
-
-
-def _event(row: Statement, op: Op, before: Row | None, after: Row | None) -> ChangeEvent:
-    return ChangeEvent(op, row.schema, before, after, row.scn, row.tx.commit_us, row.tx, row.seq, row.row_id, row.rs_id)
 
 
 def json_encoder(prefix: str) -> EnvelopeEncoder:
