@@ -231,8 +231,8 @@ def _canonical(column: Column, text: str) -> str:
 
 
 def replica(events: Iterable[Event], table: str) -> list[Row]:
-    """What a table amounts to after the events, in canonical text. Fails at an illegal step: an insert of a row that is there, or a change
-    of one that is not there or looked otherwise."""
+    """What a table amounts to after the events, in canonical text. Fails at an illegal step: an insert of a row that is
+    there, or a change of one that is not there or looked otherwise."""
     rows: dict[tuple[Any, ...], Row] = {}
     for event in events:
         if not isinstance(event, ChangeEvent) or event.schema.id.table != table:
@@ -246,6 +246,7 @@ def replica(events: Iterable[Event], table: str) -> list[Row]:
             assert rows.pop(key(before)) == before, f"{event.op}: another row was there"
         if after is not None:
             assert key(after) not in rows, f"{event.op}: a row was there"
+            assert len(after) == len(event.schema.columns)
             rows[key(after)] = after
         assert event.op is not Op.TRUNCATE
     return sorted(rows.values(), key=str)

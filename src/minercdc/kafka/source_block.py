@@ -49,13 +49,10 @@ class SourceBlock:
             self._heads.clear()
         head = self._heads.get(table) or self._head_of(table, time_us, mark)
         _, before_rs_id, before_redo_sql, end = self._tx_pieces
-        rs_id, row_id = event.rs_id, event.row_id
+        rs_id = f'"{event.rs_id}"' if event.rs_id else "null"
+        row_id = f'"{event.row_id}"' if event.row_id else "null"
+        redo_sql = "null" if event.redo_sql is None else encode_basestring(event.redo_sql)
         seq = event.seq if tx else ""
-        if rs_id and row_id and event.redo_sql is None:
-            return f'{head}{event.scn}{before_rs_id}"{rs_id}","ssn":{event.ssn}{before_redo_sql}null,"row_id":"{row_id}"{end}{seq}}}'
-        rs_id = f'"{rs_id}"' if rs_id else "null"
-        row_id = f'"{row_id}"' if row_id else "null"
-        redo_sql = _text(event.redo_sql)
         return f'{head}{event.scn}{before_rs_id}{rs_id},"ssn":{event.ssn}{before_redo_sql}{redo_sql},"row_id":{row_id}{end}{seq}}}'
 
     def _head_of(self, table: TablePieces, time_us: int, mark: SnapshotMark | None) -> str:

@@ -1,7 +1,7 @@
 """NUMBER, FLOAT, BINARY_FLOAT and BINARY_DOUBLE.
 
 Canonical Row text is plain digits with no exponent, no superfluous zeros, `0.5` never `.5`; binary floats as the shortest
-text that reads back the same. `to_json` takes every spelling of a number.
+text that reads back the same. `to_json` takes every spelling of a NUMBER.
 """
 
 from __future__ import annotations
@@ -177,8 +177,6 @@ def _unscaled(text: str, scale: int) -> int:
     return quotient
 
 
-# The least and, 256 times as much, the first one too large of the positive numbers that take three bytes.
-_THREE_BYTES: Final = 0x8000
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 # Twelve bits as two digits of base64: most amounts have three bytes.
 _TWO_DIGITS: Final = [first + second for first in _BASE64 for second in _BASE64]
@@ -187,7 +185,7 @@ _TWO_DIGITS: Final = [first + second for first in _BASE64 for second in _BASE64]
 def _base64(unscaled: int) -> str:
     """Big-endian two's complement in as few bytes as hold it, as java.math.BigInteger gives them; with its quotes."""
     magnitude = unscaled if unscaled >= 0 else ~unscaled
-    if _THREE_BYTES <= magnitude < 256 * _THREE_BYTES:
+    if 0x7FFF < magnitude < 0x80_0000:
         bits = unscaled & 0xFF_FFFF
         return f'"{_TWO_DIGITS[bits >> 12]}{_TWO_DIGITS[bits & 0xFFF]}"'
     image = unscaled.to_bytes((magnitude.bit_length() >> 3) + 1, "big", signed=True)
@@ -206,10 +204,7 @@ def _decimal_json(scale: int) -> Convert:
         try:
             # Nearly all amounts have all their digits behind the point.
             if text[point] == ".":
-                unscaled = int(text.replace(".", "", 1))
-                if _THREE_BYTES <= unscaled < 256 * _THREE_BYTES:
-                    return f'"{_TWO_DIGITS[unscaled >> 12]}{_TWO_DIGITS[unscaled & 0xFFF]}"'
-                return _base64(unscaled)
+                return _base64(int(text.replace(".", "", 1)))
             return _base64(_unscaled(text, scale))
         except (ValueError, IndexError, ValueDecodeError):
             pass  # another spelling than the canonical one, or no number of this column
@@ -221,10 +216,9 @@ def _decimal_json(scale: int) -> Convert:
 def _variable_scale_json(text: str) -> str:
     """The scale is that of the canonical spelling."""
     whole, _, fraction = text.partition(".")
-    try:
-        unscaled = int(whole + fraction)
-    except ValueError:
-        return _variable_scale_json(canonical(text))
-    if fraction and fraction[-1] == "0":
-        return _variable_scale_json(canonical(text))
-    return f'{{"scale":{len(fraction)},"value":{_base64(unscaled)}}}'
+    if not fraction.endswith("0"):
+        try:
+            return f'{{"scale":{len(fraction)},"value":{_base64(int(whole + fraction))}}}'
+        except ValueError:
+            pass
+    return _variable_scale_json(canonical(text))

@@ -117,13 +117,14 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
     mode = handling.time_precision
     if mode == "isostring":
         return Writing(FieldType("string", "io.debezium.time.IsoTimestamp", 1), checked(_iso_json))
-    unit = {"connect": "milli", "microseconds": "micro", "nanoseconds": "nano"}.get(mode) or _adaptive_unit(column)
+    unit = {"connect": "connect", "microseconds": "micro", "nanoseconds": "nano"}.get(mode) or _adaptive_unit(column)
     name, convert = {
+        "connect": ("org.apache.kafka.connect.data.Timestamp", _units_json(3, checked)),
         "milli": ("io.debezium.time.Timestamp", _units_json(3, checked)),
         "micro": ("io.debezium.time.MicroTimestamp", _units_json(6, checked)),
         "nano": ("io.debezium.time.NanoTimestamp", checked(_nanos_json)),
     }[unit]
-    return Writing(FieldType("int64", "org.apache.kafka.connect.data.Timestamp" if mode == "connect" else name, 1), convert)
+    return Writing(FieldType("int64", name, 1), convert)
 
 
 def _adaptive_unit(column: Column) -> str:

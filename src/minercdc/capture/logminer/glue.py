@@ -361,10 +361,9 @@ def _undouble(pieces: list[str]) -> None:
     while torn:
         at = between.index("", at)
         end = at + 1
-        torn -= 1
-        while torn and end < len(between) and not between[end]:
+        while end < len(between) and not between[end]:
             end += 1
-            torn -= 1
+        torn -= end - at
         text = slice(2 * at + 1, 2 * end + 2)
         pieces[text] = ["'".join(pieces[text][::2])]
         del between[at:end]
