@@ -24,7 +24,7 @@ from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.defaults import column_default
 from minercdc.kafka.notification import NotificationEncoder
-from minercdc.kafka.row_format import NO_TEXT, PrintedColumn, PrintKey, PrintValue, compile_key, compile_value
+from minercdc.kafka.row_format import NO_TEXT, Frame, PrintedColumn, PrintRecord, compile_record
 from minercdc.kafka.source_block import SourceBlock, TablePieces
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 ROWID_KEY = "ROWID"
 # Not looked up in the enum for every row: that takes longer than the comparison.
 _CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
+# Reading a clock costs little, printing it three times as much as a column: rows within this time, in ns, share it.
+_MILLISECOND = 1_000_000
 _TEXTS = (None, "io.debezium.data.Xml", "io.debezium.data.Json")
 Published = Callable[[TableId, Column], bool]
 KeyColumns = Callable[[TableSchema], tuple[int, ...]]
@@ -45,14 +47,13 @@ class _TableFormat:
     """What is compiled for one version of a table.
 
     :param key: positions of the record key's columns.
-    :param around_rowid: text before and behind a key that is the row's ROWID; None for tables whose key is not.
+    :param rowid_frame: of a key that is the row's ROWID; None for tables whose key is not.
     """
 
     topic: str
     key: tuple[int, ...]
-    print_key: PrintKey | None
-    around_rowid: tuple[str, str] | None
-    print_value: PrintValue
+    print_record: PrintRecord
+    rowid_frame: Frame | None
     source: TablePieces
 
 
@@ -99,6 +100,7 @@ class EnvelopeEncoder:
         self._schema: TableSchema | None = None
         self._format: _TableFormat
         self._skipped = tuple(values.skipped_operations)
+        self._ns, self._end = 0, ""
 
     def encode(self, event: Event) -> Sequence[Record]:
         """Records of an event; none for progress and skipped operations.
@@ -121,15 +123,27 @@ class EnvelopeEncoder:
             for i in compiled.key:
                 if before[i] != after[i] and before[i] is not UNAVAILABLE:
                     return self._key_change(compiled, event)
-        key = self._key(compiled, before if op is _DELETE else after, event)
-        value = compiled.print_value(
-            before, after, self._source.of_change(event, compiled.source), op, str(self._clock_ns())
-        )
+        key, value = self._print(compiled, event, op, before, after)
         # Rows without a key keep their order.
         record = Record(compiled.topic, key, value, (), 0 if key is None else None)
         if op is _DELETE and key is not None and self._values.tombstones_on_delete:
             return (record, Record(compiled.topic, key, None))
         return (record,)
+
+    def _print(
+        self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
+    ) -> tuple[bytes | None, bytes]:
+        ns = self._clock_ns()
+        if not 0 <= ns - self._ns < _MILLISECOND:
+            self._ns, self._end = ns, _end(ns)
+        try:
+            key, value = compiled.print_record(before, after, self._source.of_change(event, compiled.source), op, self._end)
+        except NO_TEXT:
+            row = before if after is None else after
+            if row and any(row[i] is UNAVAILABLE for i in compiled.key):
+                raise _key_missing(event) from None
+            raise
+        return _rowid_key(compiled.rowid_frame, event) if compiled.rowid_frame else key, value
 
     def _schema_changed(self, event: SchemaChange) -> Sequence[Record]:
         # As Debezium: a TRUNCATE changes no structure, and is told in the table's topic when that is asked for.
@@ -144,7 +158,7 @@ class EnvelopeEncoder:
         assert table is not None
         compiled = self._format_of(table)
         source = self._source.of_schema_change(change)
-        value = compiled.print_value(None, None, source, Op.TRUNCATE, str(self._clock_ns()))
+        _, value = compiled.print_record(None, None, source, Op.TRUNCATE, _end(self._clock_ns()))
         return Record(compiled.topic, None, value, partition=0)
 
     def _format_of(self, schema: TableSchema) -> _TableFormat:
@@ -156,28 +170,15 @@ class EnvelopeEncoder:
     def _key_change(self, compiled: _TableFormat, event: ChangeEvent) -> Sequence[Record]:
         assert event.before is not None
         assert event.after is not None
-        old, new = self._key(compiled, event.before, event), self._key(compiled, event.after, event)
+        old, deleted = self._print(compiled, event, _DELETE, event.before, None)
+        new, created = self._print(compiled, event, _CREATE, None, event.after)
         assert old is not None
         assert new is not None
         to_new, to_old = (("__debezium.newkey", new),), (("__debezium.oldkey", old),)
-        source, ns = self._source.of_change(event, compiled.source), str(self._clock_ns())
-        delete = Record(compiled.topic, old, compiled.print_value(event.before, None, source, _DELETE, ns), to_new)
-        create = Record(compiled.topic, new, compiled.print_value(None, event.after, source, _CREATE, ns), to_old)
+        delete, create = Record(compiled.topic, old, deleted, to_new), Record(compiled.topic, new, created, to_old)
         if self._values.tombstones_on_delete:
             return (delete, Record(compiled.topic, old, None, to_new), create)
         return (delete, create)
-
-    @staticmethod
-    def _key(compiled: _TableFormat, row: Row | None, event: ChangeEvent) -> bytes | None:
-        if compiled.print_key is None:
-            return _rowid_key(compiled.around_rowid, event) if compiled.around_rowid else None
-        assert row is not None
-        try:
-            return compiled.print_key(row)
-        except NO_TEXT:
-            if any(row[i] is UNAVAILABLE for i in compiled.key):
-                raise _key_missing(event) from None
-            raise
 
     def _compile(self, schema: TableSchema) -> _TableFormat:
         topic = self._topics.of_table(schema.id)
@@ -196,21 +197,20 @@ class EnvelopeEncoder:
             if self._published(schema.id, schema.columns[i])
         ]
         key_shown = [PrintedColumn(schema.columns[i].name, i, codecs[i]) for i in key]
-        value_head, value_tail = connect_schema.wrapped(
+        value_frame = connect_schema.wrapped(
             self._values.value_converter_schemas_enable,
             connect_schema.envelope(topic, [_field(schema.columns[c.position], c.codec) for c in shown]),
         )
         rowid_field = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
-        key_head, key_tail = connect_schema.wrapped(
+        key_frame = connect_schema.wrapped(
             self._values.key_converter_schemas_enable,
             connect_schema.key(topic, [_field(schema.columns[i], codecs[i]) for i in key] if key else [rowid_field]),
         )
         compiled = self._formats[schema.id, schema.version] = _TableFormat(
             topic,
             key,
-            compile_key(key_shown, key_head, key_tail) if key else None,
-            (key_head, key_tail) if rowid_key else None,
-            compile_value(shown, len(schema.columns), value_head, value_tail),
+            compile_record(shown, key_shown, len(schema.columns), key_frame, value_frame),
+            key_frame if rowid_key else None,
             self._source.of_table(schema.id),
         )
         return compiled
@@ -238,10 +238,15 @@ class EnvelopeEncoder:
         return Record(self._topics.schema_changes, key.encode(), value.encode(), partition=0)
 
 
-def _rowid_key(around: tuple[str, str], event: ChangeEvent) -> bytes:
+def _end(ns: int) -> str:
+    """Of an envelope, from the operation on."""
+    return f'","ts_ms":{ns // 1_000_000},"ts_us":{ns // 1000},"ts_ns":{ns}}}'
+
+
+def _rowid_key(frame: Frame, event: ChangeEvent) -> bytes:
     if not event.row_id:
         raise SchemaMismatchError(f"a row of {event.schema.id} without a ROWID cannot get its key", where=f"scn {event.scn}")
-    head, tail = around
+    head, tail = frame
     return f'{head}{{"{ROWID_KEY}":"{event.row_id}"}}{tail}'.encode()
 
 

@@ -21,11 +21,15 @@ from minercdc.values.codec import Codec
 # for them in every row would cost more than a tenth of printing one.
 NO_TEXT: Final = (TypeError, AttributeError, ValueDecodeError)
 
-PrintKey: TypeAlias = Callable[[Row], bytes]
-"""Raises one of `NO_TEXT` when redo does not tell a value of the key."""
+PrintRecord: TypeAlias = Callable[[Row | None, Row | None, str, Op, str], tuple[bytes | None, bytes]]
+"""Key and value from the row before, the row after, the source block, the operation, and the envelope's end from there on.
 
-PrintValue: TypeAlias = Callable[[Row | None, Row | None, str, Op, str], bytes]
-"""From the row before, the row after, the source block, the operation, and the engine's time in nanoseconds."""
+The key is that of the row after, or of a deleted row; None for a table without one. Raises one of `NO_TEXT` when redo does not
+tell a value of the key.
+"""
+
+Frame: TypeAlias = tuple[str, str]
+"""Text before and behind a key or an envelope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,75 +56,83 @@ class _Expression:
 _Document: TypeAlias = list[str | _Expression]
 
 
-def compile_key(columns: Sequence[PrintedColumn], head: str, tail: str) -> PrintKey:
-    """A function from a row to its key.
+def compile_record(
+    columns: Sequence[PrintedColumn], key: Sequence[PrintedColumn], width: int, key_frame: Frame, frame: Frame
+) -> PrintRecord:
+    """A function that prints the key and the envelope of a row change.
 
-    :param head: text before the key.
-    :param tail: text behind it.
-    """
-    members = _object(columns, [_printed(column, f"row[{column.position}]") for column in columns])
-    scope = _codecs(columns)
-    exec(f"def print_key(row):\n    {_returned([head, *members, tail])}\n", scope)
-    print_key: PrintKey = scope["print_key"]
-    return print_key
-
-
-def compile_value(columns: Sequence[PrintedColumn], width: int, head: str, tail: str) -> PrintValue:
-    """A function that prints the envelope of a row change.
-
+    :param key: none for a table without a key.
     :param width: of rows.
-    :param head: text before the envelope.
-    :param tail: text behind it.
     """
 
-    def partial(before: Row | None, after: Row | None, source: str, op: Op, ns: str) -> bytes:
+    def partial(before: Row | None, after: Row | None, source: str, op: Op, end: str) -> tuple[bytes | None, bytes]:
         rows = [row for row in (before, after) if row is not None]
         if rows and not any(UNAVAILABLE in row for row in rows):
             raise
         texts = ["null" if row is None else _print_partial(columns, row) for row in (before, after)]
-        printed: bytes = scope["print_texts"](*texts, source, op, ns)
-        return printed
+        value: bytes = scope["print_texts"](*texts, source, op, end)
+        return scope["print_key"](rows[-1]) if rows else None, value
 
-    printed_rows = _envelope(head, [_Expression("before")], [_Expression("after")], tail)
-    lines = ["def print_texts(before, after, source, op, ns):", f"    {printed_rows}"]
-    lines += ["def print_value(before, after, source, op, ns):", "    try:"]
-    lines += (f"        {line}" for line in _value_lines(columns, width, head, tail))
-    lines += ["    except no_text:", "        return partial(before, after, source, op, ns)"]
-    scope = {**_codecs(columns), "no_text": NO_TEXT, "partial": partial}
+    key_of_row = _object(key, [_printed(column, f"row[{column.position}]") for column in key])
+    lines = ["def print_key(row):", f"    return {_key(key, key_frame, key_of_row)}"]
+    lines += ["def print_texts(before, after, source, op, end):"]
+    lines += [f"    return {_envelope(frame, [_Expression('before')], [_Expression('after')])}"]
+    lines += ["def print_record(before, after, source, op, end):", "    try:"]
+    lines += (f"        {line}" for line in _record_lines(columns, key, width, key_frame, frame))
+    lines += ["    except no_text:", "        return partial(before, after, source, op, end)"]
+    codecs = {f"json{column.position}": column.codec.to_json for column in (*columns, *key)}
+    scope: dict[str, Any] = {**codecs, "no_text": NO_TEXT, "partial": partial}
     exec("\n".join(lines) + "\n", scope)
-    print_value: PrintValue = scope["print_value"]
-    return print_value
+    print_record: PrintRecord = scope["print_record"]
+    return print_record
 
 
-def _envelope(head: str, before: _Document, after: _Document, tail: str) -> str:
-    """The statement that returns an envelope."""
-    document: _Document = [head, '{"before":', *before, ',"after":', *after, ',"source":', _Expression("source")]
-    document += [',"transaction":null,"op":"', _Expression("op"), '","ts_ms":', _Expression("ns[:-6]")]
-    document += [',"ts_us":', _Expression("ns[:-3]"), ',"ts_ns":', _Expression("ns"), "}", tail]
-    return _returned(document)
-
-
-def _value_lines(columns: Sequence[PrintedColumn], width: int, head: str, tail: str) -> list[str]:
-    """With a row before, a row after, or both."""
-    at = [column.position for column in columns]
+def _record_lines(
+    columns: Sequence[PrintedColumn], key: Sequence[PrintedColumn], width: int, key_frame: Frame, frame: Frame
+) -> list[str]:
+    """With a row before, a row after, or both. A column's JSON is printed once, for both rows, key and value."""
+    printed = {column.position: column for column in (*columns, *key)}
     unpack_before, unpack_after = (
-        "".join(f"{row[0]}{i}, " if i in set(at) else "_, " for i in range(width)) + f"= {row}"
+        "".join(f"{row[0]}{i}, " if i in printed else "_, " for i in range(width)) + f"= {row}"
         for row in ("before", "after")
     )
-    before, after = (_object(columns, [f"{row}{i}" for i in at]) for row in ("before", "after"))
+    before, after = (_object(columns, [f"{row}{c.position}" for c in columns]) for row in ("before", "after"))
+    old_key, new_key = (
+        _key(key, key_frame, _object(key, [f"{row}{c.position}" for c in key])) for row in ("before", "after")
+    )
     return [
         "if before is None:",
         f"    {unpack_after}",
-        *(f"    after{c.position} = {_printed(c, f'a{c.position}')}" for c in columns),
-        f"    {_envelope(head, ['null'], after, tail)}",
+        *(f"    after{i} = {_printed(c, f'a{i}')}" for i, c in printed.items()),
+        f"    return {new_key}, {_envelope(frame, ['null'], after)}",
         unpack_before,
-        *(f"before{c.position} = {_printed(c, f'b{c.position}')}" for c in columns),
+        *(f"before{i} = {_printed(c, f'b{i}')}" for i, c in printed.items()),
         "if after is None:",
-        f"    {_envelope(head, before, ['null'], tail)}",
+        f"    return {old_key}, {_envelope(frame, before, ['null'])}",
         unpack_after,
-        *(f"after{i} = before{i} if a{i} is b{i} else {_printed(c, f'a{i}')}" for c in columns for i in [c.position]),
-        _envelope(head, before, after, tail),
+        *(f"after{i} = before{i} if a{i} is b{i} else {_printed(c, f'a{i}')}" for i, c in printed.items()),
+        f"return {new_key}, {_envelope(frame, before, after)}",
     ]
+
+
+def _key(key: Sequence[PrintedColumn], frame: Frame, members: _Document) -> str:
+    head, tail = frame
+    return _bytes([head, *members, tail]) if key else "None"
+
+
+def _envelope(frame: Frame, before: _Document, after: _Document) -> str:
+    (head, tail), block = frame, _Expression("source")
+    document: _Document = [
+        head,
+        '{"before":',
+        *before,
+        ',"after":',
+        *after,
+        ',"source":',
+        block,
+        ',"transaction":null,"op":"',
+    ]
+    return _bytes([*document, _Expression("op"), _Expression("end"), tail])
 
 
 def _print_partial(columns: Sequence[PrintedColumn], row: Row) -> str:
@@ -130,10 +142,6 @@ def _print_partial(columns: Sequence[PrintedColumn], row: Row) -> str:
         text = "null" if value is None else column.unavailable if value is UNAVAILABLE else column.codec.to_json(value)
         members.append(f"{encode_basestring(column.name)}:{text}")
     return "{" + ",".join(members) + "}"
-
-
-def _codecs(columns: Sequence[PrintedColumn]) -> dict[str, Any]:
-    return {f"json{column.position}": column.codec.to_json for column in columns}
 
 
 def _printed(column: PrintedColumn, value: str) -> str:
@@ -149,8 +157,8 @@ def _object(columns: Sequence[PrintedColumn], values: Sequence[str]) -> _Documen
     return [*document, "}"]
 
 
-def _returned(document: _Document) -> str:
-    """The statement that returns a document as bytes."""
+def _bytes(document: _Document) -> str:
+    """Python source of a document as bytes."""
     pieces: list[str] = []
     constant = ""
     for part in [*document, None]:
@@ -162,4 +170,4 @@ def _returned(document: _Document) -> str:
             constant = ""
         if part is not None:
             pieces.append(part.source)
-    return f"return ''.join(({', '.join(pieces)},)).encode()"
+    return f"''.join(({', '.join(pieces)},)).encode()"
