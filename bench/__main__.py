@@ -17,11 +17,13 @@ from bench.server_stages import SERVER_STAGES
 from bench.signal_stages import SIGNAL_STAGES
 from bench.stages import Bench
 from bench.tables import SEED
+from bench.text_stages import TEXT_STAGES
 from minercdc.local.kafka_broker import KafkaBroker
 
-PIPELINE_STAGES = ("insert", "mined", "text", "encode", "stream", "snapshot", "idle")
+PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
 BROKER_STAGES = {**PATH_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES}
-STAGES = (*PIPELINE_STAGES, *SERVER_STAGES, *BROKER_STAGES)
+SANDBOX_STAGES = {**TEXT_STAGES, **SERVER_STAGES}
+STAGES = (*PIPELINE_STAGES, *SANDBOX_STAGES, *BROKER_STAGES)
 ONLY_BY_NAME = ("versions", "large", "million", "incremental")
 
 
@@ -44,8 +46,8 @@ def main() -> None:
                 # A sandbox of its own: nothing of the stage before is in its logs.
                 with Sandbox(directory, SEED) as sandbox:
                     console.print(f"{stage} ..", highlight=False)
-                    if stage in SERVER_STAGES:
-                        measures += SERVER_STAGES[stage](sandbox, directory)
+                    if stage in SANDBOX_STAGES:
+                        measures += SANDBOX_STAGES[stage](sandbox, directory)
                     elif stage in BROKER_STAGES:
                         measures += BROKER_STAGES[stage](sandbox, directory, bootstrap_servers)
                     else:

@@ -16,7 +16,7 @@ import psutil
 from bench.processes import Sandbox
 from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.report import Measure
-from bench.stages import json_encoder
+from bench.text_stages import json_encoder
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery

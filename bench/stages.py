@@ -2,8 +2,7 @@
 
 insert      python-oracledb -> sandbox                        CPU of the sandbox
 mined       V$LOGMNR_CONTENTS -> python-oracledb              CPU of the sandbox
-text        SQL_REDO in memory -> key and value bytes         CPU of this process
-encode      mined rows in memory -> records                   likewise, with the transaction buffer
+encode      mined rows in memory -> records                   CPU of this process
 stream      committed in the sandbox -> visible in Kafka      CPU of the connector, and of the sandbox
 snapshot    a table -> visible in Kafka, from process start   likewise
 idle        nothing to do                                     likewise
@@ -11,24 +10,20 @@ idle        nothing to do                                     likewise
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
 
 from confluent_kafka import Consumer
 
 from bench.processes import Connector, MeasuredProcess, Sandbox
-from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.report import Measure
 from bench.tables import LOADED, MIDDLE, NARROW, SCANNED, STREAMED, WIDE, BenchTable, load, work
+from bench.text_stages import json_encoder
 from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.decoding import RUN, HostClock, TransactionDecoder
+from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.glue import RowChange, split
 from minercdc.capture.logminer.logs import read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.query import build_query
@@ -37,31 +32,19 @@ from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.config.sections import (
-    ConnectorIdentity,
     DatabaseConfig,
-    KafkaConfig,
-    TableFilterConfig,
-    TopicConfig,
-    ValueConfig,
 )
 from minercdc.events import ChangeEvent
-from minercdc.kafka.envelope import EnvelopeEncoder
-from minercdc.kafka.source_block import SourceBlock
-from minercdc.kafka.topics import TopicNames
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.scn import current_scn
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.values.codec import ValueHandling
 
 _PDB = "ORCLPDB1"
 _PATIENCE = 120.0
 _FETCH_SIZE = 10_000
-_BLOCK = 256
-_Work: TypeAlias = list[tuple[Statement, Callable[[str], RowChange]]]
-_WHOLE = "text to key and value bytes"
 
 
 class _Clock:
@@ -154,62 +137,6 @@ class Bench:
         sql, binds = build_query(marks, _PDB, frozenset(SYSTEM_SCHEMAS))
         joiner = ContinuationJoiner()
         return [row for batch in session.rows(sql, binds) for row in joiner.join(batch)]
-
-    # ---- text ----
-
-    def text(self) -> Iterator[Measure]:
-        """Split, decode and envelope alone, of a workload in which hardly two updates have the same form."""
-        mixed = list(statements(60_000))
-        gc.collect()
-        gc.freeze()  # the workload is no memory of the connector's
-        for name, schemas, target in (
-            ("6 and 25 columns", (PEOPLE.schema, ORDERS.schema), "40,000 / cpu s"),
-            ("6 columns", (PEOPLE.schema,), ""),
-            ("25 columns", (ORDERS.schema,), ""),
-        ):
-            rows = [row for row in mixed if row.schema in schemas]
-            for stage, measured in self._text_stages(rows, schemas).items():
-                aimed = target if stage == _WHOLE else ""
-                yield Measure(f"{stage}, {name}", "connector code", len(rows), *measured, aimed)
-
-    @staticmethod
-    def _text_stages(rows: list[Statement], schemas: tuple[TableSchema, ...]) -> dict[str, tuple[float, float]]:
-        """Wall and CPU seconds, in all and of each stage by itself. Each pass begins with a decoder and an encoder that know
-        nothing. Of every block of rows the best pass counts, for on a shared machine hardly a second goes by undisturbed."""
-
-        def whole(work: _Work, encoder: EnvelopeEncoder) -> None:
-            for i in range(0, len(work), RUN):  # as the capture hands them on
-                events = []
-                for row, decode in work[i : i + RUN]:
-                    op, before, after = decode(row.sql)
-                    tx = row.tx
-                    events.append(
-                        ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id)
-                    )
-                for event in events:
-                    encoder.encode(event)
-
-        def split_alone(work: _Work, _: EnvelopeEncoder) -> None:
-            for row, _decode in work:
-                split(row.sql)
-
-        def split_and_decode(work: _Work, _: EnvelopeEncoder) -> None:
-            for row, decode in work:
-                decode(row.sql)
-
-        def once(stage: Callable[[_Work, EnvelopeEncoder], None]) -> Iterator[tuple[float, float]]:
-            decoders, encoder = {schema.id: RedoDecoder(schema) for schema in schemas}, json_encoder("bench")
-            for i in range(0, len(rows), _BLOCK):
-                work: _Work = [(row, decoders[row.schema.id].decode) for row in rows[i : i + _BLOCK]]
-                clock = _Clock(time.process_time)
-                stage(work, encoder)
-                yield clock.wall(), clock.cpu()
-
-        def best(stage: Callable[[_Work, EnvelopeEncoder], None], passes: int) -> tuple[float, float]:
-            blocks = [min(times) for times in zip(*[list(once(stage)) for _ in range(passes)], strict=True)]
-            return sum(wall for wall, _ in blocks), sum(cpu for _, cpu in blocks)
-
-        return {_WHOLE: best(whole, 20), "split alone": best(split_alone, 4), "split and decode": best(split_and_decode, 4)}
 
     # ---- encode ----
 
@@ -318,25 +245,6 @@ class Bench:
             yield arrived
         finally:
             consumer.close()
-
-
-def json_encoder(prefix: str) -> EnvelopeEncoder:
-    """The encoder of a connector with nothing but defaults."""
-    identity, kafka = (
-        ConnectorIdentity.model_validate({"topic.prefix": prefix}),
-        KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "-"}),
-    )
-    return EnvelopeEncoder(
-        topics=TopicNames(identity, TopicConfig.model_validate({}), kafka),
-        source=SourceBlock(prefix),
-        values=ValueConfig.model_validate({}),
-        filters=TableFilterConfig.model_validate({}),
-        handling=ValueHandling(),
-        published=lambda *_: True,
-        key_columns=lambda schema: schema.key,
-        include_schema_changes=True,
-        clock_ns=time.time_ns,
-    )
 
 
 def _await(done: Callable[[], bool], process: MeasuredProcess) -> None:

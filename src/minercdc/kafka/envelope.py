@@ -108,16 +108,11 @@ class EnvelopeEncoder:
         :raises ValueDecodeError: a value does not fit its column's type.
         :raises SchemaMismatchError: redo does not hold the key of a row.
         """
-        if type(event) is ChangeEvent:
-            return () if event.op in self._skipped else self._change(event)
-        if isinstance(event, UndecodableRow):
-            return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
-        if isinstance(event, Notification):
-            return (self._notifications.encode(event),) if self._notifications else ()
-        return self._schema_changed(event) if isinstance(event, SchemaChange) else ()
-
-    def _change(self, event: ChangeEvent) -> Sequence[Record]:
+        if type(event) is not ChangeEvent:
+            return self._told(event)
         schema, op, before, after = event.schema, event.op, event.before, event.after
+        if op in self._skipped:
+            return ()
         compiled = self._format if schema is self._schema else self._format_of(schema)
         if op is _UPDATE and before is not None and after is not None:
             for i in compiled.key:
@@ -129,6 +124,14 @@ class EnvelopeEncoder:
         if op is _DELETE and key is not None and self._values.tombstones_on_delete:
             return (record, Record(compiled.topic, key, None))
         return (record,)
+
+    def _told(self, event: Event) -> Sequence[Record]:
+        """Records of what is no row change."""
+        if isinstance(event, UndecodableRow):
+            return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
+        if isinstance(event, Notification):
+            return (self._notifications.encode(event),) if self._notifications else ()
+        return self._schema_changed(event) if isinstance(event, SchemaChange) else ()
 
     def _print(
         self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None

@@ -204,7 +204,10 @@ def _decimal_json(scale: int) -> Convert:
         try:
             # Nearly all amounts have all their digits behind the point.
             if text[point] == ".":
-                return _base64(int(text.replace(".", "", 1)))
+                unscaled = int(text.replace(".", "", 1))
+                if 0x7FFF < unscaled < 0x80_0000:  # as _base64 does, a tenth faster without the call
+                    return f'"{_TWO_DIGITS[unscaled >> 12]}{_TWO_DIGITS[unscaled & 0xFFF]}"'
+                return _base64(unscaled)
             return _base64(_unscaled(text, scale))
         except (ValueError, IndexError, ValueDecodeError):
             pass  # another spelling than the canonical one, or no number of this column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ TX = TransactionInfo(
 )
 
 
-def encoder(**properties: str) -> EnvelopeEncoder:
+def encoder(clock_ns: Callable[[], int] = lambda: 1_789_990_213_402_118_903, /, **properties: str) -> EnvelopeEncoder:
     config = parse_properties(
         {
             "topic.prefix": "shop",
@@ -58,7 +59,7 @@ def encoder(**properties: str) -> EnvelopeEncoder:
         published=lambda table, column: column.name != "HIDDEN",
         key_columns=lambda table: table.key,
         include_schema_changes=config.topics.include_schema_changes,
-        clock_ns=lambda: 1_789_990_213_402_118_903,
+        clock_ns=clock_ns,
     )
 
 
@@ -118,6 +119,16 @@ def test_an_update_is_debeziums_envelope_field_by_field() -> None:
         "ts_us": 1789990213402118,
         "ts_ns": 1789990213402118903,
     }
+
+
+def test_rows_within_a_millisecond_share_the_engines_time() -> None:
+    begun = 1_789_990_213_402_118_903
+    times = (begun, begun + 999_999, begun + 1_000_000, begun + 999_999_999, begun - 1)
+    printing = encoder(iter(times).__next__)
+    told = [value_of(printing.encode(event(Op.CREATE, None, NEW))[0]) for _ in times]
+    assert [value["ts_ns"] for value in told] == [begun, begun, *times[2:]]
+    assert all(value["ts_us"] == value["ts_ns"] // 1000 for value in told)
+    assert all(value["ts_ms"] == value["ts_ns"] // 1_000_000 for value in told)
 
 
 def test_a_delete_has_a_tombstone_unless_switched_off() -> None:
