@@ -34,15 +34,18 @@ class Connector:
 
     def pump(self, events: int) -> None:
         """Read on. Errors that the engine answers with a restart are answered so."""
-        self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
+        self._tell_of_reading(events)
         for _ in range(events):
             self._read(commit=self._chance.random() < 0.5)
 
+    def _tell_of_reading(self, events: int) -> None:
+        self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
+
     def _read(self, *, commit: bool) -> Event | None:
         """One event; None when an error made an end of this life."""
-        if self._stream is None:
-            self._stream = self._life()
         try:
+            if self._stream is None:
+                self._stream = self._life(self._tables())
             event = next(self._stream)
         except (MiningSessionError, TransientSourceError) as error:
             self._script.append(f"connector: {error}")
@@ -76,12 +79,16 @@ class Connector:
         row = self.kept[-2]
         return isinstance(row, ChangeEvent) and row.schema.id.table == "MARKER" and row.after == (str(marker),)
 
-    def _life(self) -> Iterator[Event]:
-        assert self._position is not None
+    def _tables(self) -> Tables:
+        """As of the last commit."""
         tables = Tables()
         for event in self.kept:
             if isinstance(event, SchemaChange):
                 tables.apply(event)
+        return tables
+
+    def _life(self, tables: Tables) -> Iterator[Event]:
+        assert self._position is not None
         return iter(self._lab.capture(tables).stream(self._position, self._stop))
 
     def _take(self, event: Event, *, commit: bool) -> None:

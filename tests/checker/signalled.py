@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import random
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from tests.checker.connector import Connector
 from tests.checker.judge import _key, _named, _reshape
 from tests.sandbox_capture.lab import Lab
 
-from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.errors import MiningSessionError, TransientSourceError
 from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange, SnapshotMark
 from minercdc.offset import SignalState
 from minercdc.schema.tables import Tables
@@ -45,35 +42,23 @@ def configured(lab: Lab, strategy: str, chunk: int) -> ConnectorConfig:
     return parse_properties(given)
 
 
-class SignalledConnector:
-    """Lives follow each other; each begins with the position and state of the last commit, and the shapes known then.
-
-    :ivar kept: events that were committed.
-    """
+class SignalledConnector(Connector):
+    """A life begins with the state of the last commit, too."""
 
     def __init__(self, lab: Lab, seed: int, strategy: str, script: list[str]) -> None:
-        self.kept: list[Event] = []
-        self._lab = lab
-        self._chance = random.Random(seed + 1)
         self._strategy = strategy
-        self._script = script
-        self._stop = threading.Event()
-        self._pending: list[Event] = []
-        self._position: LogMinerPosition | None = None
         self._state = SignalState()
-        self._stream: Iterator[Event] | None = None
         self._stage: SignalStage | None = None
-        for event in lab.snapshot(Tables(), with_rows=False).take(None, self._stop):
-            self._take(event, commit=True)
+        super().__init__(lab, seed, script)
 
-    def pump(self, events: int, meanwhile: Callable[[], None]) -> None:
-        """Read on. Errors that the engine answers with a restart are answered so.
+    def pump_beside(self, events: int, meanwhile: Callable[[], None]) -> None:
+        """Read on, and be killed in the middle of snapshots.
 
         :param meanwhile: done now and then between two events, so that what is read ahead of the stream is ahead of it.
         """
-        self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
+        self._tell_of_reading(events)
         for _ in range(events):
-            event = self._next(commit=self._chance.random() < 0.5)
+            event = self._read(commit=self._chance.random() < 0.5)
             if isinstance(event, Progress) and self._chance.random() < 0.3:
                 meanwhile()
             if self._state.snapshots and self._in_a_table() and self._chance.random() < 0.1:
@@ -85,45 +70,20 @@ class SignalledConnector:
 
     def kill(self) -> None:
         """What was not committed is gone."""
-        self._script.append("connector: killed")
-        if self._stream is not None:
-            self._stream.close()  # type: ignore[attr-defined]
-            self._stream = None
+        super().kill()
         if self._stage is not None:
             self._stage.close()
             self._stage = None
-        self._pending.clear()
-
-    def change_mode(self) -> None:
-        """The next life reads LogMiner the other way."""
-        self.kill()
-        self._lab.committed = not self._lab.committed
 
     def until_done(self, signal: str) -> None:
         """Read until a signal's work is done."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not any(isinstance(e, Notification) and (e.id, e.type) == (signal, "COMPLETED") for e in self.kept[-40:]):
             assert time.monotonic() < deadline, f"{signal} was not done in time: {self._state}"
-            self._next(commit=True)
+            self._read(commit=True)
 
-    def _next(self, *, commit: bool) -> Event | None:
-        try:
-            if self._stream is None:
-                self._stream = self._life()
-            event = next(self._stream)
-            self._take(event, commit=commit)
-            return event
-        except (MiningSessionError, TransientSourceError) as error:
-            self._script.append(f"connector: {error}")
-            self.kill()
-            return None
-
-    def _life(self) -> Iterator[Event]:
+    def _life(self, tables: Tables) -> Iterator[Event]:
         assert self._position is not None
-        tables = Tables()
-        for event in self.kept:
-            if isinstance(event, SchemaChange):
-                tables.apply(event)
         capture = self._lab.capture(tables)
         config = configured(self._lab, self._strategy, self._chance.choice([2, 5, 50]))
         self._stage = signal_stage(config, capture, tables, self._lab.filter)
@@ -131,15 +91,9 @@ class SignalledConnector:
         return iter(self._stage.through(events, self._position, self._state, self._stop))
 
     def _take(self, event: Event, *, commit: bool) -> None:
-        self._pending.append(event)
-        if commit and isinstance(event, Progress):
-            self.kept += self._pending
-            self._pending.clear()
-            self._state = self._state if event.signals is None else event.signals
-            if event.position is not None:
-                assert isinstance(event.position, LogMinerPosition)
-                assert self._position is None or not event.position.precedes(self._position), "the position went back"
-                self._position = LogMinerPosition.from_json(event.position.to_json())
+        super()._take(event, commit=commit)
+        if commit and isinstance(event, Progress) and event.signals is not None:
+            self._state = event.signals
 
 
 def send(lab: Lab, script: list[str], identity: str, kind: str, **data: object) -> None:

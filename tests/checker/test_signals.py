@@ -110,7 +110,7 @@ def _disturb(
 ) -> None:
     choice = chance.random()
     if choice < 0.30:
-        connector.pump(chance.randrange(1, 60), workload.step)
+        connector.pump_beside(chance.randrange(1, 60), workload.step)
     elif choice < 0.35:
         connector.kill()
     elif choice < 0.37:

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc.sandbox.sql import ast
-from minercdc.sandbox.sql.convert import Convert
-from minercdc.sandbox.sql.dml.change import assigned_values, version_items, version_rows
-from minercdc.sandbox.sql.dml.checks import CheckPlan, plan_checks
+from minercdc.sandbox.sql.dml.assignments import Assigned, plan_assigned
+from minercdc.sandbox.sql.dml.change import version_items, version_rows
 from minercdc.sandbox.sql.dml.constraints import after_update, delete_rows
 from minercdc.sandbox.sql.dml.insert import insert_rows
-from minercdc.sandbox.sql.dml.partitions import stays
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
-from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, column_path, conversion
+from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, conversion
 from minercdc.sandbox.sql.execution import SqlSession
 from minercdc.sandbox.sql.query.partitions import in_partition, wanted_partition
 from minercdc.sandbox.sql.query.select import Queries
@@ -26,27 +24,21 @@ from minercdc.sandbox.sql.runtime import Parameter, execute
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.translate.environment import Environment
 from minercdc.sandbox.sql.translate.expressions import Expressions
-from minercdc.sandbox.sql.types import SqlType
 from minercdc.sandbox.storage.changes import StatementRestart, Target
 from minercdc.sandbox.tables import Table
 
 
 @dataclass(slots=True)
 class MergePlan:
-    """Rows of the query: the target's version or NULLs, new values, whether to update, whether to insert, insert's values.
-
-    :param deleting: whether an updated row is to go, as a column after the new values computed from them.
-    """
+    """Rows of the query: the target's version or NULLs, and, when there is an update, new values, whether to update, whether to
+    delete then; after them, when there is an insert, its values, and whether to insert."""
 
     table: Table
     sql: str
     parameters: list[Parameter]
-    assigned: list[tuple[int, Convert]]
-    required: list[tuple[int, str]]
-    checks: CheckPlan | None
+    assigned: Assigned
     insert: RowPlan | None
     update: bool
-    deletes: bool
 
 
 def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType]) -> MergePlan:
@@ -62,24 +54,16 @@ def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType
     within = [in_partition(x, target.table, part, "t0.vid")] if part is not None else []
     on = " and ".join([x.condition(merge.on, both), *target.condition(x, "t0"), *within])
     items = version_items(target.table, "t0")
-    found: dict[int, tuple[str, Convert, SqlType]] = {}
-    deletes = False
+    assignments, where, delete = merge.update if merge.update is not None else ([], None, None)
+    _not_in_on(target, merge, assignments, mine)
+    assigned = plan_assigned(x, target, both, assignments)
     if merge.update is not None:
-        assignments, where, delete = merge.update
-        _not_in_on(target, merge, assignments, mine)
-        x.note_drawn(assignments)
-        found = assigned_values(x, target, both, assignments)
-        items += [found[at][0] for at in sorted(found)]
+        items += assigned.sql
         items.append(x.condition(where, both) if where is not None else "1")
-        deletes = delete is not None
-        items.append(_after(x, target, found, source, delete) if delete is not None else "0")
+        items.append(_after(x, target, assigned, source, delete) if delete is not None else "0")
     rows = _insert_rows(x, target, merge, source, items, len(bind_types))
     sql = f"select {','.join(items)} from {source_sql} left join {version_rows(x, target.table)} t0 on {on}"
-    table = target.table
-    assigned = [(at, found[at][1]) for at in sorted(found)]
-    required = [(at, column_path(table, table.columns[at])) for at in sorted(found) if not table.columns[at].nullable]
-    checks = plan_checks(env, table, view=target)
-    return MergePlan(table, sql, x.parameters, assigned, required, checks, rows, merge.update is not None, deletes)
+    return MergePlan(target.table, sql, x.parameters, assigned, rows, merge.update is not None)
 
 
 def _not_in_on(target: ChangeTarget, merge: ast.Merge, assignments: Sequence[ast.Assignment], mine: Scope) -> None:
@@ -89,15 +73,14 @@ def _not_in_on(target: ChangeTarget, merge: ast.Merge, assignments: Sequence[ast
             raise OraError(38104, f'Columns referenced in the ON Clause cannot be updated: "{name}"', at)
 
 
-def _after(
-    x: Expressions, target: ChangeTarget, found: dict[int, tuple[str, Convert, SqlType]], source: Scope, delete: ast.Expr
-) -> str:
+def _after(x: Expressions, target: ChangeTarget, assigned: Assigned, source: Scope, delete: ast.Expr) -> str:
     """DELETE WHERE with the assigned columns standing for their new values."""
+    new = dict(zip(assigned.positions, assigned.sql, strict=True))
     columns = []
     for visible in target.scope(x, "t0").sources[0].columns:
         below = target.columns.get(visible.name)
         at = target.table.position(below) if below in {c.name for c in target.table.columns} and below else -1
-        typed = Typed(f"({found[at][0]})", visible.typed.type) if at in found else visible.typed
+        typed = Typed(f"({new[at]})", visible.typed.type) if at in new else visible.typed
         columns.append(Visible(visible.name, typed))
     scope = Scope([Source(target.names, columns, None, target.table), *source.sources])
     return x.condition(delete, scope)
@@ -147,9 +130,8 @@ def _once(session: SqlSession, plan: MergePlan, binds: BindRow) -> int:
             targets, removed, inserts = _matched(session, plan, binds)
             if targets:
                 storage.changes.claim(client, plan.table, targets)
-                changed = tuple(at for at, _ in plan.assigned)
-                storage.changes.update(client, plan.table, targets, changed)
-                after_update(session, plan.table, targets, changed)
+                storage.changes.update(client, plan.table, targets, plan.assigned.positions)
+                after_update(session, plan.table, targets, plan.assigned.positions)
             if removed:
                 delete_rows(session, plan.table, [_updated(session, target) for target in removed])
             if plan.insert is not None:
@@ -185,28 +167,15 @@ def _matched(
             if plan.insert is not None and row[-1]:
                 inserts.append(plan.insert.row(session, row))
             continue
-        flags = width + len(plan.assigned)
+        flags = width + len(plan.assigned.positions)
         if not plan.update or not row[flags]:
             continue
         if row[0] in seen:
             raise OraError(30926, "unable to get a stable set of rows in the source tables")
         seen.add(row[0])
         target = Target(row[0], row[1], row[2], row[3], tuple(row[4:width]))
-        target.after = _changed(session, plan, target.before, row[width:flags])
+        target.after = plan.assigned.row(session, target.before, row[width:flags])
         targets.append(target)
         if row[flags + 1]:
             removed.append(target)
     return targets, removed, inserts
-
-
-def _changed(session: SqlSession, plan: MergePlan, before: Sequence[Cell], values: Sequence[Cell]) -> tuple[Cell, ...]:
-    after = list(before)
-    for (at, fit), value in zip(plan.assigned, values, strict=True):
-        after[at] = fit(value)
-    for at, name in plan.required:
-        if after[at] is None:
-            raise OraError(1407, f"cannot update ({name}) to NULL")
-    if plan.checks is not None:
-        plan.checks.enforce(session, after)
-    stays(session, plan.table, before, after)
-    return tuple(after)
