@@ -13,22 +13,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from queue import Empty, Full, Queue
 from typing import Any, TypeAlias
 
 import oracledb
 
 from minercdc.errors import SnapshotTooOldError
 from minercdc.offset import ChunkProgress
+from minercdc.oracle.handover import CANCEL_SECONDS, Handover
 from minercdc.snapshot.scan import Scan
 
 _log = logging.getLogger(__name__)
 
 _TICK_SECONDS = 0.5
-# How long a thread that cannot hand over its batch waits before it looks whether anybody still wants it.
-_LOOK_SECONDS = 0.1
-# How long cancelled calls may take to end. Longer is a network that swallows everything: such threads are left to their end.
-_CANCEL_SECONDS = 3.0
 # Between two tries of a range that could not be read; as Debezium waits after ORA-01466.
 _RETRY_SECONDS = 5.0
 
@@ -72,27 +68,26 @@ class _Readers:
         self._waiting = deque(ranges)
         self._retries = retries
         self._pause = pause
-        self._queue: Queue[Read | BaseException | None] = Queue(2 * threads)
-        self._running = min(threads, len(self._waiting))
+        running = min(threads, len(self._waiting))
+        self.handover: Handover[Read] = Handover(2 * threads, running)
         self._fetching: dict[int, oracledb.Connection] = {}
-        self.abandoned = threading.Event()
         self.threads = [
             threading.Thread(target=self._work, args=(number,), name=f"snapshot-{number}", daemon=True)
-            for number in range(self._running)
+            for number in range(running)
         ]
 
     def _work(self, number: int) -> None:
         try:
             self._read_ranges(number)
         except BaseException as error:
-            self._hand_over(error)
+            self.handover.end(error)
         else:
-            self._hand_over(None)
+            self.handover.end()
 
     def _read_ranges(self, number: int) -> None:
         connection = self._connect()
         try:
-            while self._waiting and not self.abandoned.is_set():
+            while self._waiting and not self.handover.abandoned.is_set():
                 try:
                     found = self._waiting.popleft()
                 except IndexError:  # another thread was faster
@@ -108,46 +103,23 @@ class _Readers:
 
     def _read(self, connection: oracledb.Connection, wanted: Range) -> None:
         tries, chunk = 0, wanted.chunk
-        while not self.abandoned.is_set():
+        while not self.handover.abandoned.is_set():
             try:
                 for batch in wanted.scan.batches(connection, chunk):
-                    if not self._hand_over(Batch(wanted, batch)):
+                    if not self.handover.give(Batch(wanted, batch)):
                         return
                     chunk = replace(chunk, last_row_id=batch[-1][0])
             except SnapshotTooOldError as error:
                 # What has no ROWID cannot be gone on with, and must not come twice.
                 if tries == self._retries or (chunk is not wanted.chunk and chunk.last_row_id is None):
-                    self._hand_over(Finished(wanted, error))
+                    self.handover.give(Finished(wanted, error))
                     return
                 tries += 1
                 _log.warning("%s; trying again from the last row read", error.message)
-                self.abandoned.wait(self._pause)
+                self.handover.abandoned.wait(self._pause)
             else:
-                self._hand_over(Finished(wanted))
+                self.handover.give(Finished(wanted))
                 return
-
-    def _hand_over(self, item: Read | BaseException | None) -> bool:
-        while not self.abandoned.is_set():
-            try:
-                self._queue.put(item, timeout=_LOOK_SECONDS)
-                return True
-            except Full:
-                continue
-        return False
-
-    def __iter__(self) -> Iterator[Read | None]:
-        while self._running:
-            try:
-                item = self._queue.get(timeout=_TICK_SECONDS)
-            except Empty:
-                yield None
-                continue
-            if isinstance(item, BaseException):
-                raise item
-            if item is None:
-                self._running -= 1
-            else:
-                yield item
 
     def cancel(self) -> None:
         """Break the fetches that nobody waits for any more."""
@@ -174,9 +146,9 @@ def read_ranges(
     for thread in readers.threads:
         thread.start()
     try:
-        yield iter(readers)
+        yield readers.handover.taken(_TICK_SECONDS)
     finally:
-        readers.abandoned.set()
+        readers.handover.abandoned.set()
         readers.cancel()
         for thread in readers.threads:
-            thread.join(_CANCEL_SECONDS)
+            thread.join(CANCEL_SECONDS)

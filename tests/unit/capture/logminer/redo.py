@@ -32,6 +32,9 @@ def xid(number: int) -> bytes:
     return number.to_bytes(2, "little") + b"\x07\x00" + (1000 + number).to_bytes(4, "little")
 
 
+A, B, C = xid(1), xid(2), xid(3)
+
+
 def partial(full: bytes) -> bytes:
     return full[:4] + b"\xff\xff\xff\xff"
 

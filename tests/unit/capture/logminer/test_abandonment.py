@@ -7,19 +7,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.logminer.redo import NOON, Life, Redo, changes, partial, xid
+from tests.unit.capture.logminer.redo import NOON, A, B, Life, Redo, changes, partial
 
 from minercdc.capture.logminer.abandonment import Limits, UnknownTransactions
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.errors import LostTransactionError
 
-A, B = xid(1), xid(2)
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def life(tmp_path: Path) -> Life:
-    return Life(tmp_path)
 
 
 def begun(life: Life) -> Redo:

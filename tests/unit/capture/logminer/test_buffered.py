@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from tests.unit.capture.logminer.redo import (
+    A,
+    B,
+    C,
     Life,
     Redo,
     changes,
     partial,
     positions,
     schema_changes,
-    xid,
 )
 
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.row import ZERO_XID, LogMinerRow
 from minercdc.events import ChangeEvent, Op, Progress
-
-A, B, C = xid(1), xid(2), xid(3)
-
-
-@pytest.fixture
-def life(tmp_path: Path) -> Life:
-    return Life(tmp_path)
 
 
 def test_transaction_comes_whole_at_its_commit_followed_by_progress(life: Life) -> None:

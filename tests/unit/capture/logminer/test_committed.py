@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.logminer.redo import Life, Redo, changes, positions, xid
+from tests.unit.capture.logminer.redo import A, B, C, Life, Redo, changes, positions
 
 from minercdc.capture.logminer.committed import CommittedAssembly, beginning
 from minercdc.capture.logminer.logs import LogFile
@@ -16,7 +16,6 @@ from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.errors import MiningSessionError
 from minercdc.events import Event
 
-A, B, C = xid(1), xid(2), xid(3)
 LOGS = (
     LogFile("a1", 1, 1, 50, 150),
     LogFile("a2", 1, 2, 150, 250),

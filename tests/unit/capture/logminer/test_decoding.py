@@ -7,23 +7,17 @@ from pathlib import Path
 
 import pytest
 from tests.unit.capture.logminer.redo import (
+    A,
+    B,
     Life,
     Redo,
     changes,
-    xid,
 )
 
 from minercdc.capture.logminer.decoding import RUN
 from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, UnsupportedRowError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, UndecodableRow
-
-A, B, C = xid(1), xid(2), xid(3)
-
-
-@pytest.fixture
-def life(tmp_path: Path) -> Life:
-    return Life(tmp_path)
 
 
 def test_e74_rows_of_temporary_tables_are_left_out(life: Life) -> None:

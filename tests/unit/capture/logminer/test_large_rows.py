@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.capture.logminer.redo import Life, Redo, xid
+from tests.unit.capture.logminer.redo import A, Life, Redo
 
 from minercdc.capture.logminer.large_text import Edit, Erase, Trim, Write
 from minercdc.capture.logminer.large_value import LargeValue
@@ -17,7 +17,6 @@ from minercdc.errors import RedoSyntaxError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Row, UndecodableRow
 from minercdc.schema.table import Column, TableId, TableSchema
 
-A = xid(1)
 X = UNAVAILABLE
 ID = Column("ID", "NUMBER", 10, 0)
 DOC = TableSchema(

@@ -11,6 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.capture.logminer.redo import (
     ANY_PASS,
+    A,
+    B,
+    C,
     Life,
     Redo,
     changes,
@@ -22,13 +25,6 @@ from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.events import Event, Progress
-
-A, B, C = xid(1), xid(2), xid(3)
-
-
-@pytest.fixture
-def life(tmp_path: Path) -> Life:
-    return Life(tmp_path)
 
 
 def test_next_pass_takes_no_row_twice_even_within_one_record(life: Life) -> None:

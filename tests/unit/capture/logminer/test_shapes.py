@@ -9,25 +9,20 @@ import pytest
 from tests.unit.capture.logminer.redo import (
     ITEM,
     ITEM_ID,
+    A,
+    B,
+    C,
     Life,
     Redo,
     changes,
     positions,
     schema_changes,
-    xid,
 )
 
 from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import SchemaMismatchError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Progress
 from minercdc.schema.table import Column, TableId, TableSchema
-
-A, B, C = xid(1), xid(2), xid(3)
-
-
-@pytest.fixture
-def life(tmp_path: Path) -> Life:
-    return Life(tmp_path)
 
 
 def test_e72_truncate(life: Life) -> None:

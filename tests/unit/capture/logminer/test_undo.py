@@ -5,24 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from tests.unit.capture.logminer.redo import (
     ITEM,
+    A,
+    B,
     Life,
     Redo,
     changes,
-    xid,
 )
 
 from minercdc.events import ChangeEvent
 from minercdc.schema.table import TableId
-
-A, B, C = xid(1), xid(2), xid(3)
-
-
-@pytest.fixture
-def life(tmp_path: Path) -> Life:
-    return Life(tmp_path)
 
 
 def test_e65_savepoint_cancels_the_latest_change_of_the_row(life: Life) -> None:

@@ -1,0 +1,68 @@
+"""What threads fetch, for the one that asked for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from queue import Empty, Full, Queue
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+CANCEL_SECONDS: Final = 3.0
+"""How long a cancelled call may take to end. Longer is a network that swallows everything: its thread is left to its own end."""
+
+# How long a thread that cannot hand over what it has waits before it looks whether anybody still wants it.
+_LOOK_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    error: BaseException | None
+
+
+class Handover(Generic[T]):
+    """A bounded queue from fetching threads to the thread that iterates.
+
+    :param depth: so many items wait at the most.
+    :param fetching: number of threads, each of which calls `end` once.
+    :ivar abandoned: to be set when nobody takes any more.
+    """
+
+    def __init__(self, depth: int, fetching: int = 1) -> None:
+        self._queue: Queue[T | _End] = Queue(depth)
+        self._fetching = fetching
+        self.abandoned = threading.Event()
+
+    def give(self, item: T) -> bool:
+        """Wait for room. False when nobody wants it any more."""
+        return self._put(item)
+
+    def end(self, error: BaseException | None = None) -> None:
+        """A thread has given everything; `error` is why it could not go on."""
+        self._put(_End(error))
+
+    def _put(self, item: T | _End) -> bool:
+        while not self.abandoned.is_set():
+            try:
+                self._queue.put(item, timeout=_LOOK_SECONDS)
+                return True
+            except Full:
+                continue
+        return False
+
+    def taken(self, tick: float) -> Iterator[T | None]:
+        """What the threads give, until all have ended; None whenever nothing came for `tick` seconds. Raises their errors."""
+        while self._fetching:
+            try:
+                item = self._queue.get(timeout=tick)
+            except Empty:
+                yield None
+                continue
+            if not isinstance(item, _End):
+                yield item
+                continue
+            if item.error is not None:
+                raise item.error
+            self._fetching -= 1
