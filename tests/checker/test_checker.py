@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import os
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -176,12 +175,9 @@ def _shortest(sandbox: Cluster, directory: Path, seed: int) -> list[str]:
 def test_a_missing_rule_is_found_out(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     mutation = MUTATIONS[rule]
     mutation.remove(monkeypatch)
-    began = time.monotonic()
     for seed in (mutation.seed, *range(40)):
         try:
             play(cluster, tmp_path, seed)
         except Exception:  # any way of failing will do
             return
-        if time.monotonic() - began > 200:
-            break
     pytest.fail(f"nothing was noticed up to seed {seed}")

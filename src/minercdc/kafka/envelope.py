@@ -109,7 +109,7 @@ class EnvelopeEncoder:
         :raises SchemaMismatchError: redo does not hold the key of a row.
         """
         if type(event) is not ChangeEvent:
-            return self._told(event)
+            return self._encode_other(event)
         schema, op, before, after = event.schema, event.op, event.before, event.after
         if op in self._skipped:
             return ()
@@ -125,7 +125,7 @@ class EnvelopeEncoder:
             return (record, Record(compiled.topic, key, None))
         return (record,)
 
-    def _told(self, event: Event) -> Sequence[Record]:
+    def _encode_other(self, event: Event) -> Sequence[Record]:
         """Records of what is no row change."""
         if isinstance(event, UndecodableRow):
             return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()

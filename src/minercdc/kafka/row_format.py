@@ -1,9 +1,9 @@
-"""Compiles, per table version, the functions that print its keys and values as JSON.
+"""Compiles, per table version, the function that prints its keys and values as JSON.
 
-A record value is one generated expression, no loop and no dict: the text of the names and of the punctuation between values
+Key and value are a generated expression each, no loop and no dict: the text of the names and of the punctuation between values
 is constant for a table version, so a value of a row costs the call of its codec. Both rows of an update are printed
-together: a value that did not change is the same object in both, and is printed once. Names from the database enter that
-source text as string literals only (`repr`).
+together, with the key: a value that did not change is the same object in both, and is printed once. Names from the database
+enter that source text as string literals only (`repr`).
 """
 
 from __future__ import annotations
