@@ -73,8 +73,8 @@ def compile_record(
         value: bytes = scope["print_texts"](*texts, source, op, end)
         return scope["print_key"](rows[-1]) if rows else None, value
 
-    key_of_row = _object(key, [_printed(column, f"row[{column.position}]") for column in key])
-    lines = ["def print_key(row):", f"    return {_key(key, key_frame, key_of_row)}"]
+    key_of_row = _key(key, key_frame, [_printed(column, f"row[{column.position}]") for column in key])
+    lines = ["def print_key(row):", f"    return {key_of_row}"]
     lines += ["def print_texts(before, after, source, op, end):"]
     lines += [f"    return {_envelope(frame, [_Expression('before')], [_Expression('after')])}"]
     lines += ["def print_record(before, after, source, op, end):", "    try:"]
@@ -97,9 +97,7 @@ def _record_lines(
         for row in ("before", "after")
     )
     before, after = (_object(columns, [f"{row}{c.position}" for c in columns]) for row in ("before", "after"))
-    old_key, new_key = (
-        _key(key, key_frame, _object(key, [f"{row}{c.position}" for c in key])) for row in ("before", "after")
-    )
+    old_key, new_key = (_key(key, key_frame, [f"{row}{c.position}" for c in key]) for row in ("before", "after"))
     return [
         "if before is None:",
         f"    {unpack_after}",
@@ -115,24 +113,16 @@ def _record_lines(
     ]
 
 
-def _key(key: Sequence[PrintedColumn], frame: Frame, members: _Document) -> str:
+def _key(key: Sequence[PrintedColumn], frame: Frame, values: Sequence[str]) -> str:
+    """:param values: as `_object`."""
     head, tail = frame
-    return _bytes([head, *members, tail]) if key else "None"
+    return _bytes([head, *_object(key, values), tail]) if key else "None"
 
 
 def _envelope(frame: Frame, before: _Document, after: _Document) -> str:
-    (head, tail), block = frame, _Expression("source")
-    document: _Document = [
-        head,
-        '{"before":',
-        *before,
-        ',"after":',
-        *after,
-        ',"source":',
-        block,
-        ',"transaction":null,"op":"',
-    ]
-    return _bytes([*document, _Expression("op"), _Expression("end"), tail])
+    head, tail = frame
+    document: _Document = [head, '{"before":', *before, ',"after":', *after, ',"source":', _Expression("source")]
+    return _bytes([*document, ',"transaction":null,"op":"', _Expression("op"), _Expression("end"), tail])
 
 
 def _print_partial(columns: Sequence[PrintedColumn], row: Row) -> str:
