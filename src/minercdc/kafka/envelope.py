@@ -100,7 +100,7 @@ class EnvelopeEncoder:
         self._schema: TableSchema | None = None
         self._format: _TableFormat
         self._skipped = tuple(values.skipped_operations)
-        self._ns, self._end = 0, ""
+        self._ns, self._end = -_MILLISECOND, ""
 
     def encode(self, event: Event) -> Sequence[Record]:
         """Records of an event; none for progress and skipped operations.
