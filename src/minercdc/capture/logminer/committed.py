@@ -59,6 +59,7 @@ class CommittedAssembly:
         self._next_resume: dict[int, tuple[RedoAddress, int]] = {}
         self._commits: dict[tuple[int, str], int] = {}
         self._before: dict[int, RedoAddress | None] = {}
+        self._given_up = {bytes.fromhex(xid) for xid in start.given_up}
         self._bound = NO_BOUND
         self._waiting_scn = NO_BOUND  # least SCN of what was passed over in this pass
 
@@ -83,6 +84,8 @@ class CommittedAssembly:
         """All transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
         self._buffer.close()
         self._commits.clear()
+        # The other way of mining gave them up and may have gone on behind their START: what is left of them would be a part.
+        self._buffer.given_up |= self._given_up
         self._bound, self._waiting_scn = begun.bound, NO_BOUND
         for thread, mark in beginning(begun.files, self._start.start_scn).items():
             self._resume.setdefault(thread, (mark, self._start.start_scn))
@@ -123,6 +126,7 @@ class CommittedAssembly:
                     if transaction is not None:
                         transaction.close()
                     continue
+                self._given_up.discard(row.xid)
                 delivered = self._note_commit(row, place) or delivery.is_snapshot(row)
                 yield from delivery.commit(row, transaction, delivered, self.position)
             elif code == OpCode.ROLLBACK:
@@ -145,7 +149,8 @@ class CommittedAssembly:
         for thread, done in self._delivery.threads.items():
             resume, scn = self._resume[thread]
             threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
-        return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs)
+        given_up = frozenset(xid.hex() for xid in self._given_up)
+        return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs, given_up)
 
     def open(self) -> list[Transaction]:
         """None: LogMiner holds back what is not committed."""

@@ -211,3 +211,20 @@ def test_ddl_waits_like_commits(tmp_path: Path) -> None:
     life = life_of(tmp_path)
     assert bounded(life, redo.rows, bound=150) == []
     assert [type(event).__name__ for event in bounded(life, redo.rows, bound=300)] == ["SchemaChange", "Progress"]
+
+
+def test_of_what_the_other_mode_gave_up_no_part_comes(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.insert(A, 1)  # its START lies before the marks
+    redo.commit(A)
+    redo.start(B)
+    redo.insert(B, 2)
+    redo.commit(B)
+    life = life_of(tmp_path, LogMinerPosition(start_scn=100, given_up=frozenset({A.hex()})))
+    waiting = Pass(LOGS, {1: 2}, oldest_scn=100, bound=redo.rows[1].scn)
+    life.assembly.begin_pass(waiting)
+    assert changes([*life.assembly.take(redo.rows), *life.assembly.end_pass(waiting)]) == []
+    assert LogMinerPosition.from_json(life.assembly.position().to_json()).given_up == {A.hex()}
+    assert changes(read(life, redo.rows)) == [("c", "2")]
+    assert changes(read(life, redo.rows)) == []
+    assert life.assembly.position().given_up == frozenset()
