@@ -34,6 +34,14 @@ _DEFAULT_NLS = re.compile(
 )
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 
+# Connect type, and digits of a second that it counts in.
+_UNITS = {
+    "connect": ("org.apache.kafka.connect.data.Timestamp", 3),
+    "milli": ("io.debezium.time.Timestamp", 3),
+    "micro": ("io.debezium.time.MicroTimestamp", 6),
+    "nano": ("io.debezium.time.NanoTimestamp", 9),
+}
+
 
 def reading(column: Column) -> Reading:
     """TO_CHAR in the database, because Python's datetime has neither years BC nor nanoseconds."""
@@ -118,12 +126,8 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
     if mode == "isostring":
         return Writing(FieldType("string", "io.debezium.time.IsoTimestamp", 1), checked(_iso_json))
     unit = {"connect": "connect", "microseconds": "micro", "nanoseconds": "nano"}.get(mode) or _adaptive_unit(column)
-    name, convert = {
-        "connect": ("org.apache.kafka.connect.data.Timestamp", _units_json(3, checked)),
-        "milli": ("io.debezium.time.Timestamp", _units_json(3, checked)),
-        "micro": ("io.debezium.time.MicroTimestamp", _units_json(6, checked)),
-        "nano": ("io.debezium.time.NanoTimestamp", checked(_nanos_json)),
-    }[unit]
+    name, digits = _UNITS[unit]
+    convert = checked(_nanos_json) if digits == 9 else _units_json(digits, checked)
     return Writing(FieldType("int64", name, 1), convert)
 
 
