@@ -6,7 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import py4j.java_gateway
+import py4j.protocol
 import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
@@ -31,9 +34,14 @@ class SqlError(Exception):
 
 @contextlib.contextmanager
 def sql_errors() -> Iterator[None]:
-    """Raise SqlError for what Java threw."""
+    """Raise SqlError for what Java threw.
+
+    A SparkSession in the same process replaces the function by which py4j raises Java's exceptions with one that asks Spark's own
+    JVM about them; this JVM is another one.
+    """
     try:
-        yield
+        with mock.patch.object(py4j.java_gateway, "get_return_value", py4j.protocol.get_return_value):
+            yield
     except Py4JJavaError as error:
         raise SqlError(error.java_exception) from None
 

@@ -33,7 +33,9 @@ FOUND: dict[str, Any] = {
     ],
     "named binds": [["5", "v5"], ["6", "v6"]],
     "prepared again": [["v1"], ["v500"], ["v7"]],
+    "prepared again after DDL": [],
     "bulk insert": 500,
+    "bulk merge": [500, 500],
     "returning": [["3000", "made 3000"], ["3001", "made 3001"]],
     "out parameters": ["42x!", "43x!"],
     "cursor": [["1", "v1"], ["2", "v2"], ["3", "v3"]],
@@ -51,6 +53,8 @@ REFUSED = {
     "unknown service": 12514,
     "missing table": 942,
     "duplicate key": 1,
+    "bulk merge of another type": 932,
+    "direct path load": 3001,
 }
 
 

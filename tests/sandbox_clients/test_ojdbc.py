@@ -288,3 +288,25 @@ def test_database_and_tables(connection: Any, server: SandboxProcess) -> None:
     assert rows(data.getCatalogs()) == []
     assert [row["COLUMN_NAME"] for row in named_rows(data.getPrimaryKeys(None, "APP", "T"))] == ["ID"]
     assert connection.getSchema() == "APP"
+
+
+@pytest.mark.parametrize(
+    "zone", ["Europe/Berlin", "US/Pacific", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "UTC"]
+)
+@pytest.mark.parametrize("wall", ["1950-06-15T12:00", "2026-01-15T12:00", "2026-07-15T12:00"])
+def test_named_time_zones(jvm: Jvm, connection: Any, zone: str, wall: str) -> None:
+    zoned = jvm.java.time.ZonedDateTime.of(jvm.java.time.LocalDateTime.parse(wall), jvm.java.time.ZoneId.of(zone))
+    with sql_errors():
+        insert = connection.prepareStatement("insert into kinds (id, tz) values (3, ?)")
+        insert.setObject(1, zoned)
+        insert.executeUpdate()
+        text = "to_char(tz, 'YYYY-MM-DD\"T\"HH24:MI TZR')"
+        found = connection.createStatement().executeQuery(f"select tz, {text} from kinds where id = 3")
+        assert found.next()
+        assert found.getString(2) == f"{wall} {zone}"
+        classes = [jvm.java.lang.Class.forName(f"java.time.{name}") for name in ("ZonedDateTime", "OffsetDateTime")]
+        assert [found.getObject(1, kind).toString() for kind in classes] == [
+            *(zoned.toString(), zoned.toOffsetDateTime().toString())
+        ]
+        assert found.getString(1) == f"{wall.replace('T', ' ')}:00.0 {zone}"
+        found.close()

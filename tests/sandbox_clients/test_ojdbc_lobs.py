@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox_clients.jdbc import Jvm, SqlError, sql_errors
+from tests.sandbox_clients.jdbc import Jvm, SqlError, rows, sql_errors
 from tests.sandbox_clients.lob_values import LONG_BYTES, LONG_TEXT, TABLE
 
 PLAIN_TEXT = LONG_TEXT.replace("\U0001f600", "xy")  # ojdbc's setString spoils surrogate pairs between its pieces
@@ -148,6 +148,29 @@ def test_long_columns(connection: Any) -> None:
         result = statement.executeQuery("select id, v from raws")
         result.next()
         assert (result.getInt(1), bytes(result.getBytes(2))) == (1, LONG_BYTES)
+
+
+@pytest.mark.parametrize(("kind", "values"), [("long", ["a", "bc", None, "def"]), ("long raw", ["AA", "BBCC", None, "DD"])])
+@pytest.mark.parametrize("columns", ["id, v", "v, id", "v"])
+def test_rows_with_a_long_column_are_fetched_one_by_one(
+    jvm: Jvm, connection: Any, kind: str, values: list[str | None], columns: str
+) -> None:
+    with sql_errors():
+        statement = connection.createStatement()
+        statement.executeUpdate(f"create table many_longs (id number, v {kind})")
+        insert = connection.prepareStatement("insert into many_longs values (?, ?)")
+        for number, value in enumerate(values):
+            insert.setInt(1, number)
+            insert.setBytes(2, bytes.fromhex(value or "")) if "raw" in kind else insert.setString(2, value)
+            insert.executeUpdate()
+        query = connection.prepareStatement(f"select {columns} from many_longs where id >= ? order by id")
+        query.setFetchSize(1000)
+        for _ in range(2):
+            query.setInt(1, 0)
+            found = rows(query.executeQuery())
+            both = {"id": [str(n) for n in range(len(values))], "v": values}
+            assert found == [list(row) for row in zip(*(both[name] for name in columns.split(", ")), strict=True)]
+        statement.executeUpdate("drop table many_longs purge")
 
 
 def test_booleans_are_of_23ai(connection: Any) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
+from array import array
 from collections.abc import Callable, Iterator
 
 import oracledb
@@ -22,7 +24,7 @@ def schema(server: SandboxProcess) -> SandboxProcess:
 
 @pytest.fixture
 def connection(schema: SandboxProcess) -> Iterator[oracledb.Connection]:
-    with schema.connect("app", "app") as connection:
+    with contextlib.closing(schema.connect("app", "app")) as connection:
         yield connection
 
 
@@ -165,12 +167,47 @@ def _scroll(connection: oracledb.Connection) -> None:
     cursor.scroll(mode="last")
 
 
+def _file(connection: oracledb.Connection) -> object:
+    (file,) = connection.cursor().execute("select bfilename('D', 'f') from dual").fetchone()
+    return file
+
+
+def _scroll_with_binds(connection: oracledb.Connection) -> None:
+    connection.cursor(scrollable=True).execute("select id from t where v <> :1", ["x" * 4000])
+
+
+def _begin_with_the_next_call(connection: oracledb.Connection) -> None:
+    connection.begin_sessionless_transaction(defer_round_trip=True)
+    # The call that it rides on takes several packets.
+    connection.cursor().executemany("insert into t values (:1, :2)", [(n, "x" * 200) for n in range(5000, 6000)])
+
+
+def _bind(connection: oracledb.Connection, kind: oracledb.DbType, rows: list[tuple[object, ...]]) -> None:
+    cursor = connection.cursor()
+    cursor.setinputsizes(kind)
+    cursor.executemany("insert into t (id) values (:1)", rows)
+
+
+def _array(connection: oracledb.Connection, kind: oracledb.DbType, values: list[object]) -> None:
+    cursor = connection.cursor()
+    cursor.execute("begin dbms_output.put_line(:1); end;", [cursor.arrayvar(kind, values)])
+
+
 _REFUSED: dict[str, Callable[[oracledb.Connection], object]] = {
     "scrollable cursors": _scroll,
     "distributed": lambda connection: connection.tpc_begin(connection.xid(1, "a", "b")),
     "sessionless": lambda connection: connection.begin_sessionless_transaction(),
     "direct path": lambda connection: connection.direct_path_load("APP", "T", ["ID", "V"], [(5000, "a")]),
     "Advanced Queuing": lambda connection: connection.queue("q").enqone(connection.msgproperties(payload=b"x")),
+}
+_REFUSED_SO: dict[str, tuple[str, Callable[[oracledb.Connection], object]]] = {
+    "scrollable cursor with binds": ("ORA-03001", _scroll_with_binds),
+    "sessionless begin with the next call": ("ORA-03001", _begin_with_the_next_call),
+    "rows of BFILE": ("ORA-00932", lambda c: _bind(c, oracledb.DB_TYPE_BFILE, [(_file(c),)] * 3)),
+    "rows of VECTOR": ("ORA-00932", lambda c: _bind(c, oracledb.DB_TYPE_VECTOR, [(array("f", [1, 2]),)] * 3)),
+    "array of BFILE": ("ORA-03001", lambda c: _array(c, oracledb.DB_TYPE_BFILE, [_file(c)] * 3)),
+    "array of VECTOR": ("ORA-03001", lambda c: _array(c, oracledb.DB_TYPE_VECTOR, [array("f", [1, 2])] * 3)),
+    "objects": ("ORA-03115", lambda c: _bind(c, oracledb.DB_TYPE_XMLTYPE, [(None,)] * 3)),
 }
 
 
@@ -179,6 +216,33 @@ def test_what_is_not_there_is_refused_and_the_session_goes_on(connection: oracle
     with pytest.raises(oracledb.DatabaseError, match=f"ORA-03001: unimplemented feature: .*{feature}"):
         _REFUSED[feature](connection)
     assert connection.cursor().execute("select 1 from dual").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("what", _REFUSED_SO)
+def test_binds_that_cannot_be_used_leave_the_connection_up(connection: oracledb.Connection, what: str) -> None:
+    code, call = _REFUSED_SO[what]
+    with pytest.raises(oracledb.DatabaseError, match=code):
+        call(connection)
+    assert connection.cursor().execute("select count(*) from t").fetchone() == (300,)
+
+
+def test_a_clob_is_returned_into_a_long_variable(connection: oracledb.Connection, cursor: oracledb.Cursor) -> None:
+    cursor.execute("create table documents (id number, c clob)")
+    variable = cursor.var(oracledb.DB_TYPE_LONG)
+    cursor.execute("insert into documents values (1, 'text') returning c into :1", [variable])
+    assert variable.getvalue() == ["text"]
+    assert cursor.execute("select count(*) from documents").fetchone() == (1,)
+    cursor.execute("drop table documents purge")
+
+
+def test_a_killed_session_does_not_answer_a_ping(schema: SandboxProcess, connection: oracledb.Connection) -> None:
+    sql = "select sys_context('userenv', 'sid'), (select serial# from v$session where sid = sys_context('userenv', 'sid')) from dual"
+    sid, serial = connection.cursor().execute(sql).fetchone()
+    with schema.connect() as administrator:
+        administrator.cursor().execute(f"alter system kill session '{sid},{serial}'")
+    with pytest.raises(oracledb.DatabaseError, match="ORA-00028"):
+        connection.ping()
+    assert not connection.is_healthy()
 
 
 # ---- pools, asyncio, pipelines -----------------------------------------------------------------------------------------------
@@ -230,3 +294,51 @@ def test_async_cancel(schema: SandboxProcess) -> None:
             return await connection.fetchone("select 9 from dual")
 
     assert asyncio.run(asyncio.wait_for(work(), 20)) == (9,)
+
+
+# ---- what the server says of its work ------------------------------------------------------------------------------------------
+
+
+def test_the_current_schema_is_reported(connection: oracledb.Connection, cursor: oracledb.Cursor) -> None:
+    cursor.execute("alter session set current_schema = system")
+    assert connection.current_schema == "SYSTEM"
+    cursor.execute("begin execute immediate 'alter session set current_schema = app'; end;")
+    assert connection.current_schema == "APP"
+
+
+@pytest.mark.parametrize(
+    ("statement", "rows", "counts"),
+    [
+        ("insert into t values (:1, :2)", [(5000, "a"), (5001, "b"), (5002, "x" * 300), (5003, "d")], [1, 1]),
+        ("update t set v = :2 where id < :1", [("a", 3), ("b", 2), ("x" * 300, 1)], [3, 2]),
+        (
+            "merge into t using dual on (id = :1) when matched then update set v = :2 when not matched then insert values (:1, :2)",
+            [(1, "a", "a"), (5000, "b", "b"), (5001, "c", "x" * 300), (5002, "d", "d")],
+            [1, 1],
+        ),
+    ],
+)
+def test_rows_before_the_one_that_fails_are_counted(
+    connection: oracledb.Connection,
+    cursor: oracledb.Cursor,
+    statement: str,
+    rows: list[tuple[object, ...]],
+    counts: list[int],
+) -> None:
+    if "merge" in statement:
+        rows = [(key, first, key, second) for key, first, second in rows]
+    with pytest.raises(oracledb.DatabaseError, match="ORA-12899"):
+        cursor.executemany(statement, rows, arraydmlrowcounts=True)
+    assert (cursor.rowcount, cursor.getarraydmlrowcounts()) == (sum(counts), counts)
+    connection.rollback()
+    cursor.executemany(statement, rows, batcherrors=True)
+    errors = cursor.getbatcherrors() or []
+    assert [(error.offset, error.full_code) for error in errors] == [(2, "ORA-12899")]
+    connection.rollback()
+
+
+def test_executemany_of_a_block_says_which_row_failed(connection: oracledb.Connection, cursor: oracledb.Cursor) -> None:
+    with pytest.raises(oracledb.DatabaseError) as caught:
+        cursor.executemany("begin insert into t values (:1, 'a'); end;", [(5000,), (5001,), (5000,), (5002,)])
+    assert (caught.value.args[0].full_code, caught.value.args[0].offset) == ("ORA-00001", 2)
+    connection.rollback()

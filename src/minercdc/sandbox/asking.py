@@ -37,6 +37,9 @@ class AskingSession(Session, Protocol):
     @property
     def container(self) -> int: ...
 
+    def userenv(self, name: str) -> str | None:
+        """SYS_CONTEXT('USERENV', name)."""
+
 
 def asking(session: Session) -> AskingSession:
     """The session as the database made it."""

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 from minercdc.sandbox.arguments import Arguments
 from minercdc.sandbox.asking import AskingSession, asking
 from minercdc.sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
-from minercdc.sandbox.sql import number
+from minercdc.sandbox.sql import number, zones
 from minercdc.sandbox.sql.convert import to_text
 from minercdc.sandbox.sql.dml.error_log import default_name, error_log_ddl
 from minercdc.sandbox.sql.nls import Nls
@@ -178,6 +178,11 @@ def _db_version(session: AskingSession, arguments: Arguments) -> Out:
     return {"VERSION": Argument(text, OraType.VARCHAR2), "COMPATIBILITY": Argument(text, OraType.VARCHAR2)}
 
 
+def _zone_transitions(session: AskingSession, arguments: Arguments) -> Out:
+    region = zones.region_of(arguments.integer("REGIONID") or 0)
+    return {"TRANSITIONS": Argument(zones.transitions(region), OraType.RAW)}
+
+
 # ---- DBMS_STATS: nothing visible but LAST_ANALYZED and NUM_ROWS ----
 
 
@@ -325,6 +330,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "DBMS_STATS.GATHER_TABLE_STATS": (("OWNNAME", "TABNAME", *_STATS), _gather_table),
     "DBMS_UTILITY.DB_VERSION": (("VERSION", "COMPATIBILITY"), _db_version),
     "DBMS_UTILITY.EXEC_DDL_STATEMENT": (("PARSE_STRING",), _exec_ddl),
+    "DBMS_UTILITY.GET_TZ_TRANSITIONS": (("REGIONID", "TRANSITIONS"), _zone_transitions),
 }
 """Parameters and body of each procedure, by qualified name."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
+from itertools import cycle
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,10 +70,21 @@ class SandboxDatabase:
         self.faults = Faults()
         self.sessions: dict[int, SandboxSession] = {}
         self.startup_time = now()
-        self._sids, self._serials = count(20), count(1001, 7)
+        # Both travel as 16-bit numbers (python-oracledb reads AUTH_SESSION_ID and AUTH_SERIAL_NUM so): they come round again.
+        self._sids, self._serials = cycle(range(20, 65_000)), cycle(range(1001, 65_000, 7))
         self._prepare(self.storage.db)
         if home is not None:
             self.storage.durability.create() if home.is_new else self.storage.restore()
+
+    @property
+    def name(self) -> str:
+        """As V$DATABASE has it."""
+        return self.catalog.database_name
+
+    @property
+    def instance(self) -> str:
+        """As V$INSTANCE has it."""
+        return self.catalog.instance_name
 
     @property
     def is_new(self) -> bool:
@@ -163,7 +174,7 @@ class SandboxDatabase:
         if not found.has("CREATE SESSION") and not found.has("CONNECT"):
             raise OraError(1045, f"user {user} lacks CREATE SESSION privilege; logon denied")
         with self.storage.lock:
-            sid, serial = next(self._sids), next(self._serials)
+            sid, serial = next(sid for sid in self._sids if sid not in self.sessions), next(self._serials)
             details = {**client, "sid": str(sid), "serial": str(serial)}
             who = Client(sid, serial, user, container, details, thread=instance)
             session = SandboxSession(self, who, service.upper(), client)

@@ -26,6 +26,7 @@ class OraError(Exception):
     """An error as Oracle reports it: number, text without the ORA- prefix, and the offset into the statement.
 
     :param position: 0-based character offset of the culprit in the SQL text.
+    :ivar row_counts: rows of each iteration before that one, when the client wants them.
     :ivar rows_done: rows an array DML had changed before the iteration that failed; they stay changed.
     """
 
@@ -35,6 +36,7 @@ class OraError(Exception):
         self.text = text
         self.position = position
         self.rows_done = 0
+        self.row_counts: list[int] | None = None
 
 
 class OraType(IntEnum):
@@ -199,6 +201,7 @@ class Session(Protocol):
     sid: int
     serial: int
     user: str
+    schema: str
     module: str | None
     action: str | None
     client_info: str | None
@@ -219,6 +222,9 @@ class Session(Protocol):
 
     def describe(self, sql: str) -> tuple[ColumnDescription, ...] | None:
         """Columns of a query without running it; None for what is not a query."""
+
+    def check_alive(self) -> None:
+        """Raises ORA-00028 once another session has killed this one."""
 
     def commit(self) -> None: ...
 
@@ -242,6 +248,14 @@ class Database(Protocol):
 
     banner: str
     version: tuple[int, int, int, int, int]
+
+    @property
+    def name(self) -> str:
+        """As V$DATABASE has it."""
+
+    @property
+    def instance(self) -> str:
+        """As V$INSTANCE has it."""
 
     def password_of(self, user: str, service: str) -> str | None:
         """Clear password (O5LOGON proves it both ways); None for a user whom the service's container does not know. User

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from minercdc.sandbox.tables import Column
+
 
 @dataclass(slots=True)
 class StoredView:
@@ -20,6 +22,7 @@ class StoredView:
     last_ddl: float
     check: bool = False
     read_only: bool = False
+    shape: list[Column] = field(default_factory=list)
 
 
 @dataclass(slots=True)

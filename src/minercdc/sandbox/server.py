@@ -26,7 +26,7 @@ from minercdc.sandbox.views.families import ALL_VIEWS
 from minercdc.sandbox.wire.listener import Listener
 from minercdc.sandbox.wire.tls import server_context
 
-SERVICE = "ORCLPDB1"
+SERVICE, ROOT_SERVICE = "ORCLPDB1", "ORCLCDB"
 _RELEASES = {
     "19c": ("Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production", (19, 3, 0, 0, 0)),
     "23ai": (
@@ -125,6 +125,16 @@ class SandboxServer:
         self.stop()
 
 
+def _next_steps(server: SandboxServer, tls: bool) -> list[str]:
+    """How to connect, from this machine or, where a container publishes the same port, from its host."""
+    host = "localhost" if server.host in ("0.0.0.0", "::") else server.host
+    dsn = f"{'tcps://' if tls else ''}{host}:{server.port}/{SERVICE}"
+    return [
+        f'connect: oracledb.connect(user="SYSTEM", password="oracle", dsn="{dsn}")',
+        f"capture: user C##MINERCDC, password minercdc, services {ROOT_SERVICE} and {SERVICE}",
+    ]
+
+
 def serve(
     host: str,
     port: int,
@@ -161,7 +171,7 @@ def serve(
             raise SystemExit(str(error)) from None
         try:
             with server:
-                print(f"ready {server.host}:{server.port}", flush=True)
+                print(f"ready {server.host}:{server.port}", *_next_steps(server, tls is not None), sep="\n", flush=True)
                 stopping.wait()
         except SeedError as error:
             raise SystemExit(str(error)) from None

@@ -69,7 +69,6 @@ class SandboxSession:
         self.module: str | None = None
         self.action: str | None = None
         self.client_info: str | None = None
-        self.client_id: str | None = None
         self.logon_time = database.clock.now()
         self.parameters: dict[str, str] = {}
         self.flashback_scn: int | None = None
@@ -94,6 +93,15 @@ class SandboxSession:
     def container(self) -> int:
         """Current container id; ALTER SESSION SET CONTAINER changes it."""
         return self.client.container
+
+    @property
+    def client_id(self) -> str | None:
+        """CLIENT_IDENTIFIER; storage writes it into the redo."""
+        return self.client.client_id
+
+    @client_id.setter
+    def client_id(self, value: str | None) -> None:
+        self.client.client_id = value
 
     def user_id(self) -> int:
         user = self.catalog.user(self.container, self.user)
@@ -325,9 +333,9 @@ class SandboxSession:
             if parsed.kind == "insert":
                 return run_insert(self, plan, bind_rows, batch_errors=batch_errors, row_counts=row_counts)
             if parsed.kind == "insert many":
-                return run_many(self, plan, bind_rows)
+                return run_many(self, plan, bind_rows, batch_errors=batch_errors, row_counts=row_counts)
             if parsed.kind == "merge":
-                return run_merge(self, plan, bind_rows)
+                return run_merge(self, plan, bind_rows, batch_errors=batch_errors, row_counts=row_counts)
             delete = parsed.kind == "delete"
             return run_change(self, plan, bind_rows, delete=delete, batch_errors=batch_errors, row_counts=row_counts)
 

@@ -30,6 +30,7 @@ class Column:
     :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
     :param identity: of identity columns ALWAYS or BY DEFAULT; the default draws from its sequence.
     :param system: made by Oracle, as ORA_ARCHIVE_STATE of ROW ARCHIVAL.
+    :param shown_after: how many columns were made VISIBLE again before it was shown: such a column goes to the end of `*`.
     :param slot: physical column of the segment; survives renames and dropped neighbours.
     """
 
@@ -52,6 +53,7 @@ class Column:
     on_null: bool = False
     identity: str | None = None
     system: bool = False
+    shown_after: int = 0
 
     @property
     def data_type(self) -> str:
@@ -181,6 +183,7 @@ class Table:
     tablespace: str = "USERS"
     row_dependencies: bool = False
     dropped_as: str | None = None
+    is_view: bool = False
     virtual: list[tuple[int, Column]] = field(default_factory=list)
     temporary: str | None = None
     partitioning: Partitioning | None = None
@@ -205,6 +208,14 @@ class Table:
         for place, column in self.virtual:
             found.insert(place, column)
         return found
+
+    def shown_columns(self) -> list[Column]:
+        """All columns in the order of COLUMN_ID, which `*` and an INSERT without columns follow."""
+        return sorted(self.all_columns(), key=lambda column: column.shown_after)
+
+    def last_shown(self) -> int:
+        """`shown_after` of a column that is added now."""
+        return max(column.shown_after for column in self.all_columns())
 
     @property
     def foreign_keys(self) -> list[Constraint]:

@@ -42,7 +42,11 @@ var checks = []check{
 	{"result metadata", resultMetadata},
 	{"named binds", namedBinds},
 	{"prepared again", preparedAgain},
+	{"prepared again after DDL", preparedAgainAfterDDL},
 	{"bulk insert", bulkInsert},
+	{"bulk merge", bulkMerge},
+	{"bulk merge of another type", bulkMergeOfAnotherType},
+	{"direct path load", directPathLoad},
 	{"returning", returning},
 	{"out parameters", outParameters},
 	{"cursor", cursor},
@@ -236,6 +240,55 @@ func preparedAgain(ctx context.Context, db *sql.DB) (any, error) {
 	return all, nil
 }
 
+// The columns of a table that a prepared query has read once, and meets again as those of each other layout.
+var layouts = [][2]string{{", v varchar2(20)", ", 'text'"}, {", v number, w number", ", 1, 2"}, {", c clob", ", 'long text'"},
+	{", v number, w clob", ", 3, 'long text'"}}
+
+func preparedAgainAfterDDL(ctx context.Context, db *sql.DB) (any, error) {
+	layOut := func(layout [2]string) error {
+		_ = run(ctx, db, "drop table laid_out purge")
+		if err := run(ctx, db, "create table laid_out (a number"+layout[0]+")"); err != nil {
+			return err
+		}
+		return run(ctx, db, "insert into laid_out values (1"+layout[1]+")")
+	}
+	differences := []string{}
+	for from := range layouts {
+		for to := range layouts {
+			if from == to {
+				continue
+			}
+			connection, err := db.Conn(ctx)
+			if err != nil {
+				return differences, err
+			}
+			if err := layOut(layouts[from]); err != nil {
+				return differences, err
+			}
+			statement, err := connection.PrepareContext(ctx, "select * from laid_out where a < :1")
+			if err == nil {
+				_, err = table(statement.QueryContext(ctx, 100))
+			}
+			if err == nil {
+				err = layOut(layouts[to])
+			}
+			for again := 0; again < 2 && err == nil; again++ {
+				var found, fresh [][]string
+				found, err = table(statement.QueryContext(ctx, 100))
+				if err == nil {
+					fresh, err = table(connection.QueryContext(ctx, "select z.* from laid_out z"))
+				}
+				if fmt.Sprint(found) != fmt.Sprint(fresh) || err != nil {
+					differences = append(differences, fmt.Sprint(layouts[from][0], " to", layouts[to][0], ": ", found, fresh, err))
+				}
+			}
+			_ = statement.Close()
+			_ = connection.Close()
+		}
+	}
+	return differences, nil
+}
+
 func bulkInsert(ctx context.Context, db *sql.DB) (any, error) {
 	ids, values := make([]int, 500), make([]string, 500)
 	for i := range ids {
@@ -246,6 +299,46 @@ func bulkInsert(ctx context.Context, db *sql.DB) (any, error) {
 		return nil, err
 	}
 	return result.RowsAffected()
+}
+
+const merge = `merge into t using dual on (t.id = :id) when matched then update set v = :v
+	when not matched then insert (id, v) values (:id, :v)`
+
+// A name that comes again has no value of its own in the rows.
+func bulkMerge(ctx context.Context, db *sql.DB) (any, error) {
+	ids, values := make([]int, 500), make([]string, 500)
+	for i := range ids {
+		ids[i], values[i] = 2250+i, fmt.Sprintf("merged %d", i)
+	}
+	result, err := db.ExecContext(ctx, merge, sql.Named("id", ids), sql.Named("v", values))
+	if err != nil {
+		return nil, err
+	}
+	merged, _ := result.RowsAffected()
+	var there int64
+	err = db.QueryRowContext(ctx, "select count(*) from t where v like 'merged %' and id - 2250 = substr(v, 8)").Scan(&there)
+	return []int64{merged, there}, err
+}
+
+func bulkMergeOfAnotherType(ctx context.Context, db *sql.DB) (any, error) {
+	ids, files := make([]int, 500), make([]*ora.BFile, 500)
+	for i := range ids {
+		ids[i], files[i] = i, ora.CreateNullBFile()
+	}
+	return nil, run(ctx, db, merge, sql.Named("id", ids), sql.Named("v", files))
+}
+
+func directPathLoad(ctx context.Context, db *sql.DB) (any, error) {
+	connection, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	return nil, connection.Raw(func(driver any) error {
+		load := ora.NewBulkCopy(driver.(*ora.Connection), "T")
+		load.ColumnNames = []string{"ID", "V"}
+		return load.StartStream()
+	})
 }
 
 func returning(ctx context.Context, db *sql.DB) (any, error) {

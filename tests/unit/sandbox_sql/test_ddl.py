@@ -112,6 +112,17 @@ def test_add_column_fills_old_rows_and_raises_the_version(items: SqlClient, db: 
     assert (stored.data_obj_v, stored.key) == (5, (0,))
 
 
+def test_constraints_in_modify_without_a_type(items: SqlClient) -> None:
+    items.run("create table m (a number, b number)")
+    items.run("insert into m values (1, 2)")
+    items.run("alter table m modify (a primary key, b unique)")
+    items.run("alter table m modify b check (b > 0)")
+    items.fails(1, "insert into m values (1, 3)")
+    items.fails(1, "insert into m values (2, 2)")
+    items.fails(2290, "insert into m values (2, -1)")
+    items.fails(3001, "alter table m modify a generated always as identity")
+
+
 def test_modify_column(items: SqlClient) -> None:
     items.run("alter table item modify (name varchar2(40) null, price number(12,2) default 7)")
     items.run("insert into item (id) values (20)")

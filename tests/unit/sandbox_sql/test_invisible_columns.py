@@ -49,5 +49,19 @@ def test_visibility_changes(hidden: SqlClient) -> None:
     assert hidden.rows("select * from h order by a") == [(1,), (2,)]
     hidden.run("alter table h modify c visible")
     assert hidden.rows("select * from h order by a") == [(1, 3), (2, 4)]
-    assert "VISIBLE" in str(hidden.fails(3001, "alter table h modify b visible"))
     hidden.fails(54039, "create table none (a number invisible)")
+
+
+def test_made_visible_again_it_is_the_last_column(hidden: SqlClient) -> None:
+    hidden.run("alter table h modify b visible")
+    hidden.run("alter table h add (d number default 9, e as (a + b))")
+    assert hidden.rows("select * from h order by a") == [(1, 3, 7, 9, 8), (2, 4, 8, 9, 10)]
+    hidden.run("insert into h (a, c, b) values (3, 5, 6)")
+    hidden.run("alter table h modify (a invisible)")
+    hidden.run("alter table h modify a visible")
+    assert hidden.rows("select * from h where a = 3") == [(5, 6, 9, 9, 3)]
+    sql = "select column_name, column_id, segment_column_id, internal_column_id from user_tab_cols where table_name = 'H' order by 4"
+    assert hidden.rows(sql) == [("A", 5, 1, 1), ("B", 2, 2, 2), ("C", 1, 3, 3), ("D", 3, 4, 4), ("E", 4, None, 5)]
+    hidden.run("alter table h drop column e")
+    hidden.run("insert into h values (50, 60, 90, 4)")
+    assert hidden.rows("select a, b, c, d from h where a = 4") == [(4, 60, 50, 90)]

@@ -37,7 +37,7 @@ class CannedSession:
     def __init__(self, database: CannedDatabase, user: str) -> None:
         self.sid = 7
         self.serial = 3
-        self.user = user
+        self.user = self.schema = user
         self.module: str | None = None
         self.action: str | None = None
         self.client_info: str | None = None
@@ -69,6 +69,9 @@ class CannedSession:
     def describe(self, sql: str) -> tuple[ColumnDescription, ...] | None:
         return self._database.answers[sql](self, (), ((),)).columns
 
+    def check_alive(self) -> None:
+        pass
+
     def commit(self) -> None:
         self.open_transaction = False
 
@@ -93,6 +96,8 @@ class CannedDatabase:
     seen: list[tuple[object, ...]] = field(default_factory=list)
     sessions: list[CannedSession] = field(default_factory=list)
     passwords: dict[str, str] = field(default_factory=lambda: {"SCOTT": "tiger"})
+    name: str = "CANNED"
+    instance: str = "canned"
     banner: str = "Canned Database 23ai Free Release 23.0.0.0.0"
     version: tuple[int, int, int, int, int] = (23, 26, 1, 2, 3)
 

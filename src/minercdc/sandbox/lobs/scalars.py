@@ -32,6 +32,9 @@ _CHARSETS = {
 """NLS_CHARSET_ID; 0 is the database's, AL32UTF8."""
 
 
+_LONGEST_TEXT = 4000
+
+
 class LobScalars:
     """The functions over one store."""
 
@@ -117,6 +120,7 @@ class LobScalars:
             "xml": self.xml,
             "json": lambda text: self.temporary(oson.parse_json(text), "BLOB"),
             "json_text": lambda cell: oson.serialize(self.raw(cell)),
+            "short_text": _short_text,
             "vector": lambda text: self.temporary(vectors.parse_vector(text), "BLOB"),
             "vector_text": lambda cell: vectors.vector_text(self.raw(cell)),
             "text_boolean": lambda text: boolean(text, varchar()),
@@ -138,3 +142,13 @@ def register_lob_scalars(connection: apsw.Connection, lobs: LobStore) -> None:
 
     for name, function in LobScalars(lobs).functions().items():
         connection.create_scalar_function(f"o_{name}", strict(function), -1)
+
+
+def _short_text(text: str, raises: int, longest: int) -> str | None:
+    """A document as VARCHAR2 of that many bytes, 0 for the most there can be: NULL when it is too long, unless ERROR ON ERROR."""
+    longest = longest or _LONGEST_TEXT
+    if len(text.encode()) <= longest:
+        return text
+    if raises:
+        raise OraError(40478, f"output value too large (maximum: {longest})")
+    return None

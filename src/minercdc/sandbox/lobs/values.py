@@ -27,6 +27,7 @@ CHUNK_BYTES = 8132
 FAN_OUT = 128
 MAXIMUM = (1 << 32) - 1
 """Units of a LOB: 4 GB - 1 times the block size in Oracle, less here."""
+_LOW_SURROGATES = range(0xDC, 0xE0)
 _FILLERS = {LobKind.BLOB: b"\x00", LobKind.CLOB: b"\x00\x20", LobKind.NCLOB: b"\x00\x20"}
 
 
@@ -113,6 +114,35 @@ class LobStore:
     def text(self, value: LobValue) -> str:
         """All of a CLOB."""
         return self.raw(value).decode("utf-16-be", "surrogatepass")
+
+    def low_surrogates(self, value: LobValue, units: int, known: dict[int, int]) -> int:
+        """How many of the first `units` of a CLOB are second halves of surrogate pairs.
+
+        :param known: counts of whole nodes, which values share: what was written piece by piece is counted once.
+        """
+
+        def count_in(node: int, depth: int, size: int) -> int:
+            if not node or not size:
+                return 0
+            whole = size >= _span(depth)
+            if whole and node in known:
+                return known[node]
+            if depth == 0:
+                body = self._body(node)[:size:2]
+                found = sum(map(body.count, _LOW_SURROGATES))
+            else:
+                span = _span(depth - 1)
+                found = sum(
+                    count_in(kid, depth - 1, min(size - at * span, span))
+                    for at, kid in enumerate(self._kids(node))
+                    if size > at * span
+                )
+            if whole:
+                known[node] = found
+            return found
+
+        with self._lock:
+            return count_in(value.root, value.depth, min(units, value.length) * value.unit)
 
     # ---- temporary LOBs ----
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from minercdc.sandbox.interfaces import Cell, LobKind, OraType
 from minercdc.sandbox.lobs.locator import LobValue, unpack
 from minercdc.sandbox.lobs.values import LobStore
-from minercdc.sandbox.logminer.literals import Literal, raw_literal, unistr
+from minercdc.sandbox.logminer.literals import Literal, quoted, raw_literal
 from minercdc.sandbox.records import RedoOp, RedoRecord, StoredColumn
 from minercdc.sandbox.redo.large_values import XML_CLOB, lob_kind
 
@@ -21,6 +21,7 @@ LOB_INFO, XML_INFO, XML_PARTS_INFO = (
     "XML sql_redo not re-executable",
     "XML sql_redo needs assembly",
 )
+_MOST_COUNTED = 1 << 16
 JSON_HINT = "/* JSON */ "
 _BUFFERS = (
     "DECLARE \n loc_c CLOB; \n buf_c VARCHAR2(6174); \n loc_b BLOB; \n buf_b RAW(6174); \n loc_nc NCLOB; \n"
@@ -60,6 +61,7 @@ class LargeText:
 
     :param target: `"S"."T"`; `names` of the columns, quoted.
     :param blocks: 23ai's form of LOB rows.
+    :param counted: see `LobStore.low_surrogates`.
     """
 
     target: str
@@ -69,7 +71,7 @@ class LargeText:
     where: Where
     blocks: bool
     end: str
-    counted: dict[int, tuple[int, int]]
+    counted: dict[int, int]
 
     def render(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
         """SQL_REDO, STATUS, INFO."""
@@ -105,7 +107,7 @@ class LargeText:
             text, count, place = raw_literal(data), len(data), offset
         else:
             piece = self._whole_characters(value, offset, amount)
-            text = unistr(piece) if kind is LobKind.NCLOB else "'" + piece.replace("'", "''") + "'"
+            text = quoted(piece)
             count, place = len(piece), self._characters_before(value, offset)
         return self._statement(
             record, f" buf_{suffix} := {text}; \n  dbms_lob.write(loc_{suffix}, {count}, {place + 1}, buf_{suffix});"
@@ -119,18 +121,10 @@ class LargeText:
         return piece[1:] if piece and "\udc00" <= piece[0] <= "\udfff" and offset else piece
 
     def _characters_before(self, value: LobValue, offset: int) -> int:
-        """Code points before a unit; the pieces of a value come in order, so each is counted once."""
-        units, count = self.counted.get(value.root, (0, 0))
-        if units > offset:
-            units = count = 0
-        while units < offset:
-            step = min(1 << 16, offset - units)
-            raw = self.lobs.raw(value, units, step)
-            units += step
-            count += step - sum(1 for at in range(0, len(raw), 2) if 0xDC <= raw[at] <= 0xDF)
-        self.counted.clear()
-        self.counted[value.root] = (units, count)
-        return count
+        """Code points before a unit."""
+        if len(self.counted) > _MOST_COUNTED:
+            self.counted.clear()
+        return offset - self.lobs.low_surrogates(value, offset, self.counted)
 
     def _trim(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
         assert record.lob is not None

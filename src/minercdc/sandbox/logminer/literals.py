@@ -35,11 +35,11 @@ _EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
 def literal(column: StoredColumn, nls: Nls) -> Literal:
     """Compile the literal of one column. Raises OraError for types LogMiner here has no text for.
 
-    Of a CLOB, NCLOB or BLOB it is the literal of its content, as str or bytes.
+    Of a CLOB, NCLOB or BLOB it is the literal of its content, as str or bytes: of NCLOBs a plain one, unlike NVARCHAR2's.
     """
     point = nls.numeric_characters[0]
     if column.type in (OraType.CLOB, OraType.BLOB):
-        return unistr if column.national else raw_literal if column.type is OraType.BLOB else quoted
+        return raw_literal if column.type is OraType.BLOB else quoted
     if column.national:
         return unistr
     if large_of(column) is Large.EXTENDED and column.type is OraType.VARCHAR2:
@@ -148,7 +148,7 @@ def _number(nls: Nls) -> Literal:
                     return tables[0][data[1]] + ""  # type: ignore[operator]
                 except TypeError:
                     pass
-        return "'" + number.text(data, point) + "'"
+        return "'" + number.exact_text(data, point) + "'"
 
     return text
 

@@ -92,10 +92,13 @@ def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> No
             raise _missing()
         # A thread enabled after the start has no redo before that; the first thread's redo before it is just gone.
         enabled = thread.enabled_change if thread.enabled_change > oldest else 0
-        if wanted.start is not None and first.first > max(wanted.start, enabled):
+        before = ranges.get((number, first.sequence - 1))
+        # SCNs, not sequence numbers, have a hole over the time a thread was closed.
+        follows = before is not None and before.next is not None and wanted.start is not None and before.next <= wanted.start
+        if wanted.start is not None and first.first > max(wanted.start, enabled) and not follows:
             raise _missing()
         ends = thread.disabled_change and last.next is not None and thread.disabled_change <= last.next + 1
-        if wanted.end is not None and last.next is not None and last.next <= wanted.end and not ends:
+        if wanted.end is not None and last.next is not None and last.next < wanted.end and not ends:
             raise _missing()
 
 

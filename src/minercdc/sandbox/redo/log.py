@@ -142,8 +142,11 @@ class RedoLog:
         if full and may_switch:
             self.switch(thread_number)
 
-    def switch(self, thread_number: int = 1) -> None:
-        """ALTER SYSTEM SWITCH LOGFILE: strands reach the old log, which is archived at once."""
+    def switch(self, thread_number: int = 1, *, ended: int | None = None) -> None:
+        """ALTER SYSTEM SWITCH LOGFILE: strands reach the old log, which is archived at once.
+
+        :param ended: the old log's NEXT_CHANGE#, when it ended before: SCNs have a hole over the time an instance was down.
+        """
         self.flush_strands()
         scn, now = self._next_scn(), self._now()
         with self._lock:
@@ -152,7 +155,7 @@ class RedoLog:
             body = self._bodies[thread_number, old.sequence]
             self._publish(thread_number, old.sequence)
             self._spill(thread_number, old.sequence, body)
-            old.status, old.next_change, old.next_time, old.archived = "ACTIVE", scn, now, True
+            old.status, old.next_change, old.next_time, old.archived = "ACTIVE", ended or scn, now, True
             thread.archived += [self._archive(old, body, now, number) for number in sorted(self.destinations)]
             turn = thread.groups.index(old)
             for group in thread.groups:
@@ -286,8 +289,9 @@ class RedoLog:
         thread = self._thread(number)
         if thread.enabled == "DISABLED":
             raise OraError(1620, "no public threads are available for mounting")
+        ended = None if thread.is_open else thread.checkpoint_change
         thread.is_open, thread.open_time = True, self._now()
-        self.switch(number)
+        self.switch(number, ended=ended)
 
     def disable_thread(self, number: int) -> None:
         """ALTER DATABASE DISABLE THREAD: archives its last log. Raises ORA-01618, and ORA-01615 while it is open."""

@@ -84,7 +84,7 @@ def integer(value: int) -> bytes:
 def decode(cell: bytes) -> Decimal:
     """The exact value."""
     first = cell[0]
-    if first == 0x80:
+    if cell == ZERO:  # 1E-130 begins with the same byte
         return Decimal(0)
     if first & 0x80:
         power = first - 193
@@ -148,7 +148,7 @@ def text(cell: bytes, point: str = ".") -> str:
     else:
         plain = ""
     if not plain:
-        return "0" if first == 0x80 else _scientific(decode(cell), point)
+        return "0" if cell == ZERO else _scientific(decode(cell), point)
     return sign + plain if len(plain) - (point in plain) <= _LONGEST_PLAIN else _scientific(decode(cell), point)
 
 
@@ -167,3 +167,21 @@ def floor(value: Decimal) -> Decimal:
 
 
 ARITHMETIC_WIDE = Context(prec=400, rounding=ROUND_HALF_UP, Emin=-999, Emax=999)
+
+
+def exact_text(cell: bytes, point: str = ".") -> str:
+    """As `text`, but with all digits in E notation: LogMiner's statements make the same value again."""
+    if cell == ZERO:
+        return "0"
+    plain = text(cell, point)
+    if plain != "0" and "E" not in plain:
+        return plain
+    if cell[0] & 0x80:
+        sign, power, pairs = "", cell[0] - 193, [byte - 1 for byte in cell[1:]]
+    else:
+        sign, power, pairs = "-", 62 - cell[0], [101 - byte for byte in (cell[1:-1] if cell[-1] == 0x66 else cell[1:])]
+    digits = "".join(f"{pair:02d}" for pair in pairs)
+    exponent = 2 * power + (0 if digits.startswith("0") else 1)
+    digits = digits.strip("0")
+    fraction = f"{point}{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{fraction}E{'-' if exponent < 0 else '+'}{abs(exponent):02d}"

@@ -2,8 +2,8 @@
 
     offset  hour + 20, minute + 60 (both negative in the west)      region  0x80 | id >> 6, (id & 63) << 2
 
-The sandbox has its own numbering of regions, by their names' order, so that a server that is started again reads what it stored; Oracle's
-is in its time zone file.
+A region's changes of its offset, as drivers ask for them (DBMS_UTILITY.GET_TZ_TRANSITIONS): their count, then 10 bytes each,
+    century + 100, year + 100, month, day, hour + 1, minute + 1, second + 1 of the moment in UTC, hour + 20, minute + 60, summer time
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TypeAlias
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from minercdc.sandbox.interfaces import OraError
+from minercdc.sandbox.sql.zone_numbers import NUMBERS
 
 Zone: TypeAlias = "int | str"
 """Minutes east of UTC, or the name of a region."""
@@ -22,19 +23,8 @@ _OFFSET = re.compile(r"([+-]?)(\d{1,2}):(\d{2})")
 _FieldTuple: TypeAlias = "tuple[int, int, int, int, int, int, int]"
 
 
-@lru_cache(maxsize=1)
-def _names() -> list[str]:
-    return sorted(available_timezones())
-
-
-@lru_cache(maxsize=1)
-def _numbers() -> dict[str, int]:
-    return {name: number for number, name in enumerate(_names(), 1)}
-
-
-@lru_cache(maxsize=1)
-def _known() -> dict[str, str]:
-    return {name.upper(): name for name in _names()}
+_BY_NUMBER = {number: name for name, number in NUMBERS.items()}
+_KNOWN = {name.upper(): name for name in NUMBERS}
 
 
 def unknown_region() -> OraError:
@@ -47,7 +37,7 @@ def parse(text: str) -> Zone:
     """`+05:30` or a region name. Raises ORA-01874 and ORA-01882."""
     match = _OFFSET.fullmatch(text.strip())
     if match is None:
-        name = _known().get(text.strip().upper())
+        name = _KNOWN.get(text.strip().upper())
         if name is None:
             raise unknown_region()
         return name
@@ -72,7 +62,7 @@ def tail(zone: Zone) -> bytes:
         sign = -1 if zone < 0 else 1
         hours, minutes = divmod(abs(zone), 60)
         return bytes((sign * hours + 20, sign * minutes + 60))
-    number = _numbers()[zone]
+    number = NUMBERS[zone]
     return bytes((0x80 | number >> 6, (number & 63) << 2))
 
 
@@ -81,9 +71,15 @@ def of_tail(data: bytes) -> Zone:
     if not data[0] & 0x80:
         return (data[0] - 20) * 60 + data[1] - 60
     number = (data[0] & 0x7F) << 6 | data[1] >> 2
-    if not 1 <= number <= len(_names()):
+    return region_of(number)
+
+
+def region_of(number: int) -> str:
+    """Raises ORA-01882 for a number that is no region's."""
+    name = _BY_NUMBER.get(number)
+    if name is None:
         raise unknown_region()
-    return _names()[number - 1]
+    return name
 
 
 def _minutes(moment: datetime) -> int:
@@ -117,3 +113,41 @@ def offset_of_local(zone: Zone, local: _FieldTuple) -> int:
     if found.astimezone(UTC).astimezone(info).replace(tzinfo=None) != moment:
         raise OraError(1878, "specified field not found in datetime or interval")
     return _minutes(found)
+
+
+_FIRST_CHANGE, _LAST_CHANGE = datetime(1901, 1, 1, tzinfo=UTC), datetime(2037, 12, 31, tzinfo=UTC)
+_MOST_CHANGES = 255
+
+
+@lru_cache(maxsize=64)
+def transitions(name: str) -> bytes:
+    """All changes of a region's offset, the latest if there are too many to count in a byte."""
+    zone = ZoneInfo(name)
+    found = [_transition(_FIRST_CHANGE.replace(year=1800), _FIRST_CHANGE.astimezone(zone))]
+    day = _FIRST_CHANGE
+    while day < _LAST_CHANGE:
+        after = day + timedelta(days=7)
+        if _offset(day, zone) != _offset(after, zone):
+            moment = _change_between(day, after, zone)
+            found.append(_transition(moment, moment.astimezone(zone)))
+        day = after
+    found = found[:1] + found[1:][1 - _MOST_CHANGES :]
+    return bytes((len(found),)) + b"".join(found)
+
+
+def _offset(moment: datetime, zone: ZoneInfo) -> tuple[timedelta | None, bool]:
+    local = moment.astimezone(zone)
+    return local.utcoffset(), bool(local.dst())
+
+
+def _change_between(low: datetime, high: datetime, zone: ZoneInfo) -> datetime:
+    first = _offset(low, zone)
+    while high - low > timedelta(seconds=1):
+        middle = low + (high - low) // 2
+        low, high = (middle, high) if _offset(middle, zone) == first else (low, middle)
+    return high.replace(microsecond=0)
+
+
+def _transition(moment: datetime, local: datetime) -> bytes:
+    date = (moment.year // 100 + 100, moment.year % 100 + 100, moment.month, moment.day)
+    return bytes((*date, moment.hour + 1, moment.minute + 1, moment.second + 1, *tail(_minutes(local)), bool(local.dst())))

@@ -94,6 +94,11 @@ class Storage:
             client.transaction.snapshot = snapshot
         return client.transaction
 
+    def start(self, client: Client) -> None:
+        """The client's transaction, with an XID, before it has changed a row."""
+        with self.lock:
+            self.strands.start(client, self.begin(client))
+
     def commit(self, client: Client) -> int | None:
         """Make the changes visible at one SCN, and return it; None when nothing was changed."""
         transaction = client.transaction

@@ -34,6 +34,7 @@ class Client:
     """The session as storage sees it.
 
     :param details: program, machine, osuser, .. as the client told; go into the redo.
+    :param client_id: what the client calls its user; goes into the redo too.
     :param serializable: ISOLATION_LEVEL of the session: transactions that begin from now on are serializable.
     """
 
@@ -48,6 +49,7 @@ class Client:
     killed: bool = False
     serializable: bool = False
     running: bool = False
+    client_id: str | None = None
 
     def check(self) -> None:
         """Raises ORA-01013 once after a cancel."""
@@ -100,6 +102,10 @@ class Locks:
         return list(self._waiting.items())
 
     # ---- tables ----
+
+    def all_held(self) -> list[tuple[int, Transaction, int]]:
+        """Object, transaction and mode of each table lock, for V$LOCK."""
+        return [(object_id, *lock) for object_id, locks in self._tables.items() for lock in locks.items()]
 
     def held(self, table: Table, transaction: Transaction) -> int:
         return self._tables[table.object_id].get(transaction, 0)

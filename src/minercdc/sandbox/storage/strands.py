@@ -54,7 +54,7 @@ class Strands:
             transaction.container,
             transaction.start_scn,
             user=client.user,
-            session=client.details,
+            session={**client.details, "client_id": client.client_id} if client.client_id else client.details,
         )
 
     def log(self, client: Client, transaction: Transaction, batch: RedoBatch) -> None:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from minercdc.sandbox.asking import asking
 from minercdc.sandbox.catalog import ROOT, Catalog
 from minercdc.sandbox.interfaces import Session, View
+from minercdc.sandbox.objects import StoredView
 from minercdc.sandbox.sql.privileges import ANY, grants_of
 from minercdc.sandbox.tables import Table
 from minercdc.sandbox.views.shape import Row, view
@@ -20,14 +21,23 @@ PlaceRows: TypeAlias = Callable[[Catalog, int], Iterable[Row]]
 """Rows of one container."""
 
 
-def family(name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False) -> list[View]:
-    """The forms of a view whose rows come from tables."""
+def family(
+    name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False, views: bool = False
+) -> list[View]:
+    """The forms of a view whose rows come from tables, with `views` from views too, as if they were tables."""
 
     def of_place(catalog: Catalog, container: int) -> Iterator[Row]:
         for table in catalog.dropped(container) if recycled else catalog.tables(container):
             yield from rows(table)
+        for stored in catalog.containers[container].views.values() if views else ():
+            yield from rows(_as_table(stored))
 
     return forms(name, text, of_place, owner=owner, everybody=not recycled)
+
+
+def _as_table(view: StoredView) -> Table:
+    facts = (view.container, view.owner, view.name, view.object_id, view.object_id)
+    return Table(*facts, view.shape, view.created, view.last_ddl, 0, is_view=True)
 
 
 def forms(

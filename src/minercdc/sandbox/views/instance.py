@@ -288,6 +288,11 @@ _NLS_DATABASE = {
 }
 
 
+def _global_name(session: Session) -> Iterator[Row]:
+    """The database's, of a pluggable one its own: DB_NAME of the context USERENV."""
+    yield {"GLOBAL_NAME": asking(session).userenv("DB_NAME")}
+
+
 def _nls_database(session: Session) -> Iterator[Row]:
     release = ".".join(map(str, asking(session).database.version))
     for name, value in _NLS_DATABASE.items():
@@ -307,6 +312,7 @@ def _nls_parameters(session: Session) -> Iterator[Row]:
 
 VIEWS: tuple[View, ...] = (
     view("V$DATABASE", _DATABASE, _database),
+    view("GLOBAL_NAME", "GLOBAL_NAME V4000", _global_name),
     view("V$INSTANCE", _INSTANCE, _instance),
     view("V$VERSION", "BANNER V80, BANNER_FULL V160, BANNER_LEGACY V80, CON_ID N", _version),
     view("V$CONTAINERS", _CONTAINERS, _containers),

@@ -1,6 +1,7 @@
-"""Views of stored programs, types and column privileges, which the sandbox has none of: JDBC's DatabaseMetaData and CDC connectors join them.
+"""Views of stored programs, types, materialized views, expressions of indexes and column privileges, which the sandbox has none
+of: JDBC's DatabaseMetaData, SQLAlchemy and CDC connectors join them.
 
-They are empty as in a schema without such objects; CREATE PROCEDURE, CREATE TYPE and grants on columns are refused.
+They are empty as in a schema without such objects; CREATE PROCEDURE, CREATE TYPE and the like are refused.
 """
 
 from __future__ import annotations
@@ -30,6 +31,20 @@ _SHAPES = {
     "TRIGGER_COLS": (
         "TRIGGER_OWNER V128,TRIGGER_NAME V128,TABLE_OWNER V128,TABLE_NAME V128,COLUMN_NAME V4000,COLUMN_LIST V3,COLUMN_USAGE V17"
     ),
+    "MVIEWS": (
+        "OWNER V128,MVIEW_NAME V128,CONTAINER_NAME V128,QUERY L,QUERY_LEN N,UPDATABLE V1,UPDATE_LOG V128,MASTER_ROLLBACK_SEG V128,"
+        "MASTER_LINK V128,REWRITE_ENABLED V1,REWRITE_CAPABILITY V9,REFRESH_MODE V9,REFRESH_METHOD V8,BUILD_MODE V9,"
+        "FAST_REFRESHABLE V18,LAST_REFRESH_TYPE V8,LAST_REFRESH_DATE D,STALENESS V19,COMPILE_STATE V19"
+    ),
+    "MVIEW_COMMENTS": "OWNER V128,MVIEW_NAME V128,COMMENTS V4000",
+    "IND_EXPRESSIONS": (
+        "INDEX_OWNER V128,INDEX_NAME V128,TABLE_OWNER V128,TABLE_NAME V128,COLUMN_EXPRESSION L,COLUMN_POSITION N"
+    ),
+    "TRIGGERS": (
+        "OWNER V128,TRIGGER_NAME V128,TRIGGER_TYPE V16,TRIGGERING_EVENT V246,TABLE_OWNER V128,BASE_OBJECT_TYPE V18,TABLE_NAME V128,"
+        "COLUMN_NAME V4000,REFERENCING_NAMES V422,WHEN_CLAUSE V4000,STATUS V8,DESCRIPTION V4000,ACTION_TYPE V11,TRIGGER_BODY L"
+    ),
+    "DB_LINKS": "OWNER V128,DB_LINK V128,USERNAME V128,HOST V2000,CREATED D",
     "COL_PRIVS": (
         "GRANTOR V128,GRANTEE V128,TABLE_SCHEMA V128,TABLE_NAME V128,COLUMN_NAME V128,PRIVILEGE V40,GRANTABLE V3,COMMON V3,"
         "INHERITED V3"
@@ -37,4 +52,6 @@ _SHAPES = {
 }
 """Columns as in the Database Reference."""
 
-VIEWS: tuple[View, ...] = tuple(view(f"ALL_{name}", text, lambda _: ()) for name, text in _SHAPES.items())
+VIEWS: tuple[View, ...] = tuple(
+    view(f"{scope}_{name}", text, lambda _: ()) for name, text in _SHAPES.items() for scope in ("ALL", "DBA")
+)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minercdc.sandbox.asking import asking
-from minercdc.sandbox.interfaces import Session, View
+from minercdc.sandbox.interfaces import OraType, Session, View
 from minercdc.sandbox.partitioning import ROW_MASK
 from minercdc.sandbox.storage.rowid import FILE, FIRST_BLOCK, ROWS_PER_BLOCK
 from minercdc.sandbox.tables import Table
-from minercdc.sandbox.views.shape import Row, view
+from minercdc.sandbox.views.family import family
+from minercdc.sandbox.views.shape import Row, view, yes_no
 
 _EXTENTS = (
     "OWNER V128, SEGMENT_NAME V128, PARTITION_NAME V128, SEGMENT_TYPE V18, TABLESPACE_NAME V30, EXTENT_ID N, FILE_ID N, "
@@ -32,6 +33,38 @@ def _segments(table: Table) -> Iterator[tuple[str | None, int]]:
         yield None, table.next_rid
     for partition in table.partitioning.partitions if table.partitioning else ():
         yield partition.name, partition.next_rid & ROW_MASK
+
+
+_LOBS = (
+    "OWNER V128, TABLE_NAME V128, COLUMN_NAME V4000, SEGMENT_NAME V128, TABLESPACE_NAME V30, INDEX_NAME V128, CHUNK N, "
+    "PCTVERSION N, RETENTION N, FREEPOOLS N, CACHE V10, LOGGING V7, ENCRYPT V4, COMPRESSION V6, DEDUPLICATION V15, IN_ROW V3, "
+    "FORMAT V15, PARTITIONED V3, SECUREFILE V3, SEGMENT_CREATED V3, RETENTION_TYPE V7, RETENTION_VALUE N"
+)
+_IN_LOBS = frozenset((OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.JSON, OraType.VECTOR))
+
+
+def _lobs(table: Table) -> Iterator[Row]:
+    for number, column in enumerate(table.columns, 1):
+        if column.type in _IN_LOBS:
+            yield {
+                "OWNER": table.owner,
+                "TABLE_NAME": table.name,
+                "COLUMN_NAME": column.name,
+                "SEGMENT_NAME": f"SYS_LOB{table.object_id:010d}C{number:05d}$$",
+                "TABLESPACE_NAME": table.tablespace,
+                "INDEX_NAME": f"SYS_IL{table.object_id:010d}C{number:05d}$$",
+                "CHUNK": _BLOCK_BYTES,
+                "CACHE": "NO",
+                "LOGGING": "YES",
+                "ENCRYPT": "NO",
+                "COMPRESSION": "NO",
+                "DEDUPLICATION": "NO",
+                "IN_ROW": "YES",
+                "FORMAT": "NOT APPLICABLE" if column.type is OraType.BLOB else "ENDIAN NEUTRAL",
+                "PARTITIONED": yes_no(table.partitioning is not None),
+                "SECUREFILE": "YES",
+                "SEGMENT_CREATED": "YES",
+            }
 
 
 def _extents(table: Table, partition: str | None, rows: int) -> Iterator[Row]:
@@ -63,4 +96,4 @@ def _here(session: Session) -> Iterator[Row]:
             yield from _extents(table, partition, rows)
 
 
-VIEWS: tuple[View, ...] = (view("DBA_EXTENTS", _EXTENTS, _here),)
+VIEWS: tuple[View, ...] = (view("DBA_EXTENTS", _EXTENTS, _here), *family("LOBS", _LOBS, _lobs))

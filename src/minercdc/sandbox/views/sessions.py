@@ -10,6 +10,8 @@ from minercdc.sandbox.catalog import ROOT
 from minercdc.sandbox.interfaces import Session, View
 from minercdc.sandbox.session import SandboxSession
 from minercdc.sandbox.sql import date_formats, temporal
+from minercdc.sandbox.storage.locks import EXCLUSIVE
+from minercdc.sandbox.storage.transactions import Transaction
 from minercdc.sandbox.views.shape import Row, date, view
 
 _TRANSACTION = (
@@ -19,6 +21,8 @@ _TRANSACTION = (
     "PTX_XIDSQN N, DSCN-B N, DSCN-W N, USED_UBLK N, USED_UREC N, LOG_IO N, PHY_IO N, CR_GET N, CR_CHANGE N, START_DATE D, "
     "DSCN_BASE N, DSCN_WRAP N, START_SCN N, DEPENDENT_SCN N, XID R8, PRV_XID R8, PTX_XID R8, CON_ID N"
 )
+_SERIALIZABLE = 1 << 28
+_LOCK = "ADDR R8, KADDR R8, SID N, TYPE V2, ID1 N, ID2 N, LMODE N, REQUEST N, CTIME N, BLOCK N, CON_ID N"
 _PROCESS = (
     "ADDR R8, PID N, SOSID V24, SPID V24, STID V24, EXECUTION_TYPE V10, PNAME V5, USERNAME V15, SERIAL# N, TERMINAL V30, "
     "PROGRAM V48, BACKGROUND V1, PGA_USED_MEM N, PGA_ALLOC_MEM N, PGA_FREEABLE_MEM N, PGA_MAX_MEM N, CON_ID N"
@@ -50,6 +54,7 @@ def _transactions(session: Session) -> Iterator[Row]:
             "START_SCNB": transaction.start_scn & 0xFFFFFFFF,
             "START_SCNW": transaction.start_scn >> 32,
             "SES_ADDR": transaction.sid.to_bytes(8, "big"),
+            "FLAG": _SERIALIZABLE if transaction.snapshot is not None else 0,
             "SPACE": "NO",
             "RECURSIVE": "NO",
             "NOUNDO": "NO",
@@ -64,6 +69,45 @@ def _transactions(session: Session) -> Iterator[Row]:
             "PTX_XID": bytes(8),
             "CON_ID": transaction.container,
         }
+
+
+def _locks(session: Session) -> Iterator[Row]:
+    """TM: a table; ID1 is its object. TX: a transaction; ID1 and ID2 are its XID, and who waits for it requests it."""
+    asker = asking(session)
+    now = asker.database.clock.now()
+    with asker.database.storage.lock:
+        waits = asker.database.storage.locks.waiting()
+        held = asker.database.storage.locks.all_held()
+        open_ = list(asker.database.transactions.open())
+    found: list[tuple[Transaction, str, int, int, int, int]] = [
+        (one, "TM", object_id, 0, mode, 0) for object_id, one, mode in held
+    ]
+    for transaction in open_:
+        if transaction.active:
+            found.append((transaction, "TX", *_enqueue(transaction), EXCLUSIVE, 0))
+    found += [(waiter, "TX", *_enqueue(blocker), 0, EXCLUSIVE) for waiter, blocker in waits]
+    blocking = {blocker.stamp for _, blocker in waits}
+    for transaction, kind, first, second, mode, request in found:
+        if asker.container not in (ROOT, transaction.container):
+            continue
+        yield {
+            "ADDR": transaction.stamp.to_bytes(8, "big"),
+            "KADDR": transaction.stamp.to_bytes(8, "big"),
+            "SID": transaction.sid,
+            "TYPE": kind,
+            "ID1": first,
+            "ID2": second,
+            "LMODE": mode,
+            "REQUEST": request,
+            "CTIME": max(0, int(now - transaction.start_time)),
+            "BLOCK": int(kind == "TX" and not request and transaction.stamp in blocking),
+            "CON_ID": transaction.container,
+        }
+
+
+def _enqueue(transaction: Transaction) -> tuple[int, int]:
+    usn, slot, sequence = transaction.xid
+    return usn << 16 | slot, sequence
 
 
 def _status(session: SandboxSession) -> str:
@@ -145,5 +189,7 @@ VIEWS: tuple[View, ...] = (
     view("V$TRANSACTION", _TRANSACTION, _transactions),
     view("GV$TRANSACTION", "INST_ID N, " + _TRANSACTION, lambda session: _with_instance(_transactions(session))),
     view("V$SESSION", _SESSION, _sessions),
+    view("V$LOCK", _LOCK, _locks),
+    view("GV$LOCK", "INST_ID N, " + _LOCK, lambda session: _with_instance(_locks(session))),
     view("GV$SESSION", "INST_ID N, " + _SESSION, lambda session: _with_instance(_sessions(session))),
 )

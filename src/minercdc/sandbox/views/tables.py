@@ -122,9 +122,8 @@ def _tab_columns(table: Table) -> Iterator[Row]:
 
 
 def _all_columns(table: Table) -> Iterator[Row]:
-    place = 0
+    shown = [column.name for column in table.shown_columns() if not column.invisible]
     for column in table.all_columns():
-        place += not column.invisible
         precision, scale = _precision_and_scale(column)
         default = column.default if column.virtual is None else column.virtual
         text = column.type in CHARACTER
@@ -137,7 +136,7 @@ def _all_columns(table: Table) -> Iterator[Row]:
             "DATA_PRECISION": precision,
             "DATA_SCALE": scale,
             "NULLABLE": "Y" if column.nullable else "N",
-            "COLUMN_ID": None if column.invisible else place,
+            "COLUMN_ID": None if column.invisible else shown.index(column.name) + 1,
             "DEFAULT_LENGTH": len(default) if default is not None else None,
             "DATA_DEFAULT": default,
             "CHARACTER_SET_NAME": ("NCHAR_CS" if column.national else "CHAR_CS") if text else None,
@@ -201,7 +200,7 @@ def _tab_comments(table: Table) -> Iterator[Row]:
     yield {
         "OWNER": table.owner,
         "TABLE_NAME": table.name,
-        "TABLE_TYPE": "TABLE",
+        "TABLE_TYPE": "VIEW" if table.is_view else "TABLE",
         "COMMENTS": table.comment,
         "ORIGIN_CON_ID": table.container,
     }
@@ -237,11 +236,11 @@ def _recycle_bin(table: Table) -> Iterator[Row]:
 VIEWS: tuple[View, ...] = (
     *family("TABLES", _TABLES.format(extra=""), _tables),
     *family("ALL_TABLES", _TABLES.format(extra="OBJECT_ID_TYPE V16, TABLE_TYPE_OWNER V128, TABLE_TYPE V128, "), _tables),
-    *family("TAB_COLS", _TAB_COLUMNS.format(hidden=_HIDDEN), _tab_cols),
-    *family("TAB_COLUMNS", _TAB_COLUMNS.format(hidden=""), _tab_columns),
+    *family("TAB_COLS", _TAB_COLUMNS.format(hidden=_HIDDEN), _tab_cols, views=True),
+    *family("TAB_COLUMNS", _TAB_COLUMNS.format(hidden=""), _tab_columns, views=True),
     *family("LOG_GROUPS", _LOG_GROUPS, _log_groups),
     *family("LOG_GROUP_COLUMNS", _LOG_GROUP_COLUMNS, _log_group_columns),
-    *family("TAB_COMMENTS", _TAB_COMMENTS, _tab_comments),
-    *family("COL_COMMENTS", _COL_COMMENTS, _col_comments),
+    *family("TAB_COMMENTS", _TAB_COMMENTS, _tab_comments, views=True),
+    *family("COL_COMMENTS", _COL_COMMENTS, _col_comments, views=True),
     *family("RECYCLEBIN", _RECYCLE_BIN, _recycle_bin, recycled=True),
 )

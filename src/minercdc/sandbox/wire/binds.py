@@ -12,13 +12,14 @@ from typing import Any, NamedTuple, cast
 from minercdc.sandbox.interfaces import BindType, Cell, OraError, OraType
 from minercdc.sandbox.wire.lobs import narrow
 from minercdc.sandbox.wire.negotiation import SCALED_TYPES, Negotiated, Ttc
-from minercdc.sandbox.wire.packets import ProtocolError, TtcReader
+from minercdc.sandbox.wire.packets import ProtocolError, TtcReader, UnreadCall
 from minercdc.sandbox.wire.primitives import SHORT_MAX
 from minercdc.sandbox.wire.row_ids import read_row_id
 
 MAX_BINDS = 65535
 _ARRAY = 0x40
-_PREFETCH_LOBS = 0x2000000
+_REPEATED = 0x80
+PREFETCH_LOBS = 0x2000000
 _NCHAR = 2
 _MAX_INLINE = 32767
 _BOOLEAN = 252
@@ -37,6 +38,8 @@ _TYPES = {int(t): t for t in OraType} | {
     190: OraType.INTERVAL_DS,
     232: OraType.TIMESTAMP_LTZ,
 }
+_READABLE = frozenset(_TYPES) - {int(OraType.XMLTYPE)}
+"""Types whose values have a known form; objects have not."""
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
 _TIMESTAMPS = frozenset((OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ))
 _PLAIN = frozenset(
@@ -64,9 +67,14 @@ class Oac(NamedTuple):
         return bool(self.flags & _ARRAY)
 
     @property
+    def is_repeated(self) -> bool:
+        """Its value is that of the earlier bind of the same name, and not sent (go-ora)."""
+        return bool(self.flags & _REPEATED)
+
+    @property
     def prefetch(self) -> int | None:
         """Units of a LOB the client wants with its locator; None when it wants the locator alone."""
-        return self.max_chars if self.flags_more & _PREFETCH_LOBS else None
+        return self.max_chars if self.flags_more & PREFETCH_LOBS else None
 
     @property
     def type(self) -> OraType:
@@ -127,6 +135,8 @@ def _read_value(reader: TtcReader, oac: Oac, kind: OraType | None) -> Cell:
         return cast(Cell, tuple(_read_value(reader, single, kind) for _ in range(count)))
     if oac.kind in (OraType.CLOB, OraType.BLOB):
         return narrow(reader.dalc()) or None
+    if oac.kind == OraType.BFILE:
+        return reader.dalc() or None
     if oac.kind in (OraType.JSON, OraType.VECTOR):
         return _read_image(reader)
     if oac.kind == OraType.CURSOR:
@@ -153,6 +163,9 @@ def _read_boolean(reader: TtcReader) -> Cell:
     return None if not raw else _TRUE if raw[-1] else _FALSE
 
 
+_NO_ELEMENTS = frozenset((OraType.BFILE, OraType.VECTOR, OraType.JSON, OraType.CURSOR, OraType.XMLTYPE))
+
+
 class CursorNumber(int):
     """The value of a REF CURSOR bind as it was read: a cursor of this conversation, 0 for one that is not open."""
 
@@ -162,6 +175,8 @@ def check_supported(oacs: Sequence[Oac], *, plsql: bool) -> None:
     for oac in oacs:
         if oac.is_array and not plsql:
             raise OraError(1484, "arrays can only be bound to PL/SQL statements")
+        if oac.is_array and oac.type in _NO_ELEMENTS:
+            raise OraError(3001, f"unimplemented feature: arrays of {oac.type.name}")
         _ = oac.type
 
 
@@ -224,6 +239,8 @@ class BindReader:
 
     def read(self, reader: TtcReader, count: int) -> list[tuple[Cell, ...]]:
         """`count` rows."""
+        if foreign := next((self._oacs[at].kind for at in self._order if self._oacs[at].kind not in _READABLE), None):
+            raise UnreadCall(3115, f"unsupported network datatype or representation: bind type {foreign}")
         if not self._order:
             if count > 1 << 20:
                 raise ProtocolError(f"{count} iterations without values")

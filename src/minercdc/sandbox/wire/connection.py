@@ -25,7 +25,7 @@ from minercdc.sandbox.wire.negotiation import (
     protocol_reply,
     settle_field_version,
 )
-from minercdc.sandbox.wire.packets import BreakReceived, Disconnected, PacketStream, PacketType, ProtocolError
+from minercdc.sandbox.wire.packets import BreakReceived, Disconnected, PacketStream, PacketType, ProtocolError, UnreadCall
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class Connection:
             elif kind == Ttc.FUNCTION:
                 self._guarded(talk, lambda: run_function(talk, number))
             else:
-                run_piggyback(talk, number)
+                self._guarded(talk, lambda: run_piggyback(talk, number))
         elif kind == Ttc.FAST_AUTH:
             logon.fast()
         elif kind == Ttc.PROTOCOL:
@@ -136,21 +136,37 @@ class Connection:
             failure = OraError(600, f"internal error code, arguments: [{type(error).__name__}: {error}]")
         finally:
             talk.end_call()
-        if failure.number == _CANCELLED.number and talk.stream.pending_marker():
+        if isinstance(failure, UnreadCall):
+            self._refuse_unread(talk, failure)
+        elif failure.number == _CANCELLED.number and talk.stream.pending_marker():
             packet = talk.stream.read()
             self._answer_break(talk, packet.body[2] if len(packet.body) >= 3 else _BREAK)
         else:
             talk.send_error(failure)
 
+    def _refuse_unread(self, talk: Conversation, failure: UnreadCall) -> None:
+        if talk.reader.has_whole_call:
+            talk.reader.discard()
+            talk.send_error(failure)
+        else:
+            self._reset(talk, 0, failure)
+
     def _answer_break(self, talk: Conversation, kind: int) -> None:
         """INTERRUPT: answer BREAK, wait for RESET. BREAK: wait for RESET. Then RESET and ORA-01013."""
-        talk.reader.discard()
         talk.drop_reply()
-        if kind == _INTERRUPT:
+        self._reset(talk, kind, _CANCELLED)
+
+    def _reset(self, talk: Conversation, kind: int, failure: OraError) -> None:
+        """Fail the running call once the client has said where what it sent ends.
+
+        :param kind: of the marker that it sent, 0 of none: the server breaks the call off.
+        """
+        talk.reader.discard()
+        if kind in (0, _INTERRUPT):
             talk.stream.write(PacketType.MARKER, bytes((1, 0, _BREAK)))
         while kind != _RESET:
             packet = talk.stream.read()
             if packet.type == PacketType.MARKER and len(packet.body) >= 3:
                 kind = packet.body[2]
         talk.stream.write(PacketType.MARKER, bytes((1, 0, _RESET)))
-        talk.send_error(_CANCELLED)
+        talk.send_error(failure)

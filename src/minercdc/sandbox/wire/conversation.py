@@ -64,6 +64,7 @@ class Conversation:
         """What went wrong in a piggyback: the call behind it fails with it."""
         self._reply: ReplyWriter | None = None
         self._session: Session | None = None
+        self._schema = ""
         self._sequence = 0
         self._last_cursor = 0
         self._running = Lock()
@@ -81,6 +82,12 @@ class Conversation:
     @session.setter
     def session(self, session: Session) -> None:
         self._session = session
+        self._schema = session.schema
+
+    def changed_schema(self) -> str | None:
+        """The session's current schema when the client does not know of it."""
+        known, self._schema = self._schema, self.session.schema
+        return self._schema if self._schema != known else None
 
     @property
     def logged_on(self) -> bool:
@@ -189,7 +196,9 @@ class Conversation:
         if failed := self.cursors.get(self.cursor):
             failed.close_rows()
         begun = self._reply if self._reply is not None and self._reply.begun else None
-        self.finish(begun or self.reply(), replies.error(end, error))
+        # ojdbc and python-oracledb want the counts of the rows before the one that failed, too.
+        counts = replies.execute_parameters(end.cursor, error.row_counts) if error.row_counts is not None else b""
+        self.finish(begun or self.reply(), counts, replies.error(end, error))
 
     def drop_reply(self) -> None:
         """Forget the response begun: the client will have thrown it away when it asked for a break."""

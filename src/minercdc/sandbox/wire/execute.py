@@ -21,8 +21,9 @@ from minercdc.sandbox.wire.binds import BindReader, CursorNumber, Oac, check_sup
 from minercdc.sandbox.wire.conversation import Conversation, Cursor
 from minercdc.sandbox.wire.lobs import LOB_TYPES
 from minercdc.sandbox.wire.negotiation import Ttc
-from minercdc.sandbox.wire.packets import ProtocolError, ReplyWriter
+from minercdc.sandbox.wire.packets import ProtocolError, ReplyWriter, UnreadCall
 from minercdc.sandbox.wire.primitives import NULL, sb, ub
+from minercdc.sandbox.wire.redescribed import defines_again
 from minercdc.sandbox.wire.rows import (
     Define,
     column_encoder,
@@ -32,7 +33,7 @@ from minercdc.sandbox.wire.rows import (
     row_header,
     rows_encoder,
 )
-from minercdc.sandbox.wire.statements import StatementKind, return_binds, statement_kind
+from minercdc.sandbox.wire.statements import StatementKind, repeated_binds, return_binds, statement_kind
 
 _BIND, _DEFINE, _EXECUTE, _FETCH = 0x08, 0x10, 0x20, 0x40
 _COMMIT = 0x100
@@ -46,6 +47,10 @@ _MAX_OPTIONS = 64
 _MAX_SQL = 16 << 20
 _FETCH_STEP = 1000
 """Rows asked of the session at a time, so that memory does not grow with the client's array size."""
+_SHORT_INSTEAD = {OraType.LONG: OraType.VARCHAR2, OraType.LONG_RAW: OraType.RAW}
+"""As binds LONGs have no two integers behind their values."""
+_LONGS = frozenset((OraType.LONG, OraType.LONG_RAW))
+"""Rows with such columns are never prefetched (Call Interface Programmer's Guide, "Fetching Results"): ojdbc fetches them one by one."""
 _BATCH_FAILED = OraError(24381, "error(s) in array DML")
 
 
@@ -119,20 +124,19 @@ def _read_execute(talk: Conversation) -> _Request:
     if len(extra) > _FLAGS and extra[_FLAGS] & _SCROLLABLE:
         refused = OraError(3001, "unimplemented feature: scrollable cursors")
     query = cursor.kind is StatementKind.QUERY
-    if has_defines and define_count:
-        cursor.defines = read_oacs(r, define_count, talk.agreed)
-        cursor.encode = None
-    elif has_binds and bind_count:
+    if has_binds and bind_count:
         cursor.oacs = read_oacs(r, bind_count, talk.agreed)
         cursor.out_only = frozenset()
+    if has_defines and define_count:  # ojdbc sends both when it parses a described query again
+        cursor.defines = read_oacs(r, define_count, talk.agreed)
+        cursor.encode = None
     iterations = 1 if query else max(1, count)
     rows: Sequence[tuple[Cell, ...]] = ((),)
     # ojdbc runs a cursor again by its number: no descriptions come, the values do, and those of OUT binds too.
     bound = bool(has_binds and options & _BIND) or bool(sql is None and options & _EXECUTE)
-    if bound and cursor.oacs and not has_defines:
-        if refused is None:
-            sent = range(len(cursor.oacs)) if options & _UNKNOWN_DIRECTIONS else _sent(cursor)
-            rows = _read_binds(talk, cursor, iterations, sent)
+    if bound and cursor.oacs:
+        sent = range(len(cursor.oacs)) if options & _UNKNOWN_DIRECTIONS else _sent(cursor)
+        rows = _read_binds(talk, cursor, iterations, sent)
     elif iterations > 1:
         rows = BindReader([], plsql=True).read(r, count)
     wanted = (count or prefetch) if query else prefetch
@@ -144,14 +148,17 @@ def _cursor_for(talk: Conversation, number: int, sql: str | None) -> tuple[Curso
     if sql is None:
         known = talk.cursors.get(number)
         if known is None:
-            talk.reader.discard()
-            raise OraError(1001, "invalid cursor")
+            raise UnreadCall(1001, "invalid cursor")
         return known, None
     kind = statement_kind(sql)
     known = talk.cursors.get(number)
     if known is not None:
         known.close_rows()
         fresh = Cursor(number, sql, kind)
+        if sql == known.sql:
+            fresh.columns = (
+                known.columns
+            )  # what the client knows of it: ojdbc keeps that when it parses again after an error
         talk.cursors[number] = fresh
         return fresh, None
     try:
@@ -169,7 +176,12 @@ def _sent(cursor: Cursor) -> list[int]:
 
 
 def _read_binds(talk: Conversation, cursor: Cursor, count: int, sent: Sequence[int]) -> Sequence[tuple[Cell, ...]]:
-    rows = BindReader(cursor.oacs, plsql=cursor.kind is StatementKind.PLSQL, sent=sent).read(talk.reader, count)
+    plsql = cursor.kind is StatementKind.PLSQL
+    repeated = repeated_binds(cursor.sql) if any(oac.is_repeated for oac in cursor.oacs) else {}
+    sent = [at for at in sent if not cursor.oacs[at].is_repeated or at not in repeated]
+    rows = BindReader(cursor.oacs, plsql=plsql, sent=sent).read(talk.reader, count)
+    if repeated:
+        rows = [tuple(row[repeated.get(at, at)] for at in range(len(row))) for row in rows]
     if not any(oac.kind == OraType.CURSOR for oac in cursor.oacs):
         return rows
     return [tuple([_bound_cursor(talk, cell) for cell in row]) for row in rows]
@@ -191,8 +203,7 @@ def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
     flags = r.ub()
     cursor = talk.cursors.get(number)
     if cursor is None:
-        r.discard()
-        raise OraError(1001, "invalid cursor")
+        raise UnreadCall(1001, "invalid cursor")
     talk.cursor = number
     iterations = 1 if and_fetch else max(1, count)
     rows: Sequence[tuple[Cell, ...]] = ((),)
@@ -252,7 +263,7 @@ def _describe_only(talk: Conversation, cursor: Cursor) -> None:
     reply = talk.reply()
     if columns is not None:
         reply.add(_described(talk, columns))
-    talk.finish(reply, _parameters(cursor), replies.error(talk.call_end()))
+    talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end()))
 
 
 def describe_text(talk: Conversation) -> None:
@@ -270,32 +281,39 @@ def describe_text(talk: Conversation) -> None:
     talk.finish(talk.reply(), bytes((Ttc.PARAMETER,)) + ub(len(columns)), body, replies.error(talk.call_end()))
 
 
-def _parameters(cursor: Cursor, row_counts: Sequence[int] | None = None) -> bytes:
-    return replies.execute_parameters(0, cursor.number, row_counts)
+def _parameters(talk: Conversation, cursor: Cursor, row_counts: Sequence[int] | None = None) -> bytes:
+    return replies.execute_parameters(cursor.number, row_counts, talk.changed_schema())
 
 
 def _run_query(talk: Conversation, request: _Request) -> None:
-    cursor = request.cursor
+    cursor, again = request.cursor, False
     if request.has(_EXECUTE):
         cursor.close_rows()
         if cursor.sql:  # a REF CURSOR has none: it is open already
             result = _session_execute(talk, request, request.bind_rows)
             if result.columns is None or result.rows is None:
                 raise OraError(600, "internal error code: a query without columns")
+            if cursor.columns is not None and result.columns != cursor.columns:
+                cursor.defines = defines_again(cursor.columns, cursor.defines, result.columns, talk.agreed)
+                again = True
             if result.columns != cursor.columns:
                 cursor.encode = None
             cursor.columns, cursor.rows, cursor.fetched = result.columns, result.rows, 0
     if cursor.columns is None:
         raise OraError(1002, "fetch out of sequence")
+    if request.new and cursor.defines and len(cursor.defines) != len(cursor.columns):
+        # ojdbc parses again after an error and sends the defines it made before DDL.
+        cursor.defines = defines_again((), cursor.defines, cursor.columns, talk.agreed)
     reply = talk.reply()
-    if request.new:
+    if request.new or again:
         reply.add(_described(talk, cursor.columns))
     undefined_lobs = cursor.defines is None and any(column.type in LOB_TYPES for column in cursor.columns)
-    rows_due = request.has(_FETCH) or cursor.defines is not None or request.rows_wanted
+    prefetched = request.rows_wanted and not any(column.type in _LONGS for column in cursor.columns)
+    rows_due = request.has(_FETCH) or cursor.defines is not None or prefetched
     if undefined_lobs or not rows_due:  # the client defines LOB columns first, then asks again
-        talk.finish(reply, _parameters(cursor), replies.error(talk.call_end()))
+        talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end()))
         return
-    _send_rows(talk, cursor, request.rows_wanted, reply, _parameters(cursor))
+    _send_rows(talk, cursor, request.rows_wanted, reply, _parameters(talk, cursor))
 
 
 def _send_rows(talk: Conversation, cursor: Cursor, count: int, reply: ReplyWriter, parameters: bytes) -> None:
@@ -332,7 +350,7 @@ def _run_statement(talk: Conversation, request: _Request) -> None:
         reply.add(_io_vector(len(cursor.oacs), Result(out_only=frozenset(result.return_binds))))
         for rows in result.returned:
             reply.add(bytes((Ttc.ROW_DATA,)), *_returned(talk, cursor, result.return_binds, rows))
-    talk.finish(reply, _parameters(cursor, counts), replies.error(end, failure))
+    talk.finish(reply, _parameters(talk, cursor, counts), replies.error(end, failure))
 
 
 def _returned(
@@ -351,7 +369,13 @@ def _returned(
 
 def _run_block(talk: Conversation, request: _Request) -> None:
     cursor = request.cursor
-    results = [_session_execute(talk, request, (row,)) for row in request.bind_rows]
+    results: list[Result] = []
+    for row in request.bind_rows:
+        try:
+            results.append(_session_execute(talk, request, (row,)))
+        except OraError as error:
+            error.rows_done = len(results)  # where executemany failed
+            raise
     reply = talk.reply()
     if cursor.oacs:
         out = results[-1]
@@ -364,7 +388,7 @@ def _run_block(talk: Conversation, request: _Request) -> None:
                 )
     reply.add(_implicit_results(talk, results[-1].implicit))
     # A block has no row count of its own; clients show what they find here.
-    talk.finish(reply, _parameters(cursor), replies.error(talk.call_end(rows=results[-1].row_count)))
+    talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end(rows=results[-1].row_count)))
 
 
 def _io_vector(count: int, result: Result) -> bytes:
@@ -382,10 +406,9 @@ def _out_value(talk: Conversation, oac: Oac, value: Cell | Result) -> bytes:
         return ub(0)
     if value is None:
         return NULL + sb(0)
+    kind = _SHORT_INSTEAD.get(oac.type, oac.type)
     try:
-        return column_encoder(talk.session, oac.type, Define(oac.kind, oac.prefetch), oac.charset_form == 2)([value])[
-            0
-        ] + sb(0)
+        return column_encoder(talk.session, kind, Define(oac.kind, oac.prefetch), oac.charset_form == 2)([value])[0] + sb(0)
     except (TypeError, AttributeError):
         raise OraError(6502, "PL/SQL: numeric or value error: OUT bind of another type") from None
 

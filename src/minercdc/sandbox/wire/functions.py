@@ -15,7 +15,7 @@ from minercdc.sandbox.wire.execute import describe_text, execute, execute_again,
 from minercdc.sandbox.wire.lobs import free_temporaries, lob_call
 from minercdc.sandbox.wire.negotiation import Ttc
 from minercdc.sandbox.wire.object_description import describe_object
-from minercdc.sandbox.wire.packets import ProtocolError
+from minercdc.sandbox.wire.packets import ProtocolError, UnreadCall
 from minercdc.sandbox.wire.primitives import clr, ub
 
 _MAX_LIST = 65535
@@ -44,6 +44,7 @@ def _rollback(talk: Conversation) -> None:
 
 
 def _ping(talk: Conversation) -> None:
+    talk.session.check_alive()
     talk.send_status()
 
 
@@ -109,12 +110,10 @@ def run_function(talk: Conversation, number: int) -> None:
     talk.cursor = 0
     function = FUNCTIONS.get(number)
     if function is None:
-        talk.reader.discard()
-        raise OraError(3001, f"unimplemented feature: {REFUSED.get(number, f'TTC function {number}')}")
+        raise UnreadCall(3001, f"unimplemented feature: {REFUSED.get(number, f'TTC function {number}')}")
     if talk.deferred is not None:
         deferred, talk.deferred = talk.deferred, None
-        talk.reader.discard()
-        raise deferred
+        raise UnreadCall(deferred.number, deferred.text, deferred.position)
     function(talk)
 
 
@@ -179,6 +178,32 @@ def _pipeline_begin(talk: Conversation) -> None:
     talk.reader.raw(2)
 
 
+def _switch_transaction(talk: Conversation) -> None:
+    """A sessionless transaction that begins with the next call: operation, context, XID, flags, timeout, places for what comes back,
+    names; then the bytes of those that are there."""
+    r = talk.reader
+    r.ub()
+    r.u8()
+    sizes = [r.ub()]
+    for _ in range(3):
+        r.ub()
+    r.u8()
+    sizes.append(r.ub())
+    r.ub()
+    r.ub()
+    r.raw(3)
+    names = []
+    for _ in range(2):
+        r.u8()
+        names.append(r.ub())
+    for size in sizes:
+        r.raw(size)
+    r.ub()
+    for size in names:
+        r.raw(size)
+    raise OraError(3001, f"unimplemented feature: {REFUSED[103]}")
+
+
 def _application_context(talk: Conversation) -> None:
     r = talk.reader
     r.u8()
@@ -198,6 +223,7 @@ def _application_context(talk: Conversation) -> None:
 
 _PIGGYBACKS: dict[int, Callable[[Conversation], None]] = {
     96: free_temporaries,
+    103: _switch_transaction,
     105: _close_cursors,
     120: _cancel_cursors,
     135: _end_to_end_metrics,
@@ -212,8 +238,10 @@ def run_piggyback(talk: Conversation, number: int) -> None:
     """Read and do a call that gets no answer."""
     piggyback = _PIGGYBACKS.get(number)
     if piggyback is None:
-        raise ProtocolError(f"piggyback {number}")
+        raise UnreadCall(3001, f"unimplemented feature: TTC piggyback {number}")
     try:
         piggyback(talk)
+    except UnreadCall:
+        raise
     except OraError as error:
         talk.deferred = talk.deferred or error

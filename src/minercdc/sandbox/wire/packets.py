@@ -12,12 +12,15 @@ import struct
 from enum import IntEnum
 from typing import NamedTuple
 
+from minercdc.sandbox.interfaces import OraError
+
 SDU = 65535
 MAX_CONNECT_PACKET = 8192
 MAX_CALL_BYTES = 256 << 20
 """What one call may send, all packets together: an array of 100,000 rows of 2 kB still fits."""
 _RECEIVE = 1 << 18
 _DATA_HEADER = 10
+_FULL_BODY = 4096
 _FLUSH = 1 << 18
 
 END_OF_FILE = 0x0040
@@ -30,6 +33,11 @@ class ProtocolError(Exception):
 
 class Disconnected(Exception):
     """The peer closed the connection."""
+
+
+class UnreadCall(OraError):
+    """A call that fails before it was read to its end, and only the client knows where that is: unless its last packet was
+    short, it gets a BREAK, and all that it sends before its RESET belongs to the call."""
 
 
 class BreakReceived(Exception):
@@ -125,6 +133,7 @@ class TtcReader:
         self.data = b""
         self.position = 0
         self._budget = MAX_CALL_BYTES
+        self._last_body = 0
 
     def begin_call(self) -> None:
         """Forget what was consumed; unread bytes stay, they are the next pipelined call."""
@@ -132,6 +141,11 @@ class TtcReader:
         if self.position >= len(self.data):
             self.data = b""
             self.position = 0
+
+    @property
+    def has_whole_call(self) -> bool:
+        """Clients fill a packet before they begin another one, so no call goes on after a short one."""
+        return self._last_body < _FULL_BODY
 
     def discard(self) -> None:
         """Drop everything received so far: after a break, or behind a call nobody here can read."""
@@ -146,6 +160,7 @@ class TtcReader:
             raise ProtocolError(f"packet type {packet.type} of {len(packet.body)} bytes where data was due")
         if len(packet.body) == 2 and packet.body[1] & END_OF_FILE:
             raise Disconnected
+        self._last_body = len(packet.body)
         self._budget -= len(packet.body)
         if self._budget < 0:
             raise ProtocolError(f"a call of more than {MAX_CALL_BYTES} bytes")

@@ -76,9 +76,17 @@ def error(end: CallEnd, failure: OraError | None = None) -> bytes:
     return b"".join(pieces)
 
 
-def execute_parameters(scn: int, cursor: int, row_counts: Sequence[int] | None) -> bytes:
-    """RPA behind an execute. ojdbc fails on an empty array; `row_counts` only when the request asked for them."""
-    pieces = [bytes((Ttc.PARAMETER,)), ub(6), ub(scn & 0xFFFFFFFF), ub(scn >> 32), ub(cursor), bytes(6)]
+_CURRENT_SCHEMA = 168
+
+
+def execute_parameters(cursor: int, row_counts: Sequence[int] | None, schema: str | None = None) -> bytes:
+    """RPA after an execute. ojdbc fails on an empty array; `row_counts` only when the request asked for them.
+
+    :param schema: the session's current one, when the call changed it.
+    """
+    pieces = [bytes((Ttc.PARAMETER,)), ub(6), b"\0\0", ub(cursor), bytes(4)]
+    pieces.append(b"\1\1" + dalc(schema.encode()) + b"\0" + ub(_CURRENT_SCHEMA) if schema else b"\0")
+    pieces.append(b"\0")
     if row_counts is not None:
         pieces += [ub(len(row_counts)), *map(ub, row_counts)]
     return b"".join(pieces)

@@ -29,6 +29,15 @@ def statement_kind(sql: str) -> StatementKind:
     return StatementKind.PLSQL if keyword in ("BEGIN", "DECLARE", "CALL") else StatementKind.OTHER
 
 
+_BIND = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|:\s*([\w$#]+|\"[^\"]+\")", re.DOTALL)
+
+
+def repeated_binds(sql: str) -> dict[int, int]:
+    """Positions of the binds whose name an earlier one has -> the position of the first of that name."""
+    names = [match[1].strip('"').upper() for match in _BIND.finditer(sql) if match[1]]
+    return {at: names.index(name) for at, name in enumerate(names) if names.index(name) < at}
+
+
 _MAY_RETURN = re.compile("return", re.IGNORECASE)
 _SKIPPED = r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/"
 _RETURNING = re.compile(

@@ -125,7 +125,7 @@ class Select:
 
 @dataclass(slots=True)
 class SetOperation:
-    """`op`: UNION, UNION ALL, INTERSECT, MINUS."""
+    """`op`: UNION, INTERSECT, MINUS, each with ALL too."""
 
     op: str
     left: Select | SetOperation | Query

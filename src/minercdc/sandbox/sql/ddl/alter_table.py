@@ -193,6 +193,7 @@ def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
     check_columns(session, [*table.columns, *definition.columns])
     check_defaults(session, definition.columns)
     for column in definition.columns:
+        column.shown_after = table.last_shown()
         if column.virtual is not None:
             add_virtual(session, table, column, len(table.all_columns()))
         else:

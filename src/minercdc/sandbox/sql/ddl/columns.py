@@ -19,6 +19,13 @@ _FRACTIONS = (
     *(OraType.INTERVAL_DS, OraType.INTERVAL_YM),
 )
 
+_WIDENED = {(OraType.DATE, OraType.TIMESTAMP)}
+"""Changes of type that a column with values takes (SQL Language Reference, ALTER TABLE): the bytes of a DATE are those of a
+TIMESTAMP without fraction."""
+_PROPERTIES = frozenset(
+    """NOT NULL DEFAULT CONSTRAINT PRIMARY UNIQUE CHECK REFERENCES VISIBLE INVISIBLE GENERATED ENCRYPT COLLATE ) ,""".split()  # noqa: SIM905
+)
+"""What may follow the name of a column in MODIFY when its type is not given."""
 _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 
@@ -63,14 +70,26 @@ def drop_column(session: SqlSession, table: Table, name: str) -> None:
         if group.kind == dictionary.USER_GROUP and not group.columns:
             table.log_groups.remove(group)
     if table.columns[position].identity is not None:
-        session.catalog.containers[table.container].sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
+        _drop_identity(session, table, table.columns[position])
     del table.columns[position]
+
+
+def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
+    """The values stay, and the column NOT NULL. Raises ORA-30673."""
+    if column.identity is None:
+        raise OraError(30673, "column to be modified is not an identity column")
+    session.catalog.containers[table.container].sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
+    column.identity = column.default = None
+    column.on_null = False
 
 
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
-    if parser.token.text not in ("NOT", "NULL", "DEFAULT", "CONSTRAINT", "VISIBLE", "INVISIBLE", ")", ","):
+    if parser.word("DROP", "IDENTITY"):
+        _drop_identity(session, table, column)
+        return
+    if parser.token.kind != "E" and parser.token.text not in _PROPERTIES:
         wanted = declare(column.name, parser.type_name())
         env = session.environment
         check_declared([wanted], env.release, extended=env.extended_strings)
@@ -80,13 +99,16 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
             *(wanted.size, wanted.char_length, wanted.semantics),
             wanted.float_,
         )
+    if parser.is_word("GENERATED"):
+        raise OraError(3001, "unimplemented feature: MODIFY .. GENERATED", parser.token.start)
     was, was_invisible = column.nullable, column.invisible
     said_null = parser.is_word("NULL")
     extra = Definition()
     column_options(parser, column, extra)
-    if was_invisible and not column.invisible and position < len(table.columns) - 1:
-        # it would be shown last, but lies before others in the redo
-        raise OraError(3001, "unimplemented feature: making VISIBLE what is not the last column")
+    if was_invisible and not column.invisible:
+        column.shown_after = (
+            table.last_shown() + 1
+        )  # it gets the last COLUMN_ID, and stays where it is in the segment and in redo
     if all(one.invisible for one in table.all_columns()):
         raise OraError(54039, "table must have at least one column that is not invisible")
     for spec in extra.constraints:
@@ -113,6 +135,8 @@ def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -
     slot = f"c{old.slot}"
     filled = row_count(session, table, f"{slot} is not null")
     if not filled:
+        return
+    if (old.type, new.type) in _WIDENED:
         return
     if old.type is not new.type or old.national is not new.national:
         raise OraError(1439, "column to be modified must be empty to change datatype")

@@ -68,7 +68,9 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         plan = None
         if query is not None:
             plan = session.plan_inner(query)
-            definition.columns = [_column_like(c) for c in plan.columns]
+            if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in plan.columns):
+                raise OraError(997, "illegal use of LONG datatype")
+            definition.columns = [column_like(column) for column in plan.columns]
         own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
         require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
         if archival:
@@ -115,10 +117,8 @@ def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]
     return [tuple(fits[at](cell) if at in fits else cell for at, cell in enumerate(row)) for row in rows] if fits else rows
 
 
-def _column_like(described: ColumnDescription) -> Column:
-    """Raises ORA-00997 for a LONG column."""
-    if described.type in (OraType.LONG, OraType.LONG_RAW):
-        raise OraError(997, "illegal use of LONG datatype")
+def column_like(described: ColumnDescription) -> Column:
+    """A column that holds what a query gives."""
     text = described.type in (OraType.VARCHAR2, OraType.CHAR)
     chars = (described.size // 2 if described.national else described.size) if text else 0
     return Column(

@@ -57,7 +57,7 @@ def add_virtual(session: SqlSession, table: Table, column: Column, place: int) -
     typed = x.value(Parser(column.virtual).expr(), Scope([Source(names, stored)]))
     if column.size == 0 and column.precision == 0:
         like = declared_like(column.name, typed.type)
-        like.virtual = column.virtual
+        like.virtual, like.shown_after = column.virtual, column.shown_after
         column = like
     column.slot = -1
     table.virtual.append((place, column))

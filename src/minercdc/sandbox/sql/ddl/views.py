@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.objects import StoredView, Synonym
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.ddl.alter_table import rename_table
+from minercdc.sandbox.sql.ddl.create_table import column_like
 from minercdc.sandbox.sql.ddl.exclusive import take_alone
 from minercdc.sandbox.sql.ddl.names import new_name
 from minercdc.sandbox.sql.execution import SqlSession
@@ -53,7 +55,10 @@ def _create_view(session: SqlSession, parser: Parser, *, replacing: bool) -> Non
             raise OraError(1730, "invalid number of column names specified")
         object_id = old.object_id if old is not None else catalog.new_object_id()
         created = old.created if old is not None else now
-        view = StoredView(session.container, place, name, object_id, text, columns, created, now, check, read_only)
+        shape = [
+            replace(column_like(c), name=given) for c, given in zip(session.plan_inner(query).columns, columns, strict=True)
+        ]
+        view = StoredView(session.container, place, name, object_id, text, columns, created, now, check, read_only, shape)
         catalog.containers[session.container].views[place, name] = view
         catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, place, name)

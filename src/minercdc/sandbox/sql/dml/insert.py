@@ -89,6 +89,13 @@ def described(column: ColumnDescription) -> SqlType:
     return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
 
 
+def _failed(error: OraError, result: Result, row_counts: bool) -> OraError:
+    """Of rows that are inserted one by one, those before the one that failed stay."""
+    error.rows_done = result.row_count
+    error.row_counts = [1] * result.row_count if row_counts else None
+    return error
+
+
 def run_insert(
     session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], *, batch_errors: bool, row_counts: bool
 ) -> Result:
@@ -120,13 +127,11 @@ def run_insert(
         done += count
         if error_ is not None:
             if not batch_errors:
-                error_.rows_done = result.row_count
-                raise error_
+                raise _failed(error_, result, row_counts)
             result.batch_errors.append(BatchError(origin[done], error_))
             done += 1
     if failure is not None:
-        failure.rows_done = result.row_count
-        raise failure
+        raise _failed(failure, result, row_counts)
     note_row(result, table, table.last_rid)
     result.batch_errors.sort(key=lambda e: e.offset)
     if row_counts:

@@ -34,6 +34,7 @@ def iterate(
             session.storage.undo_to(session.client, mark)
             if not batch_errors:
                 error.rows_done = result.row_count
+                error.row_counts = result.row_counts if row_counts else None
                 raise
             result.batch_errors.append(BatchError(number, error))
         if returning is not None:

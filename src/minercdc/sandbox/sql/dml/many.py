@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from minercdc.sandbox.interfaces import BindType, OraError, Result
+from minercdc.sandbox.interfaces import BindType, Result
 from minercdc.sandbox.sql import ast
 from minercdc.sandbox.sql.dml.insert import insert_rows
+from minercdc.sandbox.sql.dml.iterations import iterate
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc.sandbox.sql.dml.target import BindRow, change_target, conversion
 from minercdc.sandbox.sql.execution import SqlSession
@@ -81,19 +82,19 @@ def _into(x: Expressions, into: ast.InsertInto, scope: Scope, items: list[str]) 
     return finish
 
 
-def run_many(session: SqlSession, plan: ManyPlan, bind_rows: Sequence[BindRow]) -> Result:
-    """One statement: an error undoes all its rows."""
-    result = Result()
-    for binds in bind_rows:
-        mark = session.mark()
-        try:
-            for row in session.rows_of(plan.query, binds):
-                for rows in _ways(plan, row):
-                    result.row_count += insert_rows(session, rows, [rows.row(session, row)])
-        except OraError:
-            session.storage.undo_to(session.client, mark)
-            raise
-    return result
+def run_many(
+    session: SqlSession, plan: ManyPlan, bind_rows: Sequence[BindRow], *, batch_errors: bool, row_counts: bool
+) -> Result:
+    """Each row of binds is one statement: an error undoes all its rows."""
+
+    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        count = 0
+        for row in session.rows_of(plan.query, binds):
+            for rows in _ways(plan, row):
+                count += insert_rows(session, rows, [rows.row(session, row)])
+        return count, []
+
+    return iterate(session, bind_rows, once, None, batch_errors=batch_errors, row_counts=row_counts)
 
 
 def _ways(plan: ManyPlan, row: Sequence[object]) -> list[RowPlan]:

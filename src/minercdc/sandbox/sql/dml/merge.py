@@ -14,6 +14,7 @@ from minercdc.sandbox.sql.dml.assignments import Assigned, plan_assigned
 from minercdc.sandbox.sql.dml.change import version_items, version_rows
 from minercdc.sandbox.sql.dml.constraints import after_update, delete_rows
 from minercdc.sandbox.sql.dml.insert import insert_rows
+from minercdc.sandbox.sql.dml.iterations import iterate
 from minercdc.sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc.sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, conversion
 from minercdc.sandbox.sql.execution import SqlSession
@@ -113,12 +114,15 @@ def _insert_rows(
     return planner.plan(makers)
 
 
-def run_merge(session: SqlSession, plan: MergePlan, bind_rows: Sequence[BindRow]) -> Result:
+def run_merge(
+    session: SqlSession, plan: MergePlan, bind_rows: Sequence[BindRow], *, batch_errors: bool, row_counts: bool
+) -> Result:
     """Each row of binds is a statement of its own."""
-    result = Result()
-    for binds in bind_rows:
-        result.row_count += _once(session, plan, binds)
-    return result
+
+    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        return _once(session, plan, binds), []
+
+    return iterate(session, bind_rows, once, None, batch_errors=batch_errors, row_counts=row_counts)
 
 
 def _once(session: SqlSession, plan: MergePlan, binds: BindRow) -> int:

@@ -107,7 +107,7 @@ def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> Change
         if found.read_only:
             raise OraError(12081, f'update operation not allowed on table "{found.owner}"."{found.name}"', ref.at)
         names = ((ref.alias,),) if ref.alias else ((ref.name,), (found.owner, ref.name))
-        return ChangeTarget(found, {c.name: c.name for c in found.all_columns()}, names)
+        return ChangeTarget(found, {c.name: c.name for c in found.shown_columns()}, names)
     if isinstance(found, StoredView):
         return _below(env, found, ref)
     raise OraError(1732 if found is None else 2030, "data manipulation operation not legal on this view", ref.at)

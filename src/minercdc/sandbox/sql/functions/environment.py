@@ -10,6 +10,7 @@ from minercdc.sandbox.sql.functions.times import moment_of
 from minercdc.sandbox.sql.runtime import Run
 from minercdc.sandbox.sql.scope import Typed
 from minercdc.sandbox.sql.translate.conditions import Conditions
+from minercdc.sandbox.sql.translate.environment import blob
 from minercdc.sandbox.sql.types import (
     BINARY_SIZES,
     CLOB,
@@ -88,6 +89,9 @@ _BINARY_CONSTANTS = {
 }
 
 
+_TRUE = b"\1"
+
+
 def current_scn(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER; each statement that asks moves the clock."""
     count_arguments(expr, args, 0, 0)
@@ -95,14 +99,26 @@ def current_scn(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def local_transaction_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_TRANSACTION.LOCAL_TRANSACTION_ID: `usn.slot.sequence` of the open transaction, else NULL."""
+    """DBMS_TRANSACTION.LOCAL_TRANSACTION_ID [(create_transaction)]: `usn.slot.sequence` of the open transaction, else NULL."""
     count_arguments(expr, args, 0, 1)
+    flag = expr.args[0] if expr.args else None
+    known = args[0].sql if args else ""
+
+    def begins(run: Run) -> bool:
+        return run.binds[flag.index] == _TRUE if isinstance(flag, ast.Bind) else known == blob(_TRUE)
+
+    if args:
+        x.to(args[0], Family.BOOLEAN, expr.at)
+        if not isinstance(flag, ast.Bind) and known not in (blob(_TRUE), blob(b"\0"), "null"):
+            raise OraError(3001, f"unimplemented feature: {expr.name} of an expression", expr.at)
 
     def text(run: Run) -> str | None:
+        if begins(run):
+            run.session.storage.start(run.session.client)
         transaction = run.session.client.transaction
         return ".".join(map(str, transaction.xid)) if transaction is not None and transaction.active else None
 
-    return Typed(x.parameter(expr.name, text), varchar(200))
+    return Typed(x.parameter((expr.name, known), text), varchar(200))
 
 
 def get_ddl(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:

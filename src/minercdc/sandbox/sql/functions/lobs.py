@@ -179,11 +179,22 @@ def of_text(family: Family) -> Rule:
 
 
 def text_of(family: Family, function: str) -> Rule:
-    """JSON_SERIALIZE(json) and FROM_VECTOR(vector): VARCHAR2 of at most 4000 bytes."""
+    """JSON_SERIALIZE and FROM_VECTOR (value, kind of text, what becomes of one that is too long, its size or 0); the parser gives all but the first."""
 
     def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-        count_arguments(expr, args, 1, 1)
-        return Typed(f"{function}({x.to(args[0], family, expr.at)})", varchar())
+        count_arguments(expr, args, 4, 4)
+        _, kind, on_error, size = expr.args
+        assert isinstance(kind, ast.Literal)
+        assert isinstance(on_error, ast.Literal)
+        assert isinstance(size, ast.Literal)
+        text = f"{function}({x.to(args[0], family, expr.at)})"
+        if kind.text == "VARCHAR2":
+            return Typed(
+                f"o_short_text({text},{int(on_error.text == 'ERROR')},{size.text})", varchar(int(size.text) or 4000)
+            )
+        if kind.text == "BLOB":
+            return Typed(f"o_to_lob(cast({text} as blob),'BLOB')", BLOB)
+        return Typed(f"o_to_lob({text},'CLOB')", CLOB)
 
     return rule
 
@@ -214,7 +225,7 @@ RULES: dict[str, Rule] = {
     "JSON": since_23(of_text(Family.JSON)),
     "JSON_VALUE": json_value,
     "JSON_QUERY": json_query,
-    "JSON_SERIALIZE": since_23(text_of(Family.JSON, "o_json_text")),
+    "JSON_SERIALIZE": text_of(Family.JSON, "o_json_text"),
     "TO_VECTOR": since_23(of_text(Family.VECTOR)),
     "VECTOR": since_23(of_text(Family.VECTOR)),
     "FROM_VECTOR": since_23(text_of(Family.VECTOR, "o_vector_text")),

@@ -212,6 +212,8 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
             return ast.Cast(operand, target, token.start)
         if word in _OWN_GRAMMAR and after.text == "(":
             raise OraError(3001, f"unimplemented feature: {word}", token.start)
+        if word in ("JSON_SERIALIZE", "FROM_VECTOR", "VECTOR_SERIALIZE") and after.text == "(":
+            return self._serialized(token)
         if word in ("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS") and after.text == "(":
             return self._json_path(token)
         if word == "TRIM" and after.text == "(":
@@ -239,6 +241,30 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
             kind = kind if target.name == "CLOB" else "GETSTRINGVAL"
         self.expect_op(")")
         return ast.Call(f"XMLTYPE.{kind}", [operand], token.start)
+
+    def _serialized(self, token: Token) -> ast.Expr:
+        """`JSON_SERIALIZE(json [RETURNING VARCHAR2[(n)] | CLOB | BLOB] [ERROR | NULL ON ERROR])`, FROM_VECTOR without ON ERROR."""
+        self.at += 2
+        args = [self.expr()]
+        kind, size = "VARCHAR2", 0
+        if self.word("RETURNING"):
+            target = self.type_name()
+            size = (target.numbers[0] or 0) if target.numbers else 0
+            if target.name not in ("VARCHAR2", "CLOB", "BLOB"):
+                raise OraError(3001, f"unimplemented feature: {token.text} RETURNING {target.name}", target.at)
+            kind = target.name
+        on_error = "ERROR"
+        if token.text == "JSON_SERIALIZE":
+            on_error = "NULL"
+            if self.is_word("ERROR", "ON", "ERROR") or self.is_word("NULL", "ON", "ERROR"):
+                on_error = self.take().text
+                self.at += 2
+        if self.token.text != ")":
+            raise OraError(3001, f"unimplemented feature: {self.token.text} in {token.text}", self.token.start)
+        self.at += 1
+        return ast.Call(
+            token.text, [*args, *(ast.Literal("S", text, token.start) for text in (kind, on_error, str(size)))], token.start
+        )
 
     def _json_path(self, token: Token) -> ast.Expr:
         """`JSON_VALUE(json [FORMAT JSON], 'path' [RETURNING type] [ERROR | NULL ON ERROR])`, and its like."""

@@ -104,8 +104,8 @@ class QueryGrammar(RelationGrammar):
             if op is None:
                 return left
             op = "MINUS" if op == "EXCEPT" else op
-            if op == "UNION" and self.word("ALL"):
-                op = "UNION ALL"
+            if (op == "UNION" or self.is_word("ALL")) and self.word("ALL"):
+                op = f"{op} ALL"
             left = ast.SetOperation(op, left, self._select_core(), at)
 
     def _select_core(self) -> ast.Select | ast.Query:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from minercdc.sandbox.interfaces import OraError
 from minercdc.sandbox.sql import ast
+from minercdc.sandbox.sql.query.rownum import split_rownum
 from minercdc.sandbox.sql.query.trees import descendants
 from minercdc.sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc.sandbox.sql.translate.environment import quote
@@ -55,6 +56,7 @@ class Tree:
     cycle: bool = False
     _start: str = ""
     _connect: str = ""
+    _limit: str | None = None
     _keys: list[tuple[Typed, ast.OrderItem]] = field(default_factory=list)
 
     @property
@@ -70,7 +72,8 @@ class Tree:
             self._start = f" where {self.x.condition(clause.start, child)}"
         child.pseudo["LEVEL"] = Typed(f"o_int({self.alias}.lvl+1)", NUMBER, False)
         child.prior = self.row
-        self._connect = self.x.condition(clause.connect, child)
+        connect, self._limit = split_rownum(self.x, clause.connect)
+        self._connect = self.x.condition(connect, child) if connect is not None else "1"
         self._keys = [(self.x.value(item.expr, child), item) for item in clause.siblings]
 
     def outer(self) -> Scope:
@@ -136,8 +139,12 @@ class Tree:
             f"(with recursive {src} as materialized (select row_number() over () as rn,{rows or '1 as c0'} from {self.source}),"
             f"{tree}({','.join(columns)}) as (select {','.join(named)} from {src} {child}{self._start} "
             f"union all select {','.join(step)} from {tree} {a} join {src} {child} on {self._connect}{unseen} "
-            f"order by {','.join(order)}) select {a}.*{flags} from {tree} {a}) {a}"
+            f"order by {','.join(order)}{self._most()}) select {a}.*{flags} from {tree} {a}) {a}"
         )
+
+    def _most(self) -> str:
+        """ROWNUM counts the rows of the tree. Roots have passed no CONNECT BY: there is one at least."""
+        return f" limit max(1,{self._limit})" if self._limit is not None else ""
 
     def _key_order(self, n: int, key: Typed, item: ast.OrderItem) -> str:
         first = item.descending if item.nulls_first is None else item.nulls_first

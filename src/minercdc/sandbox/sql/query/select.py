@@ -179,6 +179,8 @@ class Queries(Blocks):
             return self.query(body, parent)
         left, left_columns = self.compound(body.left, parent)
         right, right_columns = self.compound(body.right, parent)
+        if body.op in _MULTISETS and self.x.env.release < 21:
+            raise OraError(928, "missing SELECT keyword", body.at)
         if len(left_columns) != len(right_columns):
             raise OraError(1789, "query block has incorrect number of result columns", body.at)
         columns, items = [], []
@@ -192,8 +194,16 @@ class Queries(Blocks):
             columns.append(Visible(a.name, Typed(f"c{n}", kind, a.typed.nullable or b.typed.nullable)))
             sides = [self.x.to_type(Typed(f"c{n}", side.typed.type), kind, body.at) for side in (a, b)]
             items.append((f"{sides[0]} as c{n}", f"{sides[1]} as c{n}"))
-        op = {"MINUS": "except"}.get(body.op, body.op.lower())
         first, second = (",".join(item[side] for item in items) for side in (0, 1))
+        if body.op in _MULTISETS:
+            heads = ",".join(f"c{n}" for n in range(len(items)))
+            # The n-th of equal rows meets the n-th of the other side.
+            numbered = [
+                f"select *,row_number() over (partition by {heads}) as copy from (select {side} from ({rows}))"
+                for side, rows in ((first, left), (second, right))
+            ]
+            return f"select {heads} from ({f' {_MULTISETS[body.op]} '.join(numbered)})", columns
+        op = {"MINUS": "except"}.get(body.op, body.op.lower())
         return f"select {first} from ({left}) {op} select {second} from ({right})", columns
 
     def _order_by_columns(self, order: list[ast.OrderItem], columns: list[Visible]) -> str:
@@ -205,6 +215,10 @@ class Queries(Blocks):
             typed = columns[at].typed
             out.append(self.ordered(Typed(f"c{at}", typed.type, typed.nullable), item))
         return ",".join(out)
+
+
+_MULTISETS = {"MINUS ALL": "except", "INTERSECT ALL": "intersect"}
+"""Set operations that count equal rows (SQL Language Reference, The Set Operators; since 21c), by SQLite's."""
 
 
 def _reads(node: object, name: str) -> bool:

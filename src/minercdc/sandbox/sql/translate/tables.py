@@ -31,10 +31,10 @@ def stored_columns(
         for at, c in enumerate(table.columns)
     }
     if not table.virtual:
-        return list(stored.values())
+        return [stored[column.name] for column in table.shown_columns()]
     scope = Scope([Source(names, list(stored.values()))])
     found: list[Visible] = []
-    for column in table.all_columns():
+    for column in table.shown_columns():
         if column.virtual is None:
             found.append(stored[column.name])
             continue

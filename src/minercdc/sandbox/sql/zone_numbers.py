@@ -1,0 +1,125 @@
+"""Oracle's numbers of time zone regions, which drivers know too: what they find in a TIMESTAMP WITH TIME ZONE is a number."""
+
+from __future__ import annotations
+
+_REGIONS = """
+Africa/Abidjan 42; Africa/Accra 50; Africa/Addis_Ababa 47; Africa/Algiers 30; Africa/Asmara 46;
+Africa/Asmera 558; Africa/Bamako 58; Africa/Bangui 37; Africa/Banjul 49; Africa/Bissau 52; Africa/Blantyre 57;
+Africa/Brazzaville 41; Africa/Bujumbura 35; Africa/Cairo 44; Africa/Casablanca 61; Africa/Ceuta 81;
+Africa/Conakry 51; Africa/Dakar 69; Africa/Dar_es_Salaam 75; Africa/Djibouti 43; Africa/Douala 36;
+Africa/El_Aaiun 62; Africa/Freetown 70; Africa/Gaborone 33; Africa/Harare 80; Africa/Johannesburg 72;
+Africa/Juba 321; Africa/Kampala 78; Africa/Khartoum 73; Africa/Kigali 67; Africa/Kinshasa 39; Africa/Lagos 66;
+Africa/Libreville 48; Africa/Lome 76; Africa/Luanda 31; Africa/Lubumbashi 40; Africa/Lusaka 79; Africa/Malabo 45;
+Africa/Maputo 63; Africa/Maseru 54; Africa/Mbabane 74; Africa/Mogadishu 71; Africa/Monrovia 55;
+Africa/Nairobi 53; Africa/Ndjamena 38; Africa/Niamey 65; Africa/Nouakchott 60; Africa/Ouagadougou 34;
+Africa/Porto-Novo 32; Africa/Sao_Tome 68; Africa/Timbuktu 570; Africa/Tripoli 56; Africa/Tunis 77;
+Africa/Windhoek 64; America/Adak 108; America/Anchorage 106; America/Anguilla 146; America/Antigua 147;
+America/Araguaina 186; America/Argentina/Buenos_Aires 687; America/Argentina/Catamarca 691;
+America/Argentina/ComodRivadavia 1203; America/Argentina/Cordoba 689; America/Argentina/Jujuy 690;
+America/Argentina/La_Rioja 99; America/Argentina/Mendoza 692; America/Argentina/Rio_Gallegos 98;
+America/Argentina/Salta 237; America/Argentina/San_Juan 229; America/Argentina/San_Luis 97;
+America/Argentina/Tucuman 228; America/Argentina/Ushuaia 176; America/Aruba 181; America/Asuncion 200;
+America/Atikokan 221; America/Atka 620; America/Bahia 90; America/Bahia_Banderas 95; America/Barbados 149;
+America/Belem 184; America/Belize 150; America/Blanc-Sablon 224; America/Boa_Vista 191; America/Bogota 195;
+America/Boise 110; America/Buenos_Aires 175; America/Cambridge_Bay 135; America/Campo_Grande 222;
+America/Cancun 140; America/Caracas 205; America/Catamarca 179; America/Cayenne 198; America/Cayman 151;
+America/Chicago 101; America/Chihuahua 142; America/Ciudad_Juarez 418; America/Coral_Harbour 733;
+America/Cordoba 177; America/Costa_Rica 152; America/Creston 325; America/Cuiaba 189; America/Curacao 196;
+America/Danmarkshavn 223; America/Dawson 139; America/Dawson_Creek 131; America/Denver 102; America/Detroit 116;
+America/Dominica 154; America/Edmonton 129; America/Eirunepe 225; America/El_Salvador 156; America/Ensenada 657;
+America/Fort_Nelson 343; America/Fort_Wayne 623; America/Fortaleza 185; America/Glace_Bay 121;
+America/Godthab 207; America/Goose_Bay 119; America/Grand_Turk 172; America/Grenada 157; America/Guadeloupe 158;
+America/Guatemala 159; America/Guayaquil 197; America/Guyana 199; America/Halifax 120; America/Havana 153;
+America/Hermosillo 143; America/Indiana/Indianapolis 1647; America/Indiana/Knox 113; America/Indiana/Marengo 112;
+America/Indiana/Petersburg 210; America/Indiana/Tell_City 94; America/Indiana/Vevay 114;
+America/Indiana/Vincennes 209; America/Indiana/Winamac 218; America/Indianapolis 111; America/Inuvik 137;
+America/Iqaluit 133; America/Jamaica 162; America/Jujuy 178; America/Juneau 104; America/Kentucky/Louisville 627;
+America/Kentucky/Monticello 91; America/Knox_IN 625; America/Kralendijk 323; America/La_Paz 182;
+America/Lima 201; America/Los_Angeles 103; America/Louisville 115; America/Lower_Princes 322; America/Maceio 187;
+America/Managua 165; America/Manaus 192; America/Marigot 670; America/Martinique 163; America/Matamoros 87;
+America/Mazatlan 144; America/Mendoza 180; America/Menominee 117; America/Merida 226; America/Metlakatla 319;
+America/Mexico_City 141; America/Miquelon 170; America/Moncton 92; America/Monterrey 227; America/Montevideo 204;
+America/Montreal 122; America/Montserrat 164; America/Nassau 148; America/New_York 100; America/Nipigon 124;
+America/Nome 107; America/Noronha 183; America/North_Dakota/Beulah 320; America/North_Dakota/Center 88;
+America/North_Dakota/New_Salem 89; America/Nuuk 415; America/Ojinaga 93; America/Panama 166;
+America/Pangnirtung 132; America/Paramaribo 202; America/Phoenix 109; America/Port-au-Prince 160;
+America/Port_of_Spain 203; America/Porto_Acre 193; America/Porto_Velho 190; America/Puerto_Rico 167;
+America/Punta_Arenas 394; America/Rainy_River 125; America/Rankin_Inlet 134; America/Recife 86;
+America/Regina 127; America/Resolute 219; America/Rio_Branco 1217; America/Rosario 1201; America/Santa_Isabel 96;
+America/Santarem 83; America/Santiago 194; America/Santo_Domingo 155; America/Sao_Paulo 188;
+America/Scoresbysund 206; America/Shiprock 1638; America/Sitka 318; America/St_Barthelemy 1182;
+America/St_Johns 118; America/St_Kitts 168; America/St_Lucia 169; America/St_Thomas 174; America/St_Vincent 171;
+America/Swift_Current 128; America/Tegucigalpa 161; America/Thule 208; America/Thunder_Bay 123;
+America/Tijuana 145; America/Toronto 220; America/Tortola 173; America/Vancouver 130; America/Virgin 686;
+America/Whitehorse 138; America/Winnipeg 126; America/Yakutat 105; America/Yellowknife 136; Antarctica/Casey 230;
+Antarctica/Davis 231; Antarctica/DumontDUrville 233; Antarctica/Macquarie 85; Antarctica/Mawson 232;
+Antarctica/McMurdo 236; Antarctica/Palmer 235; Antarctica/Rothera 82; Antarctica/South_Pole 748;
+Antarctica/Syowa 234; Antarctica/Troll 329; Antarctica/Vostok 59; Arctic/Longyearbyen 909; Asia/Aden 302;
+Asia/Almaty 269; Asia/Amman 268; Asia/Anadyr 312; Asia/Aqtau 271; Asia/Aqtobe 270; Asia/Ashgabat 297;
+Asia/Ashkhabad 809; Asia/Atyrau 363; Asia/Baghdad 265; Asia/Bahrain 243; Asia/Baku 242; Asia/Bangkok 296;
+Asia/Barnaul 359; Asia/Beirut 277; Asia/Bishkek 272; Asia/Brunei 246; Asia/Calcutta 260; Asia/Chita 335;
+Asia/Choibalsan 316; Asia/Chongqing 763; Asia/Chungking 251; Asia/Colombo 293; Asia/Dacca 244; Asia/Damascus 294;
+Asia/Dhaka 756; Asia/Dili 259; Asia/Dubai 298; Asia/Dushanbe 295; Asia/Famagusta 362; Asia/Gaza 285;
+Asia/Harbin 249; Asia/Hebron 324; Asia/Ho_Chi_Minh 813; Asia/Hong_Kong 254; Asia/Hovd 280; Asia/Irkutsk 307;
+Asia/Istanbul 1431; Asia/Jakarta 261; Asia/Jayapura 263; Asia/Jerusalem 266; Asia/Kabul 240; Asia/Kamchatka 311;
+Asia/Karachi 284; Asia/Kashgar 253; Asia/Kathmandu 797; Asia/Katmandu 282; Asia/Khandyga 326; Asia/Kolkata 772;
+Asia/Krasnoyarsk 306; Asia/Kuala_Lumpur 278; Asia/Kuching 279; Asia/Kuwait 275; Asia/Macao 256; Asia/Macau 768;
+Asia/Magadan 310; Asia/Makassar 774; Asia/Manila 286; Asia/Muscat 283; Asia/Nicosia 257; Asia/Novokuznetsk 84;
+Asia/Novosibirsk 305; Asia/Omsk 304; Asia/Oral 315; Asia/Phnom_Penh 248; Asia/Pontianak 313; Asia/Pyongyang 274;
+Asia/Qatar 287; Asia/Qostanay 414; Asia/Qyzylorda 314; Asia/Rangoon 247; Asia/Riyadh 288; Asia/Saigon 301;
+Asia/Sakhalin 317; Asia/Samarkand 299; Asia/Seoul 273; Asia/Shanghai 250; Asia/Singapore 292;
+Asia/Srednekolymsk 341; Asia/Taipei 255; Asia/Tashkent 300; Asia/Tbilisi 258; Asia/Tehran 264; Asia/Tel_Aviv 778;
+Asia/Thimbu 757; Asia/Thimphu 245; Asia/Tokyo 267; Asia/Tomsk 360; Asia/Ujung_Pandang 262; Asia/Ulaanbaatar 281;
+Asia/Ulan_Bator 793; Asia/Urumqi 252; Asia/Ust-Nera 327; Asia/Vientiane 276; Asia/Vladivostok 309;
+Asia/Yakutsk 308; Asia/Yangon 361; Asia/Yekaterinburg 303; Asia/Yerevan 241; Atlantic/Azores 336;
+Atlantic/Bermuda 330; Atlantic/Canary 338; Atlantic/Cape_Verde 339; Atlantic/Faeroe 845; Atlantic/Faroe 333;
+Atlantic/Jan_Mayen 1421; Atlantic/Madeira 337; Atlantic/Reykjavik 334; Atlantic/South_Georgia 332;
+Atlantic/St_Helena 340; Atlantic/Stanley 331; Australia/ACT 864; Australia/Adelaide 349; Australia/Brisbane 347;
+Australia/Broken_Hill 353; Australia/Canberra 1376; Australia/Currie 355; Australia/Darwin 345;
+Australia/Eucla 356; Australia/Hobart 350; Australia/LHI 866; Australia/Lindeman 348; Australia/Lord_Howe 354;
+Australia/Melbourne 351; Australia/NSW 1888; Australia/North 857; Australia/Perth 346; Australia/Queensland 859;
+Australia/South 861; Australia/Sydney 352; Australia/Tasmania 862; Australia/Victoria 863; Australia/West 858;
+Australia/Yancowinna 865; Brazil/Acre 705; Brazil/DeNoronha 695; Brazil/East 700; Brazil/West 704; CET 366;
+CST6CDT 215; Canada/Atlantic 632; Canada/Central 638; Canada/Eastern 634; Canada/Mountain 641;
+Canada/Newfoundland 630; Canada/Pacific 642; Canada/Saskatchewan 1151; Canada/Yukon 650; Chile/Continental 706;
+Chile/EasterIsland 963; Cuba 665; EET 368; EST 211; EST5EDT 214; Egypt 556; Eire 883; Etc/GMT 1; Etc/GMT+0 1025;
+Etc/GMT+1 16; Etc/GMT+10 25; Etc/GMT+11 26; Etc/GMT+12 27; Etc/GMT+2 17; Etc/GMT+3 18; Etc/GMT+4 19;
+Etc/GMT+5 20; Etc/GMT+6 21; Etc/GMT+7 22; Etc/GMT+8 23; Etc/GMT+9 24; Etc/GMT-0 2049; Etc/GMT-1 15; Etc/GMT-10 6;
+Etc/GMT-11 5; Etc/GMT-12 4; Etc/GMT-13 3; Etc/GMT-14 2; Etc/GMT-2 14; Etc/GMT-3 13; Etc/GMT-4 12; Etc/GMT-5 11;
+Etc/GMT-6 10; Etc/GMT-7 9; Etc/GMT-8 8; Etc/GMT-9 7; Etc/GMT0 3073; Etc/Greenwich 4097; Etc/UCT 29; Etc/UTC 28;
+Etc/Universal 540; Etc/Zulu 1564; Europe/Amsterdam 396; Europe/Andorra 373; Europe/Astrakhan 344;
+Europe/Athens 385; Europe/Belfast 370; Europe/Belgrade 412; Europe/Berlin 383; Europe/Bratislava 890;
+Europe/Brussels 376; Europe/Bucharest 400; Europe/Budapest 386; Europe/Busingen 328; Europe/Chisinau 393;
+Europe/Copenhagen 379; Europe/Dublin 371; Europe/Gibraltar 384; Europe/Guernsey 2417; Europe/Helsinki 381;
+Europe/Isle_of_Man 2929; Europe/Istanbul 407; Europe/Jersey 1905; Europe/Kaliningrad 401; Europe/Kiev 408;
+Europe/Kirov 357; Europe/Kyiv 417; Europe/Lisbon 399; Europe/Ljubljana 924; Europe/London 369;
+Europe/Luxembourg 391; Europe/Madrid 404; Europe/Malta 392; Europe/Mariehamn 893; Europe/Minsk 375;
+Europe/Monaco 395; Europe/Moscow 402; Europe/Nicosia 769; Europe/Oslo 397; Europe/Paris 382;
+Europe/Podgorica 2972; Europe/Prague 378; Europe/Riga 388; Europe/Rome 387; Europe/Samara 403;
+Europe/San_Marino 1411; Europe/Sarajevo 1436; Europe/Saratov 364; Europe/Simferopol 411; Europe/Skopje 1948;
+Europe/Sofia 377; Europe/Stockholm 405; Europe/Tallinn 380; Europe/Tirane 372; Europe/Tiraspol 905;
+Europe/Ulyanovsk 358; Europe/Uzhgorod 409; Europe/Vaduz 389; Europe/Vatican 899; Europe/Vienna 374;
+Europe/Vilnius 390; Europe/Volgograd 413; Europe/Warsaw 398; Europe/Zagreb 2460; Europe/Zaporozhye 410;
+Europe/Zurich 406; GB 881; GB-Eire 1393; GMT 513; GMT+0 1537; GMT-0 2561; GMT0 3585; Greenwich 4609; HST 213;
+Hongkong 766; Iceland 846; Indian/Antananarivo 438; Indian/Chagos 436; Indian/Christmas 439; Indian/Cocos 440;
+Indian/Comoro 441; Indian/Kerguelen 435; Indian/Mahe 442; Indian/Maldives 437; Indian/Mauritius 443;
+Indian/Mayotte 444; Indian/Reunion 445; Iran 776; Israel 1290; Jamaica 674; Japan 779; Kwajalein 976; Libya 568;
+MET 367; MST 212; MST7MDT 216; Mexico/BajaNorte 1169; Mexico/BajaSur 656; Mexico/General 653; NZ 983;
+NZ-CHAT 984; Navajo 614; PRC 762; PST8PDT 217; Pacific/Apia 479; Pacific/Auckland 471; Pacific/Bougainville 342;
+Pacific/Chatham 472; Pacific/Chuuk 238; Pacific/Easter 451; Pacific/Efate 488; Pacific/Enderbury 460;
+Pacific/Fakaofo 482; Pacific/Fiji 454; Pacific/Funafuti 484; Pacific/Galapagos 452; Pacific/Gambier 455;
+Pacific/Guadalcanal 481; Pacific/Guam 458; Pacific/Honolulu 450; Pacific/Johnston 485; Pacific/Kanton 416;
+Pacific/Kiritimati 461; Pacific/Kosrae 468; Pacific/Kwajalein 464; Pacific/Majuro 463; Pacific/Marquesas 456;
+Pacific/Midway 486; Pacific/Nauru 469; Pacific/Niue 473; Pacific/Norfolk 474; Pacific/Noumea 470;
+Pacific/Pago_Pago 478; Pacific/Palau 475; Pacific/Pitcairn 477; Pacific/Pohnpei 239; Pacific/Ponape 467;
+Pacific/Port_Moresby 476; Pacific/Rarotonga 453; Pacific/Saipan 462; Pacific/Samoa 1502; Pacific/Tahiti 457;
+Pacific/Tarawa 459; Pacific/Tongatapu 483; Pacific/Truk 466; Pacific/Wake 487; Pacific/Wallis 489;
+Pacific/Yap 978; Poland 910; Portugal 911; ROC 767; ROK 785; Singapore 804; Turkey 919; UCT 541; US/Alaska 618;
+US/Aleutian 1132; US/Arizona 621; US/Central 613; US/East-Indiana 1135; US/Eastern 612; US/Hawaii 962;
+US/Indiana-Starke 1137; US/Michigan 628; US/Mountain 1126; US/Pacific 615; US/Samoa 990; UTC 5121;
+Universal 1052; W-SU 914; WET 365; Zulu 2076
+"""
+
+NUMBERS: dict[str, int] = {
+    name: int(number) for name, number in (region.split() for region in _REGIONS.replace("\n", " ").split(";"))
+}

@@ -1,0 +1,114 @@
+"""Statements of tools and of connectors, as the sandbox runs them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+import oracledb
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+
+@pytest.fixture(scope="module")
+def schema(sandbox: SandboxProcess) -> SandboxProcess:
+    sandbox.create_user("app")
+    return sandbox
+
+
+@pytest.fixture
+def cursor(schema: SandboxProcess) -> Iterator[oracledb.Cursor]:
+    with schema.connect("app", "app") as connection, connection.cursor() as cursor:
+        yield cursor
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("rownum <= 5", [1, 2, 3, 4, 5]),
+        ("rownum < 3", [1, 2]),
+        ("3 >= rownum", [1, 2, 3]),
+        ("level <= 4 and rownum <= 2", [1, 2]),
+        ("rownum <= 0", [1]),  # the root has passed no CONNECT BY
+    ],
+)
+def test_connect_by_rownum(cursor: oracledb.Cursor, condition: str, rows: list[int]) -> None:
+    cursor.execute(f"select level from dual connect by {condition}")
+    assert cursor.fetchall() == [(row,) for row in rows]
+
+
+@pytest.mark.parametrize("how", ["select dbms_transaction.local_transaction_id(true) from dual", "block"])
+def test_local_transaction_id_begins_a_transaction(cursor: oracledb.Cursor, how: str) -> None:
+    assert cursor.execute("select dbms_transaction.local_transaction_id from dual").fetchone() == (None,)
+    if how == "block":
+        made = cursor.var(str)
+        cursor.execute("begin :1 := dbms_transaction.local_transaction_id(true); end;", [made])
+        xid = made.getvalue()
+    else:
+        (xid,) = cursor.execute(how).fetchone()
+    cursor.execute("select xidusn || '.' || xidslot || '.' || xidsqn from v$transaction")
+    assert cursor.fetchall() == [(xid,)]
+    assert cursor.execute("select dbms_transaction.local_transaction_id(false) from dual").fetchone() == (xid,)
+
+
+@pytest.mark.parametrize("number", ["1E-129", "1.5E-129", "1E-130", "-1E-130", "-9.9E-130"])
+def test_the_smallest_numbers(cursor: oracledb.Cursor, number: str) -> None:
+    cursor.execute("create table smallest (n number)")
+    cursor.execute(f"insert into smallest values ({number})")
+    cursor.execute("select to_char(n), n * 1, n + 0, to_number(to_char(n)), to_char(-n) from smallest")
+    value, negative = float(number), number[1:] if number[0] == "-" else f"-{number}"
+    assert cursor.fetchone() == (number, value, value, value, negative)
+    cursor.execute("drop table smallest purge")
+
+
+def test_json_serialize_as_a_clob(cursor: oracledb.Cursor) -> None:
+    long = "x" * 5000
+    cursor.execute("create table documents (d json)")
+    cursor.execute("insert into documents values (:1)", [f'{{"a": [1, null, "{long}"]}}'])
+    cursor.execute(
+        "select json_serialize(d returning clob), json_serialize(d), json_serialize(d returning blob) from documents"
+    )
+    clob, text, blob = cursor.fetchone()
+    assert (clob.read(), text, blob.read()) == (whole := f'{{"a":[1,null,"{long}"]}}', None, whole.encode())
+    with pytest.raises(oracledb.DatabaseError, match="ORA-40478"):
+        cursor.execute("select json_serialize(d error on error) from documents").fetchall()
+    cursor.execute(
+        "select json_serialize('[1,2]' returning varchar2(5)), json_serialize('[1,2]' returning varchar2(4)) from dual"
+    )
+    assert cursor.fetchall() == [("[1,2]", None)]
+    cursor.execute("drop table documents purge")
+
+
+def test_a_date_column_with_values_becomes_a_timestamp(cursor: oracledb.Cursor) -> None:
+    cursor.execute("create table dated (id number primary key, d date, e date)")
+    cursor.execute("create index dated_d on dated (d)")
+    cursor.executemany("insert into dated values (:1, :2, null)", [(1, dt.datetime(2026, 1, 2, 3, 4, 5)), (2, None)])
+    cursor.connection.commit()
+    cursor.execute("alter table dated modify (d timestamp(6), e timestamp(3))")
+    cursor.execute("insert into dated values (3, timestamp '2026-01-02 03:04:05.5', null)")
+    cursor.execute("update dated set e = d where id = 1")
+    cursor.execute("select d, e, d + interval '1' second, dump(d) from dated order by id")
+    first, second, third = cursor.fetchall()
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5)
+    assert first[:3] == (moment, moment, moment + dt.timedelta(seconds=1))
+    assert (second[0], third[0]) == (None, moment + dt.timedelta(milliseconds=500))
+    assert cursor.execute("select id from dated where d = timestamp '2026-01-02 03:04:05'").fetchall() == [(1,)]
+    assert cursor.execute("select id from dated order by d desc nulls last").fetchall() == [(3,), (1,), (2,)]
+    with pytest.raises(oracledb.DatabaseError, match="ORA-01439"):
+        cursor.execute("alter table dated modify (d timestamp with time zone)")
+    cursor.execute("drop table dated purge")
+
+
+def test_mining_may_end_where_the_last_log_ends(schema: SandboxProcess) -> None:
+    with schema.connect("system", "oracle", schema.root_service) as administrator:
+        administrator.cursor().execute("alter system switch logfile")
+    with schema.connect("c##minercdc", "minercdc", schema.root_service) as connection, connection.cursor() as cursor:
+        cursor.execute("select name, first_change#, next_change# from v$archived_log order by sequence# desc")
+        name, first, after = cursor.fetchone()
+        cursor.execute("begin dbms_logmnr.add_logfile(:1, dbms_logmnr.new); end;", [name])
+        cursor.execute("begin dbms_logmnr.start_logmnr(startscn => :1, endscn => :2, options => 16); end;", [first, after])
+        assert cursor.execute("select count(*) from v$logmnr_contents").fetchone()[0] > 0
+        with pytest.raises(oracledb.DatabaseError, match="ORA-01291"):
+            cursor.execute(
+                "begin dbms_logmnr.start_logmnr(startscn => :1, endscn => :2, options => 16); end;", [first, after + 1]
+            )
