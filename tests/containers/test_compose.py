@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.containers.images import CONNECTOR, LAKE
+from tests.containers.stack import FILES, compose_program
 
 from minercdc.config.load import load_config
 
 ROOT = Path(__file__).parents[2]
+IMAGES = {"connector": CONNECTOR, "lake": LAKE}
 DATABASES = {"oracle": ("oracle", "connector", "lake"), "sandbox": ("sandbox", "connector-sandbox", "lake-sandbox")}
 
 
@@ -29,7 +31,8 @@ def test_every_service_has_an_image_or_a_build(document: dict[str, Any]) -> None
     for name, service in document["services"].items():
         assert service.keys() & {"image", "build"}, name
         if "build" in service:
-            assert (ROOT / service["build"] / "Dockerfile").is_file()
+            assert service["image"] == IMAGES[service["build"]["target"]]
+            assert f" AS {service['build']['target']}\n" in (ROOT / service["build"]["context"] / "Dockerfile").read_text()
 
 
 def test_dependencies_exist_in_the_same_profile_and_have_what_is_waited_for(document: dict[str, Any]) -> None:
@@ -63,23 +66,32 @@ def test_volumes_are_declared_and_files_are_there(document: dict[str, Any]) -> N
     assert used == set(document["volumes"])
 
 
+_PORT = r"\$\{[A-Z]+_PORT:-\d+\}"
+
+
+def published(document: dict[str, Any]) -> list[str]:
+    return [port for service in document["services"].values() for port in service.get("ports", [])]
+
+
 def test_ports_are_free_of_each_other_within_a_profile(document: dict[str, Any]) -> None:
     for profile in DATABASES:
         ports = [
-            port.split(":")[0]
+            port.rpartition(":")[0].removeprefix("127.0.0.1:")
             for service in document["services"].values()
             if profile in service.get("profiles", [profile])
             for port in service.get("ports", [])
         ]
         assert len(ports) == len(set(ports)), ports
-        assert all(re.fullmatch(r"\d+:\d+", p) for s in document["services"].values() for p in s.get("ports", []))
+        assert all(re.fullmatch(rf"127\.0\.0\.1:{_PORT}:({_PORT}|\d+)", p) for p in published(document))
 
 
 def test_interpolated_variables_have_defaults(document: dict[str, Any]) -> None:
-    text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
-    variables = re.findall(r"\$\{([^}]*)\}", text)
-    assert variables
-    assert all(re.fullmatch(r"[A-Z_]+:-\w+", variable) for variable in variables), variables
+    defaults: dict[str, str] = {}
+    for file in FILES:
+        for name, default in re.findall(r"\$\{([A-Z_]+):-([\w.:-]+)\}", (ROOT / file).read_text(encoding="utf-8")):
+            assert defaults.setdefault(name, default) == default, name
+    assert {"ORACLE_PORT", "KAFKA_PORT", "STATUS_PORT", "BASE_IMAGE"} < defaults.keys()
+    assert "${" not in re.sub(r"\$\{[A-Z_]+:-[\w.:-]+\}", "", "".join((ROOT / file).read_text() for file in FILES))
 
 
 @pytest.mark.parametrize("service", ["connector", "lake", "connector-sandbox", "lake-sandbox"])
@@ -88,7 +100,7 @@ def test_the_configuration_is_accepted_with_the_environment_of_each_service(
 ) -> None:
     config = document["services"][service]
     for name, value in config["environment"].items():
-        monkeypatch.setenv(name, re.sub(r"\$\{\w+:-(\w+)\}", r"\1", value))
+        monkeypatch.setenv(name, re.sub(r"\$\{\w+:-(\w+)\}", r"\1", str(value)))
     loaded = load_config(ROOT / "compose" / "connector.yaml")
     assert loaded.database.database_hostname in document["services"]
     broker, _, port = loaded.kafka.bootstrap_servers.partition(":")
@@ -108,17 +120,35 @@ def test_the_oracle_script_grants_what_the_guide_grants() -> None:
     assert grants(ROOT / "compose" / "oracle" / "01-capture.sh") == grants(ROOT / "docs" / "operations.md")
 
 
-def test_docker_compose_accepts_it() -> None:
-    docker = shutil.which("docker")
-    if docker is None or subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode:
-        pytest.skip("docker compose is not installed")
+@pytest.mark.parametrize("files", [FILES[:1], FILES])
+def test_compose_accepts_it(files: tuple[str, ...]) -> None:
+    """`docker compose`, or Compose of version 1, which wants `version` and takes no `name`."""
+    program = compose_program()
+    if program is None:
+        pytest.skip("Compose is not installed")
+    given = [word for file in files for word in ("-f", file)]
     for profile, names in DATABASES.items():
-        done = subprocess.run(
-            [docker, "compose", "--profile", profile, "config", "--format", "json"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        environment = {**os.environ, "COMPOSE_PROFILES": profile}
+        asked = [*program, *given, "config", "--services"]
+        done = subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert set(json.loads(done.stdout)["services"]) == {"kafka", *names}
+        assert {"kafka", *names} <= set(done.stdout.split())
+
+
+def test_it_is_for_both_versions_of_compose(document: dict[str, Any]) -> None:
+    local = yaml.safe_load((ROOT / FILES[1]).read_text(encoding="utf-8"))
+    for read in (document, local):
+        assert re.fullmatch(r"3\.\d", read["version"])
+        assert "name" not in read
+
+
+def test_the_local_broker_is_our_own_image_with_a_volume_of_its_own(document: dict[str, Any]) -> None:
+    local = yaml.safe_load((ROOT / FILES[1]).read_text(encoding="utf-8"))
+    assert set(local["services"]) == {"kafka"}
+    broker, official = local["services"]["kafka"], document["services"]["kafka"]
+    assert broker["image"] == LAKE
+    assert broker["read_only"]
+    (volume,), (replaced,) = broker["volumes"], official["volumes"]
+    assert volume.split(":")[1] == replaced.split(":")[1]  # takes the other's place; files of the other user would not do
+    assert {volume.split(":")[0]} == set(local["volumes"])
+    assert volume.split(":")[0] not in document["volumes"]
