@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo lint test torture parity bench docs
+.PHONY: install demo lint test containers torture parity bench docs
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -21,6 +21,10 @@ lint: install
 # Two processes, a file's tests in one of them: most tests wait for servers most of the time.
 test: lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+# Starts a Docker engine of its own where none answers, as root.
+containers: install
+	$(BIN)/python -m pytest -q --start-engine --durations=5 tests/containers
 
 torture: install
 	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 $(BIN)/python -m pytest -q -s tests/torture tests/checker

@@ -27,6 +27,7 @@ from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
 from minercdc.events import ChangeEvent, Op
 from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.topics import TopicNames
 from minercdc.offset import Offset
@@ -76,7 +77,9 @@ class _Memory:
 def _produce(mined: Iterable[LogMinerRow], spill: Path, broker: str, budget: int, look: Callable[[], None]) -> int:
     kafka = KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": broker})
     identity, topic_config = ConnectorIdentity.model_validate({"topic.prefix": "path"}), TopicConfig.model_validate({})
-    sink = KafkaSink(KafkaClient(kafka, topic_config, {}), TopicNames(identity, topic_config, kafka), "path")
+    sink = KafkaSink(
+        KafkaClient(kafka, topic_config, {}), TopicNames(identity, topic_config, kafka), "path", Ownership("path")
+    )
     tables = Tables()
     for table in (PEOPLE, ORDERS):
         tables.put(table.schema)

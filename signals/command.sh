@@ -13,5 +13,6 @@ minercdc signal "$config" execute-snapshot --id command-blocking --type blocking
   --condition "ORCLPDB1.SHOP.ORDERS=SELECT * FROM SHOP.ORDERS WHERE STATUS = 'OPEN'"
 minercdc signal "$config" log --id command-log "Signal message at offset {}"
 minercdc signal "$config" schema-changes --id command-schema "$(dirname "$0")/orders.json"
+minercdc signal "$config" resume-table --id command-suspended --collection ORCLPDB1.SHOP.ORDERS
 minercdc signal "$config" list-transactions --id command-list
 minercdc signal "$config" drop-transaction --id command-drop 02000a00b2040000

@@ -51,6 +51,7 @@ SIGNALS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "process-log": ("log", {"message": "Signal message at offset {}"}),
     "process-schema": ("schema-changes", {"changes": [SHAPE]}),
+    "process-suspended": ("resume-table", {"data-collections": ORDERS}),
     "process-list": ("list-transactions", {}),
     "process-drop": ("drop-transaction", {"transaction-id": "02000a00b2040000"}),
 }

@@ -26,6 +26,9 @@ INSERT INTO C##MINERCDC.DEBEZIUM_SIGNAL VALUES ('sql-log', 'log', '{"message": "
 INSERT INTO C##MINERCDC.DEBEZIUM_SIGNAL VALUES ('sql-schema', 'schema-changes',
   '{"database": "ORCLPDB1", "schema": "SHOP", "changes": [{"type": "ALTER", "id": "\"ORCLPDB1\".\"SHOP\".\"ORDERS\"", "table": {"primaryKeyColumnNames": ["ORDER_ID"], "columns": [{"name": "ORDER_ID", "typeName": "NUMBER", "length": 9, "scale": 0, "optional": false}, {"name": "CUSTOMER_ID", "typeName": "NUMBER", "length": 9, "scale": 0, "optional": false}, {"name": "STATUS", "typeName": "VARCHAR2", "length": 10, "optional": true}]}}]}');
 
+-- A table that was suspended is read again, with its deletes; refused when it is not suspended.
+INSERT INTO C##MINERCDC.DEBEZIUM_SIGNAL VALUES ('sql-suspended', 'resume-table', '{"data-collections": ["ORCLPDB1.SHOP.ORDERS"]}');
+
 -- Which transactions are open, and giving one up: its changes are lost.
 INSERT INTO C##MINERCDC.DEBEZIUM_SIGNAL VALUES ('sql-list', 'list-transactions', NULL);
 INSERT INTO C##MINERCDC.DEBEZIUM_SIGNAL VALUES ('sql-drop', 'drop-transaction', '{"transaction-id": "02000a00b2040000"}');

@@ -1,6 +1,25 @@
-"""`python -m minercdc`."""
+"""The command `minercdc`, and `python -m minercdc`.
 
-from minercdc.cli import main
+The imports below take half a second, so this module first makes Ctrl-C and SIGTERM end the process with one line. Commands that run
+until they are stopped replace these handlers (`cli.stopping`).
+"""
+
+import os
+import signal
+import sys
+
+_UNTIL_STOPPED = ("run", "lake", "sandbox", "kafka")  # their orderly end: status 0
+
+
+def _end(_number: int, _frame: object) -> None:
+    os.write(2, b"stopped\n")
+    os._exit(0 if sys.argv[1:2] and sys.argv[1] in _UNTIL_STOPPED else 130)
+
+
+for _number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(_number, _end)
+
+from minercdc.cli import main  # noqa: E402
 
 if __name__ == "__main__":
     main()

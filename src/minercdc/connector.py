@@ -18,12 +18,15 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import StopFlag
 from minercdc.engine import run
 from minercdc.errors import ConfigError
+from minercdc.exposition import exposition_of
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue
+from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
 from minercdc.signals.http import serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
+from minercdc.state_directory import make_private
 from minercdc.wiring import build
 
 _log = logging.getLogger(__name__)
@@ -58,10 +61,12 @@ class Connector:
         :raises MinerCdcError: what does not pass by itself.
         """
         signals = self._config.signals
+        make_private(self._config.log_mining.minercdc_state_dir)
         with ExitStack() as stack:
             if signals.minercdc_http_port is not None:
                 serving = serve(
-                    signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._journals.get(_HTTP)
+                    *(signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._journals.get(_HTTP)),
+                    *(http_token(self._config), exposition_of(self.counters, self._config.identity.name)),
                 )
                 self.address = stack.enter_context(serving)
             run(self._parts, stop)

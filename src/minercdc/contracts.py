@@ -135,6 +135,12 @@ class RecordSink(Protocol):
     def commit(self, offset: Offset) -> None:
         """Make everything written since the last commit, and `offset`, durable and visible in one step."""
 
+    def check_owner(self) -> None:
+        """Make sure that this process still owns the connector's name; called now and then while there is nothing to commit.
+
+        :raises FencedError: another instance has taken over.
+        """
+
     def load_offset(self) -> Offset | None:
         """The last committed offset; None for a connector that never committed one."""
 

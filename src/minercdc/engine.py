@@ -12,13 +12,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
-from tenacity.stop import stop_base
+from tenacity import RetryCallState, Retrying, retry_if_exception_type
 
 from minercdc.contracts import Capture, SignalActions, StopFlag
-from minercdc.errors import DeliveryError, MinerCdcError, MiningSessionError, TransientSourceError
+from minercdc.errors import (
+    DeliveryError,
+    MinerCdcError,
+    MiningSessionError,
+    SourceError,
+    TransientSourceError,
+    UnknownSourceError,
+)
 from minercdc.events import ChangeEvent, Event, Progress, UndecodableRow
 from minercdc.life import Life, Parts
 from minercdc.metrics import Counters
@@ -27,7 +33,8 @@ from minercdc.publisher import publish
 
 log = logging.getLogger(__name__)
 
-_RESTARTABLE = (TransientSourceError, MiningSessionError, DeliveryError)
+_RESTARTABLE = (TransientSourceError, MiningSessionError, UnknownSourceError, DeliveryError)
+_TRIES_OF_UNKNOWN = 5  # a code without a class may pass, but is not worth waiting for without end
 
 
 def run(parts: Parts, stop: StopFlag) -> None:
@@ -51,19 +58,20 @@ def run(parts: Parts, stop: StopFlag) -> None:
         delivered = counters.commits
         try:
             run_once(parts, stop)
-        except _RESTARTABLE:
+        except _RESTARTABLE as error:
             if stop.is_set():
                 return
             if counters.commits > delivered:  # it had got somewhere: this is a new failure
-                retrying.statistics["attempt_number"] = 1
-                attempts.used = 0
+                failures.in_a_row = 0
+            failures.in_a_row += 1
+            failures.limit = _limit(error, parts.max_restarts)
             raise
 
-    attempts = _Attempts(parts.max_restarts)
+    failures = _Failures()
     retrying = Retrying(
         retry=retry_if_exception_type(_RESTARTABLE),
-        stop=attempts,
-        wait=wait_exponential(multiplier=parts.longest_wait / 10, max=parts.longest_wait),
+        stop=lambda _: 0 <= failures.limit < failures.in_a_row,
+        wait=lambda _: min(parts.longest_wait, parts.longest_wait / 10 * 2 ** min(failures.in_a_row - 1, 10)),
         before_sleep=restarting,
         sleep=lambda seconds: _sleep(stop, seconds),
         reraise=True,
@@ -71,16 +79,21 @@ def run(parts: Parts, stop: StopFlag) -> None:
     retrying(attempt)
 
 
-class _Attempts(stop_base):
-    """Stops after `limit` failures in a row; -1: never."""
+@dataclass(slots=True)
+class _Failures:
+    """Failures since the stream last got somewhere.
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.used = 0
+    :ivar limit: restarts that are allowed without progress; -1 for any number.
+    """
 
-    def __call__(self, retry_state: RetryCallState) -> bool:
-        self.used += 1
-        return 0 <= self.limit < self.used
+    in_a_row: int = 0
+    limit: int = -1
+
+
+def _limit(error: Exception, configured: int) -> int:
+    if not isinstance(error, UnknownSourceError):
+        return configured
+    return _TRIES_OF_UNKNOWN if configured < 0 else min(configured, _TRIES_OF_UNKNOWN)
 
 
 def _sleep(stop: StopFlag, seconds: float) -> None:
@@ -134,6 +147,11 @@ def read_events(
     if stop.is_set():
         return
     if not life.streams():
+        if unread := [table.table for snapshot in state.snapshots for table in snapshot.tables]:
+            raise SourceError(
+                f"{', '.join(unread)} could not be read as of the snapshot's SCN, and snapshot.mode lets nothing read them later",
+                hint="The log says why. Use a snapshot.mode that streams (an incremental snapshot reads them then), or start again.",
+            )
         log.info("the snapshot is complete, and snapshot.mode asks for no more")
         return
     if position is None:
@@ -164,5 +182,6 @@ def _delivered(event: ChangeEvent | UndecodableRow, partial: PartialTransaction)
     tx = event.tx
     if tx is None or tx.id != partial.tx_id or tx.commit_scn != partial.commit_scn:
         return False
-    # A split is behind a change, and what could not be decoded has the number of the change before it.
-    return event.seq < partial.seq or (event.seq == partial.seq and isinstance(event, ChangeEvent))
+    # A split is behind a row with a number of its own; what could not be decoded has the number of the change before it.
+    numbered = isinstance(event, ChangeEvent) or event.counted
+    return event.seq < partial.seq or (event.seq == partial.seq and numbered)

@@ -4,6 +4,7 @@
     |- ConfigError            1xxx    exit 2; lists every problem of the configuration at once
     |- PrerequisiteError      2xxx    exit 3; lists what the database lacks, each with the SQL that fixes it
     |- SourceError            3xxx
+    |  |- UnknownSourceError          a code without a class: retry a few times with back-off, then stop
     |  |- TransientSourceError        reconnect and go on from the last offset, with back-off
     |  |- MiningSessionError          end the LogMiner session, reconnect, retry at once, a few times
     |  |- LogGapError                 stop: redo is gone; only a new snapshot helps
@@ -12,6 +13,7 @@
     |  |- RedoSyntaxError
     |  |- ValueDecodeError
     |  |- SchemaMismatchError
+    |  |  `- MissingKeyError          redo lacks the key: supplemental logging is missing
     |  `- UnsupportedRowError
     |- SchemaHistoryError     5xxx    stop
     |- SinkError              6xxx
@@ -82,6 +84,12 @@ class SourceError(MinerCdcError):
         self.ora_code = ora_code
 
 
+class UnknownSourceError(SourceError):
+    """Oracle reported a code that is not classified: it may pass, so it is retried a few times before it stops the connector."""
+
+    code = "MC-3002"
+
+
 class TransientSourceError(SourceError):
     """The connection or instance went away: reconnect and go on from the last offset."""
 
@@ -141,6 +149,12 @@ class SchemaMismatchError(DecodeError):
     """A row was written under another version of the table than the one known."""
 
     code = "MC-4301"
+
+
+class MissingKeyError(SchemaMismatchError):
+    """Redo does not hold the key of a changed row: the table has no supplemental logging, or had none when the row was written."""
+
+    code = "MC-4302"
 
 
 class UnsupportedRowError(DecodeError):

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final, NewType, TypeAlias
 
-from minercdc.offset import Position, SignalState, SnapshotState
+from minercdc.offset import Position, SignalState, SnapshotState, SuspendedTable
 from minercdc.schema.table import TableId, TableSchema
 
 Scn = NewType("Scn", int)
@@ -87,6 +87,7 @@ class ChangeEvent:
     :param time_us: when the row was changed (or of the snapshot SCN), microseconds since the epoch in UTC.
     :param tx: None for snapshot rows.
     :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 for snapshot rows.
+    :param reselected_scn: large values that redo does not hold were read from the row as of this SCN.
     """
 
     op: Op
@@ -102,6 +103,7 @@ class ChangeEvent:
     ssn: int = 0
     redo_sql: str | None = None
     snapshot: SnapshotMark | None = None
+    reselected_scn: Scn | None = None
 
 
 @dataclass(slots=True)
@@ -112,7 +114,11 @@ class UndecodableRow:
     :param op: of the row: INSERT, UPDATE, DELETE or what LogMiner calls it.
     :param reason: code and message of the error.
     :param redo_sql: SQL_REDO, as far as there is any.
-    :param seq: of the transaction's last change before it, 0 when it has none.
+    :param seq: of the transaction's last change before it, 0 when it has none; its own when it is `counted`.
+    :param code: of the error; '' for a row of a table that is suspended already.
+    :param hint: of the error.
+    :param counted: it was not looked at, because its table is suspended; such rows have numbers like changes.
+    :param images: of a row that was decoded: its table version, the row before and the row after.
     """
 
     table: TableId | None
@@ -126,6 +132,34 @@ class UndecodableRow:
     row_id: str | None = None
     rs_id: str | None = None
     ssn: int = 0
+    code: str = ""
+    hint: str = ""
+    counted: bool = False
+    images: tuple[TableSchema, Row | None, Row | None] | None = None
+
+
+@dataclass(slots=True)
+class VanishedRow:
+    """A key that the table's topic has, and the table has not any more: nothing else is known of the row.
+
+    :param key: of its records, as bytes.
+    """
+
+    schema: TableSchema
+    key: bytes
+    scn: Scn
+    time_us: int
+
+
+@dataclass(slots=True)
+class SuspensionChange:
+    """From here on a table is suspended, or, when `suspended` is None, not any more.
+
+    :param table: `SCHEMA.TABLE`.
+    """
+
+    table: str
+    suspended: SuspendedTable | None
 
 
 @dataclass(slots=True)
@@ -157,6 +191,7 @@ class Progress:
 
     :param position: where to go on from; None while an initial snapshot is under way.
     :param complete_scn: every commit at or below it has been yielded.
+    :param time_us: source time up to which every commit has been yielded, microseconds since the epoch in UTC; 0 when not known.
     :param committed: the transaction that ended here; None for an idle tick.
     :param snapshot: state of the initial snapshot, when it is due or running; None once it is a thing of the past.
     :param signals: state of what signals asked for, None when it is as before.
@@ -189,4 +224,4 @@ class Notification:
     additional_data: Mapping[str, str] = field(default_factory=dict)
 
 
-Event: TypeAlias = ChangeEvent | UndecodableRow | SchemaChange | Progress | Notification
+Event: TypeAlias = ChangeEvent | UndecodableRow | VanishedRow | SuspensionChange | SchemaChange | Progress | Notification

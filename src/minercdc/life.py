@@ -10,6 +10,8 @@ from minercdc.errors import DecodeError
 from minercdc.events import Notification
 from minercdc.metrics import Counters
 from minercdc.offset import Offset
+from minercdc.schema.table import TableId
+from minercdc.suspension import Suspensions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Life:
     :param streams: asked after the snapshot; False to end there.
     :param heartbeat: None when none is wanted.
     :param notified: told of each notification once it is durable.
+    :param suspensions: which tables are suspended.
+    :param suspends: whether a table of which a row cannot be decoded is suspended; if not, `skip_undecodable` decides.
     """
 
     adapter: str
@@ -44,6 +48,8 @@ class Life:
     streams: Callable[[], bool] = lambda: True
     heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
+    suspensions: Suspensions = field(default_factory=Suspensions)
+    suspends: Callable[[TableId], bool] = lambda _: False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from math import nan
 
 
 @dataclass(slots=True)
@@ -37,6 +38,17 @@ class AskedScan:
     paused: bool
 
 
+@dataclass(frozen=True, slots=True)
+class SuspendedShow:
+    """A suspended table, for people; see `offset.SuspendedTable`."""
+
+    table: str
+    since_scn: int
+    code: str
+    reason: str
+    fix: str
+
+
 @dataclass(slots=True)
 class Counters:
     """Counters of one life of a connector.
@@ -44,9 +56,14 @@ class Counters:
     :param phase: what the connector is doing, in a word or two.
     :param source_us: time of the newest change delivered, microseconds since the epoch in UTC.
     :param skipped: rows left out, because they could not be decoded or LogMiner does not support them.
+    :param left_out: the same per table; of suspended tables it counts what was not looked at.
+    :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
+    :param unselected: rows whose large values could not be read again: undo or the row is gone; the placeholder stands for them.
     :param asked: snapshots that signals asked for, in the order they came.
-    :param progress_us: source time up to which everything has been delivered; lag is told from it.
+    :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in UTC;
+        0 while that is not known.
+    :param source_ahead_us: the source's clock is that far ahead of ours.
     """
 
     phase: str = "starting"
@@ -58,13 +75,26 @@ class Counters:
     schema_changes: int = 0
     restarts: int = 0
     skipped: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    suspended: tuple[SuspendedShow, ...] = ()
     unknown_lobs: int = 0
+    unselected: int = 0
     complete_scn: int = 0
     source_us: int = 0
     progress_us: int = 0
+    source_ahead_us: int = 0
     scans: list[TableScan] = field(default_factory=list)
     asked: list[AskedScan] = field(default_factory=list)
     trouble: str = ""
+
+    def lag_seconds(self, now: float) -> float:
+        """The source's present minus the time up to which everything that was committed is delivered; NaN while that is not known.
+
+        :param now: seconds since the epoch, by our clock.
+        """
+        if not self.progress_us:
+            return nan
+        return max(now + (self.source_ahead_us - self.progress_us) / 1e6, 0.0)
 
     def scanned(self) -> tuple[int, int | None]:
         """Rows read by the initial snapshot, and how many are expected (None when not known)."""

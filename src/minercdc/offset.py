@@ -115,6 +115,7 @@ class AdHocSnapshot:
     :param scn: blocking: where its tables are read at; 0 while that is not fixed.
     :param reached: blocking: the stream has come to `scn`, and nothing newer than it was delivered.
     :param rows: blocking: delivered of the tables that are done.
+    :param initial: it reads what the initial snapshot could not: a table that it cannot read either is suspended.
     """
 
     id: str
@@ -125,6 +126,56 @@ class AdHocSnapshot:
     scn: int = 0
     reached: bool = False
     rows: int = 0
+    initial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SuspendedTable:
+    """A table whose rows are left out, from the first one on that could not be decoded or encoded.
+
+    :param table: its name, `SCHEMA.TABLE`.
+    :param since_scn: commit SCN of that row's transaction; of a snapshot's row, the SCN it was read at.
+    :param tx_id: XID of that transaction, '' when there is none.
+    :param code: of the error; `reason` is its message, `fix` what to do, SQL as far as that helps.
+    :param automatic: it is read again as soon as the dictionary shows that the cause is gone.
+    :param again: nothing is broken any more: the row was written before the repair, so the table is read once more.
+    """
+
+    table: str
+    since_scn: int
+    code: str
+    reason: str
+    fix: str = ""
+    tx_id: str = ""
+    automatic: bool = False
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """A table that was suspended and is read again.
+
+    :param signal: id of the signal that asked for it, and of the incremental snapshot that reads it.
+    :param fixed_scn: the cause was gone at this SCN: redo of transactions that began later can be decoded.
+    :param covered_scn: what was committed at or before it is in the rows that are read, and is left out of the stream.
+    :param marks: (partition, offset) of the table's topic when it began: what lies before was written before.
+    :param phase: `reading`, `deleting` (of keys that vanished meanwhile), `done` (older transactions may still be open).
+    :param failure: why it could not be read, '' while it can.
+    :param deleted: keys that vanished, as far as they are delivered.
+    :param answered: the signal has its answer.
+    :param settled_scn: when the stream has come here, no older transaction can come any more; 0 while some are open.
+    """
+
+    table: str
+    signal: str
+    fixed_scn: int
+    covered_scn: int
+    marks: tuple[tuple[int, int], ...] = ()
+    phase: str = "reading"
+    failure: str = ""
+    deleted: int = 0
+    answered: bool = False
+    settled_scn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +186,16 @@ class SignalState:
     :param paused: incremental snapshots wait for `resume-snapshot`.
     :param drops: `drop-transaction` under way: (id of the signal, XID).
     :param taken: how far each channel is read that does not come with the stream, in the channel's own words.
+    :param resumes: `resume-table` that is not begun: (id of the signal, `SCHEMA.TABLE`).
+    :param resuming: suspended tables that are read again.
     """
 
     snapshots: tuple[AdHocSnapshot, ...] = ()
     paused: bool = False
     drops: tuple[tuple[str, str], ...] = ()
     taken: Mapping[str, str] = field(default_factory=dict)
+    resumes: tuple[tuple[str, str], ...] = ()
+    resuming: tuple[Resumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +204,7 @@ class Offset:
 
     :param position: the adapter's position as JSON; None while the initial snapshot is under way.
     :param history: how much of a schema history outside Kafka belongs to it; None when that is in Kafka.
+    :param suspended: tables whose rows are left out.
     """
 
     adapter: str
@@ -157,3 +213,4 @@ class Offset:
     snapshot: SnapshotState | None = None
     history: int | None = None
     signals: SignalState = SignalState()
+    suspended: tuple[SuspendedTable, ...] = ()

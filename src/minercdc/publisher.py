@@ -6,18 +6,34 @@ is split at (transaction, seq), which the offset names.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from minercdc.contracts import Capture, Record, SignalActions
-from minercdc.errors import DecodeError
-from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, UndecodableRow
+from minercdc.errors import DecodeError, MissingKeyError, UnsupportedRowError
+from minercdc.events import (
+    ChangeEvent,
+    Event,
+    Notification,
+    Progress,
+    SchemaChange,
+    SuspensionChange,
+    TransactionInfo,
+    UndecodableRow,
+    VanishedRow,
+)
 from minercdc.life import Bounds, Life, Parts
-from minercdc.metrics import Counters, TableScan
-from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState
+from minercdc.metrics import Counters, SuspendedShow, TableScan
+from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, SuspendedTable
+from minercdc.schema.table import TableId
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_TRANSACTION_S = 20.0  # well below the producer's transaction.timeout.ms
 _IDLE_OFFSET_S = 5.0  # an idle connector's offset is stored this often
+# What the dictionary can show to be repaired.
+_SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
 
 
 class _Batch:
@@ -78,6 +94,9 @@ class _Publisher:
         self._schema: object = None  # of the last change
         self._table = ""
         self._told: list[Notification] = []  # not durable yet
+        self._suspensions = life.suspensions
+        self._suspensions.load(self._stored.suspended, self._state.resuming, split=self._partial is not None)
+        self._show_suspended()
 
     def publish(self, events: Iterator[Event]) -> None:
         for event in events:
@@ -86,7 +105,11 @@ class _Publisher:
             elif isinstance(event, Progress):
                 self._progress(event)
             elif isinstance(event, UndecodableRow):
-                self._left_out(event)
+                self._undecodable(event)
+            elif isinstance(event, VanishedRow):
+                self._vanished(event)
+            elif isinstance(event, SuspensionChange):
+                self._suspension_change(event)
             elif isinstance(event, Notification):
                 self._notification(event)
             else:
@@ -96,12 +119,19 @@ class _Publisher:
 
     def _change(self, event: ChangeEvent) -> None:
         self._whole = False
+        if self._suspensions.any and self._suspensions.leaves_out(str(event.schema.id), event.tx):
+            self._left_out(_raw(event, "the table is suspended"))
+            self._split(event.tx, event.seq)
+            return
         try:
             records = self._life.encoder.encode(event)
         except DecodeError as error:
-            if not self._life.skip_undecodable(error):
+            row = _undecodable(event, error)
+            if self._life.suspends(event.schema.id):
+                self._suspend(event.schema.id, row)
+            elif not self._life.skip_undecodable(error):
                 raise
-            self._left_out(_undecodable(event, error))
+            self._left_out(row)
             return
         write, batch = self._life.sink.write, self._batch
         for record in records:
@@ -115,14 +145,76 @@ class _Publisher:
             self._schema, self._table = event.schema, str(event.schema.id)
         counters.tables[self._table] += 1
         counters.source_us = event.time_us
-        if event.tx is not None and (batch.full() or (batch.records % 256 == 0 and batch.age() > _LONGEST_TRANSACTION_S)):
-            self._partial = PartialTransaction(event.tx.id, event.tx.commit_scn, event.seq)
+        if event.tx is not None and (batch.full() or batch.records % 256 == 0):
+            self._split(event.tx, event.seq)
+
+    def _split(self, tx: TransactionInfo | None, seq: int) -> None:
+        """Commit in the middle of a source transaction, if it is too large or takes too long, behind its row number `seq`."""
+        if tx is not None and (self._batch.full() or (self._batch.records and self._batch.age() > _LONGEST_TRANSACTION_S)):
+            self._partial = PartialTransaction(tx.id, tx.commit_scn, seq)
+            self._suspensions.split = True
             self._save()
+
+    def _undecodable(self, row: UndecodableRow) -> None:
+        """A row that the capture could not decode, or did not, because its table is suspended."""
+        table = row.table
+        if (
+            row.code
+            and table is not None
+            and not self._suspensions.leaves_out(str(table), row.tx)
+            and self._life.suspends(table)
+        ):
+            self._suspend(table, row)
+        self._left_out(row)
+        if row.counted:
+            self._split(row.tx, row.seq)
+
+    def _suspend(self, table: TableId, row: UndecodableRow) -> None:
+        """Leave out the rows of a table from this one on. Redo of before its repair is nothing new: it is read once more."""
+        known, tx = self._suspensions, row.tx
+        name, again = str(table), known.is_older_than_repair(str(table), tx)
+        automatic = row.code in _SHOWN_BY_DICTIONARY
+        scn = tx.commit_scn if tx else row.scn
+        entry = SuspendedTable(name, scn, row.code, row.reason, _fix(row), tx.id if tx else "", automatic, again)
+        known.put(entry)
+        if again:
+            _log.info("%s: a row that was written before the repair cannot be decoded; the table is read once more", table)
+            return
+        self._show_suspended()
+        _log.error(
+            "%s IS SUSPENDED from SCN %s on: %s\n  Its changes are left out, those of other tables go on. To repair it: %s",
+            *(table, scn, row.reason, entry.fix),
+        )
+        data = {"data_collections": f"{table.database}.{table}", "code": row.code, "reason": row.reason}
+        data |= {"fix": entry.fix, "since_scn": str(scn)}
+        self._notification(Notification(f"suspended-{name}-{scn}", "Table", "SUSPENDED", row.time_us, data))
+
+    def _suspension_change(self, change: SuspensionChange) -> None:
+        self._whole = False
+        self._batch.records += 1  # the offset has to tell it
+        if change.suspended is None:
+            self._suspensions.remove(change.table)
+        else:
+            self._suspensions.put(change.suspended)
+        self._show_suspended()
+
+    def _show_suspended(self) -> None:
+        entries = [entry for entry in self._suspensions.tables() if not entry.again]
+        self._counters.suspended = tuple(SuspendedShow(e.table, e.since_scn, e.code, e.reason, e.fix) for e in entries)
+
+    def _vanished(self, row: VanishedRow) -> None:
+        self._whole = False
+        self._counters.events["d"] += 1
+        self._counters.tables[str(row.schema.id)] += 1
+        for record in self._life.encoder.encode(row):
+            self._write(record)
+            self._batch.bytes += 100 + len(record.value or b"")
 
     def _left_out(self, row: UndecodableRow) -> None:
         """Count a row without event; its dead letter, if that is wanted, is committed with its neighbours."""
         self._whole = False
         self._counters.skipped += 1
+        self._counters.left_out[str(row.table)] += 1
         for record in self._life.encoder.encode(row):
             self._write(record)
             self._batch.bytes += 100 + len(record.value or b"")
@@ -138,6 +230,17 @@ class _Publisher:
         for record in self._life.encoder.encode(change):
             self._write(record)
         self._counters.schema_changes += 1
+        self._follow_suspended(change)
+
+    def _follow_suspended(self, change: SchemaChange) -> None:
+        """A suspended table that is renamed is suspended under its new name; one that is dropped is not any more."""
+        before = change.before
+        if before is None or (change.after is not None and change.after.id == before.id):
+            return
+        entry = self._suspensions.remove(str(before.id))
+        if entry is not None and change.after is not None:
+            self._suspensions.put(replace(entry, table=str(change.after.id), again=False))
+        self._show_suspended()
 
     def _notification(self, notification: Notification) -> None:
         self._whole = False
@@ -155,12 +258,14 @@ class _Publisher:
         self._whole = True
         if progress.signals is not None:
             self._state = progress.signals
+            self._suspensions.follow(self._state.resuming)
         counters, batch = self._counters, self._batch
         counters.complete_scn = progress.complete_scn
-        counters.progress_us = progress.time_us
+        counters.progress_us = max(counters.progress_us, progress.time_us)
         if progress.committed is not None:
             counters.transactions += 1
             self._partial = None
+            self._suspensions.split = False
         self._beat(progress)
         if progress.snapshot is not None:
             _show_scans(counters, progress.snapshot)
@@ -175,6 +280,8 @@ class _Publisher:
         elif batch.age() >= _IDLE_OFFSET_S:
             if self._offset() != self._stored:
                 self._save()
+            else:
+                self._life.sink.check_owner()
             batch.clear()
 
     def _beat(self, progress: Progress) -> None:
@@ -187,10 +294,10 @@ class _Publisher:
 
     def _offset(self) -> Offset:
         """What a save stores now."""
-        latest, history = self._latest, self._life.history.mark()
+        latest, history, suspended = self._latest, self._life.history.mark(), self._suspensions.tables()
         if latest is None:
-            return replace(self._stored, partial=self._partial, history=history, signals=self._state)
-        return Offset(self._life.adapter, self._position(), self._partial, latest.snapshot, history, self._state)
+            return replace(self._stored, partial=self._partial, history=history, signals=self._state, suspended=suspended)
+        return Offset(self._life.adapter, self._position(), self._partial, latest.snapshot, history, self._state, suspended)
 
     def _position(self) -> Mapping[str, JsonValue] | None:
         if self._latest is None:
@@ -214,10 +321,28 @@ class _Publisher:
 
 def _undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
     """A change that was decoded, but has a value that its record cannot hold."""
+    row = _raw(event, f"{error.code}: {error.message}")
+    row.code, row.hint = error.code, error.hint
+    return row
+
+
+def _fix(row: UndecodableRow) -> str:
+    """What repairs a table that is suspended for this row."""
+    after = f"minercdc signal CONFIG resume-table --collection {row.table}"
+    if not row.hint:
+        return f"Once the cause is gone: {after}"
+    return (
+        f"{row.hint} It is read again by itself then; or: {after}"
+        if row.code == MissingKeyError.code
+        else f"{row.hint} Then: {after}"
+    )
+
+
+def _raw(event: ChangeEvent, reason: str) -> UndecodableRow:
     return UndecodableRow(
         event.schema.id,
         event.op.name,
-        f"{error.code}: {error.message}",
+        reason,
         event.redo_sql,
         event.scn,
         event.time_us,
@@ -226,6 +351,7 @@ def _undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
         event.row_id,
         event.rs_id,
         event.ssn,
+        images=(event.schema, event.before, event.after),
     )
 
 

@@ -30,7 +30,11 @@ from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.marks import Marks
 from minercdc.signals.prerequisites import signal_table_findings
 from minercdc.signals.reader import ChunkReader, Pace
+from minercdc.signals.repair import RepairSource
+from minercdc.signals.resuming import Resumptions, Suspended, TopicMemory
+from minercdc.signals.signal import SignalRefused, action_of, signal_of_json
 from minercdc.signals.stage import SignalStage, SignalTable
+from minercdc.signals.token import kept_token
 from minercdc.signals.topic import TopicChannel
 
 
@@ -54,6 +58,34 @@ def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilte
     return replace(table_filter, also=frozenset({(table.schema, table.table)}), _cache={}) if table else table_filter
 
 
+def resumptions_of(
+    config: ConnectorConfig, suspended: Suspended, tables: Tables, table_filter: TableFilter, memory: TopicMemory
+) -> Resumptions:
+    """What reads suspended tables again.
+
+    :param memory: the topics of the tables. What is not published of changes (`skipped.operations`) is not in them, so that keys
+        cannot be judged by it.
+    """
+    skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
+    why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be told" if skipped else ""
+    database = database_name(config.database)
+    source = RepairSource(lambda: connect(config.database, "pdb"), whole_rows=bool(config.filters.message_key_columns))
+    asked = _table_source(config, tables, table_filter)
+    return Resumptions(suspended, source, None if skipped else memory, tables.find, asked.learn, database, why=why)
+
+
+def _table_source(config: ConnectorConfig, tables: Tables, table_filter: TableFilter) -> TableSource:
+    return TableSource(
+        lambda: connect(config.database, "pdb"),
+        tables,
+        table_filter,
+        database_name(config.database),
+        fetch_size=config.snapshot.snapshot_fetch_size,
+        lobs=config.log_mining.lob_enabled,
+        now_us=_now_us,
+    )
+
+
 def signal_stage(
     config: ConnectorConfig,
     capture: LogMinerCapture,
@@ -61,6 +93,7 @@ def signal_stage(
     table_filter: TableFilter,
     channels: Sequence[SignalChannel] = (),
     observe: Callable[[SignalState], None] = lambda _: None,
+    resumptions: Resumptions | None = None,
 ) -> SignalStage:
     """The stage of one life.
 
@@ -68,6 +101,7 @@ def signal_stage(
     :param table_filter: the user's.
     :param channels: channels of this process.
     :param observe: told of the state whenever it moves.
+    :param resumptions: None when no table is ever suspended.
     """
     database, table = database_name(config.database), signal_table(config)
     lobs = config.log_mining.lob_enabled
@@ -75,9 +109,7 @@ def signal_stage(
     def pdb() -> oracledb.Connection:
         return connect(config.database, "pdb")
 
-    source = TableSource(
-        pdb, tables, table_filter, database, fetch_size=config.snapshot.snapshot_fetch_size, lobs=lobs, now_us=_now_us
-    )
+    source = _table_source(config, tables, table_filter)
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
@@ -85,13 +117,20 @@ def signal_stage(
     asked = Source(source.list_tables, (lambda: _open(capture)) if buffered else None, capture.drop_transaction, change_of)
     return SignalStage(
         _table(config, table, table_filter),
-        Actions(asked, tables, lambda found: table_filter.includes(found.schema, found.table), database),
+        Actions(
+            asked,
+            tables,
+            lambda found: table_filter.includes(found.schema, found.table),
+            database,
+            resumptions.suspended if resumptions else lambda: (),
+        ),
         IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database),
         BlockingSnapshots(source, tables.find, source.learn, database, _now_us),
         [*_channels(config), *channels],
         interval=config.signals.signal_poll_interval_ms / 1000,
         now_us=_now_us,
         observe=observe,
+        resumptions=resumptions,
     )
 
 
@@ -127,6 +166,46 @@ def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
     return SignalTopicAddress(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix, create)
 
 
+def http_token(config: ConnectorConfig) -> str:
+    """Token of the connector's HTTP port.
+
+    :raises StateDirectoryError: none is configured, and none can be kept.
+    """
+    given = config.signals.minercdc_http_token
+    return given.get_secret_value() if given else kept_token(config.log_mining.minercdc_state_dir, config.identity.name)
+
+
+def check_signal(signal: Mapping[str, JsonValue]) -> None:
+    """Raise ConfigError for a signal that every connector refuses: it is incomplete, or of no known type."""
+    try:
+        action_of(signal_of_json(json.dumps(signal), ""))
+    except SignalRefused as refused:
+        raise ConfigError([f"signal: {refused.reason}"]) from None
+
+
+def usable_channel(config: ConnectorConfig) -> str:
+    """The first enabled channel that can be used from another process.
+
+    :raises ConfigError: there is none; the message says what to enable.
+    """
+    signals = config.signals
+    usable = {
+        "source": signals.signal_data_collection is not None,
+        "kafka": True,
+        "file": True,
+        "http": bool(signals.minercdc_http_port),
+    }
+    for channel in signals.signal_enabled_channels:
+        if usable.get(channel):
+            return channel
+    raise ConfigError(
+        [
+            "signal.enabled.channels: no channel of it can be used from here: add kafka (or file, or http with minercdc.http.port),"
+            " or set signal.data.collection for source; then restart the connector"
+        ]
+    )
+
+
 def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, JsonValue]) -> None:
     """Give a signal to a connector that runs elsewhere.
 
@@ -153,7 +232,7 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
         port = config.signals.minercdc_http_port
         if not port:
             raise ConfigError(["minercdc.http.port: 0 is any free port, which only the connector knows: name one"])
-        post(config.signals.minercdc_http_host, port, signal)
+        post(config.signals.minercdc_http_host, port, signal, http_token(config))
     else:
         raise ConfigError([f"signal.enabled.channels: {channel} cannot be used from another process"])
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 import oracledb
@@ -17,36 +17,41 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import Capture, SchemaHistory, SignalActions, Snapshot
-from minercdc.errors import ConfigError, DecodeError, PrerequisiteError, SchemaHistoryError
+from minercdc.errors import ConfigError, DecodeError, MinerCdcError, PrerequisiteError, SchemaHistoryError, SinkError
 from minercdc.events import Notification
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
 from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.kafka.heartbeat import KafkaHeartbeat
 from minercdc.kafka.notification import NotificationEncoder, document
+from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
 from minercdc.life import Bounds, Life, Parts
 from minercdc.metrics import Counters
 from minercdc.offset import Offset
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
-from minercdc.oracle.prerequisites import Finding, check
+from minercdc.oracle.prerequisites import Finding, check, unlogged
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.filter import TableFilter
+from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signalling import mined_tables, signal_findings, signal_stage, signal_table
+from minercdc.signalling import mined_tables, resumptions_of, signal_findings, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.mode import Decision, Start, Steps, decision_of
 from minercdc.snapshot.notices import SkippedSnapshot
+from minercdc.snapshot.reselect import RowReselect
 from minercdc.snapshot.start import Fixed, fix_given, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
+from minercdc.suspension import Suspensions
 from minercdc.values.codec import ValueHandling
 
 log = logging.getLogger(__name__)
@@ -95,7 +100,7 @@ def key_columns(config: TableFilterConfig) -> KeyColumns:
         for pattern, names in rules:
             if _matches((pattern.strip(),), str(table.id)):
                 positions = table.positions()
-                wanted = [name.strip() for name in names.split(",")]
+                wanted = [_named(positions, name.strip()) for name in names.split(",")]
                 if missing := [name for name in wanted if name not in positions]:
                     raise ConfigError([f"message.key.columns: table {table.id} has no column {missing[0]}"])
                 return tuple(positions[name] for name in wanted)
@@ -104,8 +109,14 @@ def key_columns(config: TableFilterConfig) -> KeyColumns:
     return columns
 
 
+def _named(columns: Iterable[str], name: str) -> str:
+    """The column of this name, in whichever case; `name` itself when there is none, or several."""
+    folded = [column for column in columns if column.upper() == name.upper()]
+    return folded[0] if len(folded) == 1 else name
+
+
 def _matches(patterns: tuple[str, ...], name: str) -> bool:
-    return any(re.fullmatch(pattern, name, re.IGNORECASE) for pattern in patterns)
+    return any(configured_pattern(pattern).matches(name) for pattern in patterns)
 
 
 def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
@@ -118,17 +129,29 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
         connection.close()
 
 
+def check_broker(config: ConnectorConfig) -> list[Finding]:
+    """Whether Kafka answers."""
+    try:
+        KafkaClient(config.kafka, config.topics, config.kafka_client).ping()
+    except SinkError as error:
+        fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.kafka.client."
+        return [Finding(error.message, fix, blocking=True)]
+    return []
+
+
 class _Run:
     """What the lives of one process share: the database is checked once, and `snapshot.mode=always` means once.
 
     :param watch: what the process remembers of its signals.
     :param channels: channels of signals that the process keeps.
+    :param ownership: of the connector's name.
     :ivar first_offset: the offset found at the start; another one later is our own.
     :ivar schema_lost: the schema history could not be used.
     :ivar steps: what the last life had to do before streaming.
     """
 
-    def __init__(self, decide: Decision, watch: Watch, channels: Sequence[SignalChannel]) -> None:
+    def __init__(self, decide: Decision, watch: Watch, channels: Sequence[SignalChannel], ownership: Ownership) -> None:
+        self.ownership = ownership
         self.watch = watch
         self.channels = channels
         self.decide = decide
@@ -154,6 +177,7 @@ class _Life:
             config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history
         )
         self._history = self._schema_history()
+        self._suspensions = Suspensions()
 
     def _schema_history(self) -> SchemaHistory:
         server, file = self._config.identity.topic_prefix, self._config.history.file
@@ -165,7 +189,7 @@ class _Life:
         config = self._config
         return Life(
             adapter=config.database.database_connection_adapter,
-            sink=KafkaSink(self._client, self._topics, config.identity.name),
+            sink=KafkaSink(self._client, self._topics, config.identity.name, self._run.ownership),
             encoder=self._encoder(),
             history=self._history,
             snapshot=self._snapshot,
@@ -180,6 +204,8 @@ class _Life:
             heartbeat=self._heartbeat(),
             signals=self._signals,
             notified=self._notified,
+            suspensions=self._suspensions,
+            suspends=self._suspends,
         )
 
     def _encoder(self) -> EnvelopeEncoder:
@@ -229,6 +255,27 @@ class _Life:
         if "log" in self._config.notifications.notification_enabled_channels:
             log.info("notification: %s", json.dumps(told))
 
+    def _suspends(self, table: TableId) -> bool:
+        """Whether a table with a row that cannot be decoded is suspended. The signal table is mined, but nobody reads its rows."""
+        if self._config.run.event_processing_failure_handling_mode != "suspend":
+            return False
+        if self._filter.includes(table.schema, table.table):
+            return True
+        log.warning("a row of %s, which is not captured, cannot be decoded: if it was a signal, send it again", table)
+        return False
+
+    def _unlogged(self, table: TableId) -> str:
+        """For a warning only: that it cannot be found out is no failure."""
+        known = self._tables.find(table)
+        if known is None or not known.key:
+            return ""
+        try:
+            with closing(self._connect_pdb()) as connection:
+                return unlogged(connection, table)
+        except MinerCdcError as error:
+            log.info("supplemental logging of %s could not be looked at: %s", table, error.message)
+            return ""
+
     def _skip_undecodable(self, error: DecodeError) -> bool:
         mode = self._config.run.event_processing_failure_handling_mode
         if mode == "warn":
@@ -256,7 +303,11 @@ class _Life:
     def _signals(self, capture: Capture) -> SignalActions:
         assert isinstance(capture, LogMinerCapture)
         run = self._run
-        return signal_stage(self._config, capture, self._tables, self._filter, run.channels, run.watch.observe)
+        memory = TopicFold(
+            self._client, self._topics, self._config.log_mining.minercdc_state_dir, self._config.identity.name
+        )
+        resumptions = resumptions_of(self._config, self._suspensions, self._tables, self._filter, memory)
+        return signal_stage(self._config, capture, self._tables, self._filter, run.channels, run.watch.observe, resumptions)
 
     def _log_miner(self) -> LogMinerCapture:
         config = self._config
@@ -274,7 +325,17 @@ class _Life:
             counters=self._counters,
             time_zone=self._time_zone,
             flush=RedoFlush(self._connect_pdb, flushed) if flushed else None,
+            reselect=self._reselect(),
+            unread=self._suspensions.unread,
+            unlogged=self._unlogged,
         )
+
+    def _reselect(self) -> RowReselect | None:
+        config, mode = self._config, self._config.log_mining.minercdc_lob_reselect
+        if mode == "none" or not config.log_mining.lob_enabled:
+            return None
+        published, key = published_columns(config.filters), key_columns(config.filters)
+        return RowReselect(self._connect_pdb, published, key, key_changes_only=mode == "key_change", counters=self._counters)
 
     def _capture(self, offset: Offset | None) -> Capture:
         try:
@@ -379,7 +440,7 @@ def build(
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
-    this_run = _Run(decision_of(config.snapshot), watch or Watch(counted), channels)
+    this_run = _Run(decision_of(config.snapshot), watch or Watch(counted), channels, Ownership(config.identity.name))
     live: Callable[[], Life] = lambda: _Life(config, this_run, counted).open()  # noqa: E731
     return Parts(
         live=live,

@@ -79,15 +79,18 @@ def _key(schema: TableSchema, row: Row) -> tuple[str, ...]:
 
 
 def _comparable(changes: Sequence[Change]) -> list[Change]:
-    """Changes of tables with LOBs behind the others, those of one row that follow each other as one: DBMS_LOB's work on a row is
-    a change of its own, or part of the one before it."""
+    """Changes of tables with LOBs after the others, without updates of a row that the transaction has inserted or updated before:
+    DBMS_LOB's work on a row is a change of its own, or part of the row's latest one, whatever rows come between."""
     found = [change for change in changes if change.table not in LOB_TABLES]
+    there: set[tuple[str, tuple[str, ...]]] = set()
     for change in changes:
-        if change.table in LOB_TABLES:
-            last = found[-1] if found else None
-            same_row = last is not None and last.table == change.table and last.after == change.before is not None
-            if not (same_row and change.op == "u"):
-                found.append(change)
+        if change.table not in LOB_TABLES:
+            continue
+        if not (change.op == "u" and change.before == change.after and (change.table, change.before or ()) in there):
+            found.append(change)
+        there.discard((change.table, change.before or ()))
+        if change.after is not None:
+            there.add((change.table, change.after))
     return found
 
 

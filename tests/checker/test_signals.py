@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from tests.checker.workload import TABLES, Workload
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab
 
+from minercdc.events import Event, Notification
 from minercdc.offset import SignalState
 from minercdc.oracle.scn import written_scn
 from minercdc.signals import reader
@@ -41,17 +42,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"),
 ]
 _names = (f"cs{i}" for i in itertools.count())
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[SandboxProcess]:
-    """A sandbox with two redo threads."""
-    server = SandboxProcess()
-    with server.connect() as admin:
-        admin.cursor().execute("alter database add supplemental log data")
-        admin.cursor().execute("alter database enable public thread 2")
-    yield server
-    assert server.stop() == (0, "")
 
 
 @pytest.fixture(autouse=True)
@@ -87,6 +77,8 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, strategy: str, scr
             _disturb(connector, workload, faults, chance, script)
             if chance.random() < 0.08:
                 _signal(lab, chance, script, f"s{step}")
+            if chance.random() < 0.04:
+                _bad_signal(lab, chance, script, f"bad{step}")
         faults.cursor().execute("call dbms_sandbox.clear_faults()")
         faults.cursor().execute(f"call dbms_sandbox.release_strand('{schema.upper()}')")
         workload.finish()
@@ -94,6 +86,7 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, strategy: str, scr
         send(lab, script, "last", "execute-snapshot", data_collections=[f".*[.]{schema.upper()}[.](ITEM|PAIR|WIDE)"])
         connector.until_done("last")
         check_reads(connector.kept)
+        _check_answers(connector.kept, script)
         for table in TABLES:
             rows = sorted(str(sorted(row.items())) for row in rebuilt(connector.kept, table))
             assert rows == sorted(str(sorted(row.items())) for row in workload.contents(table)), f"contents of {table}"
@@ -132,12 +125,52 @@ def _signal(lab: Lab, chance: random.Random, script: list[str], identity: str) -
         send(lab, script, identity, kind)
 
 
+def _bad_signal(lab: Lab, chance: random.Random, script: list[str], identity: str) -> None:
+    """One that cannot be done: it is refused, or fails the table it names, and nothing else."""
+    table = f"ORCLPDB1.{lab.schema}.{chance.choice(list(TABLES))}"
+    execute = "execute-snapshot"
+    condition = chance.choice(["NOPE = 1", "1/0 = 1", "ID = :x", "ID = (SELECT N FROM NOPE)", "ID LIKE"])
+    select = chance.choice(
+        ["SELECT * FROM NOPE", "SELECT ID FROM DUAL", f"SELECT 1/0 ID FROM {table.partition('.')[2]}", "nonsense"]
+    )
+    filters = {False: condition, True: select}
+    blocking = chance.random() < 0.5
+    bad: list[tuple[str, dict[str, object]]] = [
+        (execute, {"data_collections": ["(.*.*.*.*.*.*.*a){12}b"]}),
+        (execute, {"data_collections": ["(?!x).*"]}),
+        (execute, {"data_collections": ["("]}),
+        (execute, {}),
+        ("explode\x1b[31m", {}),
+        (
+            execute,
+            {
+                "data_collections": [table],
+                "type": "blocking" if blocking else "incremental",
+                "additional_conditions": [{"data-collection": table, "filter": filters[blocking]}],
+            },
+        ),
+    ]
+    kind, data = chance.choice([*bad, *bad[-1:] * 5])
+    send(lab, script, identity, kind, **data)
+
+
+def _check_answers(events: Sequence[Event], script: Sequence[str]) -> None:
+    """Every signal that cannot be done was answered, once."""
+    sent = [line.split()[1].rstrip(":") for line in script if line.startswith("signal bad")]
+    finals = ("REFUSED", "COMPLETED", "ABORTED")
+    for identity in sent:
+        answers = [
+            e.type for e in events if isinstance(e, Notification) and (e.id, e.aggregate_type) == (identity, "Signal")
+        ]
+        assert len([answer for answer in answers if answer in finals]) == 1, (identity, answers)
+
+
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
-def test_snapshots_among_changes_leave_what_is_there(cluster: SandboxProcess, tmp_path: Path, seed: int) -> None:
+def test_snapshots_among_changes_leave_what_is_there(two_threads: SandboxProcess, tmp_path: Path, seed: int) -> None:
     script: list[str] = []
     strategy = STRATEGIES[seed % len(STRATEGIES)]
     try:
-        play(cluster, tmp_path, seed, strategy, script)
+        play(two_threads, tmp_path, seed, strategy, script)
     except Exception as error:
         pytest.fail(f"seed {seed}, {strategy}: {error!r}\n" + "\n".join(script[-60:]))
 
@@ -198,13 +231,13 @@ MUTATIONS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("rule", MUTATIONS)
 def test_a_missing_rule_is_found_out(
-    cluster: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
+    two_threads: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
 ) -> None:
     strategy, mutate = MUTATIONS[rule]
     mutate(monkeypatch)
     for seed in range(100):
         try:
-            play(cluster, tmp_path, seed, strategy, [])
+            play(two_threads, tmp_path, seed, strategy, [])
         except Exception:  # any way of failing will do
             return
     pytest.fail("nothing was noticed in 100 histories")

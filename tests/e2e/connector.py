@@ -135,7 +135,7 @@ class MinerCdc:
     def stop_in_order(self) -> Ended:
         """As `stop`, and it must be a clean end in time."""
         ended = self.stop()
-        assert (ended.status, ended.message()) == (0, ""), ended.errors
+        assert (ended.status, ended.message()) in ((0, ""), (0, "stopped")), ended.errors  # the latter during its imports
         assert ended.seconds < STOP_SECONDS, ended.errors
         assert "Traceback" not in ended.errors
         return ended

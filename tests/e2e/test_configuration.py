@@ -95,4 +95,4 @@ def test_sandbox_and_broker_end_in_order(tmp_path: Path) -> None:
         with MinerCdc(arguments, tmp_path / f"{arguments[0]}.log") as server:
             server.await_output(r"ready 127\.0\.0\.1:\d+")
             ended = server.stop()
-            assert (ended.status, ended.errors) == (0, "")
+            assert (ended.status, ended.errors) == (0, "stopped\n")

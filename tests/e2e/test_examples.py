@@ -25,8 +25,8 @@ from minercdc.signals.signal import ACTIONS
 
 ROOT = Path(__file__).parents[2]
 CONNECTORS = sorted(path for path in (ROOT / "connectors").iterdir() if path.suffix in (".yaml", ".json"))
-TYPES = ("incremental", "some", "pause", "resume", "stop", "blocking", "log", "schema", "list", "drop")
-# The others are refused when there is nothing to pause, resume, stop or drop, which depends on the moment.
+TYPES = ("incremental", "some", "pause", "resume", "stop", "blocking", "log", "schema", "suspended", "list", "drop")
+# The others are refused when there is nothing to pause, resume, stop, drop or read again, which depends on the moment.
 ALWAYS_DONE = {"blocking", "log", "schema", "list"}
 # Signals that are sent together: one stops the snapshots of those before it, if they are not complete.
 DONE_OR_STOPPED = {"incremental", "some"}
@@ -141,7 +141,12 @@ def _by_file(_: SandboxProcess, environment: dict[str, str]) -> None:
 
 
 def _by_http(_: SandboxProcess, environment: dict[str, str]) -> None:
-    subprocess.run(["sh", ROOT / "signals" / "http.sh"], check=True)
+    token = Path(environment["MINERCDC_STATE_DIR"]) / f"http-token-{environment['MINERCDC_NAME']}"
+    subprocess.run(
+        ["sh", ROOT / "signals" / "http.sh"],
+        check=True,
+        env={**os.environ, "MINERCDC_HTTP_TOKEN": token.read_text().strip()},
+    )
 
 
 def _by_command(_: SandboxProcess, environment: dict[str, str]) -> None:

@@ -78,7 +78,7 @@ def test_every_ddl_is_followed_and_survives_a_restart(lab: Lab) -> None:
         ("ALTER", "T", ["ID", "CHANNEL", "N"]),
         ("CREATE", "FRESH", ["K", "W"]),
         ("ALTER", "T", ["ID", "CHANNEL", "M"]),
-        ("DROP", "FRESH", ["K", "W"]),
+        ("DROP", "FRESH", []),
         ("CREATE", "FRESH", ["OTHER"]),
     ]
     history = [r.value for r in lab.topics.records(f"{lab.name}-schema-history")]

@@ -219,6 +219,30 @@ def test_signals_come_by_topic_file_and_http_each_once(lab: Lab) -> None:
     assert file.read_text() == ""
 
 
+@pytest.mark.parametrize("by", ["port", "topic"])
+def test_the_command_waits_for_the_answer_and_prints_it(lab: Lab, by: str) -> None:
+    """Without --channel: source is enabled, but has no table, so the next one is used."""
+    options: dict[str, Any] = {"signal.enabled.channels": "source,kafka", "signal.poll.interval.ms": 50}
+    if by == "port":
+        options["minercdc.http.port"] = free_port()
+    else:
+        options |= {"notification.enabled.channels": "sink", "notification.sink.topic.name": f"{lab.name}.told"}
+    config = lab.config(**{name.replace(".", "_"): value for name, value in options.items()})
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        done = lab.minercdc("signal", str(config), "execute-snapshot", "--collection", f".*{lab.schema}[.]T", "--wait")
+        refused = lab.minercdc("signal", str(config), "execute-snapshot", "--collection", "P.S.NOPE", "--wait")
+        incomplete = lab.minercdc("signal", str(config), "execute-snapshot")
+        connector.stop_in_order()
+    identity, *answers = done.output.splitlines()
+    assert (done.status, identity.count("-")) == (0, 4), done.errors
+    assert [line.partition(" {")[0] for line in (answers[0], answers[-1])] == ["Signal ACCEPTED", "Signal COMPLETED"]
+    assert (refused.status, refused.output.splitlines()[1].partition(" {")[0]) == (1, "Signal REFUSED")
+    assert "no captured table matches P.S.NOPE" in refused.output
+    assert (incomplete.status, incomplete.output) == (2, "")
+    assert "data-collections is missing" in incomplete.errors
+
+
 def test_a_signal_that_was_accepted_by_http_outlives_a_kill(lab: Lab) -> None:
     given = {"signal.enabled.channels": "http", "minercdc.http.port": free_port()}
     config = lab.config(**signalling(lab, **given, signal_poll_interval_ms=3_600_000))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from tests.e2e.connector import STOP_SECONDS, Ended
+from tests.e2e.connector import STOP_SECONDS, Ended, MinerCdc
 from tests.e2e.lab import LOGGED, TABLE, Lab
 from tests.e2e.proxy import Proxy
 
@@ -19,9 +23,10 @@ MakeLab = Callable[..., Lab]
 
 
 def in_order(ended: Ended) -> None:
-    assert (ended.status, ended.message()) == (0, ""), ended.errors
+    assert (ended.status, ended.message()) in ((0, ""), (0, "stopped")), ended.errors  # the latter during its imports
     assert ended.seconds < STOP_SECONDS
     assert "Traceback" not in ended.errors
+    assert ended.errors.splitlines()[-1].endswith(("stopped", "nothing is lost")), ended.errors
 
 
 def test_while_reading_the_snapshot(make_lab: MakeLab, broker: KafkaBroker) -> None:
@@ -125,3 +130,40 @@ def test_a_second_instance_ends_the_first(lab: Lab) -> None:
         assert "Traceback" not in ended.errors
         going_on.stop_in_order()
     assert [record.key["ID"] for record in records] == [0, 1, 2, 10]
+
+
+@pytest.mark.parametrize("command", ["run", "lake", "sandbox", "kafka"])
+@pytest.mark.parametrize("module", ["typer", "rich.console"])
+def test_during_our_imports(command: str, module: str, tmp_path: Path) -> None:
+    """Python reports every import on standard error, which tells where the process is."""
+    arguments = [sys.executable, "-X", "importtime", "-m", "minercdc", command, str(tmp_path / "c.yaml")]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, bufsize=1) as process:
+        assert process.stderr is not None
+        next(line for line in process.stderr if f" {module}\n" in line)
+        process.send_signal(signal.SIGINT)
+        ours = [line for line in process.stderr if not line.startswith("import time:")]
+    assert (process.returncode, ours) == (0, ["stopped\n"])
+
+
+@pytest.mark.parametrize("arguments", [["sandbox"], ["kafka", "--data", "data"]], ids=lambda arguments: arguments[0])
+def test_servers_while_they_serve(arguments: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "minercdc", *arguments, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("ready ")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "stopped\n")
+
+
+@pytest.mark.parametrize("moment", ["Setting default log level", "Delta table per source table"])
+def test_the_lake(lab: Lab, moment: str) -> None:
+    config = lab.config(minercdc_lake_path=lab.directory / "lake")
+    with MinerCdc(["lake", str(config)], lab.directory / "lake.log") as lake:
+        lake.await_log(moment, 60)
+        os.killpg(lake.process.pid, signal.SIGINT)  # as a terminal does: Spark's JVM gets it, too
+        ended = lake.await_end()
+    lines = [line for line in ended.errors.splitlines() if " log level" not in line]
+    assert ended.status == 0, ended.errors
+    assert lines[-1].endswith("stopped"), ended.errors
+    assert "Traceback" not in ended.errors

@@ -13,6 +13,7 @@ from minercdc.contracts import Record
 from minercdc.errors import DeliveryError, FencedError, SinkError
 from minercdc.events import SchemaChange, Scn
 from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.topics import TopicNames
@@ -44,9 +45,11 @@ def topics_of(config: ConnectorConfig) -> TopicNames:
     return TopicNames(config.identity, config.topics, config.kafka)
 
 
-def sink_of(config: ConnectorConfig) -> KafkaSink:
+def sink_of(config: ConnectorConfig, ownership: Ownership | None = None) -> KafkaSink:
+    """A sink of a process of its own, unless it is given the process's ownership."""
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-    return KafkaSink(client, topics_of(config), config.identity.name)
+    name = config.identity.name
+    return KafkaSink(client, topics_of(config), name, ownership or Ownership(name))
 
 
 @pytest.fixture
@@ -93,6 +96,35 @@ def test_what_was_not_committed_is_never_seen_and_the_offset_stays(
     second.close()
 
 
+def test_an_idle_instance_finds_out_that_it_was_replaced(make_sink: MakeSink) -> None:
+    first = make_sink()
+    first.check_owner()
+    second = make_sink()
+    with pytest.raises(FencedError, match="another instance"):
+        first.check_owner()
+    second.check_owner()
+
+
+def test_a_replaced_instance_that_restarts_does_not_fence_its_successor(broker: KafkaBroker, prefix: str) -> None:
+    config = settings(prefix, broker.bootstrap_servers)
+    old = Ownership(prefix)
+    sink_of(config, old).commit(OFFSET)
+    successor = sink_of(config)
+    with pytest.raises(FencedError, match="another instance"):
+        sink_of(config, old)
+    successor.commit(OFFSET)
+
+
+def test_a_restart_within_the_process_is_no_other_instance(broker: KafkaBroker, prefix: str) -> None:
+    config, ownership = settings(prefix, broker.bootstrap_servers), Ownership(prefix)
+    left = sink_of(config, ownership)
+    left.write(Record(f"{prefix}.S.T", b"1", b"lost"))
+    again = sink_of(config, ownership)
+    again.commit(OFFSET)
+    with pytest.raises(DeliveryError):  # its producer is fenced by ours: a restart is right, an end would be wrong
+        left.commit(OFFSET)
+
+
 def test_an_offset_survives_with_all_its_parts(make_sink: MakeSink) -> None:
     offset = Offset(
         "logminer",
@@ -117,8 +149,10 @@ def test_an_offset_survives_with_all_its_parts(make_sink: MakeSink) -> None:
 
 def test_a_record_too_large_for_kafka_is_refused_by_name(make_sink: MakeSink, prefix: str) -> None:
     sink = make_sink()
-    with pytest.raises(SinkError, match=f"{prefix}.S.BIG"):
+    with pytest.raises(SinkError, match=f"{prefix}.S.BIG") as caught:
         sink.write(Record(f"{prefix}.S.BIG", None, b"x" * 20_000_000))
+    assert "minercdc.kafka.client.message.max.bytes" in caught.value.hint
+    assert "20000000 bytes" in caught.value.message
     sink.close()
 
 

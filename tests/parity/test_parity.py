@@ -16,7 +16,7 @@ from tests.e2e.topics import Topics
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.parity.comparison import differences
 from tests.parity.debezium import Debezium, Emitted
-from tests.parity.history import LOB_TABLES, MARKER, SNAPSHOT_ROWS, TABLES, history, large_values, prepare
+from tests.parity.history import LOB_TABLES, MARKER, PARTLY_LOGGED, SNAPSHOT_ROWS, TABLES, history, large_values, prepare
 
 from minercdc.errors import LocalServiceError
 from minercdc.local.kafka_broker import KafkaBroker
@@ -44,6 +44,7 @@ CASES = {
     "logminer": Case("logminer"),
     "logminer_unbuffered": Case("logminer_unbuffered"),
     "19c, large values": Case("logminer", "19c", _LOBS),
+    "19c, large values as base64": Case("logminer", "19c", {**_LOBS, "binary.handling.mode": "base64"}),
     "text": Case(
         "logminer",
         "19c",
@@ -135,7 +136,7 @@ def test_the_same_messages(source: SandboxProcess, broker: KafkaBroker, tmp_path
         debezium.stop()
         connector.stop_in_order()
     debezium.close()
-    tables = [*TABLES, *(LOB_TABLES if case.lobs else ()), MARKER]
+    tables = [*TABLES, *PARTLY_LOGGED, *(LOB_TABLES if case.lobs else ()), MARKER]
     not_compared = ["txSeq"] if case.mode == "logminer_unbuffered" else ["row_id", "rs_id", "scn"] if case.lobs else []
     found = differences(debezium.records, topics, prefix, tables, not_compared)
     (tmp_path / "differences.txt").write_text("\n".join(found))

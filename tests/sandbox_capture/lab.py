@@ -18,6 +18,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.sections import DatabaseConfig, LogMiningConfig, SnapshotConfig
 from minercdc.contracts import Snapshot
 from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Progress, Row, SchemaChange
+from minercdc.metrics import Counters
 from minercdc.offset import SnapshotState
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
@@ -27,6 +28,7 @@ from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
+from minercdc.snapshot.reselect import RowReselect
 from minercdc.snapshot.start import Fixed, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.values.codec import reading_for
@@ -56,6 +58,7 @@ class Lab:
         self.config = DatabaseConfig(**settings)
         self.mining = LogMiningConfig(**{"minercdc.state.dir": str(directory), "poll.interval.ms": 50, **mining})
         self.filter = TableFilter(schema_include=[self.schema])
+        self.counters = Counters()
 
     def session(self) -> oracledb.Connection:
         """A session of the application."""
@@ -78,8 +81,16 @@ class Lab:
         with connect(self.config, "pdb") as connection:
             return next(iter(read_tables(connection, [table])), None)
 
-    def capture(self, tables: Tables) -> LogMinerCapture:
+    def capture(self, tables: Tables, **more: Any) -> LogMinerCapture:
         flushed = self.mining.minercdc_log_mining_flush_table
+        mode = self.mining.minercdc_lob_reselect
+        reselect = RowReselect(
+            lambda: connect(self.config, "pdb"),
+            lambda *_: True,
+            lambda schema: schema.key,
+            key_changes_only=mode == "key_change",
+            counters=self.counters,
+        )
         return LogMinerCapture(
             lambda: connect(self.config, "root"),
             self.read_table,
@@ -91,6 +102,8 @@ class Lab:
             committed=self.committed,
             time_zone=self.time_zone,
             flush=RedoFlush(lambda: connect(self.config, "pdb"), flushed) if flushed else None,
+            reselect=reselect if mode != "none" else None,
+            **more,
         )
 
     def time_zone(self) -> str:

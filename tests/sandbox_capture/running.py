@@ -54,6 +54,8 @@ class Ledger:
 
     def write(self, record: Record) -> None: ...
 
+    def check_owner(self) -> None: ...
+
     def commit(self, offset: Offset) -> None:
         failure, is_durable = self.failures.pop(0) if self.failures else (None, True)
         if is_durable:

@@ -7,6 +7,8 @@ import random
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +328,57 @@ def test_two_redo_threads_are_read_as_one_history(fresh_sandbox: SandboxProcess,
     lab.app.close()
 
 
+def test_a_thread_that_was_down_when_the_stream_began_is_read_when_it_is_up_again(
+    fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    with fresh_sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute("alter database enable public thread 2")
+        lab = make_lab(fresh_sandbox, tmp_path, committed=committed)
+
+        def insert_in_second(number: int) -> None:
+            with fresh_sandbox.connect(lab.schema, lab.schema.lower(), "ORCLPDB1_2") as second:
+                second.cursor().execute("insert into item (id) values (:1)", [number])
+                second.commit()
+
+        insert_in_second(1)
+        cursor.execute("call dbms_sandbox.close_thread(2)")
+        for number in range(3):
+            lab.run(f"insert into marker values ({100 + number})", "commit")
+            lab.switch_log()
+        reader = Reader(lab).take_snapshot(with_rows=False)
+        cursor.execute("call dbms_sandbox.open_thread(2)")
+        with fresh_sandbox.connect(service=f"{fresh_sandbox.root_service}_2") as second_root:
+            for _ in range(4):  # what it wrote before is in no online log any more
+                second_root.cursor().execute("alter system switch logfile")
+        insert_in_second(2)
+        reader.until_marker(1)
+    assert [after and after[0] for _, _, after in reader.changes()] == ["2"]
+    lab.app.close()
+
+
+def test_a_thread_without_rows_is_read_from_the_start_scn_after_a_restart(
+    fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    with fresh_sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute("alter database enable public thread 2")
+    lab = make_lab(fresh_sandbox, tmp_path, committed=committed)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    with fresh_sandbox.connect(service=f"{fresh_sandbox.root_service}_2") as second_root:
+        for number in range(4):
+            lab.run(f"insert into item (id) values ({number})", "commit")
+            lab.switch_log()
+            second_root.cursor().execute("alter system switch logfile")
+    position = reader.until_marker(1).position
+    assert position is not None
+    again = Reader(lab, replace(position, threads={1: position.threads[1]}), reader.tables)
+    with fresh_sandbox.connect(lab.schema, lab.schema.lower(), "ORCLPDB1_2") as second:
+        second.cursor().execute("insert into item (id) values (9)")
+        second.commit()
+    again.until_marker(2)
+    assert [after and after[0] for _, _, after in again.changes()] == ["9"]
+    lab.app.close()
+
+
 def test_the_same_xid_of_another_container_is_another_transaction(
     fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool
 ) -> None:
@@ -457,3 +510,22 @@ def test_sessions_that_always_break_stop_the_capture(lab: Lab, reader: Reader, m
     )
     with pytest.raises(MiningSessionError, match="ORA-01284"):
         list(reader.stream())
+
+
+def test_progress_never_claims_a_time_before_which_commits_are_still_to_come(lab: Lab, reader: Reader) -> None:
+    """Lag is the source's present minus that time: while catching up it must not say that all is delivered."""
+    for number in range(10, 40):
+        lab.run(f"insert into item (id) values ({number})")
+        lab.app.commit()
+    time.sleep(2.1)  # LogMiner's times are whole seconds: the commits are to be older than the present
+    reader.until_marker(1)
+    claimed = 0
+    for event in reader.events:
+        if isinstance(event, Progress):
+            claimed = max(claimed, event.time_us)
+        elif isinstance(event, ChangeEvent) and event.tx is not None:
+            assert claimed <= event.tx.commit_us + 1_000_000
+    stream = reader.stream()
+    now_us = time.time() * 1_000_000
+    assert any(isinstance(event, Progress) and event.time_us >= now_us - 2_000_000 for event in islice(stream, 20)), "idle"
+    stream.close()  # type: ignore[attr-defined]

@@ -275,3 +275,21 @@ def test_prepared_database_has_no_finding_but_tables_without_full_logging(lab: L
         findings = check(connection, lab.config, lab.filter)
     assert [(f.blocking, f.problem.split(":")[0]) for f in findings] == [(False, f"{lab.schema}.MARKER")]
     assert "ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS" in findings[0].fix
+
+
+def test_documents_that_the_database_serializes(lab: Lab) -> None:
+    """JSON and VECTOR come from snapshots only, as CLOBs: they may be longer than a VARCHAR2."""
+    lab.run(
+        "create table documents (id number(10) primary key, j json, v vector)",
+        "alter table documents add supplemental log data (all) columns",
+    )
+    long = "x" * 9000
+    with lab.app.cursor() as cursor:
+        cursor.execute("insert into documents values (1, :1, :2)", [f'{{"b": [1.50, null], "a": "{long}"}}', "[1, 2.5]"])
+        cursor.execute("insert into documents values (2, null, null)")
+    lab.app.commit()
+    rows = sorted(after for _, _, after in Reader(lab).take_snapshot().changes("DOCUMENTS") if after)
+    assert [row[0] for row in rows] == ["1", "2"]
+    assert str(rows[0][1]).replace(" ", "") == f'{{"b":[1.5,null],"a":"{long}"}}'
+    assert [float(one) for one in str(rows[0][2]).strip("[]").split(",")] == [1.0, 2.5]
+    assert rows[1][1:] == (None, None)

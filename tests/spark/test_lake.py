@@ -17,6 +17,7 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.events import ChangeEvent, Op, Row, SchemaChange, Scn, SnapshotMark, TransactionInfo
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder
+from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.source_block import SourceBlock
@@ -53,7 +54,7 @@ class Connector:
     def __init__(self, config: ConnectorConfig) -> None:
         client = KafkaClient(config.kafka, config.topics, {})
         topics = TopicNames(config.identity, config.topics, config.kafka)
-        self.sink = KafkaSink(client, topics, config.identity.name)
+        self.sink = KafkaSink(client, topics, config.identity.name, Ownership(config.identity.name))
         self.history = KafkaSchemaHistory(
             client, topic=topics.schema_history, server=config.identity.topic_prefix, clock_ms=lambda: 0
         )

@@ -11,7 +11,7 @@ import pytest
 
 from minercdc.contracts import Capture, Heartbeat, Record, Snapshot, StopFlag
 from minercdc.engine import run, run_once, skip_sent
-from minercdc.errors import DecodeError, DeliveryError, FencedError, LogGapError, TransientSourceError
+from minercdc.errors import DecodeError, DeliveryError, FencedError, LogGapError, TransientSourceError, UnknownSourceError
 from minercdc.events import (
     ChangeEvent,
     Event,
@@ -64,6 +64,10 @@ class MemorySink:
         self.store.offset = offset
         self.open = []
 
+    def check_owner(self) -> None:
+        if self.store.taken_over:
+            raise FencedError("another instance")
+
     def load_offset(self) -> Offset | None:
         return self.store.offset
 
@@ -79,6 +83,7 @@ class Store:
     offset: Offset | None = None
     fail_at_commit: list[Exception] = field(default_factory=list)
     fail_at_write: dict[bytes, Exception] = field(default_factory=dict)
+    taken_over: bool = False
 
     def before_write(self, record: Record) -> None:
         if error := self.fail_at_write.pop(record.value or b"", None):
@@ -312,6 +317,40 @@ def test_restarts_end_at_the_limit_and_progress_starts_the_count_again() -> None
     store = Store(offset=at(0), fail_at_write={str(i).encode(): TransientSourceError("gone") for i in range(1, 6)})
     run(parts_of(store, ScriptedCapture([[i] for i in range(6)]), max_restarts=1), threading.Event())
     assert numbers(store) == [0, 1, 2, 3, 4, 5]
+
+
+class _Waits(threading.Event):
+    """A stop flag that notes how long each wait would be, and waits no time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout or 0.0)
+        return False
+
+
+def test_waits_double_and_begin_again_after_something_was_delivered() -> None:
+    lost = TransientSourceError("gone")
+    store = Store(offset=at(0), fail_at_commit=[lost] * 3, fail_at_write={b"3": lost})
+    waits = _Waits()
+    run(replace(parts_of(store, ScriptedCapture([[i] for i in range(6)]), max_restarts=-1), longest_wait=10.0), waits)
+    assert waits.seconds == [1.0, 2.0, 4.0, 1.0]
+
+
+def test_waits_grow_to_the_longest_and_never_overflow() -> None:
+    store = Store(offset=at(0), fail_at_commit=[DeliveryError("gone")] * 2000)
+    waits = _Waits()
+    run(replace(parts_of(store, ScriptedCapture([[1]]), max_restarts=-1), longest_wait=10.0), waits)
+    assert waits.seconds[-1] == 10.0
+
+
+def test_a_code_without_a_class_is_retried_five_times_then_stops() -> None:
+    parts = parts_of(Store(offset=at(0)), ScriptedCapture([], failure=UnknownSourceError("ORA-54321")), max_restarts=-1)
+    with pytest.raises(UnknownSourceError):
+        run(parts, threading.Event())
+    assert parts.counters.restarts == 5
 
 
 def test_a_fenced_instance_stops_at_once() -> None:

@@ -20,14 +20,17 @@ _ADAPTERS = _CORE | {"config", "oracle", "metrics"}
 ALLOWED: dict[str, set[str]] = {
     **_PURE,
     "metrics": {"errors"},
+    "exposition": {"metrics"},
+    "state_directory": {"errors"},
     "config": _CORE,
     "oracle": _CORE | {"config"},
     "capture": _ADAPTERS,
     "snapshot": _ADAPTERS,
-    "kafka": _ADAPTERS,
-    "signals": _ADAPTERS | {"snapshot"},
-    "life": {"contracts", "events", "offset", "errors", "metrics"},
-    "publisher": {"contracts", "events", "offset", "errors", "metrics", "life"},
+    "kafka": _ADAPTERS | {"state_directory"},
+    "signals": _ADAPTERS | {"snapshot", "state_directory"},
+    "suspension": {"events", "offset"},
+    "life": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension"},
+    "publisher": {"contracts", "events", "offset", "schema", "errors", "metrics", "life", "suspension"},
     "engine": {"contracts", "events", "offset", "errors", "metrics", "life", "publisher"},
     "lake": {"errors", "config"},
     "local": {"errors"},
@@ -35,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "sandbox": set(),
 }
 ALLOWED["signalling"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo", "engine"}
+ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["wiring"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo"}
 ALLOWED["cli"] = set(ALLOWED)

@@ -2,7 +2,7 @@
 
     minercdc run CONFIG        capture into Kafka
     minercdc signal CONFIG ..  ask a running connector for something
-    minercdc check CONFIG      what the database lacks, with the SQL that fixes it
+    minercdc check CONFIG      what the database and Kafka lack, with what fixes it
     minercdc config            the properties, as Markdown
     minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc errors            what every code means, as Markdown
@@ -17,15 +17,13 @@ Exit status: 0 done, 1 failed, 2 the configuration or command line is wrong, 3 t
 from __future__ import annotations
 
 import logging
-import os
-import signal
-import socket
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -33,10 +31,18 @@ from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from minercdc.cli.send import signals
+from minercdc.cli.stopping import Stop
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
 
+if TYPE_CHECKING:
+    from minercdc.oracle.prerequisites import Finding
+
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Change data capture from Oracle."
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Change data capture from Oracle.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 app.add_typer(signals, name="signal")
@@ -48,6 +54,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log details.")]
 
 errors = Console(stderr=True)
 _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill after 10 or more
+_LAKE_STOP_SECONDS = 8.0  # Spark ends its jobs and its JVM
 
 
 def main() -> None:
@@ -77,45 +84,28 @@ def _log_to(console: Console, verbose: bool) -> None:
         logging.basicConfig(level=level, format="%(message)s", handlers=[handler])
     else:
         logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(message)s", stream=sys.stderr)
-    for noisy in ("py4j", "urllib3"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    logging.getLogger("urllib3").setLevel(logging.WARNING)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what matters of it comes as an exception
 
 
-def _stop_on_signals(patience: float | None = None) -> threading.Event:
-    """An event that SIGINT and SIGTERM set; the second one ends the process at once.
-
-    :param patience: seconds after which the process ends even when a call to a server that does not answer is still waiting.
-    """
-    stop = threading.Event()
-    # Python runs handlers between two steps of the main thread, which may be deep in a client library for a minute; the
-    # byte that tells of a signal is written at once, and a thread of its own reads it.
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    signal.set_wakeup_fd(theirs.detach())
-
-    def listen() -> None:
-        while number := ours.recv(1)[0]:
-            if number not in (signal.SIGINT, signal.SIGTERM):
-                continue
-            if stop.is_set():
-                os._exit(128 + number)
-            stop.set()
-            if patience is not None:
-                timer = threading.Timer(patience, _leave)
-                timer.daemon = True
-                timer.start()
-
-    threading.Thread(target=listen, name="signals", daemon=True).start()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: None)  # without a handler there is no byte
-    return stop
+def _log_lines(lines: Sequence[str]) -> None:
+    for line in lines:
+        logging.getLogger(__name__).info("%s", line)
 
 
-def _leave() -> None:
-    """End without waiting: as safe as a crash, since the offset is committed with the records or not at all."""
-    logging.getLogger(__name__).warning("a server does not answer; leaving without waiting for it, nothing is lost")
-    errors.show_cursor()
-    os._exit(0)
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"minercdc {metadata.version('minercdc')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Change data capture from Oracle."""
 
 
 @app.command()
@@ -125,32 +115,48 @@ def run(
     log_interval: Annotated[float, typer.Option(help="Seconds between progress lines when there is no terminal.")] = 5.0,
 ) -> None:
     """Capture changes into Kafka until stopped."""
-    stop = _stop_on_signals(_STOP_SECONDS)
+    stop = Stop(_STOP_SECONDS)
     from minercdc.cli.display import display
+    from minercdc.cli.next_steps import connector_steps
     from minercdc.config.load import load_config
     from minercdc.connector import Connector
 
     console = Console(stderr=True)
     _log_to(console, verbose)
-    connector = Connector(load_config(config))
+    loaded = load_config(config)
+    connector = Connector(loaded)
+    _log_lines(connector_steps(loaded, str(config)))
     with display(connector.counters, console, log_interval):
         connector.run(stop)
+    if stop.is_set():
+        logging.getLogger(__name__).info("stopped")
+
+
+def _print_findings(out: Console, findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        out.print(f"{'missing' if finding.blocking or finding.suspends else 'advice '}  {finding.problem}")
+        out.print(f"         {finding.fix}")
 
 
 @app.command()
 def check(config: ConfigFile) -> None:
-    """Tell what the database lacks, each with the SQL that fixes it."""
+    """Print what the database and Kafka lack, each with what fixes it."""
     from minercdc.config.load import load_config
-    from minercdc.wiring import check_prerequisites
+    from minercdc.wiring import check_broker, check_prerequisites
 
-    findings = check_prerequisites(load_config(config))
+    loaded = load_config(config)
     out = Console(highlight=False, markup=False, soft_wrap=True)
-    for finding in findings:
-        out.print(f"{'missing' if finding.blocking else 'advice '}  {finding.problem}")
-        out.print(f"         {finding.fix}")
+    findings = check_broker(loaded)
+    _print_findings(out, findings)  # before the database, which may not answer
+    of_database = check_prerequisites(loaded)
+    _print_findings(out, of_database)
+    findings += of_database
     if any(finding.blocking for finding in findings):
         raise SystemExit(3)
-    out.print("ready" if not findings else "ready, with advice")
+    if any(finding.suspends for finding in findings):
+        out.print("ready, but tables will be suspended for what is missing")
+    else:
+        out.print("ready" if not findings else "ready, with advice")
 
 
 @app.command()
@@ -180,20 +186,27 @@ def error_codes() -> None:
 @app.command()
 def lake(config: ConfigFile, verbose: Verbose = False) -> None:
     """Keep Delta tables equal to the source until stopped."""
+    stop = Stop(patience=0)
+    from minercdc.cli.next_steps import lake_steps
     from minercdc.config.load import load_config
     from minercdc.lake import start
-    from minercdc.lake.app import await_end
-    from minercdc.local.spark import local_spark
+    from minercdc.lake.app import await_end, lake_root
+    from minercdc.local.spark import end_java, local_spark
 
     loaded = load_config(config)
     _log_to(errors, verbose)
-    stop = _stop_on_signals()
-    with _jar_progress("Spark's jars") as advance:
-        spark = local_spark(f"minercdc-{loaded.identity.name}", advance=advance)
+    # In the main thread PySpark would install a handler of its own, which raises KeyboardInterrupt wherever it is.
+    stop.leaving = end_java
+    with _jar_progress("Spark's jars") as advance, ThreadPoolExecutor(1) as starter:
+        spark = starter.submit(local_spark, f"minercdc-{loaded.identity.name}", advance=advance).result()
+    stop.patience = _LAKE_STOP_SECONDS
     try:
-        await_end(start(spark, loaded), stop)
+        query = start(spark, loaded)
+        _log_lines(lake_steps(lake_root(loaded)))
+        await_end(query, stop)
     finally:
         spark.stop()
+    logging.getLogger(__name__).info("stopped")
 
 
 @app.command()
@@ -218,26 +231,39 @@ def sandbox(
         certificate=tls_cert,
         key=tls_key,
     )
+    sys.stderr.write("stopped\n")
 
 
 @app.command()
 def kafka(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0: a free one.")] = 9092,
-    data: Annotated[Path, typer.Option(help="Where the topics are kept.")] = Path(".minercdc/kafka"),
+    data: Annotated[Path, typer.Option(help="Where the topics are kept.")] = Path(".minercdc-kafka"),
+    advertised: Annotated[str, typer.Option(help="HOST:PORT that clients are sent to; default where it listens.")] = "",
+    external: Annotated[
+        str, typer.Option(help="HOST:PORT for clients of another network, as of a container's host; it listens there, too.")
+    ] = "",
 ) -> None:
     """Run a single-node Kafka broker in the foreground; prints `ready HOST:PORT` when clients may connect."""
+    from minercdc.cli.next_steps import broker_steps
     from minercdc.local.kafka_broker import KafkaBroker
 
-    stop = _stop_on_signals()
+    stop = Stop()
     with _jar_progress("Kafka's jars") as advance:
-        broker = KafkaBroker(data, host=host, port=port, advance=advance).start()
+        where = KafkaBroker(data, host=host, port=port, advertised=advertised, external=external, advance=advance)
+        broker = where.start()
     try:
-        print(f"ready {broker.bootstrap_servers}", flush=True)
+        print(
+            f"ready {broker.bootstrap_servers}",
+            *broker_steps(broker.bootstrap_servers, external, data),
+            sep="\n",
+            flush=True,
+        )
         while not stop.wait(0.2):
             broker.check()
     finally:
         broker.stop()
+    sys.stderr.write("stopped\n")
 
 
 @app.command()

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import isnan
 from types import TracebackType
 from typing import Self
 
@@ -22,11 +23,6 @@ log = logging.getLogger("minercdc")
 
 _LONGEST_KEY = 40  # in a line
 _MOST_ASKED = 3  # of the snapshots that wait for each other
-
-
-def lag_seconds(counters: Counters, now: float) -> float | None:
-    """Seconds between the source's present and what has been delivered; None before the first progress."""
-    return max(now - counters.progress_us / 1e6, 0.0) if counters.progress_us else None
 
 
 class Rate:
@@ -73,10 +69,11 @@ def summary(counters: Counters, rate: Rate) -> str:
         left = f", {(expected - done) / per_second:,.0f} s left" if per_second and expected > done else ""
         return f"{text}, {100 * done / max(expected, 1):.0f} %{left}"
     events = sum(counters.events.values())
-    lag = lag_seconds(counters, time.time())
+    lag = counters.lag_seconds(time.time())
     text = f"{counters.phase}: {events:,} events, {counters.transactions:,} transactions, {rate.look(events):,.0f} events/s"
-    if lag is not None:
-        text += f", lag {lag:.1f} s, SCN {counters.complete_scn}"
+    text += f", lag {'unknown' if isnan(lag) else f'{lag:.1f} s'}, SCN {counters.complete_scn}"
+    if counters.suspended:
+        text += f", SUSPENDED: {', '.join(one.table for one in counters.suspended)}"
     if counters.restarts:
         text += f", {counters.restarts} restarts"
     return "; ".join([text, *map(asked, counters.asked[:_MOST_ASKED])])

@@ -50,7 +50,13 @@ See [operations](operations.md#preparing-oracle).""",
         "Oracle refused",
         """*Exit status 1.* Oracle or its driver reported an error that would come again, so it is not tried again: a wrong password
 (ORA-01017, where repeating would lock the account), a locked or expired account (ORA-28000, ORA-28001), a pluggable database that does not exist
-(ORA-65011), or a code that minercdc does not know. The message holds Oracle's own text; act on that.""",
+(ORA-65011). The message holds Oracle's own text; act on that.""",
+    ),
+    errors.UnknownSourceError: (
+        "an Oracle error without a class",
+        """*Retried five times without progress*, with growing waits, then *exit status 1*. Oracle reported a code that minercdc does not classify:
+it may pass. In the SELECT of one table (a snapshot) it fails that table only. The message holds Oracle's own text; act on that, and please
+report the code.""",
     ),
     errors.TransientSourceError: (
         "the connection is lost, or there is none yet",
@@ -82,14 +88,16 @@ the redo that was read. The message names its XID, user, begin and number of cha
     ),
     errors.SnapshotTooOldError: (
         "the snapshot is too old",
-        """*Exit status 1.* A table cannot be read as of the snapshot's SCN any more: undo was overwritten (ORA-01555), or the table's definition
-changed meanwhile (ORA-01466). Raise UNDO_RETENTION, or snapshot fewer tables (`snapshot.include.collection.list`), and reset the connector.""",
+        """*The table only.* It cannot be read as of the snapshot's SCN any more: undo was overwritten (ORA-01555), or the table's definition
+changed meanwhile (ORA-01466). The table is left to an incremental snapshot, see [snapshots](snapshots.md#when-a-table-cannot-be-read). Raise
+UNDO_RETENTION, or snapshot fewer tables at a time (`snapshot.include.collection.list`), to prevent it.""",
     ),
     errors.DecodeError: (
         "a row cannot be decoded",
-        """What the following three have in common; carried by itself when a redo row is of a kind that is not supported.
-`event.processing.failure.handling.mode` decides: `fail` stops with status 1, `warn` leaves the row out and says so, `skip` is
-silent. The message holds SCN, RS_ID, SSN and XID, by which the row is found in V$LOGMNR_CONTENTS.""",
+        """What the following have in common; carried by itself when a redo row is of a kind that is not supported.
+`event.processing.failure.handling.mode` decides: by default the row's *table is suspended*: its changes are left out from there on, all
+other tables go on, and `resume-table` reads it again once the cause is gone ([how](operations.md#a-suspended-table)). `fail` stops with
+status 1, `warn` leaves the row out and says so, `skip` is silent. A row of which not even the table is known always stops. The message holds SCN, RS_ID, SSN and XID, by which the row is found in V$LOGMNR_CONTENTS.""",
     ),
     errors.RedoSyntaxError: (
         "SQL_REDO is not understood",
@@ -105,11 +113,17 @@ silent. The message holds SCN, RS_ID, SSN and XID, by which the row is found in 
         """As MC-4001. The row was written under a version of the table that is not known, most often because its DDL was not mined:
 redo is missing, or the table was excluded at that time. A new snapshot of the table helps.""",
     ),
+    errors.MissingKeyError: (
+        "redo does not hold the key",
+        """As MC-4001. A row with a key was changed or deleted, and its redo does not tell which one it was: the table has no supplemental logging,
+or had none when the row was written. The message holds the `ALTER TABLE .. ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS`. Rows written before
+it stay as they are, which is why the suspended table is read again then.""",
+    ),
     errors.UnsupportedRowError: (
         "LogMiner does not support the row",
         """As MC-4001. LogMiner printed the row as `Unsupported` (operation code 255): it tells that a row was changed, but not how. That
 happens with tables that have a column of a type LogMiner cannot show, such as BOOLEAN, JSON, VECTOR or an object type; rows of
-such a table come from snapshots only. Leave the table out (`table.exclude.list`), or set
+such a table come from snapshots only, and it stays suspended. Leave the table out (`table.exclude.list`), or set
 `event.processing.failure.handling.mode=warn` to go on without its changes.""",
     ),
     errors.SchemaHistoryError: (
@@ -133,7 +147,7 @@ offset by itself once the broker is back. When it does not, check `minercdc.kafk
     ),
     errors.FencedError: (
         "another instance took over",
-        """*Exit status 1.* A second connector of the same `name` has started; Kafka fenced this one, which had to stop. Exactly one goes
+        """*Exit status 1.* A second connector of the same `name` has started and claimed the name; this one had to stop. Exactly one goes
 on. If both were meant to run, give each its own `name` and `topic.prefix`.""",
     ),
     errors.LocalServiceError: (

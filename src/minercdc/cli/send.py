@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
@@ -15,8 +16,15 @@ from minercdc.offset import JsonValue
 
 signals = typer.Typer(no_args_is_help=True, help="Ask a running connector for something.")
 
-Channel = Annotated[str, typer.Option(help="source, kafka, file or http; default the first of signal.enabled.channels.")]
+Channel = Annotated[
+    str,
+    typer.Option(
+        help="source, kafka, file or http; default the first of signal.enabled.channels that can be used from here."
+    ),
+]
 Identity = Annotated[str, typer.Option("--id", help="Id of the signal; default a new one.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it; status 1 unless it is COMPLETED.")]
+Timeout = Annotated[float, typer.Option(help="Seconds that --wait waits for the next notification.")]
 Collections = Annotated[
     list[str] | None, typer.Option("--collection", help="Pattern of DATABASE.SCHEMA.TABLE; may be given several times.")
 ]
@@ -27,21 +35,43 @@ def addressed(
     context: typer.Context,
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.")],
 ) -> None:
-    """Which connector."""
+    """Ask a running connector for something."""
     context.obj = config
 
 
-def _send(context: typer.Context, channel: str, identity: str, kind: str, data: dict[str, JsonValue]) -> None:
+@dataclass(frozen=True, slots=True)
+class _How:
+    """The options that every signal has."""
+
+    channel: str
+    identity: str
+    wait: bool
+    timeout: float
+
+
+def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValue]) -> None:
     from minercdc.config.load import load_config
-    from minercdc.signalling import send_signal
+    from minercdc.signal_answers import answers, notifications_of
+    from minercdc.signalling import check_signal, send_signal, usable_channel
 
     config = load_config(context.obj)
-    enabled = [name for name in config.signals.signal_enabled_channels if name != "in-process"]
-    if not channel and not enabled:
-        raise ConfigError(["signal.enabled.channels: has no channel that can be used from here"])
-    identity = identity or str(uuid4())
-    send_signal(config, channel or enabled[0], {"id": identity, "type": kind, "data": data})
+    identity = how.identity or str(uuid4())
+    wanted: dict[str, JsonValue] = {"id": identity, "type": kind, "data": data}
+    check_signal(wanted)
+    channel = how.channel or usable_channel(config)
+    source = notifications_of(config) if how.wait else None
+    send_signal(config, channel, wanted)
     sys.stdout.write(identity + "\n")
+    if source is None:
+        return
+    final = ""
+    for answer in answers(source, identity, how.timeout):
+        final = answer["type"]
+        details = {key: value for key, value in answer["additional_data"].items() if key != "connector_name"}
+        sys.stdout.write(f"{answer['aggregate_type']} {final} {json.dumps(details, ensure_ascii=False)}\n")
+        sys.stdout.flush()
+    if final != "COMPLETED":
+        raise SystemExit(1)
 
 
 @signals.command("execute-snapshot")
@@ -56,6 +86,8 @@ def execute_snapshot(
     surrogate_key: Annotated[str, typer.Option(help="Column to read in order of instead of the key.")] = "",
     channel: Channel = "",
     identity: Identity = "",
+    wait: Wait = False,
+    timeout: Timeout = 60.0,
 ) -> None:
     """Read tables again while the connector runs."""
     data: dict[str, JsonValue] = {"type": kind, "data-collections": list[JsonValue](collection or [])}
@@ -69,33 +101,58 @@ def execute_snapshot(
         data["additional-conditions"] = conditions
     if surrogate_key:
         data["surrogate-key"] = surrogate_key
-    _send(context, channel, identity, "execute-snapshot", data)
+    _send(context, _How(channel, identity, wait, timeout), "execute-snapshot", data)
 
 
 @signals.command("stop-snapshot")
 def stop_snapshot(
-    context: typer.Context, collection: Collections = None, channel: Channel = "", identity: Identity = ""
+    context: typer.Context,
+    collection: Collections = None,
+    kind: Annotated[str, typer.Option("--type", help="incremental or blocking; default both.")] = "",
+    channel: Channel = "",
+    identity: Identity = "",
+    wait: Wait = False,
+    timeout: Timeout = 60.0,
 ) -> None:
-    """End incremental snapshots of some or, without --collection, all tables."""
-    _send(
-        context,
-        channel,
-        identity,
-        "stop-snapshot",
-        {"type": "incremental", "data-collections": list[JsonValue](collection or [])},
-    )
+    """End snapshots of some or, without --collection, all tables."""
+    data: dict[str, JsonValue] = {"data-collections": list[JsonValue](collection or [])}
+    if kind:
+        data["type"] = kind
+    _send(context, _How(channel, identity, wait, timeout), "stop-snapshot", data)
 
 
 @signals.command("pause-snapshot")
-def pause_snapshot(context: typer.Context, channel: Channel = "", identity: Identity = "") -> None:
+def pause_snapshot(
+    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
+) -> None:
     """Let incremental snapshots wait."""
-    _send(context, channel, identity, "pause-snapshot", {})
+    _send(context, _How(channel, identity, wait, timeout), "pause-snapshot", {})
 
 
 @signals.command("resume-snapshot")
-def resume_snapshot(context: typer.Context, channel: Channel = "", identity: Identity = "") -> None:
+def resume_snapshot(
+    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
+) -> None:
     """Let them go on."""
-    _send(context, channel, identity, "resume-snapshot", {})
+    _send(context, _How(channel, identity, wait, timeout), "resume-snapshot", {})
+
+
+@signals.command("resume-table")
+def resume_table(
+    context: typer.Context,
+    collection: Collections = None,
+    channel: Channel = "",
+    identity: Identity = "",
+    wait: Wait = False,
+    timeout: Timeout = 60.0,
+) -> None:
+    """Read suspended tables again, deletes included, and go on with their changes."""
+    _send(
+        context,
+        _How(channel, identity, wait, timeout),
+        "resume-table",
+        {"data-collections": list[JsonValue](collection or [])},
+    )
 
 
 @signals.command("log")
@@ -104,9 +161,11 @@ def log_message(
     message: Annotated[str, typer.Argument(help="Text; {} stands for the offset.")],
     channel: Channel = "",
     identity: Identity = "",
+    wait: Wait = False,
+    timeout: Timeout = 60.0,
 ) -> None:
     """Write a line into the connector's log."""
-    _send(context, channel, identity, "log", {"message": message})
+    _send(context, _How(channel, identity, wait, timeout), "log", {"message": message})
 
 
 @signals.command("drop-transaction")
@@ -115,15 +174,19 @@ def drop_transaction(
     xid: Annotated[str, typer.Argument(help="XID, 16 hexadecimal digits.")],
     channel: Channel = "",
     identity: Identity = "",
+    wait: Wait = False,
+    timeout: Timeout = 60.0,
 ) -> None:
     """Give an open transaction up: its changes are lost."""
-    _send(context, channel, identity, "drop-transaction", {"transaction-id": xid})
+    _send(context, _How(channel, identity, wait, timeout), "drop-transaction", {"transaction-id": xid})
 
 
 @signals.command("list-transactions")
-def list_transactions(context: typer.Context, channel: Channel = "", identity: Identity = "") -> None:
+def list_transactions(
+    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
+) -> None:
     """Have the open transactions told by a notification."""
-    _send(context, channel, identity, "list-transactions", {})
+    _send(context, _How(channel, identity, wait, timeout), "list-transactions", {})
 
 
 @signals.command("schema-changes")
@@ -132,10 +195,12 @@ def schema_changes(
     file: Annotated[Path, typer.Argument(help="JSON file: an array of tableChanges documents.")],
     channel: Channel = "",
     identity: Identity = "",
+    wait: Wait = False,
+    timeout: Timeout = 60.0,
 ) -> None:
     """Tell the connector the shape of tables by hand."""
     try:
         changes = json.loads(file.read_text())
     except ValueError as error:
         raise ConfigError([f"is not JSON: {error}"], where=str(file)) from None
-    _send(context, channel, identity, "schema-changes", {"changes": changes})
+    _send(context, _How(channel, identity, wait, timeout), "schema-changes", {"changes": changes})

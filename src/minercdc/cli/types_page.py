@@ -85,15 +85,22 @@ The lake reads `precise` and `string` decimals and `adaptive` times; it refuses 
 _CLOSING = """
 What does not fit is never cut silently. A value that its topic type cannot hold (a TIMESTAMP(9) of the year 9999 as int64
 nanoseconds) is a `ValueDecodeError`, and `event.processing.failure.handling.mode` says what follows. What redo does not tell
-(a column without supplemental logging) is `unavailable.value.placeholder` in text columns and null elsewhere; `minercdc check`
-warns of tables where that can happen. Columns of other types (BFILE, UROWID, objects, collections) are left out of the events,
-with one warning per table.
+(a column without supplemental logging) is `unavailable.value.placeholder` in character columns, the same encoded as
+`binary.handling.mode` says in BLOB and RAW columns, and null elsewhere, also where numbers and times are printed as text;
+`minercdc check` warns of tables where that can happen. Columns of other types (BFILE, UROWID, objects, collections) are left out
+of the events, with one warning per table. INVISIBLE columns are columns; virtual ones are not, as redo does not have them.
 
 Large values: with `lob.enabled=false`, the default, CLOB, NCLOB, BLOB and XMLTYPE columns hold the placeholder, in snapshots
 too, and an update of such columns only has no event. With `lob.enabled=true` the placeholder means: not changed by this
 statement. It is also what `before` has of every LOB, and of a LOB that DBMS_LOB changed in part when its value was not given
 in the same transaction: redo tells the part only (counted, and one warning per table). A statement that LogMiner spreads over
-several rows is one event; rows of DBMS_LOB that directly follow an insert of their row are part of the insert.
+several rows is one event; what DBMS_LOB writes to a row after an INSERT or UPDATE of it in the same transaction is part of that
+event, also with changes of other rows between them.
+
+After a change of the key the record of the new key has all large values: those that redo does not hold are read from the row as of
+the commit of its transaction, and header `__minercdc.reselect.scn` says so. `minercdc.lob.reselect=unavailable` does that for every
+change that leaves a large value open, `none` for no change. Where undo is gone (ORA-01555, ORA-01466), or the row, the placeholder stays
+(counted, and one warning per table).
 
 Rows that LogMiner does not support (operation code 255: BOOLEAN, JSON, VECTOR, object types) are failures, which
 `event.processing.failure.handling.mode` decides on: `fail` stops, `warn` and `skip` leave the row out. A single value printed as

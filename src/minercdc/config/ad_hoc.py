@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
-from minercdc.config.section import CommaList, Section
+from minercdc.config.section import Section, WordList
 from minercdc.config.sections import TRANSPORTABLE
 from minercdc.schema.filter import SYSTEM_SCHEMAS
 
@@ -17,7 +17,7 @@ _CHANNELS = ("source", "kafka", "file", "http", "in-process")
 class SignalConfig(Section):
     """Signals: what is asked for while the connector runs (docs/signals.md)."""
 
-    signal_enabled_channels: CommaList = Field(
+    signal_enabled_channels: WordList = Field(
         ("source",), description="Where signals come from, any of `source`, `kafka`, `file`, `http`, `in-process`."
     )
     signal_data_collection: str | None = Field(
@@ -38,10 +38,16 @@ class SignalConfig(Section):
         None,
         ge=0,
         le=65535,
-        description="Port for POST /signals (channel `http`), GET /snapshots, /notifications and /health; 0: a free one. Default none.",
+        description="Port for POST /signals (channel `http`), GET /snapshots, /notifications, /health and /metrics (Prometheus); 0: a free one. Default none.",
     )
     minercdc_http_host: str = Field(
-        "127.0.0.1", description="Address of that port. There is no authentication: leave it on the loopback interface."
+        "127.0.0.1",
+        description="Address of that port. On one that others reach, everything but /health and /metrics needs the token.",
+    )
+    minercdc_http_token: SecretStr | None = Field(
+        None,
+        min_length=8,
+        description="Bearer token of that port, needed for POST in any case. Default one that is made once and kept in `minercdc.state.dir` (`http-token-<name>`), where `minercdc signal` finds it.",
     )
 
     @field_validator("signal_enabled_channels")
@@ -80,10 +86,6 @@ class IncrementalConfig(Section):
     )
     read_only: bool = Field(False, description="True: write nothing to the source, whatever the strategy: it is `scn` then.")
 
-    _fold = field_validator("incremental_snapshot_watermarking_strategy", mode="before")(
-        lambda value: value.lower() if isinstance(value, str) else value
-    )
-
     @property
     def marks(self) -> Literal["insert", "delete"] | None:
         """What closes a window in the signal table; None when nothing is written there."""
@@ -96,7 +98,7 @@ class IncrementalConfig(Section):
 class NotificationConfig(Section):
     """Notifications: what snapshots and signals came to."""
 
-    notification_enabled_channels: CommaList = Field(
+    notification_enabled_channels: WordList = Field(
         (),
         description="Where notifications go, any of `sink` (a topic, in the Kafka transaction of the rows around them) and `log`. `GET /notifications` (`minercdc.http.port`) shows the latest in any case.",
     )

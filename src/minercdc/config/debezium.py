@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 _CONNECT = "there is no Kafka Connect here"
 _CACHE = "there is no such cache here"
 
 IGNORED: Mapping[str, str] = {
     "connector.class": _CONNECT,
     "tasks.max": "one connector is one task",
-    "key.converter": "JSON is what is written",
-    "value.converter": "JSON is what is written",
     "header.converter": "headers are JSON",
     "exactly.once.support": "delivery is exactly once already",
     "transaction.boundary": "Kafka transactions hold whole source transactions",
@@ -23,7 +22,6 @@ IGNORED: Mapping[str, str] = {
     "offset.flush.interval.ms": "offsets are committed with the data",
     "offset.flush.timeout.ms": "offsets are committed with the data",
     "topic.cache.size": _CACHE,
-    "topic.naming.strategy": "topics are <prefix>.<SCHEMA>.<TABLE>",
     "max.batch.size": "events stream without a queue",
     "max.queue.size": "events stream without a queue",
     "max.queue.size.in.bytes": "events stream without a queue",
@@ -55,9 +53,6 @@ IGNORED: Mapping[str, str] = {
     "log.mining.buffer.track.username": "always tracked",
     "log.mining.query.filter.mode": "the query is filtered where that is safe",
     "log.mining.restart.connection": "a renewed session is a new connection",
-    "statistics.metrics.enabled": "there is no JMX here",
-    "extended.headers.enabled": "no context headers are written",
-    "legacy.decimal.handling.strategy": "the current rules apply",
     "signal.kafka.groupId": "how far the topic is read is stored with the offset",
     "signal.kafka.poll.timeout.ms": "the topic is looked at without waiting",
     "signal.emit.failure.max.retries": "a mark is written again until it is there",
@@ -68,11 +63,11 @@ IGNORED: Mapping[str, str] = {
 IGNORED_PREFIXES: Mapping[str, str] = {
     "log.mining.buffer.infinispan.": _CACHE,
     "log.mining.buffer.ehcache.": _CACHE,
-    "errors.": _CONNECT,
-    "openlineage.": "lineage events are not emitted",
+    "errors.retry.": "waits double up to retriable.restart.connector.wait.ms",
+    "errors.log.": "every error is logged",
 }
 
-# property -> the values (lower case) that ask for nothing that is missing here
+# property -> the values (in any case) that ask for nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
     "provide.transaction.metadata": ("false",),
     "include.schema.comments": ("false",),
@@ -86,6 +81,17 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "capture.mode": ("primary",),
     "minercdc.delivery": ("exactly-once",),
     "guardrail.collections.max": ("0",),
+    "extended.headers.enabled": ("false",),
+    "legacy.decimal.handling.strategy": ("false",),
+    "openlineage.integration.enabled": ("false",),
+    "statistics.metrics.enabled": ("false",),
+    "topic.naming.strategy": (
+        "io.debezium.schema.SchemaTopicNamingStrategy",
+        "io.debezium.schema.DefaultTopicNamingStrategy",
+    ),
+    "errors.tolerance": ("none",),
+    "key.converter": (JSON_CONVERTER,),
+    "value.converter": (JSON_CONVERTER,),
 }
 
 UNSUPPORTED: Mapping[str, str] = {
@@ -94,6 +100,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "post.processors": "Java classes cannot run here",
     "sourceinfo.struct.maker": "Java classes cannot run here",
     "database.connection.factory.class": "Java classes cannot run here",
+    "errors.deadletterqueue.topic.name": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
 }
 
 UNSUPPORTED_PREFIXES: Mapping[str, str] = {
@@ -107,6 +114,8 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "column.truncate.": "column truncation is not there yet",
     "column.propagate.": "source type parameters are not there yet",
     "datatype.propagate.": "source type parameters are not there yet",
+    "errors.deadletterqueue.": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
+    "openlineage.": "lineage events are not emitted",
     "driver.": "JDBC driver properties mean nothing to python-oracledb",
 }
 

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.schema_history import SchemaHistoryConfig
-from minercdc.config.section import Section
+from minercdc.config.section import Section, environment_name
 from minercdc.config.sections import (
     ConnectorIdentity,
     DatabaseConfig,
@@ -43,7 +43,6 @@ log = logging.getLogger(__name__)
 
 _PLACEHOLDER = re.compile(r"\$\{(env|file|dir):([^}:]*)(?::([^}]*))?\}")
 _SELECT_OVERRIDE = "snapshot.select.statement.overrides."
-_JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +89,40 @@ SECTIONS: Mapping[str, type[Section]] = {
 }
 
 
+_KNOWN = (
+    frozenset(p for section in SECTIONS.values() for p in section.properties())
+    | debezium.IGNORED.keys()
+    | debezium.INERT.keys()
+)
+
+
 def load_config(path: Path) -> ConnectorConfig:
     """Read and check a configuration file.
 
     :raises ConfigError: the file cannot be read or has problems; all of them are listed.
     """
-    return parse_properties(read_properties(path), where=str(path))
+    properties = read_properties(path)
+    used = {match[2] for value in properties.values() for match in _PLACEHOLDER.finditer(value) if match[1] == "env"}
+    for variable, meant in misspelt_variables(os.environ, used):
+        log.warning("the environment variable %s sets no property; did you mean %s?", variable, meant)
+    return parse_properties(properties, where=str(path))
+
+
+# Not properties: the cache of jars, and what Kubernetes injects for a service called minercdc.
+_OTHER_VARIABLES = re.compile(r"MINERCDC_(CACHE|(\w+_)?SERVICE_(HOST|PORT\w*)|(\w+_)?PORT(_\d+_\w+)?)")
+
+
+def misspelt_variables(environment: Mapping[str, str], used: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Variables whose name is close to that of a property, and that name.
+
+    :param used: names that a configuration uses itself, by `${env:NAME}`.
+    """
+    known = [environment_name(name) for section in SECTIONS.values() for name in section.properties()]
+    for variable in sorted(environment):
+        bare = variable.removesuffix("_FILE")
+        ours = variable.startswith("MINERCDC_") and bare not in known and variable not in used
+        if ours and not _OTHER_VARIABLES.fullmatch(variable):
+            yield from ((variable, near) for near in difflib.get_close_matches(bare, known, 1, 0.85))
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -109,15 +136,41 @@ def read_properties(path: Path) -> dict[str, str]:
         raise ConfigError([f"cannot be read: {error}"], where=str(path)) from None
     try:
         if path.suffix == ".properties":
-            return dict(javaproperties.loads(text))
-        document = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+            return dict(_once(javaproperties.loads(text, object_pairs_hook=list)))
+        document = json.loads(text, object_pairs_hook=_once) if path.suffix == ".json" else yaml.load(text, _OnceLoader)
     except (ValueError, yaml.YAMLError) as error:
         raise ConfigError([f"is not valid {path.suffix.lstrip('.') or 'YAML'}: {error}"], where=str(path)) from None
     if not isinstance(document, dict):
         raise ConfigError(["holds no properties (a mapping of property names to values is expected)"], where=str(path))
     if isinstance(document.get("config"), dict):  # Kafka Connect's REST form
         document = {"name": document.get("name", "minercdc"), **document["config"]}
-    return dict(_flatten(document, ""))
+    try:
+        return _once(_flatten(document, ""))
+    except ValueError as error:  # flat in one place, nested in another
+        raise ConfigError([str(error)], where=str(path)) from None
+
+
+def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping; ValueError when a key comes twice: the last one would win without a word."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"{key} is given twice")
+        found[key] = value
+    return found
+
+
+class _OnceLoader(yaml.SafeLoader):
+    """Refuses a key that comes twice in a mapping (YAML 1.2, 3.2.1.3: keys are unique)."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str | int | float | bool) and key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key} is given twice", key_node.start_mark)
+            seen.add(str(key) if isinstance(key, list | dict) else key)
+        return super().construct_mapping(node, deep)
 
 
 def _flatten(node: Mapping[object, object], prefix: str) -> Iterator[tuple[str, str]]:
@@ -139,16 +192,15 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     :raises ConfigError: lists every problem.
     """
     problems: list[str] = []
-    rest = dict(_resolved(_without_engine_prefix(properties), problems))
+    rest = dict(_resolved(_plain_names(properties, problems), problems))
     _default_schemas_like_connect(rest)
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
     client = dict(_take_client(rest, debezium.KAFKA_PASS_THROUGH))
     signal_client = dict(_take_client(rest, debezium.SIGNAL_PASS_THROUGH))
     selects = dict(_take_selects(rest))
     ignored = dict(_take_known_elsewhere(rest, problems))
-    known = [p for section in SECTIONS.values() for p in section.properties()]
     for name in rest:
-        near = difflib.get_close_matches(name, known, 1, 0.75)
+        near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
         problems.append(f"{name}: unknown property" + (f"; did you mean {near[0]}?" if near else ""))
     sections: dict[str, Section] = {}
     for name, section in SECTIONS.items():
@@ -196,14 +248,22 @@ def _without_marks(sections: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _without_engine_prefix(properties: Mapping[str, str]) -> dict[str, str]:
-    return {name.removeprefix("debezium.source."): value for name, value in properties.items()}
+def _plain_names(properties: Mapping[str, str], problems: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in properties.items():
+        plain = name.removeprefix("debezium.source.")
+        if plain.removeprefix("internal.") in _KNOWN:
+            plain = plain.removeprefix("internal.")  # Debezium hides some of its properties behind this prefix
+        if plain in found:
+            problems.append(f"{plain}: given twice, as {name} too")
+        found[plain] = value
+    return found
 
 
 def _default_schemas_like_connect(properties: dict[str, str]) -> None:
     """Connect's JsonConverter writes schemas unless told otherwise: who names it expects them."""
     for side in ("key", "value"):
-        if properties.get(f"{side}.converter") == _JSON_CONVERTER:
+        if properties.get(f"{side}.converter") == debezium.JSON_CONVERTER:
             properties.setdefault(f"{side}.converter.schemas.enable", "true")
 
 
@@ -254,14 +314,12 @@ def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator
     for name in list(rest):
         reason = debezium.IGNORED.get(name) or _by_prefix(debezium.IGNORED_PREFIXES, name)
         if reason or name.startswith(debezium.IGNORED_PREFIXES_KAFKA):
-            if name == "value.converter" and rest[name] != _JSON_CONVERTER:
-                problems.append(f"{name}: {rest[name]} is not supported yet; only {_JSON_CONVERTER}")
             yield name, reason or "one client serves data and history"
             del rest[name]
         elif name in debezium.INERT:
-            value = rest.pop(name).strip().lower()
-            if value not in debezium.INERT[name]:
-                problems.append(f"{name}: only '{debezium.INERT[name][0]}' is supported yet, not '{value}'")
+            value, inert = rest.pop(name).strip(), debezium.INERT[name]
+            if value.lower() not in map(str.lower, inert):
+                problems.append(f"{name}: {value} is not supported yet; only {inert[0]}")
             else:
                 yield name, "asks for nothing"
         elif reason := debezium.UNSUPPORTED.get(name) or _by_prefix(debezium.UNSUPPORTED_PREFIXES, name):

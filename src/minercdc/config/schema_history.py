@@ -33,7 +33,7 @@ class SchemaHistoryConfig(Section):
     @field_validator("schema_history_internal", mode="before")
     @classmethod
     def _place(cls, value: object) -> object:
-        if not isinstance(value, str) or value in _PLACES.values():
+        if not isinstance(value, str) or value.strip().lower() in _PLACES.values():
             return value
         place = _PLACES.get(value.rpartition(".")[2])
         if place is None:

@@ -7,10 +7,11 @@ environment (`MINERCDC_DATABASE_PDB_NAME`, or `MINERCDC_DATABASE_PDB_NAME_FILE` 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -32,7 +33,22 @@ def _split_list(value: object) -> object:
     return value
 
 
+def _lower(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(value.lower() for value in values)
+
+
 CommaList = Annotated[tuple[str, ...], BeforeValidator(_split_list)]
+WordList = Annotated[CommaList, AfterValidator(_lower)]
+"""Words of an enumeration, whose case does not matter."""
+
+
+def _choices(annotation: Any) -> Iterator[str]:
+    """The texts that an annotation allows, as far as it is an enumeration."""
+    for part in get_args(annotation):
+        if get_origin(annotation) is Literal:
+            yield part
+        else:
+            yield from _choices(part)
 
 
 class EnvironmentSource(PydanticBaseSettingsSource):
@@ -66,6 +82,15 @@ class Section(BaseSettings):
         extra="forbid",
         hide_input_in_errors=True,
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _fold(cls, value: object, info: ValidationInfo) -> object:
+        """Of an enumeration the word itself, in whichever case it is written."""
+        if not isinstance(value, str) or info.field_name is None:
+            return value
+        choices = _choices(cls.model_fields[info.field_name].annotation)
+        return next((choice for choice in choices if choice.lower() == value.strip().lower()), value)
 
     @classmethod
     def settings_customise_sources(

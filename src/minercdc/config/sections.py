@@ -9,25 +9,19 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from minercdc.config.section import CommaList, Section
+from minercdc.config.section import CommaList, Section, WordList
+from minercdc.schema.patterns import configured_pattern
 
 TRANSPORTABLE = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
     for value in values:
-        try:
-            re.compile(value)
-        except re.error as error:
-            raise ValueError(f"'{value}' is not a regular expression: {error}") from None
+        configured_pattern(value)
     return values
 
 
 PatternList = Annotated[CommaList, AfterValidator(_patterns)]
-
-
-def _lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else value
 
 
 class ConnectorIdentity(Section):
@@ -71,13 +65,11 @@ class DatabaseConfig(Section):
         600_000, ge=0, description="Time limit of one round trip to the database; 0: none."
     )
     database_connection_timeout_ms: int = Field(60_000, ge=1, description="Time limit for making a connection.")
-    database_connection_adapter: Annotated[Literal["logminer", "logminer_unbuffered"], Field()] = Field(
+    database_connection_adapter: Literal["logminer", "logminer_unbuffered"] = Field(
         "logminer",
         description="How changes are read: `logminer` buffers uncommitted rows itself, with `logminer_unbuffered` the"
         " database holds them back (COMMITTED_DATA_ONLY). An existing connector may change from one to the other.",
     )
-
-    _fold = field_validator("database_connection_adapter", mode="before")(_lower)
 
     @model_validator(mode="after")
     def _host_or_url(self) -> Self:
@@ -112,6 +104,10 @@ class TableFilterConfig(Section):
         for part in filter(None, self.message_key_columns.split(";")):
             if part.count(":") != 1:
                 raise ValueError(f"message.key.columns: '{part}' is not of the form SCHEMA.TABLE:COL1,COL2")
+            try:
+                configured_pattern(part.partition(":")[0].strip())
+            except ValueError as error:
+                raise ValueError(f"message.key.columns: {error}") from None
         return self
 
 
@@ -154,10 +150,17 @@ class LogMiningConfig(Section):
         False,
         description="Read CLOB, NCLOB, BLOB and XMLTYPE values, and strings beyond 4000 bytes; without it `unavailable.value.placeholder` stands for them, in snapshots too. LogMiner tells large values only of transactions it has read from their start, so redo of long transactions is read again and again.",
     )
+    minercdc_lob_reselect: Literal["key_change", "unavailable", "none"] = Field(
+        "key_change",
+        description="With `lob.enabled`: which large values that redo does not hold are read from the row as of the commit of its transaction: those of rows whose key changed (`key_change`), all that changes leave open (`unavailable`, a query for each such row), or `none`. Header `__minercdc.reselect.scn` has the SCN. Where undo or the row is gone the placeholder stays.",
+    )
     log_mining_include_redo_sql: bool = Field(False, description="Copy SQL_REDO into `source.redo_sql`.")
     log_mining_username_include_list: CommaList = Field((), description="Capture only transactions of these users.")
     log_mining_username_exclude_list: CommaList = Field((), description="Leave out transactions of these users.")
-    log_mining_clientid_include_list: CommaList = Field((), description="Capture only transactions of these CLIENT_IDs.")
+    log_mining_clientid_include_list: CommaList = Field(
+        (),
+        description="Capture only transactions of these CLIENT_IDs (`client_identifier` of a driver), not of sessions without one.",
+    )
     log_mining_clientid_exclude_list: CommaList = Field((), description="Leave out transactions of these CLIENT_IDs.")
     log_mining_transaction_retention_ms: int = Field(
         0,
@@ -282,9 +285,7 @@ class SnapshotConfig(Section):
     @classmethod
     def _old_names(cls, value: object) -> object:
         old = {"schema_only": "no_data", "schema_only_recovery": "recovery"}
-        return old.get(value.lower(), value.lower()) if isinstance(value, str) else value
-
-    _fold = field_validator("snapshot_locking_mode", "snapshot_tables_order_by_row_count", mode="before")(_lower)
+        return old.get(value.lower(), value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _named_and_fitting(self) -> Self:
@@ -322,7 +323,7 @@ class ValueConfig(Section):
         "__debezium_unavailable_value", description="Stands for a value that redo does not hold."
     )
     tombstones_on_delete: bool = Field(True, description="A record with null value after each delete.")
-    skipped_operations: CommaList = Field(
+    skipped_operations: WordList = Field(
         ("t",), description="Of c, u, d, t: operations that are not published; `none` for all to be."
     )
     value_converter_schemas_enable: bool = Field(
@@ -412,14 +413,14 @@ class RunConfig(Section):
     retriable_restart_connector_wait_ms: int = Field(
         10_000, ge=1, description="Longest wait before such a restart (it starts at a tenth of it)."
     )
-    event_processing_failure_handling_mode: Literal["fail", "warn", "skip"] = Field(
-        "fail",
-        description="A redo row that cannot be decoded, or that LogMiner does not support (BOOLEAN, JSON, VECTOR, object types): stop, or leave it out with a warning, or silently.",
+    event_processing_failure_handling_mode: Literal["suspend", "fail", "warn", "skip"] = Field(
+        "suspend",
+        description="A redo row that cannot be decoded, or that LogMiner does not support (BOOLEAN, JSON, VECTOR, object types): suspend its table until it is repaired and read again (`resume-table`) while all others go on; or stop; or leave the row out with a warning, or silently.",
     )
     minercdc_dead_letter_topic: str | None = Field(
         None,
         pattern=TRANSPORTABLE.pattern,
-        description="Topic for rows that are left out so: SQL_REDO, place in redo and error, in the Kafka transaction of their neighbours. Default none.",
+        description="Topic for rows that are left out, those of suspended tables included: SQL_REDO, place in redo and error, in the Kafka transaction of their neighbours. Default none.",
     )
 
 

@@ -121,6 +121,13 @@ class KafkaClient:
             self._create(name, partitions, compacted)
         self._known.add(name)
 
+    def ping(self) -> None:
+        """Ask the cluster for its topics.
+
+        :raises DeliveryError, SinkError: it does not answer, or refuses.
+        """
+        self._list_topics()
+
     def _exists(self, name: str) -> bool:
         return name in self._list_topics()
 
@@ -164,6 +171,24 @@ class KafkaClient:
         for message in self._read_partition(topic, partition):
             yield message.offset(), message.value()
 
+    def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:
+        """Committed messages of a partition from one offset to before another; waits until open transactions before it are decided."""
+        return self._read_partition(topic, partition, begin, end)
+
+    def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """(partition, offset that its next record will have), of all partitions; none when there is no such topic."""
+        found: Any = self._list_topics().get(topic)
+        if found is None or found.error is not None:
+            return ()
+        doing = f"reading topic {topic}"
+        try:
+            deadline = self._patience(doing)
+            for partition in found.partitions:
+                self._await_leader(topic, partition, deadline)
+            return tuple((partition, self._end_of(topic, partition)) for partition in sorted(found.partitions))
+        except KafkaException as error:
+            raise classify(error.args[0], doing) from None
+
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
         """Offset of the first record that was not deleted, or that will be written; the topic must exist."""
         doing = f"reading topic {topic}"
@@ -181,8 +206,43 @@ class KafkaClient:
                 latest = message.value()
         return latest
 
-    def _read_partition(self, topic: str, partition: int) -> Iterator[Any]:
-        """Committed messages up to the partition's end at the moment of asking.
+    def end_offset(self, topic: str) -> int:
+        """High watermark of partition 0."""
+        return self._end_of(topic, 0)
+
+    def read_since(self, topic: str, offset: int, *, committed: bool = False) -> Iterator[Any]:
+        """Messages of partition 0 from an offset to its present end.
+
+        :param committed: wait for undecided transactions, and leave aborted ones out.
+        """
+        if self._end_of(topic, 0) > offset:
+            yield from self._read_partition(
+                topic, 0, offset, isolation="read_committed" if committed else "read_uncommitted"
+            )
+
+    def produce(self, topic: str, key: bytes, value: bytes) -> None:
+        """Write one record to partition 0, outside of any Kafka transaction; it is durable when this returns.
+
+        :raises DeliveryError, SinkError: it may not have arrived.
+        """
+        failed: list[KafkaError] = []
+        producer = Producer(self._common() | {"message.timeout.ms": int(self.timeout * 1000), "acks": "all"})
+        producer.produce(topic, value, key, 0, on_delivery=lambda error, _: failed.append(error) if error else None)
+        left = producer.flush(self.timeout + 5)
+        if failed:
+            raise classify(failed[0], f"sending to topic {topic}")
+        if left:
+            raise DeliveryError(f"sending to topic {topic}: no answer from {self._config.bootstrap_servers}")
+
+    def _read_partition(
+        self,
+        topic: str,
+        partition: int,
+        begin: int = OFFSET_BEGINNING,
+        end: int | None = None,
+        isolation: str = "read_committed",
+    ) -> Iterator[Any]:
+        """Messages up to the partition's end at the moment of asking, unless another one is given.
 
         A broker that has just started may not know its topics yet, a new leader may not know its high watermark, and another
         producer's open transaction holds the last stable offset back: taking any of these for the end would read an old
@@ -194,18 +254,19 @@ class KafkaClient:
             | {
                 "group.id": "minercdc-reader",
                 "enable.auto.commit": False,
-                "isolation.level": "read_committed",
+                "isolation.level": isolation,
                 "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",  # what comes next may have been deleted by retention
             }
         )
         doing = f"reading topic {topic}"
         try:
             deadline = self._patience(doing)
             self._await_leader(topic, partition, deadline)
-            assignment = TopicPartition(topic, partition, OFFSET_BEGINNING)
-            end = self._end_of(topic, partition)
+            assignment = TopicPartition(topic, partition, begin)
+            end = self._end_of(topic, partition) if end is None else end
             consumer.assign([assignment])
-            position = 0
+            position = max(begin, 0)
             while position < end:
                 message = consumer.poll(0.5)
                 if message is None:

@@ -6,22 +6,25 @@ Written in the same Kafka transaction as the changes around them, in one partiti
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from minercdc.contracts import Record
 from minercdc.events import UndecodableRow
+from minercdc.offset import JsonValue
 
 
 def dead_letter(topic: str, row: UndecodableRow) -> Record:
     """The record of a row that is left out; its key is the place of the row in redo."""
     tx, table = row.tx, row.table
-    place = {
+    place: dict[str, JsonValue] = {
         "scn": str(row.scn),
         "redo_thread": tx.redo_thread if tx else None,
         "rs_id": row.rs_id,
         "ssn": row.ssn,
         "txId": tx.id if tx else None,
     }
-    value = place | {
+    value: dict[str, JsonValue] = {
+        **place,
         "commit_scn": str(tx.commit_scn) if tx else None,
         "txSeq": row.seq,
         "row_id": row.row_id,
@@ -32,9 +35,26 @@ def dead_letter(topic: str, row: UndecodableRow) -> Record:
         "error": row.reason,
         "redo_sql": row.redo_sql,
         "ts_us": row.time_us,
+        **_images(row),
     }
     return Record(topic, _json(place), _json(value), partition=0)
 
 
-def _json(document: dict[str, str | int | None]) -> bytes:
+def _images(row: UndecodableRow) -> dict[str, JsonValue]:
+    """Of a row that was decoded, in Oracle's text: `before` and `after`, without what redo did not tell."""
+    if row.images is None or row.redo_sql is not None:
+        return {}
+    schema, before, after = row.images
+    return {
+        name: {
+            column.name: value
+            for column, value in zip(schema.columns, image, strict=True)
+            if value is None or isinstance(value, str)
+        }
+        for name, image in (("before", before), ("after", after))
+        if image is not None
+    }
+
+
+def _json(document: Mapping[str, JsonValue]) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()

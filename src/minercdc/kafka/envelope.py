@@ -1,5 +1,6 @@
 """Turns events into records: Debezium's envelopes, tombstones, key changes, schema-change records.
 
+vanished                the delete, its tombstone: found by a suspended table's re-read, only the key is known
 insert, read            one record
 update, same key        one record
 update of a key column  delete of the old key, its tombstone, create of the new key
@@ -15,11 +16,24 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
+from typing import TypeAlias
 
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import Record
-from minercdc.errors import SchemaMismatchError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Notification, Op, Row, SchemaChange, UndecodableRow
+from minercdc.errors import MissingKeyError, SchemaMismatchError
+from minercdc.events import (
+    UNAVAILABLE,
+    ChangeEvent,
+    Event,
+    Notification,
+    Op,
+    Row,
+    SchemaChange,
+    Scn,
+    SnapshotMark,
+    UndecodableRow,
+    VanishedRow,
+)
 from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.defaults import column_default
@@ -27,17 +41,22 @@ from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.row_format import NO_TEXT, Frame, PrintedColumn, PrintRecord, compile_record
 from minercdc.kafka.source_block import SourceBlock, TablePieces
 from minercdc.kafka.topics import TopicNames
+from minercdc.kafka.vanished import members, print_vanished
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.values import document, lob, raw, text
 from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is_supported
 
 log = logging.getLogger(__name__)
 
 ROWID_KEY = "ROWID"
+RESELECT_HEADER = "__minercdc.reselect.scn"
+Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 # Not looked up in the enum for every row: that takes longer than the comparison.
 _CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
 # Reading a clock costs little, printing it three times as much as a column: rows within this time, in ns, share it.
 _MILLISECOND = 1_000_000
-_TEXTS = (None, "io.debezium.data.Xml", "io.debezium.data.Json")
+_TEXTS = text.TYPES | document.TYPES | (lob.TYPES - {"BLOB"})
+_BYTES = raw.TYPES | {"BLOB"}
 Published = Callable[[TableId, Column], bool]
 KeyColumns = Callable[[TableSchema], tuple[int, ...]]
 
@@ -48,6 +67,7 @@ class _TableFormat:
 
     :param key: positions of the record key's columns.
     :param rowid_frame: of a key that is the row's ROWID; None for tables whose key is not.
+    :param frame, columns: of values; names of the published columns.
     """
 
     topic: str
@@ -55,6 +75,8 @@ class _TableFormat:
     print_record: PrintRecord
     rowid_frame: Frame | None
     source: TablePieces
+    frame: Frame
+    columns: tuple[str, ...]
 
 
 class EnvelopeEncoder:
@@ -120,7 +142,8 @@ class EnvelopeEncoder:
                     return self._key_change(compiled, event)
         key, value = self._print(compiled, event, op, before, after)
         # Rows without a key keep their order.
-        record = Record(compiled.topic, key, value, (), 0 if key is None else None)
+        headers = () if event.reselected_scn is None else _reselected(event.reselected_scn)
+        record = Record(compiled.topic, key, value, headers, 0 if key is None else None)
         if op is _DELETE and key is not None and self._values.tombstones_on_delete:
             return (record, Record(compiled.topic, key, None))
         return (record,)
@@ -131,6 +154,8 @@ class EnvelopeEncoder:
             return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
         if isinstance(event, Notification):
             return (self._notifications.encode(event),) if self._notifications else ()
+        if isinstance(event, VanishedRow):
+            return self._vanished(event)
         return self._schema_changed(event) if isinstance(event, SchemaChange) else ()
 
     def _print(
@@ -156,6 +181,16 @@ class EnvelopeEncoder:
             records.append(self._truncate(event))
         return records
 
+    def _vanished(self, event: VanishedRow) -> Sequence[Record]:
+        compiled = self._format_of(event.schema)
+        key = members(event.key, wrapped=self._values.key_converter_schemas_enable)
+        gone = ChangeEvent(Op.DELETE, event.schema, None, None, event.scn, event.time_us, None, 0)
+        gone.snapshot = SnapshotMark.INCREMENTAL
+        source = self._source.of_change(gone, compiled.source)
+        value = print_vanished(compiled.frame, compiled.columns, key, source, _end(self._clock_ns()))
+        record = Record(compiled.topic, event.key, value)
+        return (record, Record(compiled.topic, event.key, None)) if self._values.tombstones_on_delete else (record,)
+
     def _truncate(self, change: SchemaChange) -> Record:
         table = change.after or change.before
         assert table is not None
@@ -177,7 +212,10 @@ class EnvelopeEncoder:
         new, created = self._print(compiled, event, _CREATE, None, event.after)
         assert old is not None
         assert new is not None
-        to_new, to_old = (("__debezium.newkey", new),), (("__debezium.oldkey", old),)
+        to_new: Headers = (("__debezium.newkey", new),)
+        to_old: Headers = (("__debezium.oldkey", old),)
+        if event.reselected_scn is not None:
+            to_old = (*to_old, *_reselected(event.reselected_scn))
         delete, create = Record(compiled.topic, old, deleted, to_new), Record(compiled.topic, new, created, to_old)
         if self._values.tombstones_on_delete:
             return (delete, Record(compiled.topic, old, None, to_new), create)
@@ -195,7 +233,7 @@ class EnvelopeEncoder:
             )
         codecs = {i: codec_for(column, self._handling) for i, column in enumerate(schema.columns) if is_supported(column)}
         shown = [
-            PrintedColumn(schema.columns[i].name, i, codec, self._unavailable(codec))
+            PrintedColumn(schema.columns[i].name, i, codec, self._unavailable(schema.columns[i], codec))
             for i, codec in codecs.items()
             if self._published(schema.id, schema.columns[i])
         ]
@@ -215,14 +253,17 @@ class EnvelopeEncoder:
             compile_record(shown, key_shown, len(schema.columns), key_frame, value_frame),
             key_frame if rowid_key else None,
             self._source.of_table(schema.id),
+            value_frame,
+            tuple(column.name for column in shown),
         )
         return compiled
 
-    def _unavailable(self, codec: Codec) -> str:
-        """Only text, documents and bytes have room for a placeholder; other types print null, as Debezium does."""
-        if codec.field.type == "string" and codec.field.name in _TEXTS:
+    def _unavailable(self, column: Column, codec: Codec) -> str:
+        """Only text, documents and bytes have room for a placeholder; other types print null, as Debezium does, also where
+        they are printed as text. That of bytes is encoded as they are."""
+        if column.type_name in _TEXTS:
             return encode_basestring(self._handling.unavailable)
-        if codec.field.type == "bytes" and codec.field.name is None:
+        if column.type_name in _BYTES:
             return codec.to_json(self._handling.unavailable.encode().hex())
         return "null"
 
@@ -241,6 +282,11 @@ class EnvelopeEncoder:
         return Record(self._topics.schema_changes, key.encode(), value.encode(), partition=0)
 
 
+def _reselected(scn: Scn) -> Headers:
+    """The SCN as of which large values were read, as text."""
+    return ((RESELECT_HEADER, str(scn).encode()),)
+
+
 def _end(ns: int) -> str:
     """Of an envelope, from the operation on."""
     return f'","ts_ms":{ns // 1_000_000},"ts_us":{ns // 1000},"ts_ns":{ns}}}'
@@ -253,12 +299,12 @@ def _rowid_key(frame: Frame, event: ChangeEvent) -> bytes:
     return f'{head}{{"{ROWID_KEY}":"{event.row_id}"}}{tail}'.encode()
 
 
-def _key_missing(event: ChangeEvent) -> SchemaMismatchError:
+def _key_missing(event: ChangeEvent) -> MissingKeyError:
     table = event.schema.id
-    return SchemaMismatchError(
+    return MissingKeyError(
         f"redo does not hold the key of a changed row of {table}",
         where=f"scn {event.scn}, rs_id {event.rs_id}",
-        hint=f'ALTER TABLE "{table.schema}"."{table.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
+        hint=f'ALTER TABLE "{table.schema}"."{table.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;',
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from minercdc.errors import SchemaHistoryError
@@ -14,6 +15,7 @@ from minercdc.offset import (
     PartialTransaction,
     SignalState,
     SnapshotState,
+    SuspendedTable,
     TableProgress,
 )
 
@@ -31,6 +33,8 @@ def offset_to_bytes(offset: Offset) -> bytes:
         document["snapshot"] = _snapshot_to_json(snapshot)
     if offset.signals != SignalState():
         document["signals"] = signals_to_json(offset.signals)
+    if offset.suspended:
+        document["suspended"] = [{**asdict(table), "since_scn": str(table.since_scn)} for table in offset.suspended]
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -66,6 +70,9 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
             snapshot=_snapshot_from_json(snapshot) if snapshot else None,
             signals=signals_from_json(document["signals"]) if "signals" in document else SignalState(),
             history=document.get("history"),
+            suspended=tuple(
+                SuspendedTable(**{**table, "since_scn": int(table["since_scn"])}) for table in document.get("suspended", ())
+            ),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise SchemaHistoryError(

@@ -6,12 +6,13 @@ The part has a version of its own. What we do not know in it was asked for by a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
-from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, TableRead
+from minercdc.offset import AdHocSnapshot, JsonValue, Resumption, SignalState, TableRead
 
 VERSION = 1
+_SCNS = ("fixed_scn", "covered_scn", "settled_scn")
 
 
 def signals_to_json(state: SignalState) -> dict[str, JsonValue]:
@@ -21,7 +22,20 @@ def signals_to_json(state: SignalState) -> dict[str, JsonValue]:
         "paused": state.paused,
         "drops": [list[JsonValue](drop) for drop in state.drops],
         "taken": dict(state.taken),
+        "resumes": [list[JsonValue](resume) for resume in state.resumes],
+        "resuming": [_resumption_to_json(resumption) for resumption in state.resuming],
     }
+
+
+def _resumption_to_json(resumption: Resumption) -> JsonValue:
+    scns = {name: str(getattr(resumption, name)) for name in _SCNS}
+    return {**asdict(resumption), **scns, "marks": [list[JsonValue](mark) for mark in resumption.marks]}
+
+
+def _resumption_from_json(item: Mapping[str, Any]) -> Resumption:
+    _known(item, {field.name for field in fields(Resumption)}, "signals.resuming")
+    scns = {name: int(item[name]) for name in _SCNS}
+    return Resumption(**{**item, **scns, "marks": tuple((partition, offset) for partition, offset in item["marks"])})
 
 
 def _snapshot_to_json(snapshot: AdHocSnapshot) -> JsonValue:
@@ -34,6 +48,7 @@ def _snapshot_to_json(snapshot: AdHocSnapshot) -> JsonValue:
         "scn": str(snapshot.scn),
         "reached": snapshot.reached,
         "rows": snapshot.rows,
+        "initial": snapshot.initial,
     }
 
 
@@ -59,6 +74,8 @@ def signals_from_json(document: Mapping[str, Any]) -> SignalState:
         paused=document["paused"],
         drops=tuple((signal, xid) for signal, xid in document["drops"]),
         taken=document["taken"],
+        resumes=tuple((signal, table) for signal, table in document.get("resumes", ())),
+        resuming=tuple(_resumption_from_json(item) for item in document.get("resuming", ())),
     )
 
 
@@ -73,6 +90,7 @@ def _snapshot_from_json(item: Mapping[str, Any]) -> AdHocSnapshot:
         scn=int(item["scn"]),
         reached=item["reached"],
         rows=item.get("rows", 0),
+        initial=item.get("initial", False),
     )
 
 

@@ -1,7 +1,8 @@
 """Sends records and the offset in Kafka transactions: they become visible to `read_committed` readers all together, or never.
 
-The producer's transactional id is the connector's name. Start-up is `init_transactions`, which aborts what an older run left
-open and fences it if it still lives, and only then the offset is read; so nobody can move it in between.
+The producer's transactional id is the connector's name. Start-up is the claim of that name (see `ownership`), then
+`init_transactions`, which aborts what an older run left open and fences it if it is still there, and only then the offset is read; so
+nobody can move it in between.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from minercdc.contracts import Record
-from minercdc.errors import DeliveryError, FencedError
+from minercdc.errors import DeliveryError, FencedError, SinkError
 from minercdc.kafka.client import KafkaClient, classify
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.topics import TopicNames
 from minercdc.offset import Offset
 
@@ -29,20 +31,29 @@ class KafkaSink:
     """The transactional sink of one connector.
 
     :param name: of the connector; key of its offset and its transactional id.
+    :param ownership: the claim of this process.
+    :raises FencedError: another process has claimed the name since this one did.
     """
 
-    def __init__(self, client: KafkaClient, topics: TopicNames, name: str) -> None:
+    def __init__(self, client: KafkaClient, topics: TopicNames, name: str, ownership: Ownership) -> None:
         self._client = client
         self._topics = topics
         self._name = name
+        self._ownership = ownership
         self._open = False
         self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications, topics.heartbeats}
         self._seen: set[str] = set()
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
         if topics.has_history:
             client.ensure_topic(topics.schema_history, partitions=1)
+        ownership.claim(client, topics.offsets)
         self._producer: Any = client.producer(f"minercdc-{name}")
         self._call(self._producer.init_transactions, "joining Kafka as " + name)
+        self.check_owner()
+
+    def check_owner(self) -> None:
+        """See `contracts.RecordSink`."""
+        self._ownership.check(self._client, self._topics.offsets)
 
     def load_offset(self) -> Offset | None:
         stored = self._client.latest_of_key(self._topics.offsets, self._name.encode())
@@ -74,7 +85,16 @@ class KafkaSink:
                 self._producer.poll(0.1)
                 waited += 0.1
             except KafkaException as error:
-                raise classify(error.args[0], f"sending to topic {topic}") from None
+                raise self._refused(error.args[0], topic, len(value or b"")) from None
+
+    def _refused(self, error: KafkaError, topic: str, size: int) -> SinkError:
+        """A record that our own client does not take."""
+        if error.code() != KafkaError.MSG_SIZE_TOO_LARGE:
+            return self._failed(error, f"sending to topic {topic}")
+        return SinkError(
+            f"sending to topic {topic} failed: a record of {size} bytes is larger than the client takes",
+            hint="Raise minercdc.kafka.client.message.max.bytes, and, if they are lower, max.message.bytes of the topic.",
+        )
 
     def _begin(self) -> None:
         self._call(lambda _: self._producer.begin_transaction(), "beginning a Kafka transaction")
@@ -111,7 +131,16 @@ class KafkaSink:
                 if error.retriable() and time.monotonic() < deadline:
                     log.info("%s: %s; trying again", doing, error.str())
                     continue
-                found = classify(error, doing)
-                if error.fatal() and not isinstance(found, FencedError):
-                    found = DeliveryError(found.message)  # this producer is spent; a new one goes on from the offset
-                raise found from None
+                raise self._failed(error, doing) from None
+
+    def _failed(self, error: KafkaError, doing: str) -> SinkError:
+        """Our error for librdkafka's. Whether another instance is the cause is told by the claim, not by librdkafka: a fatal error
+        may hide a fence, and a fence may be a transaction of ours that timed out."""
+        found = classify(error, doing)
+        if not error.fatal() and not isinstance(found, FencedError):
+            return found
+        try:
+            self.check_owner()
+        except SinkError as owned:
+            return owned
+        return DeliveryError(f"{doing} failed: {error.str()} ({error.name()})")  # a new producer goes on from the offset

@@ -64,8 +64,10 @@ class SourceBlock:
         return head
 
     def of_schema_change(self, change: SchemaChange) -> str:
-        """The block of a DDL."""
-        database, table = self.of_table(change.table)
+        """The block of a DDL; that of a rename names both tables, as Debezium does."""
+        old = change.before.id if change.before and change.after else change.table
+        both = change.table if old == change.table else change.table._replace(table=f"{old.table},{change.table.table}")
+        database, table = self.of_table(both)
         us = change.time_us
         thread = "null" if change.redo_thread is None else change.redo_thread
         return (

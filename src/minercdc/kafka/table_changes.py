@@ -36,17 +36,18 @@ _JDBC_TYPES = {
     "ROWID": -8,
 }
 _OTHER = 1111
+# The sequence of an identity column, which the dictionary gives as its DEFAULT.
+_IDENTITY = re.compile(r'"[^"]+"\."ISEQ\$\$_\d+"\.nextval', re.IGNORECASE)
 # DATA_LENGTH of types that have no other length: of large ones what fits into the row.
 _BYTES = {"BINARY_FLOAT": 4, "BINARY_DOUBLE": 8, "CLOB": 4000, "NCLOB": 4000, "BLOB": 4000, "XMLTYPE": 2000}
 
 
 def published(change: SchemaChange) -> list[JsonValue]:
-    """`tableChanges` of a record of the schema-change topic."""
+    """`tableChanges` of a record of the schema-change topic; a DROP has no structure."""
     if change.truncate:
         return []
-    table = change.after or change.before
     kind = "DROP" if change.after is None else "CREATE" if change.before is None else "ALTER"
-    structure = _structure(table, _as_debezium) if table else None
+    structure = _structure(change.after, _as_debezium) if change.after else None
     return [{"type": kind, "id": _identity(change.table), "table": structure}]
 
 
@@ -103,7 +104,7 @@ def _column(column: Column, position: int, written: _Written) -> dict[str, JsonV
         "scale": written.scale,
         "position": position,
         "optional": column.nullable,
-        "autoIncremented": False,
+        "autoIncremented": bool(_IDENTITY.match(column.default or "")),
         "generated": False,
         "comment": None,
         "defaultValueExpression": column.default,

@@ -25,6 +25,12 @@ class StopFlag(Protocol):
     def is_set(self) -> bool: ...
 
 
+def lake_root(config: ConnectorConfig) -> str:
+    """The directory of the tables: an absolute path, or a URL as it is configured."""
+    path = config.lake.minercdc_lake_path
+    return path if "://" in path else str(Path(path).absolute())
+
+
 def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
     """Start the stream; `awaitTermination()` and `stop()` of the query do the rest.
 
@@ -36,8 +42,7 @@ def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
             ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
         )
     register_functions(spark)
-    lake = config.lake
-    root = str(Path(lake.minercdc_lake_path).absolute()) if "://" not in lake.minercdc_lake_path else lake.minercdc_lake_path
+    lake, root = config.lake, lake_root(config)
     checkpoint = lake.minercdc_lake_checkpoint or f"{root}/_checkpoint"
     writer: Future[str] = Future()  # the query's id, which lives and dies with its checkpoint
     structures = Structures(config.identity, config.topics, config.kafka, config.values, config.kafka_client)

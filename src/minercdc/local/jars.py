@@ -37,13 +37,20 @@ def fetch(name: str, artifacts: Sequence[str], advance: Advance | None = None) -
     """
     digest = hashlib.sha256("\n".join(artifacts).encode()).hexdigest()[:12]
     cache = cache_directory()
-    cache.mkdir(parents=True, exist_ok=True)
     directory = cache / f"{name}-{digest}"
+    if directory.is_dir():  # complete, since it is renamed when it is; the cache may be read-only
+        return sorted(directory.glob("*.jar"))
+    cache.mkdir(parents=True, exist_ok=True)
     with (cache / f"{name}-{digest}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not directory.is_dir():
             _download(artifacts, cache, directory, advance)
     return sorted(directory.glob("*.jar"))
+
+
+def forget_downloads() -> None:
+    """Delete Ivy's own cache, which is of use only while a set is incomplete."""
+    shutil.rmtree(cache_directory() / "ivy", ignore_errors=True)
 
 
 def _download(artifacts: Sequence[str], cache: Path, directory: Path, advance: Advance | None) -> None:

@@ -15,15 +15,15 @@ from minercdc.errors import LocalServiceError
 from minercdc.local.artifacts import BROKER
 from minercdc.local.jars import Advance, fetch
 from minercdc.local.java import find_java
-from minercdc.local.ports import free_port, listening
+from minercdc.local.ports import EVERYWHERE, free_port, listening
 
 _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://{host}:{port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=PLAINTEXT://{host}:{port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners={listeners},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners={advertised}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 controller.quorum.voters=1@127.0.0.1:{controller_port}
 log.dirs={data}/log
@@ -56,19 +56,34 @@ class KafkaBroker:
     """A broker whose data lives in `data`; starting it again there finds its topics again.
 
     :param port: 0 for a free one.
+    :param advertised: `HOST:PORT` that clients are sent to; default where it listens.
+    :param external: `HOST:PORT` for clients of another network, which reach that port by that host name.
     """
 
-    def __init__(self, data: Path, *, host: str = "127.0.0.1", port: int = 0, advance: Advance | None = None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertised: str = "",
+        external: str = "",
+        advance: Advance | None = None,
+    ) -> None:
         self.data = data.absolute()
         self.host = host
         self.port = port or free_port()
+        self._advertised = advertised
+        self._external = external
         self._advance = advance
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
 
     @property
     def bootstrap_servers(self) -> str:
-        return f"{self.host}:{self.port}"
+        if self._advertised:
+            return self._advertised
+        return f"{'localhost' if self.host in EVERYWHERE else self.host}:{self.port}"  # clients cannot be sent to 0.0.0.0
 
     @property
     def pid(self) -> int:
@@ -84,8 +99,12 @@ class KafkaBroker:
             raise LocalServiceError(f"port {self.port} of {self.host} is in use", hint="choose another with --port")
         self.data.mkdir(parents=True, exist_ok=True)
         properties = self.data / "server.properties"
+        listeners, advertised = f"PLAINTEXT://{self.host}:{self.port}", f"PLAINTEXT://{self.bootstrap_servers}"
+        if self._external:
+            listeners += f",EXTERNAL://{self.host}:{self._external.rpartition(':')[2]}"
+            advertised += f",EXTERNAL://{self._external}"
         properties.write_text(
-            _PROPERTIES.format(host=self.host, port=self.port, controller_port=free_port(), data=self.data)
+            _PROPERTIES.format(listeners=listeners, advertised=advertised, controller_port=free_port(), data=self.data)
         )
         (self.data / "log4j2.xml").write_text(_LOG4J)
         java = self._java()

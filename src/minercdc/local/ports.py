@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 
+EVERYWHERE = ("0.0.0.0", "::")  # addresses to listen on, not to connect to
+
 
 def free_port(host: str = "127.0.0.1") -> int:
     """A port nobody listens on at the moment of asking."""

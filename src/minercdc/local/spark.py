@@ -57,7 +57,7 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
     except ImportError:
         raise LocalServiceError("PySpark is not installed", hint="pip install 'minercdc[local]'") from None
     jars = fetch("spark", SPARK, advance)
-    os.environ["JAVA_HOME"] = str(_java_home(find_java()))
+    os.environ["JAVA_HOME"] = str(prepare_java())
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ.pop("SPARK_HOME", None)  # another installation's jars would not fit
@@ -79,8 +79,17 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
         raise LocalServiceError(f"Spark did not start: {error}") from None
 
 
-def _java_home(java: Path) -> Path:
-    """A directory whose `bin/java` starts `java` without the option the packaged runtime refuses."""
+def end_java() -> None:
+    """Kill the JVM of this process, if there is one, before it reports that its other half is gone."""
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is not None and (java := getattr(SparkContext._gateway, "proc", None)) is not None:
+        java.kill()
+
+
+def prepare_java() -> Path:
+    """A directory whose `bin/java` starts the Java that is there without the option that the packaged runtime refuses."""
+    java = find_java()
     home = cache_directory() / "java" / java.as_posix().strip("/").replace("/", "-")
     shim = home / "bin" / "java"
     text = _SHIM.format(java=java)

@@ -20,6 +20,7 @@ from minercdc.errors import (
     SnapshotTooOldError,
     SourceError,
     TransientSourceError,
+    UnknownSourceError,
 )
 
 # What is done about an error, by its class; the comments at the codes say what happened.
@@ -51,6 +52,12 @@ ORA: Final[Mapping[int, Known]] = {
     600: Known(_M, "internal; the ones LogMiner meets (krvrd..) clear up in a new session"),
     603: Known(_T, "the session was ended by a fatal error"),
     604: Known(_T, "recursive SQL failed"),
+    904: Known(_S, "no such column"),
+    907: Known(_S, "a parenthesis is missing"),
+    911: Known(_S, "invalid character in the statement"),
+    920: Known(_S, "relational operator is wrong"),
+    933: Known(_S, "the statement is not ended as it should be"),
+    936: Known(_S, "an expression is missing"),
     942: Known(_P, "view or table not there, or no grant"),
     1001: Known(_M, "invalid cursor"),
     1012: Known(_T, "not logged on"),
@@ -64,6 +71,7 @@ ORA: Final[Mapping[int, Known]] = {
     1089: Known(_T, "immediate shutdown"),
     1090: Known(_T, "shutdown in progress"),
     1092: Known(_T, "instance terminated"),
+    1109: Known(_T, "mounted, not open (yet)"),
     1280: Known(_M, "fatal LogMiner error, wrapper"),
     1281: Known(_M, "SCN range invalid"),
     1282: Known(_S, "date range invalid; none is given here"),
@@ -105,6 +113,7 @@ ORA: Final[Mapping[int, Known]] = {
     1346: Known(_G, "beyond RESETLOGS"),
     1347: Known(_P, "supplemental log data is not there any more; following DDL needs it"),
     1354: Known(_P, "supplemental logging is off"),
+    1368: Known(_M, "LogMiner cannot go on with the logs of this session"),
     1371: Known(_M, "the dictionary in the redo is not complete in the listed logs"),
     1466: Known(_O, "table definition changed after the SCN"),
     1555: Known(_O, "undo is gone"),
@@ -133,6 +142,7 @@ ORA: Final[Mapping[int, Known]] = {
     12570: Known(_T, "packet reader failure"),
     12571: Known(_T, "packet writer failure"),
     16000: Known(_P, "read-only database"),
+    16331: Known(_T, "container is not open (yet)"),
     25303: Known(_T, "buffered operation on another instance"),
     25408: Known(_T, "replay unsafe after failover"),
     26653: Known(_T, "capture has not started yet"),
@@ -254,7 +264,7 @@ def classify(error: oracledb.Error, doing: str = "") -> SourceError | Prerequisi
         kind = known.kind
     else:
         detail = error.args[0] if error.args else None
-        kind = TransientSourceError if getattr(detail, "isrecoverable", False) else SourceError
+        kind = TransientSourceError if getattr(detail, "isrecoverable", False) else UnknownSourceError
     hint = _hint(error)
     if issubclass(kind, PrerequisiteError):
         return kind(message, hint=hint)

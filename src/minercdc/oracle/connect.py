@@ -17,7 +17,7 @@ import oracledb
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from minercdc.config.sections import DatabaseConfig
-from minercdc.errors import ConfigError, TransientSourceError
+from minercdc.errors import ConfigError, MinerCdcError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 
 _SESSION = (
@@ -37,14 +37,29 @@ def database_name(config: DatabaseConfig) -> str:
 
 
 def dsn_of(config: DatabaseConfig) -> str:
-    """The connect string, in the driver's spelling. JDBC's `host:port:sid` is a descriptor there."""
+    """The connect string, in the driver's spelling. JDBC's `host:port:sid` is a descriptor there.
+
+    A user and password in `database.url` are left out: `database.user` and `database.password` are what counts.
+    """
     if config.database_url:
-        url = re.sub(r"^jdbc:oracle:thin:@(?://)?", "", config.database_url)
+        url = config.database_url.removeprefix("jdbc:oracle:thin:")
+        if not url.startswith("("):
+            url = url.rpartition("@")[2] if "@" in url.partition("(")[0] else url
+        url = url.removeprefix("//")
         if of_sid := _HOST_PORT_SID.fullmatch(url):
             host, port, sid = of_sid.groups()
             return f"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST={host})(PORT={port}))(CONNECT_DATA=(SID={sid})))"
         return url
     return f"{config.database_hostname}:{config.database_port}/{config.database_dbname}"
+
+
+def secrets_in(url: str) -> list[str]:
+    """Passwords within a `database.url`: `user/password@host`, and parameters such as `wallet_password`."""
+    found = re.findall(r"(?i)password\s*=\s*\"?([^)&\"\s]+)", url)
+    before, at, _ = url.partition("(")[0].rpartition("@")
+    if at and "/" in before:
+        found.append(before.partition("/")[2].strip('"'))
+    return [secret for secret in found if secret]
 
 
 def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -> oracledb.Connection:
@@ -74,7 +89,14 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
 
 def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
     limit = config.database_connection_timeout_ms / 1000
-    doing = f"connecting to {dsn_of(config)} as {config.database_user}"
+    secrets = secrets_in(config.database_url or "")
+
+    def public(text: str) -> str:
+        for secret in secrets:
+            text = text.replace(secret, "***")
+        return text
+
+    doing = public(f"connecting to {dsn_of(config)} as {config.database_user}")
 
     def log_on() -> oracledb.Connection:
         return oracledb.connect(
@@ -85,10 +107,16 @@ def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
             expire_time=2,  # minutes: keeps firewalls from dropping a quiet connection
         )
 
-    with oracle_errors(doing):
-        connection = _within(limit, log_on, doing)
-        connection.call_timeout = config.database_query_timeout_ms
-        return connection
+    try:
+        with oracle_errors(doing):
+            connection = _within(limit, log_on, doing)
+            connection.call_timeout = config.database_query_timeout_ms
+            return connection
+    except MinerCdcError as error:
+        if secrets:  # the driver's own text may hold the connect string
+            error.message = public(error.message)
+            error.__cause__ = None
+        raise
 
 
 def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: str) -> oracledb.Connection:

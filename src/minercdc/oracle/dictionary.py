@@ -18,11 +18,15 @@ from minercdc.schema.table import Column, TableId, TableSchema
 _LIST = 500
 
 _TABLES = "SELECT OWNER, TABLE_NAME FROM ALL_TABLES WHERE TEMPORARY = 'N' AND NESTED = 'NO' AND IOT_NAME IS NULL"
+# INVISIBLE columns have no COLUMN_ID, and one that is made VISIBLE again gets the last: by INTERNAL_COLUMN_ID a column stays
+# where DDL put it.
 _COLUMNS = (
-    "SELECT TABLE_NAME, HIDDEN_COLUMN, VIRTUAL_COLUMN, SEGMENT_COLUMN_ID, COLUMN_NAME, DATA_TYPE, DATA_LENGTH, CHAR_LENGTH, DATA_PRECISION, DATA_SCALE, NULLABLE, DATA_DEFAULT"
+    "SELECT TABLE_NAME, USER_GENERATED, VIRTUAL_COLUMN, SEGMENT_COLUMN_ID, COLUMN_NAME, DATA_TYPE, DATA_LENGTH, CHAR_LENGTH, DATA_PRECISION, DATA_SCALE, NULLABLE, DATA_DEFAULT"
     " FROM ALL_TAB_COLS WHERE OWNER = :owner AND TABLE_NAME IN ({names})"
-    " ORDER BY TABLE_NAME, COLUMN_ID"
+    " ORDER BY TABLE_NAME, INTERNAL_COLUMN_ID"
 )
+# What SET UNUSED makes of a column's name: SYS_C00002_26031210:31:02$.
+_UNUSED = re.compile(r"SYS_C\d+_\d+:\d\d:\d\d\$")
 _KEYS = (
     "SELECT C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, K.COLUMN_NAME"
     " FROM ALL_CONSTRAINTS C JOIN ALL_CONS_COLUMNS K ON K.OWNER = C.OWNER AND K.CONSTRAINT_NAME = C.CONSTRAINT_NAME"
@@ -98,10 +102,10 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
     with oracle_errors(f"reading the tables of {owner}"), connection.cursor() as cursor:
         columns: dict[str, list[Column]] = defaultdict(list)
         stored: dict[str, dict[int, str]] = defaultdict(dict)
-        for table, hidden, virtual, place, *facts in _listed(cursor, _COLUMNS, owner, names):
+        for table, user_generated, virtual, place, *facts in _listed(cursor, _COLUMNS, owner, names):
             if place is not None:
                 stored[table][int(place)] = facts[0]
-            if hidden == virtual == "NO":
+            if user_generated == "YES" and virtual == "NO" and not _UNUSED.fullmatch(facts[0]):
                 columns[table].append(column_of(*facts))
         keys = _unique_keys(_listed(cursor, _KEYS, owner, names))
         keyless = [name for name in names if name in columns and not key_of(columns[name], keys.get(name, ()))]

@@ -15,7 +15,7 @@ from minercdc.oracle.connect import database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.scn import one_row
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import TableSchema
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.codec import UNMINED_TYPES, is_supported
 
 # What the connector reads; grants are on the V_$ forms.
@@ -31,11 +31,13 @@ class Finding:
 
     :param fix: SQL, or what else to do.
     :param blocking: without it changes would be lost or capture fails; otherwise capture works with less.
+    :param suspends: without it a table will be suspended: its changes are left out until it is repaired.
     """
 
     problem: str
     fix: str
     blocking: bool
+    suspends: bool = False
 
 
 def check(connection: oracledb.Connection, config: DatabaseConfig, table_filter: TableFilter) -> list[Finding]:
@@ -52,7 +54,7 @@ def check(connection: oracledb.Connection, config: DatabaseConfig, table_filter:
     if not tables:
         findings.append(Finding("no table is captured: the include and exclude lists leave none", _NO_TABLE, blocking=False))
     findings += filter_findings(table_filter.table_include, [str(table.id) for table in tables])
-    return sorted(findings, key=lambda finding: not finding.blocking)
+    return sorted(findings, key=lambda finding: (not finding.blocking, not finding.suspends))
 
 
 def _views(connection: oracledb.Connection, user: str) -> Iterator[Finding]:
@@ -81,24 +83,63 @@ def _database(connection: oracledb.Connection, tables: Sequence[TableSchema]) ->
             blocking=True,
         )
     if all_columns != "YES":
-        logged = _tables_with_all_columns(connection, {table.id.schema for table in tables})
+        logging = _Logging(connection, {table.id.schema for table in tables})
         for table in tables:
-            if (table.id.schema, table.id.table) not in logged:
-                yield Finding(
-                    f"{table.id}: not all columns are logged: before images are partial, columns may be missing",
-                    f'ALTER TABLE "{table.id.schema}"."{table.id.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;',
-                    blocking=False,
+            yield from logging.findings(table.id, keyed=bool(table.key))
+
+
+def unlogged(connection: oracledb.Connection, table: TableId, *, whole_rows: bool = False) -> str:
+    """Why redo does not hold the keys of changed rows of a table, with the SQL that repairs it; '' when it does.
+
+    :param whole_rows: keys of records are other columns than the primary key, so that all columns have to be logged.
+    """
+    found = next(_Logging(connection, [table.schema]).findings(table), None)
+    return f"{found.problem}. Repair it by: {found.fix}" if found and (found.suspends or whole_rows) else ""
+
+
+class _Logging:
+    """Supplemental logging of the tables of some schemas, and of the database.
+
+    Without it LogMiner shows an UPDATE or DELETE with the columns that changed and the ROWID only. Logging of primary keys brings
+    the key of each changed row if there is one; logging of unique keys only when a column of the key changed.
+    """
+
+    def __init__(self, connection: oracledb.Connection, owners: Iterable[str]) -> None:
+        sql = "SELECT SUPPLEMENTAL_LOG_DATA_ALL, SUPPLEMENTAL_LOG_DATA_PK FROM V$DATABASE"
+        everything, keys = one_row(connection, sql, "checking V$DATABASE")
+        self._all, self._keys = everything == "YES", keys == "YES"
+        self._groups: dict[str, set[tuple[str, str]]] = {"ALL COLUMN LOGGING": set(), "PRIMARY KEY LOGGING": set()}
+        self._with_key: set[tuple[str, str]] = set()
+        with oracle_errors("checking supplemental log groups"), connection.cursor() as cursor:
+            for owner in sorted(owners):
+                cursor.execute(
+                    "SELECT TABLE_NAME, LOG_GROUP_TYPE FROM ALL_LOG_GROUPS WHERE OWNER = :owner", {"owner": owner}
                 )
+                for table, kind in cursor:
+                    self._groups.setdefault(kind, set()).add((owner, table))
+                cursor.execute(
+                    "SELECT TABLE_NAME FROM ALL_CONSTRAINTS WHERE OWNER = :owner AND CONSTRAINT_TYPE = 'P'", {"owner": owner}
+                )
+                self._with_key.update((owner, table) for (table,) in cursor)
 
+    def findings(self, table: TableId, *, keyed: bool = True) -> Iterator[Finding]:
+        """What is missing for one table.
 
-def _tables_with_all_columns(connection: oracledb.Connection, owners: Iterable[str]) -> set[tuple[str, str]]:
-    sql = "SELECT TABLE_NAME FROM ALL_LOG_GROUPS WHERE OWNER = :owner AND LOG_GROUP_TYPE = 'ALL COLUMN LOGGING'"
-    found: set[tuple[str, str]] = set()
-    with oracle_errors("checking supplemental log groups"), connection.cursor() as cursor:
-        for owner in sorted(owners):
-            cursor.execute(sql, {"owner": owner})
-            found.update((owner, table) for (table,) in cursor)
-    return found
+        :param keyed: it has a key that redo has to hold.
+        """
+        name = (table.schema, table.table)
+        if self._all or name in self._groups["ALL COLUMN LOGGING"]:
+            return
+        fix = f'ALTER TABLE "{table.schema}"."{table.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;'
+        if not keyed or (name in self._with_key and (self._keys or name in self._groups["PRIMARY KEY LOGGING"])):
+            problem = f"{table}: not all columns are logged: before images are partial, columns may be missing"
+            yield Finding(problem, fix, blocking=False)
+            return
+        problem = (
+            f"{table}: supplemental logging is missing: redo does not hold the key of a row that is changed or deleted, so the table"
+            " is suspended at the first such row"
+        )
+        yield Finding(problem, fix, blocking=False, suspends=True)
 
 
 def table_findings(tables: Sequence[TableSchema]) -> Iterator[Finding]:

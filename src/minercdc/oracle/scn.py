@@ -103,8 +103,8 @@ def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
 
 
 def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:
-    """The database host's time at this moment, without zone and in whole seconds, and its zone's offset from UTC."""
-    sql = "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS'), TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL"
+    """The database host's time at this moment, without zone, and its zone's offset from UTC."""
+    sql = "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS.FF6'), TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL"
     time, zone = one_row(connection, sql, "reading the host's clock")
     match = _OFFSET.fullmatch(str(zone))
     if not match:

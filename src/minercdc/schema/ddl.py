@@ -51,11 +51,15 @@ class AddColumns:
 
 @dataclass(frozen=True, slots=True)
 class ModifyColumn:
-    """Attributes left out of MODIFY stay as they are: `type_given` and `null_given` tell which were there."""
+    """Attributes left out of MODIFY stay as they are; the others say which were there.
+
+    :param default_given: also of DEFAULT NULL, which removes the default.
+    """
 
     column: Column
     type_given: bool
     null_given: bool
+    default_given: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +78,30 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class PrimaryKey:
-    """A primary key was added (or dropped, when there are no columns)."""
+    """A primary key was added."""
 
     columns: tuple[str, ...]
 
 
-Change: TypeAlias = AddColumns | ModifyColumn | DropColumns | RenameColumn | PrimaryKey
+@dataclass(frozen=True, slots=True)
+class KeyUnclear:
+    """A constraint was dropped, or a key is disabled: what the key is then, and which columns are NOT NULL, only the dictionary
+    knows."""
+
+
+Change: TypeAlias = AddColumns | ModifyColumn | DropColumns | RenameColumn | PrimaryKey | KeyUnclear
 
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """Changes in the order written; none when the statement changes no shape."""
+    """Changes in the order written; none when the statement changes no shape.
+
+    :param loses_rows: it takes rows away or brings some without redo of them: TRUNCATE, DROP and EXCHANGE PARTITION.
+    """
 
     name: TableName
     changes: tuple[Change, ...]
+    loses_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +130,8 @@ def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
     for change in changes:
         match change:
             case AddColumns(added):
+                if {column.name for column in added} & {column.name for column in columns}:
+                    raise ShapeUnclear("an added column is there already")
                 columns.extend(added)
                 stored += [column.name for column in added] if stored else []
             case ModifyColumn():
@@ -134,10 +150,22 @@ def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
                 stored = [new_name if part == name else part for part in stored]
             case PrimaryKey(names):
                 key = list(names)
-                if not key:
-                    raise ShapeUnclear("without its primary key, a unique key may take its place")
+                for i in (_index(columns, name) for name in key):
+                    columns[i] = replace(columns[i], nullable=False)
     key_positions = tuple(_index(columns, name) for name in key)
     return replace(table, columns=tuple(columns), key=key_positions, stored=tuple(stored))
+
+
+def with_key_of(table: TableSchema, present: TableSchema) -> TableSchema:
+    """The table with the key that the dictionary has now, and NOT NULL as it has; its columns may be others by now."""
+    now = {column.name: column for column in present.columns}
+    columns = tuple(
+        replace(column, nullable=now[column.name].nullable) if column.name in now else column for column in table.columns
+    )
+    positions = table.positions()
+    names = [present.columns[i].name for i in present.key]
+    key = tuple(positions[name] for name in names) if all(name in positions for name in names) else ()
+    return replace(table, columns=columns, key=key)
 
 
 def _index(columns: Sequence[Column], name: str) -> int:
@@ -153,7 +181,7 @@ def _modified(column: Column, change: ModifyColumn) -> Column:
         column = replace(column, type_name=new.type_name, length=new.length, scale=new.scale)
     if change.null_given:
         column = replace(column, nullable=new.nullable)
-    return replace(column, default=new.default) if new.default is not None else column
+    return replace(column, default=new.default) if change.default_given else column
 
 
 def create_table(statement: CreateTable, table: TableId) -> TableSchema:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId
 
 # Oracle's own schemas; never captured unless named in `schema.include.list`.
@@ -59,7 +60,7 @@ class TableFilter:
 
 
 def _matches(patterns: Iterable[str], name: str) -> bool:
-    return any(re.fullmatch(pattern, name, re.IGNORECASE) for pattern in patterns)
+    return any(configured_pattern(pattern).matches(name) for pattern in patterns)
 
 
 def names(pattern: str, table: TableId) -> bool:
@@ -68,4 +69,5 @@ def names(pattern: str, table: TableId) -> bool:
     full, short = f"{table.database}.{table}", str(table)
     if pattern.upper() in (full.upper(), short.upper()):
         return True
-    return bool(re.fullmatch(pattern, full, re.IGNORECASE) or re.fullmatch(pattern, short, re.IGNORECASE))
+    compiled = configured_pattern(pattern)
+    return compiled.matches(full) or compiled.matches(short)

@@ -65,8 +65,8 @@ class Tables:
         """Forget the table; nothing happens when it is not known."""
         self.generation += 1
         old = self._by_id.pop(table, None)
-        if old is not None:
-            self._by_object.pop(old.object_id, None)
+        if old is not None and self._by_object.get(old.object_id) == table:
+            del self._by_object[old.object_id]
 
     def apply(self, change: ShapeChange) -> None:
         """Follow one schema change; of a rename, `change.before` has the old name."""

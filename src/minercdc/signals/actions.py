@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from minercdc.events import Event, Progress, SchemaChange, Scn
-from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, TableRead
+from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, SuspendedTable, TableRead
 from minercdc.schema.filter import names
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals import answers
 from minercdc.signals.channels import Received
-from minercdc.signals.incremental import without
+from minercdc.signals.incremental import replaced, without
 from minercdc.signals.signal import (
     Action,
     ChangeSchemas,
@@ -25,10 +25,13 @@ from minercdc.signals.signal import (
     LogMessage,
     PauseSnapshot,
     ResumeSnapshot,
+    ResumeTable,
     Signal,
     SignalRefused,
     StopSnapshot,
     action_of,
+    described,
+    printable,
 )
 from minercdc.values.codec import is_supported
 
@@ -37,6 +40,14 @@ _log = logging.getLogger(__name__)
 # Events, then the state that holds once they are delivered.
 Acted: TypeAlias = tuple[Sequence[Event], SignalState]
 _MOST_LISTED = 100
+_DEFECTS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)  # ours, met by what a signal holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +88,22 @@ class Actions:
 
     :param tables: shapes at the point the stream has come to.
     :param captured: whether a table is captured.
+    :param suspended: tables whose rows are left out.
     """
 
-    def __init__(self, source: Source, tables: Tables, captured: Callable[[TableId], bool], database: str) -> None:
+    def __init__(
+        self,
+        source: Source,
+        tables: Tables,
+        captured: Callable[[TableId], bool],
+        database: str,
+        suspended: Callable[[], Sequence[SuspendedTable]] = lambda: (),
+    ) -> None:
         self._source = source
         self._tables = tables
         self._captured = captured
         self._database = database
+        self._suspended = suspended
         self._dropping: set[str] = set()  # ids of signals whose transactions were given up before the last Progress
 
     def act(self, received: Received, state: SignalState, progress: Progress, time_us: int) -> Acted:
@@ -92,10 +112,14 @@ class Actions:
             return self._refused(received.signal(), received, state, time_us)
         try:
             action = action_of(received)
-            _log.info("signal %s by %s: %s", received.id, received.channel, action)
+            _log.info("signal %s by %s: %s", received.id, received.channel, described(received))
             return self._done(action, received, state, progress, time_us)
         except SignalRefused as refused:
             return self._refused(received, refused, state, time_us)
+        except _DEFECTS as error:  # a restart would meet the same signal again
+            _log.exception("signal %s failed", printable(received.id))
+            defect = SignalRefused(f"minercdc failed with {type(error).__name__}: {error}")
+            return self._refused(received, defect, state, time_us)
 
     def after(self, state: SignalState, time_us: int) -> Acted:
         """`drop-transaction`: the position that is stored next knows of it, so that it is done."""
@@ -111,7 +135,8 @@ class Actions:
         return told, state
 
     def _refused(self, signal: Signal, refused: SignalRefused, state: SignalState, time_us: int) -> Acted:
-        _log.warning("signal %s (%s) is refused: %s", signal.id, signal.type or "no type", refused.reason)
+        shown = printable(signal.id), printable(signal.type) or "no type", printable(refused.reason)
+        _log.warning("signal %s (%s) is refused: %s", *shown)
         return [answers.answer(signal, "REFUSED", time_us, reason=refused.reason)], state
 
     def _done(self, action: Action, signal: Signal, state: SignalState, progress: Progress, time_us: int) -> Acted:
@@ -126,7 +151,7 @@ class Actions:
                 return self._pause(signal, state, time_us, paused=False)
             case LogMessage(message):
                 offset = json.dumps(progress.position.to_json()) if progress.position is not None else "{}"
-                _log.info("%s", message.replace("{}", offset))
+                _log.info("%s", printable(message.replace("{}", offset)))
                 return [answers.answer(signal, "COMPLETED", time_us)], state
             case ChangeSchemas(changes):
                 wanted = [self._change(change) for change in changes]  # all of them, or none
@@ -134,6 +159,8 @@ class Actions:
                 return [*events, answers.answer(signal, "COMPLETED", time_us)], state
             case DropTransaction(xid):
                 return self._drop(xid, signal, state, time_us)
+            case ResumeTable(collections):
+                return self._resume(collections, signal, state)
             case ListTransactions():
                 return self._list(signal, state, time_us)
 
@@ -141,8 +168,12 @@ class Actions:
         if any(snapshot.id == signal.id for snapshot in state.snapshots):
             raise SignalRefused(f"snapshot {signal.id} is under way already: give another id")
         found = sorted(set(self._source.list_tables()) | {table.id for table in self._tables if self._captured(table.id)})
-        wanted = [table for table in found if any(names(pattern, table) for pattern in action.collections)]
+        suspended = {entry.table for entry in self._suspended()}
+        matched = [table for table in found if any(names(pattern, table) for pattern in action.collections)]
+        wanted = [table for table in matched if str(table) not in suspended]
         unknown = [pattern for pattern in action.collections if not any(names(pattern, table) for table in found)]
+        if matched and not wanted:
+            raise SignalRefused(f"{', '.join(map(str, matched))}: suspended; signal resume-table reads it again")
         if not wanted:
             raise SignalRefused(f"no captured table matches {', '.join(unknown)}")
         for pattern, text in action.conditions:
@@ -158,33 +189,55 @@ class Actions:
         data = {"data_collections": answers.joined(snapshot.collections)}
         if unknown:
             data["unmatched"] = answers.joined(unknown)
+        if len(wanted) < len(matched):
+            data["suspended"] = answers.joined(str(table) for table in matched if table not in wanted)
         told = [answers.answer(signal, "ACCEPTED", time_us, **data), answers.started(snapshot, time_us)]
         return told, replace(state, snapshots=(*state.snapshots, snapshot))
+
+    def _resume(self, collections: Sequence[str], signal: Signal, state: SignalState) -> Acted:
+        """Taken note of; `Resumptions` acts on it, and answers."""
+        known = [entry.table for entry in self._suspended()]
+        wanted = [name for name in known if any(names(pattern, self._table(name)) for pattern in collections)]
+        if not wanted:
+            raise SignalRefused(f"no such table is suspended; suspended are: {', '.join(known) or 'none'}")
+        if asked := [table for _, table in state.resumes if table in wanted]:
+            raise SignalRefused(f"{', '.join(asked)}: to be resumed already")
+        given = {name: signal.id if len(wanted) == 1 else f"{signal.id}-{name}" for name in wanted}
+        if taken := [s.id for s in state.snapshots if s.id in given.values()] + [
+            one.signal for one in state.resuming if one.signal in given.values() and one.table not in wanted
+        ]:
+            raise SignalRefused(f"{taken[0]} is under way already: give another id")
+        return (), replace(state, resumes=(*state.resumes, *((given[name], name) for name in wanted)))
+
+    def _table(self, name: str) -> TableId:
+        schema, _, table = name.partition(".")
+        return TableId(self._database, schema, table)
 
     def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
         """Tables that are not begun are left out; the one under way ends where it is."""
         told: list[Event] = []
-        for snapshot in [snapshot for snapshot in state.snapshots if not snapshot.blocking]:
+        for snapshot in [s for s in state.snapshots if action.blocking in (None, s.blocking)]:
             kept = tuple(table for table in snapshot.tables if not self._stops(action, table))
             if len(kept) == len(snapshot.tables):
                 continue
             stopped = [f"{self._database}.{table.table}" for table in snapshot.tables if table not in kept]
             told.append(answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=answers.joined(stopped)))
             if kept:
-                snapshots = tuple(replace(s, tables=kept) if s.id == snapshot.id else s for s in state.snapshots)
-                state = replace(state, snapshots=snapshots)
+                rows = snapshot.rows + sum(
+                    table.rows for table in snapshot.tables if table not in kept and snapshot.blocking
+                )
+                state = replaced(state, snapshot, replace(snapshot, tables=kept, rows=rows))
             else:
                 told.append(answers.aborted(snapshot, signal.id, time_us))
                 state = without(state, snapshot)
         if not told:
-            raise SignalRefused("no incremental snapshot of such a table is under way")
+            raise SignalRefused("no snapshot of such a table is under way")
         if not any(not snapshot.blocking for snapshot in state.snapshots):
             state = replace(state, paused=False)
         return [*told, answers.answer(signal, "COMPLETED", time_us)], state
 
     def _stops(self, action: StopSnapshot, table: TableRead) -> bool:
-        schema, _, name = table.table.partition(".")
-        table_id = TableId(self._database, schema, name)
+        table_id = self._table(table.table)
         return not action.collections or any(names(pattern, table_id) for pattern in action.collections)
 
     def _pause(self, signal: Signal, state: SignalState, time_us: int, *, paused: bool) -> Acted:

@@ -9,12 +9,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Final
 
-from minercdc.events import Notification
-from minercdc.offset import AdHocSnapshot, TableRead
+from minercdc.errors import SourceError
+from minercdc.events import Event, Notification, SuspensionChange
+from minercdc.offset import AdHocSnapshot, SuspendedTable, TableRead
 from minercdc.signals.signal import Signal
+
+_log = logging.getLogger(__name__)
 
 SIGNAL: Final = "Signal"
 INCREMENTAL: Final = "Incremental Snapshot"
@@ -75,6 +79,19 @@ def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, t
         status=status,
         **data,
     )
+
+
+def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str, scn: int, time_us: int) -> list[Event]:
+    """A table cannot be read. One that the initial snapshot left to this one was never delivered, so it is suspended."""
+    if not snapshot.initial:
+        return []
+    fix = f"minercdc signal CONFIG resume-table --collection {table.table}, once it can be read"
+    _log.error("%s IS SUSPENDED: it was never read: %s\n  To repair it: %s", table.table, reason, fix)
+    data = {"data_collections": name, "code": SourceError.code, "reason": reason, "fix": fix, "since_scn": str(scn)}
+    return [
+        SuspensionChange(table.table, SuspendedTable(table.table, scn, SourceError.code, reason, fix)),
+        Notification(f"suspended-{table.table}-{scn}", "Table", "SUSPENDED", time_us, data),
+    ]
 
 
 def joined(names: Iterable[str]) -> str:

@@ -13,13 +13,20 @@ the state, and its table stays there until it is delivered.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from minercdc.contracts import StopFlag
-from minercdc.errors import MinerCdcError, SnapshotTooOldError, SourceError, TransientSourceError
-from minercdc.events import ChangeEvent, Event, Op, Row, SchemaChange, Scn
+from minercdc.errors import (
+    DecodeError,
+    MinerCdcError,
+    PrerequisiteError,
+    SnapshotTooOldError,
+    SourceError,
+    TransientSourceError,
+)
+from minercdc.events import ChangeEvent, Event, Notification, Op, Row, SchemaChange, Scn
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals import answers
@@ -76,19 +83,29 @@ class BlockingSnapshots:
     def close(self) -> None:
         self._source.close()
 
-    def resume(self, state: SignalState, stop: StopFlag) -> Iterator[Step]:
+    def fix_again(self) -> None:
+        """A table has another name now: its changes were noted under the old one, so the SCN is chosen again."""
+        self._fixed = None
+
+    def resume(self, state: SignalState, stop: StopFlag) -> Generator[Step, None, None]:
         """What an earlier life left, before the stream moves at all."""
         snapshot = _running(state)
         if snapshot is not None and snapshot.reached:
             self._fixed = snapshot.id
             yield from self._read(state, snapshot, stop)
 
-    def step(self, state: SignalState, complete_scn: int, told_scn: int, time_us: int, stop: StopFlag) -> Iterator[Step]:
+    def step(
+        self, state: SignalState, complete_scn: int, told_scn: int, time_us: int, stop: StopFlag
+    ) -> Generator[Step, None, None]:
         """What can be delivered now; the stream waits meanwhile.
 
         :param complete_scn: every commit at or below it has been told.
         :param told_scn: no commit behind it has been told.
         """
+        if self._fixed is not None and all(snapshot.id != self._fixed for snapshot in state.snapshots):
+            self._fixed = None  # it was stopped
+            self.changes.forget()
+            self._source.close()
         while (snapshot := _running(state)) is not None and not stop.is_set():
             if self._fixed != snapshot.id:
                 state = self._fix(state, snapshot, told_scn)
@@ -124,6 +141,9 @@ class BlockingSnapshots:
                 yield from self._rows(told, place, table, stop)
                 if stop.is_set():
                     return
+        except GeneratorExit:
+            self._source.close()  # the connection may be in the middle of a fetch
+            raise
         except SnapshotTooOldError as error:
             _log.warning("blocking snapshot %s: %s; the rest is read at a later SCN", snapshot.id, error.message)
             self._fixed = None
@@ -168,7 +188,8 @@ class BlockingSnapshots:
                     yield told.step()
         except (SnapshotTooOldError, TransientSourceError):
             raise
-        except SourceError as error:
+        except (SourceError, PrerequisiteError, DecodeError) as error:
+            _log.warning("blocking snapshot %s: %s is left out: %s", told.snapshot.id, name, error.message)
             told.finish(place, "SQL_EXCEPTION", error)
         else:
             told.finish(place, "SUCCEEDED")
@@ -180,7 +201,7 @@ class BlockingSnapshots:
         for row_id, row in self.changes.current(chunk):
             yield ChangeEvent(Op.READ, schema, None, row, Scn(scn), time_us, None, 0, row_id or None)
 
-    def _scanned(self, snapshot: AdHocSnapshot, table: TableRead, status: str, error: MinerCdcError | None) -> Event:
+    def _scanned(self, snapshot: AdHocSnapshot, table: TableRead, status: str, error: MinerCdcError | None) -> Notification:
         data = {"error": error.message} if error else {}
         return answers.scanned(snapshot, table, self._named(table), status, self._now_us(), **data)
 
@@ -212,7 +233,7 @@ class _Told:
         self,
         state: SignalState,
         snapshot: AdHocSnapshot,
-        scanned: Callable[[AdHocSnapshot, TableRead, str, MinerCdcError | None], Event],
+        scanned: Callable[[AdHocSnapshot, TableRead, str, MinerCdcError | None], Notification],
     ) -> None:
         self.snapshot = snapshot
         self.events: list[Event] = []
@@ -271,4 +292,14 @@ class _Told:
         table = self._tables.pop(place)
         self._rows += table.rows
         status = "EMPTY" if status == "SUCCEEDED" and not table.rows else status
-        self.events.append(self._scanned(self.snapshot, table, status, error))
+        scanned = self._scanned(self.snapshot, table, status, error)
+        self.events.append(scanned)
+        if error is not None:
+            self.events += answers.never_read(
+                self.snapshot,
+                table,
+                scanned.additional_data["scanned_collection"],
+                error.message,
+                self.snapshot.scn,
+                scanned.time_us,
+            )

@@ -22,6 +22,7 @@ from uuid import uuid4
 
 from minercdc.errors import StateDirectoryError
 from minercdc.signals.signal import Signal, SignalRefused, signal_of_json
+from minercdc.state_directory import make_private, private_opener
 
 _log = logging.getLogger(__name__)
 
@@ -124,8 +125,8 @@ class SignalJournal(SignalFile):
         """
         line = json.dumps({"id": signal.id, "type": signal.type, "data": signal.data, "taken": uuid4().hex})
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            append(self._file, line)
+            make_private(self._directory)
+            append(self._file, line, private=True)
         except OSError as error:
             raise StateDirectoryError(
                 f"keeping a signal in {self._file.absolute()} failed: {error.strerror or error}",
@@ -168,10 +169,13 @@ class _locked:
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
 
-def append(path: Path, line: str) -> None:
-    """Put one more line into a signal file; it is durable when this returns."""
+def append(path: Path, line: str, *, private: bool = False) -> None:
+    """Put one more line into a signal file; it is durable when this returns.
+
+    :param private: only its owner may read the file.
+    """
     new = not path.exists()
-    with path.open("ab+") as file, _locked(file):
+    with open(path, "ab+", opener=private_opener if private else None) as file, _locked(file):
         end = file.seek(0, os.SEEK_END)
         if end:  # what a killed writer left of a line must not take this one with it
             file.seek(end - 1)

@@ -3,43 +3,55 @@
     POST /signals          {"id", "type", "data"} -> 202 {"id"} once it is durable; 400 when it could not be acted on anyway
     GET  /snapshots        what is under way
     GET  /notifications    the latest
-    GET  /health           200, or 503 while the connector cannot work
+    GET  /health           200, or 503 while the connector cannot work; DEGRADED, with the reasons, while tables are suspended
+    GET  /metrics          Prometheus' text format
 
-There is no authentication, which is why it listens on the loopback interface. A POST must say that it is JSON: no web page
-can have a browser send that without asking first. And a request must name this host, not one that a page had resolved to it.
+What changes something needs the bearer token, and so does everything but /health and /metrics on an address that others reach. A request
+must name this host, not one that a web page had resolved to it, and one that a page of another origin makes is refused.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from email.message import Message
 from http import HTTPStatus
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from uuid import uuid4
 
+from prometheus_client import CONTENT_TYPE_LATEST
+
 from minercdc.errors import LocalServiceError, StateDirectoryError
 from minercdc.offset import JsonValue
 from minercdc.signals.channels import SignalJournal
-from minercdc.signals.signal import SignalRefused, action_of, signal_of_json
+from minercdc.signals.signal import SignalRefused, action_of, printable, signal_of_json
 from minercdc.signals.watch import Watch
 
 _log = logging.getLogger(__name__)
 
 LONGEST_BODY: Final = 64 * 1024
+_MOST_DIGITS: Final = 15
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+_OPEN_PAGES = ("/health", "/metrics")
 _PATIENCE_SECONDS = 10.0  # with a client that sends nothing
 
 
 @contextmanager
-def serve(host: str, port: int, watch: Watch, journal: SignalJournal | None) -> Iterator[str]:
+def serve(
+    host: str, port: int, watch: Watch, journal: SignalJournal | None, token: str, metrics: Callable[[], bytes]
+) -> Iterator[str]:
     """Answer while the context lasts; its value is the address.
 
+    :param token: bearer token.
+    :param metrics: answer of /metrics.
     :param journal: where signals go; None when channel `http` is not enabled.
     :raises LocalServiceError: the port cannot be listened on.
     """
@@ -48,14 +60,15 @@ def serve(host: str, port: int, watch: Watch, journal: SignalJournal | None) -> 
         "/notifications": watch.notifications,
         "/health": watch.health,
     }
-    handler = type("Requests", (_Requests,), {"pages": pages, "journal": journal, "hosts": _hosts(host)})
+    access = _Access(token, _hosts(host))
+    given = {"pages": pages, "journal": journal, "access": access, "metrics": staticmethod(metrics)}
+    handler = type("Requests", (_Requests,), given)
     try:
-        server = ThreadingHTTPServer((host, port), handler)
+        server = _Server((host, port), handler)
     except OSError as error:
         raise LocalServiceError(
             f"port {port} of {host} cannot be listened on: {error}", hint="Change minercdc.http.port, or end what uses it."
         ) from None
-    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.1,), name="http", daemon=True)
     thread.start()
     address = f"http://{host}:{server.server_port}"
@@ -73,22 +86,75 @@ def _hosts(host: str) -> frozenset[str]:
     return frozenset({host, *_LOOPBACK}) if host in _LOOPBACK else frozenset()
 
 
-def post(host: str, port: int, signal: Mapping[str, JsonValue]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Who may do what.
+
+    :param hosts: names that a request may call this host by; any when empty: the port can be reached from elsewhere.
+    """
+
+    token: str
+    hosts: frozenset[str]
+
+    def refusal(self, method: str, path: str, headers: Message) -> tuple[HTTPStatus, str] | None:
+        """Why a request is refused; None when it may go on."""
+        given = headers.get("Host", "")
+        name = given.rpartition(":")[0] or given
+        if self.hosts and name.lower() not in self.hosts:
+            return HTTPStatus.MISDIRECTED_REQUEST, f"{printable(name)} is not here"
+        origin = headers.get("Origin")
+        if origin is not None and origin.partition("://")[2] != given:
+            return HTTPStatus.FORBIDDEN, "a web page of another origin may not ask"
+        if path in _OPEN_PAGES or (method == "GET" and self.hosts):
+            return None
+        scheme, _, token = headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self.token.encode()):
+            return None
+        return HTTPStatus.UNAUTHORIZED, "a header `Authorization: Bearer TOKEN` with minercdc.http.token is needed"
+
+
+def post(host: str, port: int, signal: Mapping[str, JsonValue], token: str) -> None:
     """Send a signal to a connector's port.
 
-    :raises LocalServiceError: nobody listens there, or the signal is refused.
+    :raises LocalServiceError: no connector answers there, or it refuses the signal.
     """
+    status, text = _ask(host, port, "POST", "/signals", token, json.dumps(signal))
+    if status != HTTPStatus.ACCEPTED:
+        raise LocalServiceError(f"the connector at {host}:{port} refuses the signal: {text}")
+
+
+def fetch_notifications(host: str, port: int, token: str) -> list[dict[str, Any]]:
+    """GET /notifications of a connector's port.
+
+    :raises LocalServiceError: no connector answers there, or it refuses.
+    """
+    status, text = _ask(host, port, "GET", "/notifications", token)
+    if status != HTTPStatus.OK:
+        raise LocalServiceError(f"the connector at {host}:{port} refuses: {text}")
+    found: list[dict[str, Any]] = json.loads(text)
+    return found
+
+
+def _ask(host: str, port: int, method: str, path: str, token: str, body: str | None = None) -> tuple[int, str]:
     connection = HTTPConnection(host, port, timeout=_PATIENCE_SECONDS)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
     try:
-        connection.request("POST", "/signals", json.dumps(signal), {"Content-Type": "application/json"})
+        connection.request(method, path, body, headers)
         answer = connection.getresponse()
-        text = answer.read().decode(errors="replace")
+        return answer.status, answer.read().decode(errors="replace")
     except OSError as error:
         raise LocalServiceError(f"no connector answers at {host}:{port}: {error}", hint="Is it running?") from None
     finally:
         connection.close()
-    if answer.status != HTTPStatus.ACCEPTED:
-        raise LocalServiceError(f"the connector at {host}:{port} refuses the signal: {text}")
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away in the middle of a request is none of our user's business; what else fails is."""
+        error = sys.exception()
+        _log.log(logging.DEBUG if isinstance(error, OSError) else logging.ERROR, "a request failed: %r", error)
 
 
 class _Requests(BaseHTTPRequestHandler):
@@ -96,23 +162,27 @@ class _Requests(BaseHTTPRequestHandler):
 
     pages: Mapping[str, Callable[[], JsonValue]]
     journal: SignalJournal | None
-    hosts: frozenset[str]
+    access: _Access
+    metrics: Callable[[], bytes]
     timeout = _PATIENCE_SECONDS
     server_version = "minercdc"
 
     def do_GET(self) -> None:
-        if self._is_misled():
+        if self._is_refused():
+            return
+        if self.path == "/metrics":
+            self._send(HTTPStatus.OK, self.metrics(), CONTENT_TYPE_LATEST)
             return
         page = self.pages.get(self.path)
         if page is None:
-            self._answer(HTTPStatus.NOT_FOUND, {"error": f"there are {', '.join(sorted(self.pages))}"})
+            self._answer(HTTPStatus.NOT_FOUND, {"error": f"there are {', '.join(sorted({*self.pages, '/metrics'}))}"})
             return
         content = page()
         down = isinstance(content, dict) and content.get("status") == "DOWN"
         self._answer(HTTPStatus.SERVICE_UNAVAILABLE if down else HTTPStatus.OK, content)
 
     def do_POST(self) -> None:
-        if self._is_misled():
+        if self._is_refused():
             return
         if self.path != "/signals":
             self._answer(HTTPStatus.NOT_FOUND, {"error": "signals go to /signals"})
@@ -123,18 +193,17 @@ class _Requests(BaseHTTPRequestHandler):
         else:
             self._signal(self.journal)
 
-    def _is_misled(self) -> bool:
-        """Whether the request is for another host, which it is told."""
-        name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
-        if not self.hosts or name in self.hosts:
-            return False
-        self._answer(HTTPStatus.MISDIRECTED_REQUEST, {"error": f"{name} is not here"})
-        return True
+    def _is_refused(self) -> bool:
+        """Whether the request was answered with a refusal."""
+        refusal = self.access.refusal(self.command, self.path, self.headers)
+        if refusal is not None:
+            self._answer(refusal[0], {"error": refusal[1]})
+        return refusal is not None
 
     def _signal(self, journal: SignalJournal) -> None:
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit():
-            self._answer(HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is missing"})
+        if not length.isdecimal() or not length.isascii() or len(length) > _MOST_DIGITS:
+            self._answer(HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is missing, or no length"})
             return
         if int(length) > LONGEST_BODY:
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"a signal has at most {LONGEST_BODY} bytes"})
@@ -154,9 +223,13 @@ class _Requests(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.ACCEPTED, {"id": signal.id})
 
     def _answer(self, status: HTTPStatus, content: JsonValue) -> None:
-        body = json.dumps(content).encode()
+        self._send(status, json.dumps(content).encode(), "application/json")
+
+    def _send(self, status: HTTPStatus, body: bytes, content_type: str) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        if status is HTTPStatus.UNAUTHORIZED:
+            self.send_header("WWW-Authenticate", "Bearer")
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -23,6 +23,7 @@ from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals import answers
 from minercdc.signals.reader import Began, Broken, Failed, Outcome
+from minercdc.signals.resumption import covered_scn, is_resumption, with_result
 from minercdc.signals.window import Changes, Chunk
 
 _log = logging.getLogger(__name__)
@@ -96,7 +97,9 @@ class IncrementalSnapshots:
                     self.close()
                 return
             if not snapshot.tables:
-                told = (answers.of_snapshot(snapshot, "COMPLETED", time_us), answers.completed(snapshot, time_us))
+                told = [answers.of_snapshot(snapshot, "COMPLETED", time_us)]
+                if not is_resumption(state, snapshot):  # that one is answered when its deletes are delivered, too
+                    told.append(answers.completed(snapshot, time_us))
                 state = without(state, snapshot)
                 yield told, state
                 continue
@@ -107,7 +110,7 @@ class IncrementalSnapshots:
                     yield events, state
                 continue
             outcome = self._reader.first()
-            if outcome is None or (isinstance(outcome, Chunk) and not self._ready(outcome, complete_scn)):
+            if outcome is None or not self._ready(outcome, complete_scn):
                 self.changes.prune(self._reader.floor())
                 return
             events, state = self._taken(state, snapshot, table, outcome, time_us)
@@ -125,11 +128,16 @@ class IncrementalSnapshots:
             events.append(change)
         self._reading = (snapshot.id, table)
         self.changes.follow(name)
-        self._reader.start(name, table, snapshot.surrogate_key, self._stream_told)
+        self._reader.start(name, table, snapshot.surrogate_key, max(self._stream_told, covered_scn(state, snapshot)))
         _log.info("incremental snapshot %s: reading %s%s", snapshot.id, name, " on" if table.last else "")
         return events, state
 
-    def _ready(self, chunk: Chunk, complete_scn: int) -> bool:
+    def _ready(self, outcome: Outcome, complete_scn: int) -> bool:
+        if isinstance(outcome, Failed):
+            return outcome.scn - 1 <= complete_scn
+        if not isinstance(outcome, Chunk):
+            return True
+        chunk = outcome
         if chunk.window and not chunk.ceiling:
             # It was read before that commit, so it knows nothing of that SCN or later.
             chunk.ceiling = self._closed.get(chunk.window, 1) - 1
@@ -153,7 +161,8 @@ class IncrementalSnapshots:
             return self._done(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
         if shape.version != outcome.schema.version:
             _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, name)
-            self._reader.start(name, table, snapshot.surrogate_key, self._stream_told)
+            floor = max(self._stream_told, covered_scn(state, snapshot))
+            self._reader.start(name, table, snapshot.surrogate_key, floor)
             return (), state
         return self._delivered(state, snapshot, table, outcome, shape, time_us)
 
@@ -189,7 +198,13 @@ class IncrementalSnapshots:
         dropped = self._shape(name) is None
         no_key = isinstance(outcome.error, UnsupportedRowError)
         status = "UNKNOWN_SCHEMA" if dropped else "NO_PRIMARY_KEY" if no_key else "SQL_EXCEPTION"
-        return self._done(state, snapshot, table, status, time_us, error=outcome.error.message)
+        events, state = self._done(state, snapshot, table, status, time_us, error=outcome.error.message)
+        if dropped:
+            return events, state
+        return [
+            *events,
+            *answers.never_read(snapshot, table, self.name(table), outcome.error.message, self._stream_told, time_us),
+        ], state
 
     def _done(
         self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, status: str, time_us: int, **data: str
@@ -197,6 +212,7 @@ class IncrementalSnapshots:
         told = answers.scanned(snapshot, table, self.name(table), status, time_us, **data)
         _log.info("incremental snapshot %s: %s is done, %s, %d rows", snapshot.id, self.name(table), status, table.rows)
         self.close()
+        state = with_result(state, snapshot, status, data.get("error", ""))
         return [told], replaced(state, snapshot, replace(snapshot, tables=snapshot.tables[1:]))
 
     def table(self, name: str) -> TableId:

@@ -6,63 +6,19 @@ read. Text is ordered binary, whatever the session's language; see `SESSION`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import oracledb
 
 from minercdc.errors import UnsupportedRowError
 from minercdc.events import Row
+from minercdc.oracle.binds import BINDS, ROWID
 from minercdc.schema.table import TableSchema
 from minercdc.snapshot.scan import row_converter, selected_columns
 from minercdc.values.codec import reading_for
 
-ROWID: Final = "ROWID"
 SESSION: Final = "ALTER SESSION SET NLS_SORT = 'BINARY' NLS_COMP = 'BINARY'"
-
-
-@dataclass(frozen=True, slots=True)
-class _Bind:
-    """How the text of a type becomes a value in SQL again.
-
-    :param sql: the bind, `{}` standing for its name.
-    """
-
-    sql: str
-    kind: Any
-    convert: Callable[[str], object] = str
-
-
-_TEXT, _NATIONAL = _Bind("{}", oracledb.DB_TYPE_VARCHAR), _Bind("{}", oracledb.DB_TYPE_NVARCHAR)
-_NUMBER = _Bind("{}", oracledb.DB_TYPE_NUMBER, Decimal)
-_DATE = "SYYYY-MM-DD HH24:MI:SS"
-
-
-def _signed(text: str) -> str:
-    """Row text has a sign for years BC only; format element S prints a blank otherwise."""
-    return text if text.startswith("-") else f" {text}"
-
-
-_BINDS: Final[Mapping[str, _Bind]] = {
-    "NUMBER": _NUMBER,
-    "FLOAT": _NUMBER,
-    "BINARY_FLOAT": _Bind("{}", oracledb.DB_TYPE_BINARY_FLOAT, float),
-    "BINARY_DOUBLE": _Bind("{}", oracledb.DB_TYPE_BINARY_DOUBLE, float),
-    "CHAR": _TEXT,
-    "VARCHAR2": _TEXT,
-    "NCHAR": _NATIONAL,
-    "NVARCHAR2": _NATIONAL,
-    "RAW": _Bind("{}", oracledb.DB_TYPE_RAW, bytes.fromhex),
-    "DATE": _Bind(f"TO_DATE({{}}, '{_DATE}')", oracledb.DB_TYPE_VARCHAR, _signed),
-    "TIMESTAMP": _Bind(f"TO_TIMESTAMP({{}}, '{_DATE}.FF9')", oracledb.DB_TYPE_VARCHAR, _signed),
-    "TIMESTAMP WITH LOCAL TIME ZONE": _Bind(f"TO_TIMESTAMP({{}}, '{_DATE}.FF9')", oracledb.DB_TYPE_VARCHAR, _signed),
-    "TIMESTAMP WITH TIME ZONE": _Bind(f"TO_TIMESTAMP_TZ({{}}, '{_DATE}.FF9 TZH:TZM')", oracledb.DB_TYPE_VARCHAR, _signed),
-    "INTERVAL YEAR TO MONTH": _Bind("TO_YMINTERVAL({})", oracledb.DB_TYPE_VARCHAR),
-    "INTERVAL DAY TO SECOND": _Bind("TO_DSINTERVAL({})", oracledb.DB_TYPE_VARCHAR),
-    ROWID: _Bind("CHARTOROWID({})", oracledb.DB_TYPE_VARCHAR),
-}
 
 
 def order_of(schema: TableSchema, surrogate: str = "") -> tuple[str, ...]:
@@ -89,7 +45,7 @@ def order_of(schema: TableSchema, surrogate: str = "") -> tuple[str, ...]:
     else:
         return (ROWID,)
     for name in order:
-        if name != ROWID and schema.columns[positions[name]].type_name not in _BINDS:
+        if name != ROWID and schema.columns[positions[name]].type_name not in BINDS:
             raise UnsupportedRowError(
                 f"{schema.id} cannot be read in order of {name}: {schema.columns[positions[name]].type_name} "
                 "has no order that can be repeated (surrogate-key ROWID reads it)"
@@ -110,7 +66,7 @@ class Keyset:
         self._order = tuple(order)
         self._places = [None if name == ROWID else positions[name] for name in order]
         self._columns = [None if place is None else schema.columns[place] for place in self._places]
-        self._binds = [_BINDS[ROWID if column is None else column.type_name] for column in self._columns]
+        self._binds = [BINDS[ROWID if column is None else column.type_name] for column in self._columns]
         self._quoted = [ROWID if column is None else f'"{column.name}"' for column in self._columns]
         self._condition = condition
         self._lobs = lobs

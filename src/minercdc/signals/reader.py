@@ -55,9 +55,14 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The table cannot be read."""
+    """The table cannot be read.
+
+    :param scn: of after the failure. DDL that the stream has not come to yet may be the cause (a RENAME: ORA-00942), so the
+        stream has to come to it before the table is given up; 0 when that does not matter.
+    """
 
     error: MinerCdcError
+    scn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +223,10 @@ class _Reading:
                 _log.warning("%s: %s; reading on in %.0f s", self._table, error.message, wait)
             except SourceError as error:
                 if not self._outdated(error):
-                    self._put(Failed(error))
+                    self._put(Failed(error, self._present_scn()))
                     return
             except MinerCdcError as error:
-                self._put(Failed(error))
+                self._put(Failed(error, self._present_scn()))
                 return
             except Exception as error:
                 self._put(Broken(error))
@@ -238,6 +243,16 @@ class _Reading:
             connection.close()
             raise
         return connection
+
+    def _present_scn(self) -> int:
+        """0 when the signal's own condition may be the cause, or the database does not answer."""
+        if self._state.condition:
+            return 0
+        try:
+            with closing(self._connect()) as connection:
+                return current_scn(connection)
+        except MinerCdcError:
+            return 0
 
     def _outdated(self, error: SourceError) -> bool:
         """A column that the stream still knows is gone: wait for the stream to come to its DDL. A condition that names no

@@ -13,18 +13,31 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from minercdc.events import Row
 from minercdc.offset import JsonValue
 from minercdc.schema.filter import names
+from minercdc.schema.patterns import linear_pattern
 from minercdc.schema.table import TableId
 
 Data: TypeAlias = Mapping[str, JsonValue]
 
+_LONGEST_SHOWN = 1000  # characters
+_DEEPEST = 50  # levels of JSON; `tableChanges` have 6
+
 # Rows that the connector itself writes around a chunk; they ask for nothing.
 OPEN_MARK: Final = "snapshot-window-open"
 CLOSE_MARK: Final = "snapshot-window-close"
+STOP: Final = "stop-snapshot"
+
+
+def printable(text: str) -> str:
+    """Text from outside as it may stand in a log line or an answer: control characters are escaped, and it is cut short."""
+    escaped = "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
+    return escaped if len(escaped) <= _LONGEST_SHOWN else f"{escaped[:_LONGEST_SHOWN]}.."
 
 
 class SignalRefused(Exception):
@@ -79,9 +92,12 @@ class ExecuteSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class StopSnapshot:
-    """:param collections: patterns; () for all tables."""
+    """:param collections: patterns; () for all tables.
+    :param blocking: only snapshots of this kind; None for both.
+    """
 
     collections: tuple[str, ...] = ()
+    blocking: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +136,13 @@ class ListTransactions:
     """Which transactions are open, as far as redo is read."""
 
 
+@dataclass(frozen=True, slots=True)
+class ResumeTable:
+    """:param collections: patterns of suspended tables."""
+
+    collections: tuple[str, ...]
+
+
 Action: TypeAlias = (
     ExecuteSnapshot
     | StopSnapshot
@@ -129,6 +152,7 @@ Action: TypeAlias = (
     | ChangeSchemas
     | DropTransaction
     | ListTransactions
+    | ResumeTable
 )
 
 
@@ -149,7 +173,7 @@ def signal_of_json(text: str | bytes, channel: str) -> Signal:
     :raises SignalRefused: it is no such document.
     """
     try:
-        document = json.loads(text)
+        document = _parsed(text)
     except ValueError as error:
         raise SignalRefused(f"not JSON: {error}", channel=channel) from None
     if not isinstance(document, dict):
@@ -162,12 +186,43 @@ def signal_of_json(text: str | bytes, channel: str) -> Signal:
     return Signal(identity, kind, data or {}, channel)
 
 
+def _parsed(text: str | bytes) -> Any:
+    """What JSON from outside holds.
+
+    :raises ValueError: it is no JSON, is nested so deeply that a Python function may fail on it, or holds text that cannot be encoded.
+    """
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if _is_deeper(found, _DEEPEST):
+        raise ValueError("it is nested too deeply")
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("it holds one half of a surrogate pair") from None
+    return found
+
+
+def _is_deeper(value: JsonValue, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not levels or any(_is_deeper(one, levels - 1) for one in inner)
+
+
+def described(signal: Signal) -> str:
+    """Type and data of a signal, for the log."""
+    data = signal.data if isinstance(signal.data, str) else json.dumps(dict(signal.data), ensure_ascii=False)
+    return printable(f"{signal.type.strip()} {data}".rstrip())
+
+
 def action_of(signal: Signal) -> Action:
     """What the signal asks for.
 
     :raises SignalRefused: no such type, or its data is not as that type wants it: one with a member that has no meaning there
         would ask for something else than what was meant (a misspelt filter: for the whole table).
     """
+    if signal.id != printable(signal.id):
+        raise SignalRefused(f"the id has control characters, or more than {_LONGEST_SHOWN} characters")
     kind = ACTIONS.get(signal.type.strip())
     if kind is None:
         raise SignalRefused(f"there is no signal of type '{signal.type}'; there are {', '.join(sorted(ACTIONS))}")
@@ -183,7 +238,7 @@ def _data(given: str | Data) -> Data:
     if not given.strip():
         return {}
     try:
-        data = json.loads(given)
+        data = _parsed(given)
     except ValueError as error:
         raise SignalRefused(f"data is not JSON: {error}") from None
     if not isinstance(data, dict):
@@ -195,15 +250,13 @@ def _execute(data: Data) -> Action:
     collections = _patterns(data, "data-collections")
     if not collections:
         raise SignalRefused("data-collections is missing: an array of patterns of DATABASE.SCHEMA.TABLE")
-    kind = _text(data, "type", "incremental").lower()
-    if kind not in ("incremental", "blocking"):
-        raise SignalRefused(f"a snapshot of type '{kind}' is not there; there are incremental and blocking")
+    blocking = _is_blocking(_text(data, "type", "incremental").lower())
     conditions = list(_conditions(data))
     if legacy := _text(data, "additional-condition"):
         conditions.append((".*", legacy))
-    if kind == "incremental" and (broken := [text for _, text in conditions if not _is_closed(text)]):
+    if not blocking and (broken := [text for _, text in conditions if not _is_closed(text)]):
         raise SignalRefused(f"the parentheses of filter {broken[0]} do not match")
-    return ExecuteSnapshot(collections, kind == "blocking", tuple(conditions), _text(data, "surrogate-key"))
+    return ExecuteSnapshot(collections, blocking, tuple(conditions), _text(data, "surrogate-key"))
 
 
 def _conditions(data: Data) -> Sequence[tuple[str, str]]:
@@ -232,9 +285,14 @@ def _is_closed(predicate: str) -> bool:
 
 
 def _stop(data: Data) -> Action:
-    if _text(data, "type", "incremental").lower() != "incremental":
-        raise SignalRefused("only incremental snapshots can be stopped")
-    return StopSnapshot(_patterns(data, "data-collections"))
+    kind = _text(data, "type").lower()
+    return StopSnapshot(_patterns(data, "data-collections"), _is_blocking(kind) if kind else None)
+
+
+def _is_blocking(kind: str) -> bool:
+    if kind not in ("incremental", "blocking"):
+        raise SignalRefused(f"a snapshot of type '{kind}' is not there; there are incremental and blocking")
+    return kind == "blocking"
 
 
 def _log(data: Data) -> Action:
@@ -263,6 +321,13 @@ def _drop(data: Data) -> Action:
     return DropTransaction(xid)
 
 
+def _resume_table(data: Data) -> Action:
+    collections = _patterns(data, "data-collections")
+    if not collections:
+        raise SignalRefused("data-collections is missing: an array of patterns of DATABASE.SCHEMA.TABLE")
+    return ResumeTable(collections)
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A type of signal.
@@ -278,12 +343,13 @@ _TABLES = frozenset({"type", "data-collections"})
 _EXECUTE = _TABLES | {"additional-conditions", "additional-condition", "surrogate-key"}
 ACTIONS: Final[Mapping[str, Kind]] = {
     "execute-snapshot": Kind(_execute, _EXECUTE),
-    "stop-snapshot": Kind(_stop, _TABLES),
+    STOP: Kind(_stop, _TABLES),
     "pause-snapshot": Kind(lambda _: PauseSnapshot(), _TABLES),
     "resume-snapshot": Kind(lambda _: ResumeSnapshot(), _TABLES),
     "log": Kind(_log, frozenset({"message"})),
     "schema-changes": Kind(_schema_changes, frozenset({"database", "schema", "changes"})),
     "drop-transaction": Kind(_drop, frozenset({"transaction-id"})),
+    "resume-table": Kind(_resume_table, frozenset({"data-collections"})),
     "list-transactions": Kind(lambda _: ListTransactions()),
 }
 
@@ -306,8 +372,10 @@ def _patterns(data: Data, name: str) -> tuple[str, ...]:
 
 
 def _pattern(text: str, name: str) -> str:
+    if not text.strip():
+        raise SignalRefused(f"{name}: a pattern is empty")
     try:
-        re.compile(text)
-    except re.error as error:
-        raise SignalRefused(f"{name}: '{text}' is not a regular expression: {error}") from None
+        linear_pattern(text)
+    except ValueError as error:
+        raise SignalRefused(f"{name}: {error}") from None
     return text

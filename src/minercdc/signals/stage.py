@@ -11,20 +11,22 @@ moving the position are one Kafka transaction, whatever is killed when.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from time import monotonic
 from uuid import uuid4
 
 from minercdc.contracts import StopFlag
 from minercdc.events import ChangeEvent, Event, Op, Progress, SchemaChange, Scn
-from minercdc.offset import Position, SignalState
+from minercdc.offset import AdHocSnapshot, Position, SignalState
 from minercdc.schema.table import TableId
 from minercdc.signals.actions import Acted, Actions
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import Received, SignalChannel
 from minercdc.signals.incremental import IncrementalSnapshots, Step
 from minercdc.signals.marks import window_of
-from minercdc.signals.signal import Signal, SignalRefused, signal_of_row
+from minercdc.signals.resuming import Resumptions
+from minercdc.signals.signal import STOP, Signal, SignalRefused, signal_of_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class SignalStage:
         now_us: Callable[[], int],
         clock: Callable[[], float] = monotonic,
         observe: Callable[[SignalState], None] = lambda _: None,
+        resumptions: Resumptions | None = None,
     ) -> None:
         self._table = table
         self._actions = actions
@@ -70,9 +73,12 @@ class SignalStage:
         self._now_us = now_us
         self._clock = clock
         self._observe = observe
+        self._resumptions = resumptions
         self._looked = float("-inf")
         self._told_scn = 0  # no commit behind it has been told
-        self._received: list[Received] = []  # of the transaction under way
+        self._received: list[Received] = []  # of the transaction under way, and of the channels
+        self._marks: dict[str, str] = {}  # of the channels: how far `_received` is read
+        self._interrupting = False  # a snapshot that holds the stream up is to be stopped
 
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
@@ -82,8 +88,8 @@ class SignalStage:
         self._told_scn = max(start.delivered_scn, partial_scn)
         self._observe(state)
         if state.snapshots:
-            begin = Progress(start, Scn(0), self._now_us(), signals=state)
-            state = yield from self._told(begin, self._blocking.resume(state, stop), state)
+            begin = Progress(start, Scn(0), 0, signals=state)
+            state = yield from self._whole(begin, state, lambda state: self._blocking.resume(state, stop))
             self._told_scn = max(self._told_scn, self._blocking.told_scn)
         noting = (self._incremental.changes, self._blocking.changes)
         for event in events:
@@ -101,6 +107,7 @@ class SignalStage:
                 if isinstance(event, SchemaChange):
                     for changes in noting:
                         changes.note_schema(event)
+                    state = self._renamed(event, state)
                 yield event
 
     def stored(self, state: SignalState) -> None:
@@ -112,6 +119,8 @@ class SignalStage:
     def close(self) -> None:
         self._incremental.close()
         self._blocking.close()
+        if self._resumptions:
+            self._resumptions.close()
         for channel in self._channels:
             channel.close()
 
@@ -136,37 +145,87 @@ class SignalStage:
         """The stream is whole here. Yields the Progress with what is still to do; returns that state."""
         if progress.committed is not None:
             self._told_scn = max(self._told_scn, progress.committed.commit_scn)
+        state = yield from self._act(progress, state)
+        scn, time_us = progress.complete_scn, self._now_us()
+        return (yield from self._whole(progress, state, lambda state: self._steps(state, scn, time_us, stop)))
+
+    def _act(self, progress: Progress, state: SignalState) -> Generator[Event, None, SignalState]:
+        """Act on every signal that has come."""
+        self._look(state)
         received, self._received = self._received, []
-        taken = dict(state.taken)
-        if self._clock() - self._looked >= self._interval:
-            self._looked = self._clock()
-            for channel in self._channels:
-                found, mark = channel.poll(taken.get(channel.name, ""))
-                received = [*received, *found]
-                if mark or channel.name in taken:
-                    taken[channel.name] = mark
-        state = replace(state, taken=taken)
-        time_us = self._now_us()
-        for events, after in self._acted(received, state, progress, time_us):
+        state, self._marks = replace(state, taken={**state.taken, **self._marks}), {}
+        for events, after in self._acted(received, state, progress, self._now_us()):
             yield from events
             state = after
-        scn = progress.complete_scn
-        state = yield from self._told(replace(progress, signals=state), self._steps(state, scn, time_us, stop), state)
         return state
 
-    def _steps(self, state: SignalState, scn: int, time_us: int, stop: StopFlag) -> Iterator[Step]:
+    def _look(self, state: SignalState) -> None:
+        """Read the channels, when it is time. What they have is acted on, and counts as taken, at the next `_act`."""
+        if self._clock() - self._looked < self._interval:
+            return
+        self._looked = self._clock()
+        for channel in self._channels:
+            taken = {**state.taken, **self._marks}.get(channel.name)
+            found, mark = channel.poll(taken or "")
+            self._received += found
+            if mark or taken is not None:
+                self._marks[channel.name] = mark
+            self._interrupting |= any(isinstance(one, Signal) and one.type.strip() == STOP for one in found)
+
+    def _whole(
+        self, progress: Progress, state: SignalState, steps: Callable[[SignalState], Generator[Step, None, None]]
+    ) -> Generator[Event, None, SignalState]:
+        """The Progress and what may be delivered after it.
+
+        A blocking snapshot holds the stream up, so the channels are looked at between its steps. When one has a stop-snapshot, the
+        read ends where it is, as if the connector had been killed there; the signals are acted on, and what is left is read on.
+        """
+        while True:
+            self._interrupting = False
+            state = yield from self._told(replace(progress, signals=state), steps(state), state)
+            if not self._interrupting:
+                return state
+            progress = replace(progress, committed=None, snapshot=None)
+            state = yield from self._act(progress, state)
+
+    def _renamed(self, change: SchemaChange, state: SignalState) -> SignalState:
+        """A table that waits to be read, or is being read, goes on under its new name."""
+        if change.before is None or change.after is None or change.before.id == change.after.id:
+            return state
+        old, new = str(change.before.id), str(change.after.id)
+
+        def named(snapshot: AdHocSnapshot) -> AdHocSnapshot:
+            tables = [replace(table, table=new) if table.table == old else table for table in snapshot.tables]
+            return replace(snapshot, tables=tuple(tables))
+
+        snapshots = tuple(map(named, state.snapshots))
+        if snapshots == state.snapshots:
+            return state
+        self._blocking.fix_again()
+        return replace(state, snapshots=snapshots)
+
+    def _steps(self, state: SignalState, scn: int, time_us: int, stop: StopFlag) -> Generator[Step, None, None]:
         """What may be delivered now. Rows that are read tell of commits at their SCN, perhaps before the stream does: so
         incremental chunks wait for a blocking snapshot, and each kind counts as told for what the other reads later."""
+        if self._resumptions:
+            begun = self._resumptions.begun
+            for step in self._resumptions.step(state, scn, self._told_scn, time_us):
+                state = step[1]
+                yield step
+            if self._resumptions.begun > begun:
+                self._incremental.close()  # a chunk on its way may be older than what is left out of the stream
         if not any(snapshot.blocking for snapshot in state.snapshots):
             for step in self._incremental.step(state, scn, self._told_scn, time_us):
                 state = step[1]
                 yield step
             self._told_scn = max(self._told_scn, self._incremental.told_scn)
         before = self._blocking.told_scn
-        yield from self._blocking.step(state, scn, self._told_scn, time_us, stop)
-        if self._blocking.told_scn > before:
-            self._told_scn = max(self._told_scn, self._blocking.told_scn)
-            self._incremental.close()  # a chunk on its way may be older than those rows: it is read again
+        try:
+            yield from self._blocking.step(state, scn, self._told_scn, time_us, stop)
+        finally:
+            if self._blocking.told_scn > before:
+                self._told_scn = max(self._told_scn, self._blocking.told_scn)
+                self._incremental.close()  # a chunk on its way may be older than those rows: it is read again
 
     def _acted(self, received: Sequence[Received], state: SignalState, progress: Progress, time_us: int) -> Iterator[Acted]:
         """What earlier signals left to do in the capture, then the signals one after the other."""
@@ -178,19 +237,26 @@ class SignalStage:
             state = acted[1]
             yield acted
 
-    def _told(self, progress: Progress, steps: Iterator[Step], state: SignalState) -> Generator[Event, None, SignalState]:
+    def _told(
+        self, progress: Progress, steps: Generator[Step, None, None], state: SignalState
+    ) -> Generator[Event, None, SignalState]:
         """The Progress, then each step with one of its own; returns the state behind them.
 
         All but the last one say that more follows, so that many chunks share a Kafka transaction; a step without events
         makes what came before durable.
         """
         held = progress
-        for events, after in steps:
-            yield replace(held, more=bool(events))
-            self._observe(after)
-            yield from events
-            state = after
-            held = replace(progress, committed=None, snapshot=None, signals=state)
+        with closing(steps):
+            for events, after in steps:
+                yield replace(held, more=bool(events))
+                self._observe(after)
+                yield from events
+                state = after
+                held = replace(progress, committed=None, snapshot=None, signals=state)
+                if any(snapshot.blocking for snapshot in state.snapshots):
+                    self._look(state)
+                    if self._interrupting:
+                        break
         yield held
         return state
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Mapping
+from math import isnan
 from threading import Lock
 
 from minercdc.metrics import AskedScan, Counters
@@ -52,16 +54,33 @@ class Watch:
         }
 
     def health(self) -> dict[str, JsonValue]:
-        """What the connector is doing; `status` is DOWN while it cannot."""
+        """What the connector is doing; `status` is DOWN while it cannot, DEGRADED while a table is suspended or read again."""
         counters = self._counters
         down = counters.phase in ("reconnecting", "stopped")
+        lag = counters.lag_seconds(time.time())
+        resuming = [one for one in self._state.resuming if one.phase != "done"]
+        degraded = bool(counters.suspended or resuming)
+        suspended: list[JsonValue] = [
+            {
+                "table": one.table,
+                "since_scn": str(one.since_scn),
+                "code": one.code,
+                "reason": one.reason,
+                "fix": one.fix,
+                "rows_left_out": counters.left_out[one.table],
+            }
+            for one in counters.suspended
+        ]
         return {
-            "status": "DOWN" if down else "UP",
+            "status": "DOWN" if down else "DEGRADED" if degraded else "UP",
             "phase": counters.phase,
             "trouble": counters.trouble,
             "complete_scn": str(counters.complete_scn),
+            "lag_seconds": None if isnan(lag) else round(lag, 3),
             "records": counters.records,
             "restarts": counters.restarts,
+            "suspended": suspended,
+            "resuming": [{"table": one.table, "signal": one.signal, "phase": one.phase} for one in resuming],
         }
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import oracledb
 
-from minercdc.errors import PrerequisiteError
+from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.schema.table import TableId
 
@@ -79,10 +79,12 @@ def read_extents(connection: oracledb.Connection, table: TableId) -> list[Extent
 
 
 def cuts_of(connection: oracledb.Connection, table: TableId, wanted: int) -> tuple[str, ...]:
-    """Where to cut a table; nowhere when the extents may not be read."""
+    """Where to cut a table; nowhere when the extents cannot be read."""
     if wanted < 2:
         return ()
     try:
         return cuts(read_extents(connection, table), wanted)
-    except PrerequisiteError:
+    except TransientSourceError:
+        raise
+    except (SourceError, PrerequisiteError):
         return ()

@@ -56,10 +56,7 @@ class SnapshotRows:
         return replace(self._state, tables=tables, completed=self.is_complete)
 
     def read(self, connect: Callable[[], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
-        """READ events, with Progress in between; incomplete when `stop` was set.
-
-        :raises SnapshotTooOldError: a table without key cannot be read as of the SCN any more.
-        """
+        """READ events, with Progress in between; incomplete when `stop` was set."""
         ranges = [
             Range((place, number), self._scans[place], chunk)
             for place, table in enumerate(self._state.tables)
@@ -100,19 +97,20 @@ class SnapshotRows:
             yield from self._finish(*place)
 
     def _defer(self, place: int, read: Finished) -> Iterator[Event]:
-        """Leave the rest of a table to an incremental snapshot, which needs a key.
+        """Leave the table to an incremental snapshot.
 
         What was delivered of it stays right: the stream begins before it, and chunks that are read later give way to the
-        stream's rows.
+        stream's rows. A table without a key is read again in order of ROWID: a consumer cannot tell its rows apart, and sees
+        those that were delivered, here or by the stream before its chunk, once more.
         """
         table, schema = self._tables[place], read.range.scan.schema
         assert read.error is not None
         yield from self._delivered(self._marks.end_table(place))
         yield self._notices.table_completed(self._names[place], table.rows, "SQL_EXCEPTION")
-        if not schema.key:
-            yield self._progress()
-            raise read.error
-        _log.warning("%s; %s is read by an incremental snapshot once the stream has begun", read.error.message, table.name)
+        twice = "" if schema.key else "; it has no key, so rows of it may come twice"
+        _log.warning(
+            "%s; %s is read by an incremental snapshot once the stream has begun%s", read.error.message, table.name, twice
+        )
         table.deferred = True
 
     def _finish(self, place: int, number: int) -> Iterator[Event]:
@@ -149,7 +147,7 @@ class SnapshotRows:
     def _progress(self) -> Progress:
         self._since = 0
         self._told = time.monotonic()
-        return Progress(None, Scn(0), self._now_us(), snapshot=self.state())
+        return Progress(None, Scn(0), 0, snapshot=self.state())
 
 
 class _Table:

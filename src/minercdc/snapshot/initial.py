@@ -96,7 +96,7 @@ class InitialSnapshot:
         position, deferred = self._load_position(state.start), self._deferred(state)
         for snapshot in deferred.snapshots if deferred else ():
             yield incremental_started(snapshot, self._now_us())
-        yield Progress(position, Scn(state.scn), self._now_us(), snapshot=state, signals=deferred)
+        yield Progress(position, Scn(state.scn), 0, snapshot=state, signals=deferred)
         stop.wait(self._config.streaming_delay_ms / 1000)
 
     def _plan(self) -> Generator[Event, None, SnapshotState]:
@@ -107,7 +107,7 @@ class InitialSnapshot:
             start = self._start_position(fixed.scn, fixed.mine_from)
             _log.info(
                 "snapshot of %d tables as of SCN %s; streaming will start from %s",
-                *(len(fixed.schemas), fixed.scn, start.to_json()),
+                *(len(fixed.schemas), fixed.scn, start),
             )
             yield from describe(self._tables, fixed.schemas, fixed.scn, self._now_us())
             self._warn_of_names([schema.id for schema in fixed.schemas])
@@ -115,17 +115,21 @@ class InitialSnapshot:
             state = SnapshotState(fixed.scn, start.to_json(), tuple(self._in_order(connection, wanted, fixed.scn)))
         finally:
             connection.close()
-        yield from (InitialNotices(now=self._now).started(), Progress(None, Scn(0), self._now_us(), snapshot=state))
+        yield from (InitialNotices(now=self._now).started(), Progress(None, Scn(0), 0, snapshot=state))
         return state
 
     def _deferred(self, state: SnapshotState) -> SignalState | None:
-        """The incremental snapshot of what could not be read as of the SCN, to be taken up when streaming begins."""
-        names = [table.table for table in state.tables if table.deferred]
-        if not names:
-            return None
-        collections = tuple(f"{self._database}.{name}" for name in names)
-        snapshot = AdHocSnapshot(f"initial-{state.scn}", False, collections, tuple(TableRead(name) for name in names))
-        return SignalState((snapshot,))
+        """The snapshots of what could not be read as of the SCN, to be taken up when streaming begins: an incremental one, and a
+        blocking one of the tables that a SELECT of the user's is read instead of, which an incremental one cannot read."""
+        left = [TableRead(t.table, self._selects.get(t.table.upper(), "")) for t in state.tables if t.deferred]
+        snapshots = []
+        for suffix, tables in (("", [t for t in left if not t.condition]), ("-selects", [t for t in left if t.condition])):
+            collections = tuple(f"{self._database}.{table.table}" for table in tables)
+            if tables:
+                snapshots.append(
+                    AdHocSnapshot(f"initial-{state.scn}{suffix}", bool(suffix), collections, tuple(tables), initial=True)
+                )
+        return SignalState(tuple(snapshots)) if snapshots else None
 
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:
         """The tables in the order of reading, with the number of their rows: by statistics; one without is new or small,

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import oracledb
 
-from minercdc.errors import SnapshotTooOldError
+from minercdc.errors import MinerCdcError, PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.handover import CANCEL_SECONDS, Handover
 from minercdc.snapshot.scan import Scan
@@ -51,10 +51,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A range came to its end; `error` when it cannot be read as of its SCN."""
+    """A range came to its end; `error` when its SELECT fails."""
 
     range: Range
-    error: SnapshotTooOldError | None = None
+    error: MinerCdcError | None = None
 
 
 Read: TypeAlias = Batch | Finished
@@ -109,9 +109,12 @@ class _Readers:
                     if not self.handover.give(Batch(wanted, batch)):
                         return
                     chunk = replace(chunk, last_row_id=batch[-1][0])
-            except SnapshotTooOldError as error:
+            except TransientSourceError:  # of the connection or instance, not of this table
+                raise
+            except (SourceError, PrerequisiteError) as error:
                 # What has no ROWID cannot be gone on with, and must not come twice.
-                if tries == self._retries or (chunk is not wanted.chunk and chunk.last_row_id is None):
+                unrepeatable = chunk is not wanted.chunk and chunk.last_row_id is None
+                if tries == self._retries or unrepeatable or not isinstance(error, SnapshotTooOldError):
                     self.handover.give(Finished(wanted, error))
                     return
                 tries += 1
@@ -139,7 +142,8 @@ def read_ranges(
 ) -> Iterator[Iterator[Read | None]]:
     """Iterate over what is read; None comes whenever nothing came for a while. Errors of the threads are raised here.
 
-    :param retries: tries of a range that could not be read as of its SCN, each from the last row on.
+    :param retries: tries of a range that could not be read as of its SCN, each from the last row on. Any other error of a range's
+        SELECT comes as its `Finished`.
     :param pause: seconds between them.
     """
     readers = _Readers(connect, ranges, threads, retries, pause)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
 import oracledb
 
+from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.events import UNAVAILABLE, Row, Value
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
@@ -15,6 +17,8 @@ from minercdc.oracle.scn import as_of, one_row
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.lob import TYPES as LOB_TYPES
+
+_log = logging.getLogger(__name__)
 
 # Two batches are in memory at a time, and such rows may be large.
 _LARGE_ROWS = 100
@@ -155,7 +159,13 @@ def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
     return None
 
 
-def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int:
-    """Rows of a table as of an SCN."""
+def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int | None:
+    """Rows of a table as of an SCN; None when it cannot be counted there, as after DDL (ORA-01466)."""
     sql = f'SELECT COUNT(*) FROM "{table.schema}"."{table.table}" AS OF SCN {scn}'
-    return int(one_row(connection, sql, f"counting {table} as of SCN {scn}")[0])
+    try:
+        return int(one_row(connection, sql, f"counting {table} as of SCN {scn}")[0])
+    except TransientSourceError:
+        raise
+    except (SourceError, PrerequisiteError) as error:
+        _log.info("%s; %s is not counted", error.message, table)
+        return None

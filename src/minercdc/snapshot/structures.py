@@ -53,5 +53,5 @@ class StructureSnapshot:
         notices = InitialNotices(now=self._now)
         yield notices.started()
         yield from describe(self._tables, fixed.schemas, fixed.scn, time_us)
-        _log.info("structures of %d tables are read; streaming will start from %s", len(fixed.schemas), position.to_json())
+        _log.info("structures of %d tables are read; streaming will start from %s", len(fixed.schemas), position)
         yield from (notices.completed(), Progress(position, Scn(0), time_us))

@@ -19,11 +19,11 @@ from minercdc.values.family import Reading
 UNSUPPORTED: Final = "Unsupported Type"
 # Literals without an argument that are values: LOBs of length 0.
 EMPTY_LOBS: Final = frozenset({"EMPTY_CLOB", "EMPTY_BLOB"})
-_COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
+_BLANK = re.compile(r"\s*(?:/\*.*?\*/\s*)?", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]+")
-_BARS = re.compile(r" ?\|\| ?")
-# In the relaxed reading an apostrophe ends a literal only when one of these follows (or the end of the text).
-_AFTER_QUOTE = re.compile(r"\)|,| and | where |;|$")
+_UNSUPPORTED = re.compile(r"Unsupported\s+Type")
+_BARS = re.compile(r"\s*\|\|")
+_OPEN, _COMMA, _CLOSE = (re.compile(pattern) for pattern in (r"\s*\(\s*", r"\s*,\s*", r"\s*\)"))
 
 
 class Literal(NamedTuple):
@@ -39,63 +39,56 @@ class Literal(NamedTuple):
 NULL: Final = Literal("", None)
 
 
-def read_literal(sql: str, at: int, *, relaxed: bool = False) -> tuple[Literal, int]:
-    """The literal that starts at `at`, and where it ends.
-
-    :param relaxed: apostrophes inside may be single: LogMiner fails to double them in VARCHAR2 columns declared
-        longer than 4000 bytes (DBZ-8034).
-    """
-    comment = _COMMENT.match(sql, at)
-    if comment:
-        at = comment.end()
-    literal, at = _read_call(sql, at, relaxed)
+def read_literal(sql: str, at: int) -> tuple[Literal, int]:
+    """The literal that starts at `at`, or behind blanks and a comment there, and where it ends."""
+    literal, at = _read_call(sql, at)
     while True:
         bars = _BARS.match(sql, at)
         if not bars:
             return literal, at
-        more, at = _read_call(sql, bars.end(), relaxed)
+        more, at = _read_call(sql, bars.end())
         if literal.text is None or more.text is None or more.function != literal.function:
             raise RedoSyntaxError(f"cannot join {literal.function or 'text'} and {more.function or 'text'} with ||")
         literal = Literal(literal.function, literal.text + more.text)
 
 
-def _read_call(sql: str, at: int, relaxed: bool) -> tuple[Literal, int]:
+def _read_call(sql: str, at: int) -> tuple[Literal, int]:
+    if blank := _BLANK.match(sql, at):
+        at = blank.end()
     if sql.startswith("'", at):
-        text, at = _read_quoted(sql, at, relaxed)
+        text, at = _read_quoted(sql, at)
         return Literal("", text), at
-    if sql.startswith(UNSUPPORTED, at):
-        return Literal(UNSUPPORTED, None), at + len(UNSUPPORTED)
+    if unsupported := _UNSUPPORTED.match(sql, at):
+        return Literal(UNSUPPORTED, None), unsupported.end()
     word = _WORD.match(sql, at)
     if not word:
         raise RedoSyntaxError(f"a literal was expected at character {at + 1}")
-    at = word.end()
-    if not sql.startswith("(", at):
+    opened = _OPEN.match(sql, word.end())
+    if not opened:
         if word[0] == "NULL":
-            return NULL, at
+            return NULL, word.end()
         raise RedoSyntaxError(f"{word[0]} at character {word.start() + 1} is no literal")
-    at += 1
+    at = opened.end()
     if sql.startswith(")", at):
         return Literal(word[0], None), at + 1
-    text, at = _read_quoted(sql, at, relaxed)
-    while sql.startswith(",", at):
-        _, at = _read_quoted(sql, at + 1 + sql.startswith(" ", at + 1), relaxed)
-    if not sql.startswith(")", at):
+    text, at = _read_quoted(sql, at)
+    while comma := _COMMA.match(sql, at):
+        _, at = _read_quoted(sql, comma.end())
+    closed = _CLOSE.match(sql, at)
+    if not closed:
         raise RedoSyntaxError(f"a closing parenthesis was expected at character {at + 1}")
-    return Literal(word[0], text), at + 1
+    return Literal(word[0], text), closed.end()
 
 
-def _read_quoted(sql: str, at: int, relaxed: bool) -> tuple[str, int]:
+def _read_quoted(sql: str, at: int) -> tuple[str, int]:
     if not sql.startswith("'", at):
         raise RedoSyntaxError(f"a quoted text was expected at character {at + 1}")
     start = at + 1
     at = sql.find("'", start)
     while at >= 0:
-        if sql.startswith("'", at + 1):
-            at = sql.find("'", at + 2)
-        elif relaxed and not _AFTER_QUOTE.match(sql, at + 1):
-            at = sql.find("'", at + 1)
-        else:
+        if not sql.startswith("'", at + 1):
             return sql[start:at].replace("''", "'"), at + 1
+        at = sql.find("'", at + 2)
     raise RedoSyntaxError(f"the text that starts at character {start} has no end")
 
 

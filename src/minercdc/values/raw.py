@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from binascii import Error, b2a_base64, unhexlify
+from binascii import b2a_base64, unhexlify
 from typing import Final
 
 from minercdc.errors import ValueDecodeError
@@ -39,5 +39,5 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
 def _bytes(text: str) -> bytes:
     try:
         return unhexlify(text)
-    except Error as exc:
+    except ValueError as exc:
         raise ValueDecodeError(f"{text!r} is no hexadecimal text") from exc

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from minercdc.config.load import load_config, parse_properties
+from minercdc.config.load import SECTIONS, load_config, misspelt_variables, parse_properties
+from minercdc.config.section import Section, _choices
 from minercdc.errors import ConfigError
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.wiring import key_columns
 
 GOOD = {
     "name": "inventory",
@@ -153,3 +158,122 @@ def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
     assert "GET /notifications" in refused
     chosen = parse_properties({**GOOD, "notification.enabled.channels": "log,sink", "notification.sink.topic.name": "told"})
     assert chosen.notifications.sink_topic == "told"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("key.converter", "io.confluent.connect.avro.AvroConverter"),
+        ("topic.naming.strategy", "com.example.Topics"),
+        ("openlineage.integration.enabled", "true"),
+        ("openlineage.integration.job.namespace", "x"),
+        ("errors.deadletterqueue.topic.name", "dead"),
+        ("errors.deadletterqueue.context.headers.enable", "true"),
+        ("errors.tolerance", "all"),
+        ("extended.headers.enabled", "true"),
+        ("legacy.decimal.handling.strategy", "true"),
+        ("statistics.metrics.enabled", "true"),
+    ],
+)
+def test_what_a_user_would_miss_is_refused_by_name(name: str, value: str) -> None:
+    (problem,) = problems({**GOOD, name: value})
+    assert problem.startswith(f"{name}: ")
+    assert "not supported" in problem
+
+
+def test_what_asks_for_nothing_is_taken() -> None:
+    asked = {
+        "topic.naming.strategy": "io.debezium.schema.SchemaTopicNamingStrategy",
+        "openlineage.integration.enabled": "False",
+        "extended.headers.enabled": "false",
+        "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    }
+    assert set(parse_properties({**GOOD, **asked}).ignored) == set(asked)
+
+
+def test_internal_spellings_are_known() -> None:
+    config = parse_properties({**GOOD, "internal.log.mining.log.query.max.retries": "3"})
+    assert config.log_mining.log_mining_log_query_max_retries == 3
+    assert "given twice" in problems({**GOOD, "internal.database.port": "1", "database.port": "2"})[0]
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        ("yaml", "name: a\ntopic.prefix: p\nname: b\n"),
+        ("yaml", "database:\n  hostname: a\n  hostname: b\n"),
+        ("yaml", "database.hostname: a\ndatabase:\n  hostname: b\n"),
+        ("json", '{"name": "a", "name": "b"}'),
+        ("json", '{"name": "a", "config": {"topic.prefix": "a", "topic.prefix": "b"}}'),
+        ("properties", "name=a\nname=b\n"),
+    ],
+)
+def test_a_property_that_is_given_twice_is_an_error(tmp_path: Path, ending: str, text: str) -> None:
+    file = tmp_path / f"c.{ending}"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match="is given twice"):
+        load_config(file)
+
+
+def test_a_variable_close_to_a_property_is_warned_of() -> None:
+    environment = {
+        "MINERCDC_DATABASE_PASWORD": "x",
+        "MINERCDC_DATABASE_PASSWORD_FILES": "x",
+        "MINERCDC_DATABASE_PASSWORD": "x",
+        "MINERCDC_DATABASE_USER_FILE": "/f",
+        "MINERCDC_DATABSE_HOSTNAME": "used by the file itself",
+        "MINERCDC_CACHE": "/c",
+        "MINERCDC_SERVICE_HOST": "10.0.0.1",
+        "MINERCDC_PORT_8089_TCP_ADDR": "10.0.0.1",
+        "MINERCDC_HTTP_SERVICE_PORT": "8089",
+        "MINERCDC_SOMETHING_ELSE": "x",
+        "DATABASE_PASWORD": "x",
+    }
+    assert dict(misspelt_variables(environment, {"MINERCDC_DATABSE_HOSTNAME"})) == {
+        "MINERCDC_DATABASE_PASWORD": "MINERCDC_DATABASE_PASSWORD",
+        "MINERCDC_DATABASE_PASSWORD_FILES": "MINERCDC_DATABASE_PASSWORD",
+    }
+
+
+def problem_types(section: type[Section], name: str, value: str) -> list[str]:
+    """What is said against a section that has this property only."""
+    try:
+        section(**{name: value})
+    except ValidationError as error:
+        return [problem["type"] for problem in error.errors()]
+    return []
+
+
+def test_the_case_of_enumeration_values_does_not_matter() -> None:
+    """Of every property that has some, wherever it may be added."""
+    for section in SECTIONS.values():
+        for name, field in section.model_fields.items():
+            for choice in _choices(field.annotation):
+                for spelled in (choice.upper(), f" {choice.title()} "):
+                    with suppress(ValidationError):  # of what else the section needs
+                        assert getattr(section(**{name: spelled}), name) == choice
+                    assert "literal_error" not in problem_types(section, name, spelled), name
+    lists = {
+        "signal.enabled.channels": "Source, KAFKA",
+        "notification.enabled.channels": "LOG",
+        "skipped.operations": "NONE",
+    }
+    more = {"snapshot.mode": "Schema_Only", "schema.history.internal": "Kafka", "log.mining.strategy": "HYBRID"}
+    config = parse_properties({**GOOD, **lists, **more})
+    assert config.signals.signal_enabled_channels == ("source", "kafka")
+    assert config.notifications.notification_enabled_channels == ("log",)
+    assert config.values.skipped_operations == ()
+    assert (config.snapshot.snapshot_mode, config.history.schema_history_internal) == ("no_data", "kafka")
+    assert config.log_mining.log_mining_strategy == "hybrid"
+
+
+def test_the_case_of_key_columns_does_not_matter() -> None:
+    columns = (Column("ID", "NUMBER"), Column("Code", "CHAR"), Column("code", "CHAR"))
+    table = TableSchema(TableId("D", "SALES", "ORDERS"), columns, (0,))
+    for rule, key in (("sales.orders:id", (0,)), ("SALES.ORDERS: Id , code", (0, 2)), ("X.Y:id", (0,))):
+        config = parse_properties({**GOOD, "message.key.columns": rule})
+        assert key_columns(config.filters)(table) == key
+    for missing in ("nr", "CODE"):
+        config = parse_properties({**GOOD, "message.key.columns": f"SALES.ORDERS:{missing}"})
+        with pytest.raises(ConfigError, match=missing):
+            key_columns(config.filters)(table)

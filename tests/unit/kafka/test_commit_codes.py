@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 from minercdc.config.load import parse_properties
 from minercdc.errors import DeliveryError, FencedError, SinkError
 from minercdc.kafka.client import FENCED, FINAL
+from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.topics import TopicNames
 from minercdc.offset import Offset
@@ -29,6 +32,7 @@ class Client:
     def __init__(self) -> None:
         self.failures: list[KafkaError] = []
         self.commits = 0
+        self.claims: list[tuple[Any, ...]] = []
 
     def ensure_topic(self, name: str, **_: Any) -> None: ...
 
@@ -39,7 +43,13 @@ class Client:
 
     def begin_transaction(self) -> None: ...
 
-    def produce(self, *_: Any, **__: Any) -> None: ...
+    def produce(self, topic: str, *record: Any, **__: Any) -> None:
+        if len(record) == 2:  # a claim
+            self.claims.append(record)
+
+    def read_since(self, topic: str, offset: int) -> Iterator[Any]:
+        for number, (key, value) in list(enumerate(self.claims))[offset:]:
+            yield SimpleNamespace(offset=lambda n=number: n, key=lambda k=key: k, value=lambda v=value: v)
 
     def commit_transaction(self, timeout: float) -> None:
         self.commits += 1
@@ -65,12 +75,12 @@ def sink(client: Client) -> KafkaSink:
             "minercdc.kafka.bootstrap.servers": "b:1",
         }
     )
-    return KafkaSink(client, TopicNames(config.identity, config.topics, config.kafka), "n")  # type: ignore[arg-type]
+    return KafkaSink(client, TopicNames(config.identity, config.topics, config.kafka), "n", Ownership("n"))  # type: ignore[arg-type]
 
 
 def kind_of(code: int) -> type[SinkError]:
     if code in FENCED:
-        return FencedError
+        return DeliveryError  # the claim still is ours: the transaction timed out, or a restart of ours is the cause
     return SinkError if code in FINAL else DeliveryError
 
 
@@ -81,6 +91,18 @@ def test_each_code_is_what_the_tables_say(sink: KafkaSink, client: Client, code:
         sink.commit(OFFSET)
     assert type(caught.value) is kind_of(code)
     assert client.commits == 1
+
+
+@pytest.mark.parametrize(
+    "error", [KafkaError(code) for code in sorted(FENCED)] + [KafkaError(KafkaError._FATAL, fatal=True)]
+)
+def test_a_fence_and_any_fatal_error_ends_an_instance_that_was_replaced(
+    sink: KafkaSink, client: Client, error: KafkaError
+) -> None:
+    Ownership("n").claim(client, "t")  # type: ignore[arg-type]
+    client.failures = [error]
+    with pytest.raises(FencedError, match="another instance"):
+        sink.commit(OFFSET)
 
 
 def test_codes_in_the_tables_are_codes_of_librdkafka() -> None:

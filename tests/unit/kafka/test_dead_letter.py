@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
-from tests.unit.kafka.test_envelope import encoder
+from tests.unit.kafka.test_envelope import ORDERS, encoder
 
-from minercdc.events import Scn, TransactionInfo, UndecodableRow
+from minercdc.events import UNAVAILABLE, Scn, TransactionInfo, UndecodableRow
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.schema.table import TableId
 
@@ -35,6 +36,12 @@ def test_it_tells_what_was_in_redo_and_where() -> None:
         "redo_sql": "update \ud83d 'x",
         "ts_us": 5,
     }
+
+
+def test_a_row_that_was_decoded_is_told_by_its_images() -> None:
+    images = replace(ROW, redo_sql=None, images=(ORDERS, ("1", UNAVAILABLE, "2.50", None), None))
+    value = json.loads(dead_letter("letters", images).value or b"")
+    assert (value["before"], "after" in value) == ({"ORDER_ID": "1", "TOTAL": "2.50", "CREATED": None}, False)
 
 
 def test_without_a_topic_there_is_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,7 +39,12 @@ TX = TransactionInfo(
 )
 
 
-def encoder(clock_ns: Callable[[], int] = lambda: 1_789_990_213_402_118_903, /, **properties: str) -> EnvelopeEncoder:
+def encoder(
+    clock_ns: Callable[[], int] = lambda: 1_789_990_213_402_118_903,
+    handling: ValueHandling | None = None,
+    /,
+    **properties: str,
+) -> EnvelopeEncoder:
     config = parse_properties(
         {
             "topic.prefix": "shop",
@@ -55,7 +61,7 @@ def encoder(clock_ns: Callable[[], int] = lambda: 1_789_990_213_402_118_903, /, 
         source=SourceBlock("shop"),
         values=config.values,
         filters=config.filters,
-        handling=ValueHandling(),
+        handling=handling or ValueHandling(),
         published=lambda table, column: column.name != "HIDDEN",
         key_columns=lambda table: table.key,
         include_schema_changes=config.topics.include_schema_changes,
@@ -166,11 +172,28 @@ def test_snapshot_rows_carry_their_mark_and_no_transaction() -> None:
     assert (value_of(record)["op"], source["snapshot"], source["txId"], source["txSeq"]) == ("r", "first", None, None)
 
 
-def test_what_redo_does_not_tell_has_a_placeholder_where_the_type_has_room_for_one() -> None:
-    (record,) = encoder().encode(event(Op.UPDATE, ("a", UNAVAILABLE, UNAVAILABLE), (UNAVAILABLE, None, UNAVAILABLE), LOG))
-    envelope = value_of(record)
-    assert envelope["before"] == {"V": "a", "R": "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", "N": None}
-    assert envelope["after"] == {"V": "__debezium_unavailable_value", "R": None, "N": None}
+PLACEHOLDER = "__debezium_unavailable_value"
+ENCODED = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="
+
+
+@pytest.mark.parametrize(
+    ("binary", "printed"),
+    [("bytes", ENCODED), ("base64", ENCODED), ("base64-url-safe", ENCODED), ("hex", PLACEHOLDER.encode().hex())],
+)
+@pytest.mark.parametrize("decimal", ["precise", "string", "double"])
+def test_what_redo_does_not_tell_has_a_placeholder_where_the_type_has_room_for_one(
+    binary: Any, printed: str, decimal: Any
+) -> None:
+    """That of bytes is encoded as they are; numbers and times have none, also where they are printed as text."""
+    kinds = ["NUMBER", "FLOAT", "DATE", "TIMESTAMP WITH TIME ZONE", "INTERVAL DAY TO SECOND", "BINARY_DOUBLE"]
+    texts, images = ["VARCHAR2", "CLOB", "NCLOB", "XMLTYPE", "JSON"], ["BLOB", "RAW"]
+    columns = [Column(kind, kind) for kind in (*kinds, *texts, *images)]
+    table = TableSchema(LOG.id, (*columns, Column("N", "NUMBER", 10, 2)), ())
+    handling = ValueHandling(decimal, "isostring", "string", binary)
+    row: Row = (UNAVAILABLE,) * len(table.columns)
+    (record,) = encoder(lambda: 0, handling).encode(event(Op.UPDATE, row, row, table))
+    expected = dict.fromkeys([*kinds, "N"], None) | dict.fromkeys(texts, PLACEHOLDER) | dict.fromkeys(images, printed)
+    assert value_of(record)["before"] == value_of(record)["after"] == expected
 
 
 def test_a_row_whose_key_redo_does_not_tell_is_refused_with_the_sql_that_helps() -> None:
@@ -222,6 +245,18 @@ def test_skipped_operations_and_unpublished_columns_stay_out() -> None:
     assert value_of(record)["after"] == {"ORDER_ID": 1}
 
 
+def test_what_was_read_again_says_as_of_when() -> None:
+    moved = event(Op.UPDATE, NEW, ("8", *NEW[1:]))
+    moved.reselected_scn = Scn(2**60)
+    *old, create = encoder().encode(moved)
+    assert create.headers[1:] == (("__minercdc.reselect.scn", str(2**60).encode()),)
+    assert [len(record.headers) for record in old] == [1, 1]
+    same = event(Op.UPDATE, NEW, NEW)
+    same.reselected_scn = Scn(5)
+    (record,) = encoder().encode(same)
+    assert record.headers == (("__minercdc.reselect.scn", b"5"),)
+
+
 def test_a_truncate_is_published_only_when_it_is_not_skipped() -> None:
     truncate = SchemaChange(ORDERS.id, ORDERS, ORDERS, "truncate table orders", Scn(5), 0, truncate=True)
     assert not encoder().encode(truncate)
@@ -258,6 +293,12 @@ def test_a_schema_change_tells_the_structure_and_the_history_gives_it_back(
     assert (value["schemaName"], value["ddl"], value["source"]["scn"]) == ("SALES", "ddl", str(2**60))
     (item,) = value["tableChanges"]
     assert (item["type"], item["id"]) == (kind, '"SHOPPDB"."SALES"."ORDERS"')
+    (kept,) = json.loads(json.dumps(remembered(change)))
+    assert table_of(kept) == ORDERS
+    assert published(change) == value["tableChanges"]
+    if kind == "DROP":
+        assert item["table"] is None
+        return
     assert item["table"]["primaryKeyColumnNames"] == ["ORDER_ID"]
     assert item["table"]["columns"][2] == {
         "name": "TOTAL",
@@ -276,9 +317,14 @@ def test_a_schema_change_tells_the_structure_and_the_history_gives_it_back(
         "defaultValueExpression": None,
         "enumValues": None,
     }
-    assert published(change) == value["tableChanges"]
-    (kept,) = json.loads(json.dumps(remembered(change)))
-    assert table_of(kept) == ORDERS
+
+
+def test_a_rename_names_both_tables() -> None:
+    old = replace(ORDERS, id=ORDERS.id._replace(table="OLD"))
+    (record,) = encoder().encode(SchemaChange(ORDERS.id, old, ORDERS, "rename old to orders", Scn(1), 0))
+    value = value_of(record)
+    assert value["source"]["table"] == "OLD,ORDERS"
+    assert [(item["type"], item["id"]) for item in value["tableChanges"]] == [("ALTER", '"SHOPPDB"."SALES"."ORDERS"')]
 
 
 def test_a_change_at_the_epoch_is_json_too() -> None:

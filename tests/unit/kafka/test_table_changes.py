@@ -41,6 +41,15 @@ def test_what_the_schema_history_says_can_be_given_back() -> None:
     assert change_of(document) == (T, TABLE)
 
 
+def test_identity_columns_number_themselves() -> None:
+    identity = replace(TABLE.columns[0], default='"S"."ISEQ$$_73218".nextval')
+    (document,) = published(replace(CHANGE, after=replace(TABLE, columns=(identity, *TABLE.columns[1:]))))
+    assert isinstance(document, dict)
+    assert isinstance(structure := document["table"], dict)
+    assert isinstance(columns := structure["columns"], list)
+    assert [column["autoIncremented"] for column in columns[:2] if isinstance(column, dict)] == [True, False]
+
+
 def test_a_table_is_dropped_without_its_structure() -> None:
     dropped = replace(CHANGE, before=TABLE, after=None)
     (document,) = json.loads(json.dumps(published(dropped)))

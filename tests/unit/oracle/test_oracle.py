@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,9 +18,10 @@ from minercdc.errors import (
     SnapshotTooOldError,
     SourceError,
     TransientSourceError,
+    UnknownSourceError,
 )
 from minercdc.oracle.codes import ORA, classify, oracle_errors
-from minercdc.oracle.connect import database_name, dsn_of
+from minercdc.oracle.connect import connect, database_name, dsn_of
 from minercdc.oracle.dictionary import column_of, key_of
 from minercdc.oracle.prerequisites import filter_findings, table_findings
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -52,7 +54,11 @@ def error(code: str, recoverable: bool = False, number: int = 0, text: str = "")
         ("ORA-00942", PrerequisiteError),
         ("ORA-00904", SourceError),
         ("DPY-3010", PrerequisiteError),
-        ("DPY-2001", SourceError),
+        ("DPY-2001", UnknownSourceError),
+        ("ORA-54321", UnknownSourceError),
+        ("ORA-01368", MiningSessionError),
+        ("ORA-01109", TransientSourceError),
+        ("ORA-16331", TransientSourceError),
     ],
 )
 def test_code_decides_what_is_done(code: str, kind: type[MinerCdcError]) -> None:
@@ -64,7 +70,7 @@ def test_unknown_but_recoverable_is_transient() -> None:
 
 
 def test_number_of_dpy_errors_is_not_mistaken_for_ora() -> None:
-    assert type(classify(error("DPY-1555"))) is SourceError
+    assert type(classify(error("DPY-1555"))) is UnknownSourceError
 
 
 def test_the_number_behind_a_closed_connection_decides() -> None:
@@ -149,3 +155,30 @@ def test_findings_of_tables_and_filter() -> None:
     assert "table.exclude.list=LAB.T" in unsupported.fix
     (finding,) = filter_findings(["lab.t", "lab.x"], ["LAB.T"])
     assert "lab.x" in finding.problem
+
+
+@pytest.mark.parametrize(
+    ("url", "dsn"),
+    [
+        ("jdbc:oracle:thin:scott/t1ger.secret@//db.example.com:1521/ORCL", "db.example.com:1521/ORCL"),
+        ("jdbc:oracle:thin:scott/t1ger.secret@db.example.com:1521/ORCL", "db.example.com:1521/ORCL"),
+        ('scott/"t1ger.secret"@db.example.com:1521/ORCL', "db.example.com:1521/ORCL"),
+        ("jdbc:oracle:thin:@//db.example.com:1521/ORCL", "db.example.com:1521/ORCL"),
+        ("jdbc:oracle:thin:@tcps://db:1/s?wallet_password=t1ger.secret", "tcps://db:1/s?wallet_password=t1ger.secret"),
+    ],
+)
+def test_a_password_within_the_url_appears_in_no_message(url: str, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = DatabaseConfig(
+        **{"database.url": url, "database.user": "u", "database.password": "p", "database.dbname": "d"}  # type: ignore[arg-type]
+    )
+    assert dsn_of(config) == dsn
+
+    def refuse(**given: object) -> None:
+        raise error("DPY-4018", text=f"invalid connect string in {url}")
+
+    monkeypatch.setattr(oracledb, "connect", refuse)
+    with pytest.raises(MinerCdcError) as caught:
+        connect(config)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "secret" not in shown
+    assert "connecting to" in shown

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
-from minercdc.errors import SnapshotTooOldError, SourceError
-from minercdc.events import ChangeEvent, Event, Notification, Row
+from minercdc.errors import (
+    MiningSessionError,
+    PrerequisiteError,
+    SnapshotTooOldError,
+    SourceError,
+    UnknownSourceError,
+    ValueDecodeError,
+)
+from minercdc.events import ChangeEvent, Event, Notification, Row, SuspensionChange
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.incremental import Step
 
 SCN = 100
+FAILURES = {
+    "BROKEN": SourceError("ORA-00904"),
+    "HIDDEN": PrerequisiteError("ORA-00942"),
+    "ODD": UnknownSourceError("ORA-54321"),
+    "CORRUPT": MiningSessionError("ORA-00600"),
+    "GARBLED": ValueDecodeError("not a number"),
+}
 Rows = Mapping[str, Sequence[int]]
 
 
 class Database:
-    """Tables with so many keys each; a table called BROKEN cannot be read to its end.
+    """Tables with so many keys each; the tables of FAILURES cannot be read to their end.
 
     :param too_old: rows that can be read before the SCN is too old, once.
     """
@@ -40,8 +55,8 @@ class Database:
             if f"R{key:03}" > last_row_id:
                 yield [(f"R{key:03}", (str(key),))]
                 yield ()
-        if schema.id.table == "BROKEN":
-            raise SourceError("ORA-00942")
+        if schema.id.table in FAILURES:
+            raise FAILURES[schema.id.table]
 
     def close(self) -> None:
         pass
@@ -126,3 +141,24 @@ def test_a_table_that_cannot_be_read_ends_with_its_error_and_the_others_are_read
     events = [event for step in steps(Database(rows), asked(rows)) for event in step[0]]
     assert [key for _, key, _ in marks(events)] == [1, 2, 3]
     assert scanned(events) == [("P.S.BROKEN", "SQL_EXCEPTION", "2"), ("P.S.C", "SUCCEEDED", "1")]
+
+
+@pytest.mark.parametrize("broken", FAILURES)
+def test_a_table_that_cannot_be_read_fails_alone(broken: str) -> None:
+    rows = {"A": [1], broken: [2], "C": [3]}
+    taken = list(steps(Database(rows), asked(rows)))
+    delivered = [event for events, _ in taken for event in events]
+    assert ("P.S." + broken, "SQL_EXCEPTION", "1") in scanned(delivered)
+    assert {"P.S.A", "P.S.C"} <= {name for name, status, _ in scanned(delivered) if status == "SUCCEEDED"}
+    assert taken[-1][1].snapshots == (), "it is not taken up again at a restart"
+
+
+@pytest.mark.parametrize("initial", [True, False])
+def test_a_table_that_was_never_read_is_suspended(initial: bool) -> None:
+    """What the initial snapshot left behind must not be missing without a word; a snapshot of a user's signal is only answered."""
+    state = asked({"A": [1], "HIDDEN": []})
+    state = replace(state, snapshots=(replace(state.snapshots[0], initial=initial),))
+    delivered = [event for events, _ in steps(Database({"A": [1], "HIDDEN": []}), state) for event in events]
+    changes = [event for event in delivered if isinstance(event, SuspensionChange)]
+    assert [change.table for change in changes] == (["S.HIDDEN"] if initial else [])
+    assert all(change.suspended and "resume-table" in change.suspended.fix for change in changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -39,5 +40,13 @@ def test_a_signal_is_refused_where_its_channel_is_off_or_it_cannot_be_kept(tmp_p
     with pytest.raises(ConfigError, match="in-process"):
         Connector(configured(tmp_path, "file")).signal("pause-snapshot")
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StateDirectoryError, match="keeping a signal"):
+    with pytest.raises(StateDirectoryError, match=r"making .*file failed"):
         Connector(configured(tmp_path / "file", "in-process")).signal("pause-snapshot")
+
+
+def test_the_state_directory_and_its_files_are_private(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o755)
+    Connector(configured(state, "in-process")).signal("pause-snapshot")
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(file.stat().st_mode) for file in state.iterdir()] == [0o600]

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
+import stat
+import struct
+import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -11,14 +17,24 @@ from typing import Any
 import pytest
 
 from minercdc.errors import LocalServiceError
-from minercdc.metrics import Counters
+from minercdc.exposition import exposition_of
+from minercdc.metrics import Counters, SuspendedShow
+from minercdc.offset import Resumption, SignalState
 from minercdc.signals.channels import SignalJournal
 from minercdc.signals.http import LONGEST_BODY, post, serve
 from minercdc.signals.signal import Signal
+from minercdc.signals.token import kept_token, token_file
 from minercdc.signals.watch import Watch
 
 PAUSE = {"id": "p-1", "type": "pause-snapshot", "data": {}}
-JSON = {"Content-Type": "application/json"}
+TOKEN = "a token of ours"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+JSON = {"Content-Type": "application/json", **BEARER}
+COUNTERS = Counters()
+
+
+def serving(journal: SignalJournal | None, host: str = "127.0.0.1", port: int = 0) -> AbstractContextManager[str]:
+    return serve(host, port, Watch(COUNTERS), journal, TOKEN, exposition_of(COUNTERS, "c"))
 
 
 class Port:
@@ -33,7 +49,8 @@ class Port:
         connection = HTTPConnection(self.host, self.port, timeout=10)
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
-        content = json.loads(answer.read())
+        text = answer.read()
+        content: Any = json.loads(text) if answer.getheader("Content-Type") == "application/json" else text.decode()
         connection.close()
         return answer.status, content
 
@@ -44,7 +61,7 @@ class Port:
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[Port]:
     journal = SignalJournal(tmp_path / "state", "c", "http")
-    with serve("127.0.0.1", 0, Watch(Counters()), journal) as address:
+    with serving(journal) as address:
         yield Port(address, journal)
 
 
@@ -66,12 +83,34 @@ def test_a_signal_without_id_gets_one(port: Port) -> None:
         ("{", JSON, 400),
         (json.dumps({"type": "explode"}), JSON, 400),
         (json.dumps({"type": "execute-snapshot", "data": {}}), JSON, 400),
-        (json.dumps(PAUSE), {}, 415),
-        (json.dumps(PAUSE), {"Content-Type": "text/plain"}, 415),
+        (json.dumps(PAUSE), BEARER, 415),
+        (json.dumps(PAUSE), {"Content-Type": "text/plain", **BEARER}, 415),
+        (json.dumps(PAUSE), {"Content-Type": "application/json"}, 401),
+        (json.dumps(PAUSE), {**JSON, "Authorization": "Bearer guessed"}, 401),
+        (json.dumps(PAUSE), {**JSON, "Authorization": f"Basic {TOKEN}"}, 401),
+        (json.dumps(PAUSE), {**JSON, "Origin": "http://evil.example"}, 403),
+        (json.dumps({**PAUSE, "id": "a\nb"}), JSON, 400),
+        (json.dumps(PAUSE), {**JSON, "Content-Length": "\xb2"}, 411),
+        (json.dumps(PAUSE), {**JSON, "Content-Length": "9" * 5000}, 411),
         (json.dumps(PAUSE), {**JSON, "Host": "evil.example:8080"}, 421),
         ("x" * (LONGEST_BODY + 1), JSON, 413),
     ],
-    ids=["no JSON", "no such type", "incomplete", "no type of content", "plain text", "another host", "too long"],
+    ids=[
+        "no JSON",
+        "no such type",
+        "incomplete",
+        "no type of content",
+        "plain text",
+        "no token",
+        "wrong token",
+        "no bearer",
+        "another origin",
+        "control character",
+        "no length",
+        "length of 5000 digits",
+        "another host",
+        "too long",
+    ],
 )
 def test_what_cannot_be_acted_on_is_refused_and_not_taken(
     port: Port, body: str, headers: dict[str, str], status: int
@@ -84,6 +123,40 @@ def test_localhost_is_this_host(port: Port) -> None:
     assert port.ask("GET", "/snapshots", headers={"Host": f"localhost:{port.port}"})[0] == 200
 
 
+def test_metrics_are_prometheus_text_and_tell_the_lag(port: Port) -> None:
+    COUNTERS.progress_us = 0
+    status, text = port.ask("GET", "/metrics")
+    assert status == 200
+    assert 'minercdc_lag_seconds{connector="c"} NaN' in text
+    assert port.ask("GET", "/health")[1]["lag_seconds"] is None
+    COUNTERS.progress_us, COUNTERS.tables["S.T"] = int((time.time() - 100) * 1e6), 7
+    text = port.ask("GET", "/metrics")[1]
+    found = re.search(r'(?m)^minercdc_lag_seconds\{connector="c"\} ([0-9.]+)$', text)
+    assert found
+    assert 99 <= float(found[1]) < 200
+    assert 99 <= port.ask("GET", "/health")[1]["lag_seconds"] < 200
+    assert 'minercdc_table_events_total{connector="c",table="S.T"} 7.0' in text
+
+
+def test_where_others_reach_the_port_everything_but_health_and_metrics_needs_the_token() -> None:
+    with serving(None, host="0.0.0.0") as address:
+        port = Port(address.replace("0.0.0.0", "127.0.0.1"), SignalJournal(Path("unused"), "c", "http"))
+        elsewhere = {"Host": "connector.example:8089"}
+        for path, status in (("/health", 200), ("/metrics", 200), ("/snapshots", 401), ("/notifications", 401), ("/x", 401)):
+            assert port.ask("GET", path, headers=elsewhere)[0] == status
+        assert port.ask("GET", "/snapshots", headers={**elsewhere, **BEARER})[0] == 200
+        page = {**elsewhere, "Origin": "http://connector.example:8089"}
+        assert port.ask("GET", "/health", headers=page)[0] == 200
+
+
+def test_a_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    token = kept_token(tmp_path / "state", "a/b")
+    assert len(token) > 20
+    assert kept_token(tmp_path / "state", "a/b") == token
+    assert stat.S_IMODE(token_file(tmp_path / "state", "a/b").stat().st_mode) == 0o600
+    assert kept_token(tmp_path / "state", "other") != token
+
+
 def test_there_are_three_pages(port: Port) -> None:
     for path in ("/snapshots", "/notifications", "/health"):
         assert port.ask("GET", path)[0] in (200, 503)
@@ -92,17 +165,33 @@ def test_there_are_three_pages(port: Port) -> None:
     assert "/health" in content["error"]
 
 
+def test_health_says_which_tables_are_suspended_and_why() -> None:
+    counters = Counters(phase="streaming", suspended=(SuspendedShow("S.T", 7, "MC-4302", "no key", "ALTER TABLE"),))
+    counters.left_out["S.T"] = 3
+    watch = Watch(counters)
+    shown = watch.health()
+    assert shown["status"] == "DEGRADED"
+    assert shown["suspended"] == [
+        {"table": "S.T", "since_scn": "7", "code": "MC-4302", "reason": "no key", "fix": "ALTER TABLE", "rows_left_out": 3}
+    ]
+    counters.suspended = ()
+    watch.observe(SignalState(resuming=(Resumption("S.T", "r", 1, 1),)))
+    assert watch.health()["status"] == "DEGRADED", "what changed meanwhile is not all in the topic yet"
+    watch.observe(SignalState(resuming=(Resumption("S.T", "r", 1, 1, phase="done"),)))
+    assert watch.health()["status"] == "UP"
+
+
 def test_a_signal_that_cannot_be_kept_is_not_accepted(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     journal = SignalJournal(tmp_path / "file" / "below", "c", "http")
-    with serve("127.0.0.1", 0, Watch(Counters()), journal) as address:
+    with serving(journal) as address:
         status, content = Port(address, journal).ask("POST", "/signals", json.dumps(PAUSE), JSON)
     assert status == 507
     assert "below" in content["error"]
 
 
 def test_signals_are_refused_where_the_channel_is_off(tmp_path: Path) -> None:
-    with serve("127.0.0.1", 0, Watch(Counters()), None) as address:
+    with serving(None) as address:
         status, content = Port(address, SignalJournal(tmp_path, "c", "http")).ask(
             "POST", "/signals", json.dumps(PAUSE), JSON
         )
@@ -111,12 +200,30 @@ def test_signals_are_refused_where_the_channel_is_off(tmp_path: Path) -> None:
 
 
 def test_sending_tells_what_the_connector_says(port: Port) -> None:
-    post(port.host, port.port, {"id": "a", "type": "pause-snapshot", "data": {}})
+    post(port.host, port.port, {"id": "a", "type": "pause-snapshot", "data": {}}, TOKEN)
     assert [signal.id for signal in port.taken()] == ["a"]
     with pytest.raises(LocalServiceError, match="explode"):
-        post(port.host, port.port, {"type": "explode"})
+        post(port.host, port.port, {"type": "explode"}, TOKEN)
+    with pytest.raises(LocalServiceError, match="minercdc.http.token"):
+        post(port.host, port.port, {"id": "b", "type": "pause-snapshot", "data": {}}, "another token")
+    assert [signal.id for signal in port.taken()] == ["a"]
 
 
 def test_a_port_in_use_is_named(port: Port) -> None:
-    with pytest.raises(LocalServiceError, match=str(port.port)), serve(port.host, port.port, Watch(Counters()), None):
+    with pytest.raises(LocalServiceError, match=str(port.port)), serving(None, port=port.port):
         pass
+
+
+def test_a_client_that_goes_away_leaves_no_traceback(
+    port: Port, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    with socket.create_connection((port.host, port.port)) as connection:
+        head = f"POST /signals HTTP/1.1\r\nHost: LOCALHOST\r\nAuthorization: Bearer {TOKEN}\r\n"
+        connection.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{{".encode())
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed by a reset
+    deadline = time.monotonic() + 10
+    while "a request failed: ConnectionResetError" not in caplog.text:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert capfd.readouterr().err == ""

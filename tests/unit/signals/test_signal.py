@@ -60,6 +60,17 @@ def test_a_row_is_read_by_position_and_a_document_by_name() -> None:
             signal_of_json(text, "kafka")
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["[" * 2_000, "[" * 500 + "]" * 500, "[" * 100_000 + "]" * 100_000, r'"\ud800"', '{"a":' * 1_500 + "1" + "}" * 1_500],
+)
+def test_json_that_python_cannot_carry_on_is_refused(value: str) -> None:
+    with pytest.raises(SignalRefused, match="not JSON"):
+        signal_of_json(f'{{"id": "1", "type": "log", "data": {{"message": {value}}}}}', "kafka")
+    with pytest.raises(SignalRefused, match="not JSON"):
+        action_of(Signal("1", "log", f'{{"message": {value}}}', "source"))
+
+
 def line(identity: str) -> str:
     return json.dumps({"id": identity, "type": "list-transactions", "data": {}})
 

@@ -274,6 +274,43 @@ def test_a_stopped_snapshot_ends_where_it_is() -> None:
     assert stored[-1].state.snapshots == ()
 
 
+@pytest.mark.parametrize("looks", range(2, 16))
+def test_a_blocking_snapshot_is_stopped_where_it_is_while_it_reads(looks: int) -> None:
+    start = signal("s", "execute-snapshot", **{"data-collections": ["S.T"], "type": "blocking"})
+    nothing = signal("n", "log", message="x")
+    stored = given(start, *[nothing] * looks, signal("x", "stop-snapshot"))
+    events = stored[-1].events
+    if told(events, "x") == ["REFUSED"]:  # it was complete by then
+        assert told(events, "s")[-1] == "COMPLETED"
+        return
+    assert told(events, "x") == ["COMPLETED"]
+    assert told(events, "s")[-2:] == ["ABORTED", "ABORTED"]
+    aborted = next(i for i, e in enumerate(events) if isinstance(e, Notification) and e.type == "ABORTED")
+    assert not any(map(_is_read, events[aborted:]))
+    assert stored[-1].state.snapshots == ()
+    assert stored[-1].position.done == len(history(random.Random(7))), "the stream went on"
+
+
+def test_a_blocking_snapshot_can_be_stopped_in_the_middle_of_its_rows() -> None:
+    """Of the cases above, some stop it between two rows."""
+
+    def reads(looks: int) -> int:
+        start = signal("s", "execute-snapshot", **{"data-collections": ["S.T"], "type": "blocking"})
+        stored = given(start, *[signal("n", "log", message="x")] * looks, signal("x", "stop-snapshot"))
+        return sum(map(_is_read, stored[-1].events))
+
+    assert len({reads(looks) for looks in range(2, 16)}) > 2
+
+
+def test_another_signal_does_not_disturb_a_blocking_read_and_is_acted_on_after_it() -> None:
+    start = signal("s", "execute-snapshot", **{"data-collections": ["S.T"], "type": "blocking"})
+    stored = given(start, *[signal(f"n{i}", "log", message="x") for i in range(12)])
+    events = stored[-1].events
+    check_read_once(events)
+    for i in range(12):
+        assert told(events, f"n{i}") == ["COMPLETED"]
+
+
 def test_a_snapshot_that_is_stopped_and_asked_for_again_with_its_id_begins_anew() -> None:
     start = signal("s", "execute-snapshot", **{"data-collections": ["S.T"]})
     nothing = signal("n", "log", message="x")
@@ -297,6 +334,7 @@ def _is_read(event: Event) -> bool:
         (signal("a", "log"), "message is missing"),
         (signal("a", "execute-snapshot"), "data-collections is missing"),
         (signal("a", "execute-snapshot", **{"data-collections": ["PDB.S.OTHER"]}), "no captured table matches PDB.S.OTHER"),
+        (signal("a", "execute-snapshot", **{"data-collections": [" "]}), "a pattern is empty"),
         (signal("a", "execute-snapshot", **{"data-collections": ["("]}), "not a regular expression"),
         (signal("a", "execute-snapshot", **{"data-collections": ["S.T"], "type": "full"}), "type 'full'"),
         (
@@ -307,8 +345,9 @@ def _is_read(event: Event) -> bool:
             ),
             "additional-conditions: S.U names none of these tables",
         ),
-        (signal("a", "stop-snapshot"), "no incremental snapshot of such a table"),
-        (signal("a", "stop-snapshot", type="blocking"), "only incremental snapshots can be stopped"),
+        (signal("a", "stop-snapshot"), "no snapshot of such a table"),
+        (signal("a", "stop-snapshot", type="full"), "a snapshot of type 'full' is not there"),
+        (signal("a", "execute-snapshot", **{"data-collections": ["(?!S).*"]}), "cannot be matched in linear time"),
         (signal("a", "pause-snapshot"), "no incremental snapshot is under way"),
         (signal("a", "drop-transaction", **{"transaction-id": "xyz"}), "16 hexadecimal digits"),
         (signal("a", "drop-transaction", **{"transaction-id": "0" * 16}), "no transaction 0000000000000000 is open"),
@@ -322,6 +361,14 @@ def test_what_cannot_be_done_is_refused_with_the_reason_and_the_stream_goes_on(s
     assert [(answer.id, answer.type) for answer in answers] == [("a", "REFUSED")]
     assert reason in answers[0].additional_data["reason"]
     assert stored[-1].position.done == len(history(random.Random(7)))
+
+
+def test_a_signal_on_which_minercdc_fails_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minercdc.signals.actions.action_of", lambda signal: {}[signal.id])
+    stored = given(signal("a", "log", message="m"), signal("b", "log", message="m"))
+    answers = [e for e in stored[-1].events if isinstance(e, Notification)]
+    assert [(answer.id, answer.type) for answer in answers] == [("a", "REFUSED"), ("b", "REFUSED")]
+    assert answers[0].additional_data["reason"] == "minercdc failed with KeyError: 'a'"
 
 
 def test_what_cannot_be_read_is_refused_by_the_name_of_its_channel() -> None:

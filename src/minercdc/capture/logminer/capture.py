@@ -20,15 +20,25 @@ import oracledb
 from minercdc.capture.logminer.abandonment import Limits, UnknownTransactions
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
-from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder
+from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder, Unread
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.flush import RedoFlush
-from minercdc.capture.logminer.logs import NO_BOUND, LogSelection, RedoThread, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.large_change import Reselect
+from minercdc.capture.logminer.logs import (
+    NO_BOUND,
+    LogSelection,
+    RedoThread,
+    begin_scn,
+    read_ended,
+    read_logs,
+    read_threads,
+    select_logs,
+)
 from minercdc.capture.logminer.pacing import next_window, pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary, marks_from
-from minercdc.capture.logminer.row import ContinuationJoiner
+from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
@@ -50,10 +60,13 @@ from minercdc.oracle.scn import (
     resetlogs_scn,
 )
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
+from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables
 from minercdc.values.image import Encoding, utc_only
 
 _log = logging.getLogger(__name__)
+
+_TIMESTAMP = LogMinerRow._fields.index("timestamp")
 
 
 class LogMinerCapture:
@@ -66,7 +79,10 @@ class LogMinerCapture:
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param now: seconds since the epoch.
     :param flush: makes the log writer write before each pass; None: it writes when it does.
+    :param unread: which tables are suspended.
+    :param unlogged: why redo of a table will lack what decoding it takes, '' when it will not; asked when DDL makes it likely.
     :param time_zone: DBTIMEZONE of the captured container, asked when a stored local time has to be read.
+    :param reselect: reads large values that redo does not hold; None: they stay unavailable.
     """
 
     def __init__(
@@ -85,8 +101,12 @@ class LogMinerCapture:
         now: Callable[[], float] = time.time,
         time_zone: Callable[[], str] = utc_only,
         flush: RedoFlush | None = None,
+        reselect: Reselect | None = None,
+        unread: Unread = lambda _: frozenset(),
+        unlogged: Callable[[TableId], str] = lambda _: "",
     ) -> None:
         self._flush = flush
+        self._reselect = reselect if config.lob_enabled else None
         self._connect = connect
         self._time_zone = cache(time_zone)
         self._tables = tables
@@ -95,7 +115,9 @@ class LogMinerCapture:
         self._container = container
         self._now = now
         self._clock = HostClock()
-        self._shapes = ShapeTracker(tables, table_filter, database, read_table)
+        self._counters = counters or Counters()
+        self._delivered_us = 0  # source time up to which every commit has been emitted, 0 while that is not known
+        self._shapes = ShapeTracker(tables, table_filter, database, read_table, unlogged)
         self._decoder = TransactionDecoder(
             self._shapes,
             self._clock,
@@ -103,6 +125,8 @@ class LogMinerCapture:
             include_redo_sql=config.log_mining_include_redo_sql,
             lobs=config.lob_enabled,
             counters=counters,
+            reselect=self._reselect.complete if self._reselect is not None else None,
+            unread=unread,
         )
         retention = config.log_mining_transaction_retention_ms
         self._limits = Limits(
@@ -142,12 +166,13 @@ class LogMinerCapture:
         connection = self._connect()
         try:
             self._check_incarnation(connection, position)
-            scn = min([mark.resume_scn for mark in position.threads.values()], default=position.start_scn)
-            logs = read_logs(connection, scn, self._config.archive_destination_name)
+            threads = read_threads(connection)
+            logs = read_logs(connection, begin_scn(position, threads), self._config.archive_destination_name)
             begins = {thread: mark.resume for thread, mark in position.threads.items()}
             archived_only = self._config.log_mining_archive_log_only_mode
-            threads = read_threads(connection)
-            select_logs(logs, threads, begins, position.start_scn, max(len(logs), 1), archived_only=archived_only)
+            first, most = position.start_scn, max(len(logs), 1)
+            ended = read_ended(connection, first)
+            select_logs(logs, threads, begins, first, most, archived_only=archived_only, ended=ended)
         except LogGapError as gap:
             return gap
         finally:
@@ -163,7 +188,7 @@ class LogMinerCapture:
         buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, spill)
         delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants)
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._config.lob_enabled)
-        _log.info("streaming from %s", start.to_json())
+        _log.info("streaming from %s", start)
         try:
             yield from self._sessions(self._assembly, start, stop)
         finally:
@@ -196,18 +221,21 @@ class LogMinerCapture:
             self._session = None
         if self._flush is not None:
             self._flush.close()
+        if self._reselect is not None:
+            self._reselect.close()
         if self._assembly is not None:
             self._assembly.close()
             self._assembly = None
 
     def _wants(self, user: str | None, client_id: str | None) -> bool:
-        """Users that LogMiner does not tell (`UNKNOWN`) pass, or their transactions would be lost."""
+        """Users that LogMiner does not know (`UNKNOWN`) pass, or their transactions would be lost. Where it knows the user, a
+        missing CLIENT_ID means that the session had none, and no list of those to include names it."""
         config = self._config
-        return _listed(
-            None if user == "UNKNOWN" else user,
-            config.log_mining_username_include_list,
-            config.log_mining_username_exclude_list,
-        ) and _listed(client_id, config.log_mining_clientid_include_list, config.log_mining_clientid_exclude_list)
+        known = None if user == "UNKNOWN" else user
+        client = client_id or (None if known is None else "")
+        users = config.log_mining_username_include_list, config.log_mining_username_exclude_list
+        clients = config.log_mining_clientid_include_list, config.log_mining_clientid_exclude_list
+        return _listed(known, *users) and _listed(client, *clients)
 
     def _sessions(self, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         """One LogMiner session after another; a broken one is replaced and nothing is read twice."""
@@ -231,7 +259,7 @@ class LogMinerCapture:
                 if failures > self._config.log_mining_log_query_max_retries:
                     raise
                 _log.warning("the LogMiner session broke, opening a new one: %s", error.message)
-                yield assembly.idle(self._now_us())
+                yield assembly.idle(self._delivered_us)
                 stop.wait(self._backoff(failures))
             finally:
                 if self._session is not None:
@@ -266,11 +294,13 @@ class LogMinerCapture:
         reached = assembly.reached()
         if self._flush is not None:
             self._flush.push(current_scn(session.connection))
+        # Read before the list of logs: what was committed until then is in them.
+        host_time, self._clock.offset = host_clock(session.connection)
+        self._counters.source_ahead_us = self._clock.utc_us(host_time) - int(self._now() * 1_000_000)
         selected = yield from self._select(session, assembly, start, stop)
         if selected is None:
             return
         selection, complete_scn, several = selected
-        host_time, self._clock.offset = host_clock(session.connection)
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
         asks = assembly.committed or (self._config.lob_enabled and not self._config.log_mining_archive_log_only_mode)
@@ -287,25 +317,37 @@ class LogMinerCapture:
         known = open_transactions(session.connection) if doubted else set()
         sql, binds = assembly.query(self._container, self._excluded_owners())
         assembly.begin_pass(begun)
-        yield from self._assembled(session.rows(sql, binds), session, assembly, stop)
+        held = several or selection.bound < NO_BOUND  # commits that are read may wait for the next pass
+        yield from self._assembled(session.rows(sql, binds), session, assembly, stop, held=held)
         if stop.is_set():
             return
         # Rows of the marked records always come once more, so rows alone say nothing.
         found = assembly.reached() != reached
         yield from assembly.end_pass(begun)
+        if not behind and not archived_only:
+            self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time))
         self._limits.enforce(assembly, host_time)
         if doubted and not behind:
             self._unknown.judge(assembly, known)
         took = time.monotonic() - began
         if selection.is_capped:
             self._window = next_window(self._window, self._config.log_mining_log_count_min, took, selection.bytes)
-        yield assembly.idle(self._now_us())
+        yield assembly.idle(self._delivered_us)
         stop.wait(pause(found, behind, took, self._config.poll_interval_ms / 1000))
 
     def _assembled(
-        self, batches: Iterator[list[tuple[Any, ...]]], session: MiningSession, assembly: Assembly, stop: StopFlag
+        self,
+        batches: Iterator[list[tuple[Any, ...]]],
+        session: MiningSession,
+        assembly: Assembly,
+        stop: StopFlag,
+        *,
+        held: bool,
     ) -> Iterator[Event]:
-        """Events of one query; a tick when poll.interval.ms has passed."""
+        """Events of one query; a tick when poll.interval.ms has passed.
+
+        :param held: not every commit that is read is emitted at once.
+        """
         joiner = ContinuationJoiner()
         poll = self._config.poll_interval_ms / 1000
         ticked = time.monotonic()
@@ -315,8 +357,10 @@ class LogMinerCapture:
                     return
                 if batch is not None:
                     yield from assembly.take(joiner.join(batch))
+                    if not held:
+                        self._delivered_us = max(self._delivered_us, self._clock.utc_us(batch[-1][_TIMESTAMP]))
                 if time.monotonic() - ticked >= poll:
-                    yield assembly.idle(self._now_us())
+                    yield assembly.idle(self._delivered_us)
                     ticked = time.monotonic()
         if joiner.is_open:
             raise MiningSessionError("the logs ended within a statement")
@@ -329,24 +373,23 @@ class LogMinerCapture:
         tries = 0
         while not stop.is_set():
             position = assembly.position()
-            scn = min([mark.resume_scn for mark in position.threads.values()], default=start.start_scn)
             archived_only = self._config.log_mining_archive_log_only_mode
             try:
                 threads = read_threads(session.connection)
-                selection = self._listed(session, assembly, threads, scn, start.start_scn)
+                selection = self._listed(session, assembly, threads, begin_scn(position, threads), start.start_scn)
             except LogGapError as gap:
                 tries += 1
                 if tries > self._config.log_mining_log_query_max_retries:
                     raise
                 _log.warning("the list of logs is incomplete, reading it again: %s", gap.message)
-                yield assembly.idle(self._now_us())
+                yield assembly.idle(self._delivered_us)
                 stop.wait(self._backoff(tries))
                 continue
             if selection.files:
                 if archived_only:
                     return selection, selection.bound - 1, False
                 return selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1
-            yield assembly.idle(self._now_us())
+            yield assembly.idle(self._delivered_us)
             stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
         return None
 
@@ -371,7 +414,9 @@ class LogMinerCapture:
         unbounded = not self._window or assembly.committed or self._config.lob_enabled or self._dictionary is not None
         at_most = len(logs) if unbounded else self._window
         archived_only = self._config.log_mining_archive_log_only_mode
-        return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only)
+        known = all(thread.number in begins for thread in threads)
+        ended = {} if known else read_ended(session.connection, start_scn)
+        return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only, ended=ended)
 
     def _backoff(self, failures: int) -> float:
         first = self._config.log_mining_log_backoff_initial_delay_ms
@@ -379,9 +424,6 @@ class LogMinerCapture:
 
     def _excluded_owners(self) -> frozenset[str]:
         return frozenset(owner for owner in SYSTEM_SCHEMAS if not self._filter.schema_include)
-
-    def _now_us(self) -> int:
-        return int(self._now() * 1_000_000)
 
 
 def _complete_scn(threads: list[RedoThread]) -> int:

@@ -7,22 +7,23 @@ again after a restart is dropped before old text meets a newer shape of its tabl
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.glue import RowChange
-from minercdc.capture.logminer.large_rows import Assembled, LargeRowAssembler
+from minercdc.capture.logminer.large_change import Assembled
+from minercdc.capture.logminer.large_rows import LargeRowAssembler
 from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowError
 from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo, UndecodableRow
 from minercdc.metrics import Counters
-from minercdc.schema.table import TableSchema
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.image import Encoding
 
 _log = logging.getLogger(__name__)
@@ -31,7 +32,11 @@ _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _OPS = {OpCode.INSERT: Op.CREATE, OpCode.UPDATE: Op.UPDATE, OpCode.DELETE: Op.DELETE}
 
-OnFailure = Literal["fail", "warn", "skip"]
+OnFailure = Literal["suspend", "fail", "warn", "skip"]
+# Tables whose rows in a transaction are not looked at; see `suspension`.
+Unread: TypeAlias = Callable[[TransactionInfo], frozenset[str]]
+_NONE: Final[frozenset[str]] = frozenset()
+_NOT_LOOKED_UP: Final = object()
 
 RUN: Final = 32
 """So many rows are decoded before the first is handed on. To decode one, print it, decode the next .. is a sixth slower: the
@@ -58,8 +63,10 @@ class TransactionDecoder:
     DDL cannot pass an open transaction on its table, so at a COMMIT the current shape is that of the transaction's rows.
 
     :param on_failure: `event.processing.failure.handling.mode` for rows that cannot be decoded.
+    :param unread: which tables are suspended; their rows come as they are, with numbers of their own.
     :param include_redo_sql: copy the statement into each event.
     :param lobs: `lob.enabled`.
+    :param reselect: completes changes of tables with large columns.
     :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
     :ivar counters: counts LOBs that were changed in part while their value was not known.
     :ivar encoding: of the database, for rows that LogMiner prints as stored bytes.
@@ -74,14 +81,21 @@ class TransactionDecoder:
         include_redo_sql: bool = False,
         lobs: bool = False,
         counters: Counters | None = None,
+        reselect: Callable[[ChangeEvent], None] | None = None,
+        unread: Unread = lambda _: _NONE,
     ) -> None:
+        self._reselect = reselect
         self._shapes = shapes
         self._clock = clock
         self._on_failure = on_failure
         self._include_redo_sql = include_redo_sql
         self._lobs = lobs
-        self._decoders: dict[tuple[str | None, str | None], RedoDecoder] = {}
+        # By the names and the object id in the row; several may be one table's.
+        self._decoders: dict[tuple[str | None, str | None, int], RedoDecoder | None] = {}
+        self._decoder_of: dict[TableId, RedoDecoder] = {}
         self._generation = -1
+        self._unread_of = unread
+        self._unread = _NONE
         self._warned: set[object] = set()
         self.encoding = Encoding()
         self.unsupported_rows = 0
@@ -93,10 +107,20 @@ class TransactionDecoder:
 
         :raises DecodeError: a row could not be decoded, and `on_failure` is `fail`.
         """
+        unread = self._unread_of(info)
+        if unread != self._unread:
+            self._unread = unread
+            self._decoders.clear()
         if self._lobs and transaction.is_large:
             yield from self._assembled_events(transaction, info)
             return
         events = self._plain_events(transaction, info)
+        if self._lobs and self._reselect is not None:
+            for event in events:
+                if type(event) is ChangeEvent:
+                    self._reselect(event)
+                yield event
+            return
         run: list[ChangeEvent | UndecodableRow] = []
         while True:
             try:
@@ -117,6 +141,10 @@ class TransactionDecoder:
         for row in transaction.replay():
             try:
                 decoder = self._decoder(row)
+                if decoder is None:
+                    seq += 1
+                    yield self._unread_row(row, info, seq)
+                    continue
                 sql = row.sql
                 if sql is None or row.status or row.code == OpCode.UNSUPPORTED:
                     change = self._unusual(row, decoder)
@@ -162,8 +190,10 @@ class TransactionDecoder:
                 continue
             row = change.row
             seq += 1
-            self._count_unknown(change)
-            yield ChangeEvent(
+            if isinstance(change, _Unread):
+                yield self._unread_row(row, info, seq)
+                continue
+            event = ChangeEvent(
                 change.op,
                 change.decoder.schema,
                 change.before,
@@ -176,12 +206,20 @@ class TransactionDecoder:
                 row.rs_id.strip(),
                 row.ssn,
             )
+            if self._reselect is not None:
+                self._reselect(event)
+            if event.reselected_scn is None:
+                self._count_unknown(change)
+            yield event
 
-    def _assembled(self, transaction: Transaction) -> Iterator[Assembled | _Failure]:
-        assembler = LargeRowAssembler(self.encoding.charset)
+    def _assembled(self, transaction: Transaction) -> Iterator[Assembled | _Failure | _Unread]:
+        assembler: LargeRowAssembler[_Failure | _Unread] = LargeRowAssembler(self.encoding.charset)
         for row in transaction.replay():
             try:
                 decoder = self._decoder(row)
+                if decoder is None:
+                    yield from assembler.take_other(_Unread(row))
+                    continue
                 if row.code in LARGE_CODES:
                     yield from assembler.take_piece(row, decoder)
                     continue
@@ -192,7 +230,7 @@ class TransactionDecoder:
                     raise _other_operation(row)
                 yield from assembler.take_dml(row, decoder, change)
             except DecodeError as error:
-                yield _Failure(error, row)
+                yield from assembler.take_other(_Failure(error, row))
                 continue
             if decoder.unknown:
                 self._warn_of_unknown_columns(decoder)
@@ -208,18 +246,25 @@ class TransactionDecoder:
                     "%s: a LOB was changed in part, and redo does not tell the rest; the placeholder stands for it", table
                 )
 
-    def _decoder(self, row: LogMinerRow) -> RedoDecoder:
+    def _decoder(self, row: LogMinerRow) -> RedoDecoder | None:
+        """For a row's table; None when its rows are not looked at."""
         if self._generation != self._shapes.tables.generation:
             self._decoders.clear()
+            self._decoder_of.clear()
             self._generation = self._shapes.tables.generation
-        name = (row.owner, row.table)
-        decoder = self._decoders.get(name)
-        if decoder is None:
-            table = self._shapes.captured(row.owner, row.table, row.object_id)
-            schema = self._shapes.tables.find(table) if table else None
-            if schema is None:
-                raise SchemaMismatchError("the table's shape is not known")
-            decoder = self._decoders[name] = RedoDecoder(schema, lobs=self._lobs)
+        name = (row.owner, row.table, row.object_id)
+        known = self._decoders.get(name, _NOT_LOOKED_UP)
+        if known is not _NOT_LOOKED_UP:
+            return known  # type: ignore[return-value]
+        table = self._shapes.captured(row.owner, row.table, row.object_id)
+        if str(table) in self._unread:
+            self._decoders[name] = None
+            return None
+        schema = self._shapes.tables.find(table) if table else None
+        if schema is None:
+            raise SchemaMismatchError("the table's shape is not known")
+        decoder = self._decoder_of.get(schema.id) or RedoDecoder(schema, lobs=self._lobs)
+        self._decoders[name] = self._decoder_of[schema.id] = decoder
         return decoder
 
     def _unusual(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange | None:
@@ -255,7 +300,7 @@ class TransactionDecoder:
             _log.info("%s: columns in redo that are not captured: %s", decoder.schema.id, ", ".join(names))
 
     def _left_out(self, error: DecodeError, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
-        """A row that goes without event. Raises the error, located, when `on_failure` is `fail`."""
+        """A row that goes without event. Raises the error, located, when `on_failure` is `fail`, or there is no table to suspend."""
         self.undecodable_rows += 1
         where = (
             f"SCN {row.scn}, thread {row.thread}, RS_ID {row.rs_id.strip()}, SSN {row.ssn}, XID {row.xid.hex()}, "
@@ -263,24 +308,26 @@ class TransactionDecoder:
         )
         located = type(error)(error.message, where=where, hint=error.hint)
         _log.debug("SQL_REDO that could not be decoded: %s", row.sql)
-        if self._on_failure == "fail":
+        table = self._shapes.captured(row.owner, row.table, row.object_id)
+        if self._on_failure == "fail" or (self._on_failure == "suspend" and table is None):
             raise located from error
         if self._on_failure == "warn":
             self._warn(located, row)
+        left_out = self._raw(table, f"{located.code}: {located.message}", row, info, seq)
+        left_out.code, left_out.hint = located.code, located.hint
+        return left_out
+
+    def _unread_row(self, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
+        """A row of a suspended table."""
         table = self._shapes.captured(row.owner, row.table, row.object_id)
-        return UndecodableRow(
-            table,
-            OpCode(row.code).name,
-            f"{located.code}: {located.message}",
-            row.sql,
-            Scn(row.scn),
-            self._clock.utc_us(row.timestamp),
-            info,
-            seq,
-            row.row_id,
-            row.rs_id.strip(),
-            row.ssn,
-        )
+        left_out = self._raw(table, "the table is suspended", row, info, seq)
+        left_out.counted = True
+        return left_out
+
+    def _raw(self, table: TableId | None, reason: str, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
+        time_us = self._clock.utc_us(row.timestamp)
+        place = row.row_id, row.rs_id.strip(), row.ssn
+        return UndecodableRow(table, OpCode(row.code).name, reason, row.sql, Scn(row.scn), time_us, info, seq, *place)
 
     def _warn(self, error: DecodeError, row: LogMinerRow) -> None:
         """Of what holds for all rows of a table there is one warning."""
@@ -294,6 +341,11 @@ class TransactionDecoder:
 @dataclass(frozen=True, slots=True)
 class _Failure:
     error: DecodeError
+    row: LogMinerRow
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
     row: LogMinerRow
 
 

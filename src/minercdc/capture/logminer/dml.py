@@ -1,11 +1,6 @@
-"""The text of SQL_REDO as LogMiner prints it, and the Rows it stands for.
+"""Statements of SQL_REDO to the Rows they stand for.
 
-    insert into "S"."T"("C",..) values (literal,..)
-    update "S"."T" [a] set [a.]"C" = literal, .. [where condition and ..]
-    delete from "S"."T" [a] [where condition and ..]
-    condition := [a.]"C" = literal | [a.]"C" IS NULL | ROWID = 'AAA..'          each ends with [;]; literals: values.literal
-
-`RedoDecoder` reads nearly all of them by what lies between their literals, see `glue`. `parse_redo` is the general path,
+`RedoDecoder` reads nearly all of them by what lies between their literals, see `glue`. `redo_text` is the general path,
 for the few that cannot be read that way, and the test oracle.
 """
 
@@ -13,118 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from minercdc.capture.logminer.glue import GlueReader, RowChange
-from minercdc.errors import RedoSyntaxError, SchemaMismatchError
+from minercdc.capture.logminer.redo_text import parse_redo
+from minercdc.errors import RedoSyntaxError, SchemaMismatchError, ValueDecodeError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import Column, TableSchema
 from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.family import Reading
 from minercdc.values.image import Encoding, text_of_image
-from minercdc.values.literal import NULL, UNSUPPORTED, Literal, read_literal, text_of
+from minercdc.values.literal import NULL, UNSUPPORTED, Literal, text_of
 from minercdc.values.lob import TYPES as LOB_TYPES
 
-_INSERT = re.compile(r'insert into "([^"]+)"\."([^"]+)"\(')
-_UPDATE = re.compile(r'update "([^"]+)"\."([^"]+)" (?:a )?set ')
-_DELETE = re.compile(r'delete from "([^"]+)"\."([^"]+)"(?: a)?')
-_NAME = re.compile(r'(?:a\.)?"([^"]+)"')
 _STORED = re.compile(r"COL (\d+)")
-
-
-@dataclass(slots=True)
-class RedoDml:
-    """A parsed statement.
-
-    :param new: what INSERT and SET give, by column.
-    :param old: what WHERE tells, by column; the ROWID condition is left out.
-    """
-
-    op: Op
-    owner: str
-    table: str
-    new: dict[str, Literal] = field(default_factory=dict)
-    old: dict[str, Literal] = field(default_factory=dict)
-
-
-def parse_redo(sql: str, *, relaxed: bool = False) -> RedoDml:
-    """Parse one statement. Raises RedoSyntaxError.
-
-    :param relaxed: let single apostrophes stand inside literals, see `values.literal`.
-    """
-    if match := _INSERT.match(sql):
-        dml = RedoDml(Op.CREATE, match[1], match[2])
-        at = _read_insert(sql, match.end(), dml.new, relaxed)
-    elif match := _UPDATE.match(sql):
-        dml = RedoDml(Op.UPDATE, match[1], match[2])
-        at = _read_set(sql, match.end(), dml.new, relaxed)
-        at = read_where(sql, at, dml.old, relaxed=relaxed)
-    elif match := _DELETE.match(sql):
-        dml = RedoDml(Op.DELETE, match[1], match[2])
-        at = read_where(sql, match.end(), dml.old, relaxed=relaxed)
-    else:
-        raise RedoSyntaxError(f"no INSERT, UPDATE or DELETE: {sql[:40]!r}")
-    if sql[at:].rstrip() not in ("", ";"):
-        raise RedoSyntaxError(f"text after the statement's end at character {at + 1}")
-    return dml
-
-
-def _read_insert(sql: str, at: int, new: dict[str, Literal], relaxed: bool) -> int:
-    names = []
-    while True:
-        name, at = _read_name(sql, at)
-        names.append(name)
-        if not sql.startswith(",", at):
-            break
-        at += 1
-    at = _expect(sql, at, ") values (")
-    for i, name in enumerate(names):
-        if i:
-            at = _expect(sql, at, ",")
-        new[name], at = read_literal(sql, at, relaxed=relaxed)
-    return _expect(sql, at, ")")
-
-
-def _read_set(sql: str, at: int, new: dict[str, Literal], relaxed: bool) -> int:
-    while True:
-        name, at = _read_name(sql, at)
-        at = _expect(sql, at, " = ")
-        new[name], at = read_literal(sql, at, relaxed=relaxed)
-        if not sql.startswith(", ", at):
-            return at
-        at += 2
-
-
-def read_where(sql: str, at: int, old: dict[str, Literal], *, relaxed: bool = False) -> int:
-    """Put what a condition at `at` tells into `old`; where it ends, which is `at` when there is none."""
-    if not sql.startswith(" where ", at):
-        return at
-    at += len(" where ")
-    while True:
-        if sql.startswith("ROWID = ", at):
-            _, at = read_literal(sql, at + len("ROWID = "))
-        else:
-            name, at = _read_name(sql, at)
-            if sql.startswith(" IS NULL", at):
-                old[name], at = NULL, at + len(" IS NULL")
-            else:
-                old[name], at = read_literal(sql, _expect(sql, at, " = "), relaxed=relaxed)
-        if not sql.startswith(" and ", at):
-            return at
-        at += len(" and ")
-
-
-def _read_name(sql: str, at: int) -> tuple[str, int]:
-    match = _NAME.match(sql, at)
-    if not match:
-        raise RedoSyntaxError(f"a column name was expected at character {at + 1}")
-    return match[1], match.end()
-
-
-def _expect(sql: str, at: int, text: str) -> int:
-    if not sql.startswith(text, at):
-        raise RedoSyntaxError(f"{text!r} was expected at character {at + 1}")
-    return at + len(text)
 
 
 class RedoDecoder:
@@ -150,8 +46,10 @@ class RedoDecoder:
         self._readings: list[Reading] = [r if i in schema.key else r.as_spelled() for i, r in enumerate(readings)]
         absent = [None if i in self._following else UNAVAILABLE for i in range(len(schema.columns))]
         self._glue = GlueReader(self._position, self._readings, absent)
-        # Only such columns can have undoubled apostrophes; elsewhere a relaxed reading could only hide an error.
-        self._extended = any(c.type_name.endswith("VARCHAR2") and (c.length or 0) > 4000 for c in schema.columns)
+        # Only such columns can have undoubled apostrophes; elsewhere that could only hide an error.
+        self._unescaped = frozenset(
+            c.name for c in schema.columns if c.type_name.endswith("VARCHAR2") and (c.length or 0) > 4000
+        )
 
     def decode(self, sql: str) -> RowChange:
         """Raises RedoSyntaxError and ValueDecodeError."""
@@ -162,9 +60,9 @@ class RedoDecoder:
         try:
             dml = parse_redo(sql)
         except RedoSyntaxError:
-            if not self._extended:
+            if not self._unescaped:
                 raise
-            dml = parse_redo(sql, relaxed=True)
+            dml = parse_redo(sql, unescaped=self._unescaped)
         new, old = self._texts(dml.new), self._texts(dml.old)
         count = len(self.schema.columns)
         if dml.op is Op.CREATE:
@@ -218,7 +116,7 @@ class RedoDecoder:
             elif self.schema.columns[i].type_name in LARGE_TYPES:
                 texts[i] = UNAVAILABLE  # a locator
             elif literal.function == "HEXTORAW" and literal.text is not None:
-                texts[i] = text_of_image(self.schema.columns[i], bytes.fromhex(literal.text), encoding)
+                texts[i] = text_of_image(self.schema.columns[i], _bytes(literal.text), encoding)
             else:
                 texts[i] = UNAVAILABLE
         return texts
@@ -242,6 +140,13 @@ class RedoDecoder:
         if position is None and name not in self._hidden:
             self.unknown.add(name)
         return position
+
+
+def _bytes(digits: str) -> bytes:
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        raise ValueDecodeError(f"HEXTORAW('{digits[:60]}') holds no bytes") from None
 
 
 def _may_follow(column: Column) -> bool:

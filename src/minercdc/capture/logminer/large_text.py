@@ -17,23 +17,34 @@ import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from minercdc.capture.logminer.dml import read_where
+from minercdc.capture.logminer.redo_text import read_where
 from minercdc.errors import RedoSyntaxError
 from minercdc.values import literal
 from minercdc.values.text import unistr
 
-_SELECT = re.compile(r'\s*select "([^"]+)" into loc_(?:c|b|nc) from "([^"]+)"\."([^"]+)"')
-_BEGIN = "\nBEGIN\n"
+_TABLE = r'"([^"]+)"\s*\.\s*"([^"]+)"'
+_SELECT = re.compile(rf'\s*select\s*"([^"]+)"\s*into\s+loc_(?:c|b|nc)\s+from\s*{_TABLE}')
+_FOR_UPDATE = re.compile(r"\s*for\s+update\s*;")
+_DECLARE = re.compile(r"\s*DECLARE\b")
+_BEGIN = re.compile(r"\bBEGIN\b")
 _BUFFER = re.compile(r"\s*buf_(c|b|nc)\s*:=\s*")
-_WRITE = re.compile(r"\s*;\s*dbms_lob\.write\(loc_(c|b|nc), (\d{1,15}), (\d{1,15}), buf_(?:c|b|nc)\);")
-_TRIM = re.compile(r"\s*dbms_lob\.trim\(loc_(?:c|b|nc), (\d{1,15})\);")
-_ERASE = re.compile(r"\s*e_len\s*:=\s*(\d{1,15});\s*dbms_lob\.erase\(loc_(?:c|b|nc), e_len, (\d{1,15})\);")
-_XML_SELECT = re.compile(r'XML DOC BEGIN:\s+select "([^"]+)" from "([^"]+)"\."([^"]+)"')
-_SET_BIND = re.compile(r'update "([^"]+)"\."([^"]+)" (?:a )?set (?:a\.)?"([^"]+)" = (?:XMLType\(:1\)|:)')
-_XML_REDO = "XML_REDO := "
-_HEX = re.compile(r"HEXTORAW\('([0-9A-Fa-f]*)'?\)?(?::\s*(\d{1,15}))?\s*")
-_AMOUNT = re.compile(r"\s*amount:\s*(\d{1,15})\s*$")
-_STATEMENT = "Stmt := '"
+_WRITE = re.compile(
+    r"\s*;\s*dbms_lob\s*\.\s*write\s*\(\s*loc_(c|b|nc)\s*,\s*(\d{1,15})\s*,\s*(\d{1,15})\s*,\s*buf_(?:c|b|nc)\s*\)\s*;"
+)
+_TRIM = re.compile(r"\s*dbms_lob\s*\.\s*trim\s*\(\s*loc_(?:c|b|nc)\s*,\s*(\d{1,15})\s*\)\s*;")
+_ERASE = re.compile(
+    r"\s*e_len\s*:=\s*(\d{1,15})\s*;\s*dbms_lob\s*\.\s*erase\s*\(\s*loc_(?:c|b|nc)\s*,\s*e_len\s*,\s*(\d{1,15})\s*\)\s*;"
+)
+_XML_SELECT = re.compile(rf'\s*XML\s+DOC\s+BEGIN\s*:\s*select\s*"([^"]+)"\s*from\s*{_TABLE}')
+_SET_BIND = re.compile(
+    rf'\s*update\s*{_TABLE}\s*(?:a\s+)?set\s*(?:a\s*\.\s*)?"([^"]+)"\s*=\s*(?:XMLType\s*\(\s*:\s*1\s*\)|:\s*)'
+)
+_XML_REDO = re.compile(r"\s*XML_REDO\s*:=\s*")
+_HEX = re.compile(r"HEXTORAW\s*\(\s*'([0-9A-Fa-f]*)'?\s*\)?\s*(?::\s*(\d{1,15}))?\s*")
+_AMOUNT = re.compile(r"\s*amount\s*:\s*(\d{1,15})\s*$")
+_STATEMENT = re.compile(r"\bStmt\s*:=\s*'")
+_FUNCTION = re.compile(r"\s*([A-Z]+)\s*\(\s*")
+_PIECE_END = re.compile(r"[\s)]*;")
 # Stands for '' in an extended string: a piece is never empty.
 _EMPTY_STRING: Final = "LM_EMPTY_STRING"
 
@@ -95,7 +106,7 @@ def parse_lob_edit(sql: str) -> tuple[Target | None, Edit]:
     """The edit of a row of code 10, 11 or 29, and its target when it names one. Raises RedoSyntaxError."""
     target, at, end = None, 0, ""
     edit: Edit
-    if sql.startswith("DECLARE"):
+    if _DECLARE.match(sql):
         target, at = _read_select(sql, _after_begin(sql))
         end = "END;"
     if match := _BUFFER.match(sql, at):
@@ -126,27 +137,28 @@ def parse_xml_piece(sql: str | None, *, binary: bool) -> str | bytes | None:
     """
     if sql is None or not binary:
         return sql
-    if not sql.startswith(_XML_REDO):
-        raise RedoSyntaxError(f"{_XML_REDO!r} was expected at character 1")
-    body = sql[len(_XML_REDO) :]
+    begin = _XML_REDO.match(sql)
+    if not begin:
+        raise RedoSyntaxError("'XML_REDO := ' was expected at character 1")
+    body = sql[begin.end() :]
     if body.strip() == "NULL":
         return None
     if match := _HEX.fullmatch(body):
         if len(match[1]) % 2 or (match[2] and int(match[2]) * 2 != len(match[1])):
-            raise RedoSyntaxError(f"the bytes at character {len(_XML_REDO) + 1} are not as many as the text says")
+            raise RedoSyntaxError(f"the bytes at character {begin.end() + 1} are not as many as the text says")
         return bytes.fromhex(match[1])
     if not body.startswith("'"):
-        raise RedoSyntaxError(f"a document was expected at character {len(_XML_REDO) + 1}")
+        raise RedoSyntaxError(f"a document was expected at character {begin.end() + 1}")
     return _quoted_document(body)
 
 
 def parse_string_begin(sql: str) -> Target:
     """The target of a row of code 91. Raises RedoSyntaxError."""
-    at = sql.find(_STATEMENT)
+    begin = _STATEMENT.search(sql)
     end = sql.rfind("'")
-    if at < 0 or end < at + len(_STATEMENT):
-        raise RedoSyntaxError(f"{_STATEMENT!r} with a statement was expected")
-    return _parse_set_bind(sql[at + len(_STATEMENT) : end].replace("''", "'"))
+    if not begin or end < begin.end():
+        raise RedoSyntaxError('"Stmt := \'" with a statement was expected')
+    return _parse_set_bind(sql[begin.end() : end].replace("''", "'"))
 
 
 def parse_string_piece(sql: str) -> str:
@@ -157,13 +169,14 @@ def parse_string_piece(sql: str) -> str:
     match = _BUFFER.match(sql)
     if not match:
         raise RedoSyntaxError("an assignment to a buffer was expected at character 1")
-    start, end = sql.find("'", match.end()), sql.rfind("'")
-    if start < 0 or end <= start or not sql[end + 1 :].lstrip(") ").startswith(";"):
+    call = _FUNCTION.match(sql, match.end())
+    start, end = call.end() if call else match.end(), sql.rfind("'")
+    if not sql.startswith("'", start) or end <= start or not _PIECE_END.match(sql, end + 1):
         raise RedoSyntaxError(f"quoted data was expected at character {match.end() + 1}")
-    data, function = sql[start + 1 : end], sql[match.end() : start]
-    if function == "HEXTORAW(":
+    data, function = sql[start + 1 : end], call[1] if call else ""
+    if function == "HEXTORAW":
         return _hex(data, start + 1)
-    if function == "UNISTR(":
+    if function == "UNISTR":
         return unistr(data)
     if function:
         raise RedoSyntaxError(f"{function!r} at character {match.end() + 1} is no text")
@@ -182,10 +195,10 @@ def _quoted_document(body: str) -> str:
 
 
 def _after_begin(sql: str) -> int:
-    at = sql.find(_BEGIN)
-    if at < 0:
-        raise RedoSyntaxError("BEGIN was expected on a line of its own")
-    return at + len(_BEGIN)
+    begin = _BEGIN.search(sql)
+    if not begin:
+        raise RedoSyntaxError("a block with BEGIN was expected")
+    return begin.end()
 
 
 def _read_select(sql: str, at: int) -> tuple[Target, int]:
@@ -195,9 +208,10 @@ def _read_select(sql: str, at: int) -> tuple[Target, int]:
     column, owner, table = match.groups()
     where: dict[str, literal.Literal] = {}
     at = read_where(sql, match.end(), where)
-    if not sql.startswith(" for update;", at):
+    end = _FOR_UPDATE.match(sql, at)
+    if not end:
         raise RedoSyntaxError(f"' for update;' was expected at character {at + 1}")
-    return Target(owner, table, column, where), at + len(" for update;")
+    return Target(owner, table, column, where), end.end()
 
 
 def _read_write(sql: str, at: int, buffer: str) -> tuple[Write, int]:
@@ -244,7 +258,7 @@ def _target(sql: str, at: int, owner: str, table: str, column: str) -> Target:
 
 
 def _expect_end(sql: str, at: int, end: str) -> None:
-    if sql[at:].strip() not in ("", end):
+    if "".join(sql[at:].split()) not in ("", end):
         raise RedoSyntaxError(f"text after the statement's end at character {at + 1}")
 
 

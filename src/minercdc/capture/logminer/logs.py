@@ -13,7 +13,7 @@ from typing import Final
 
 import oracledb
 
-from minercdc.capture.logminer.position import RedoAddress
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.errors import LogGapError
 from minercdc.oracle.codes import oracle_errors
 
@@ -29,6 +29,11 @@ _ARCHIVED = (
     " JOIN V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
     " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID'"
     " AND A.NEXT_CHANGE# > :scn"
+)
+# The control file remembers a log longer than its file is there.
+_ENDED = (
+    "SELECT H.THREAD#, MAX(H.SEQUENCE#) FROM V$LOG_HISTORY H JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = H.RESETLOGS_CHANGE#"
+    " WHERE H.NEXT_CHANGE# <= :scn GROUP BY H.THREAD#"
 )
 NO_BOUND: Final = 1 << 64
 _THREADS = "SELECT THREAD#, STATUS, ENABLED, LAST_REDO_CHANGE#, ENABLE_CHANGE#, DISABLE_CHANGE# FROM V$THREAD"
@@ -66,6 +71,10 @@ class RedoThread:
     last_scn: int
     enabled_scn: int
     disabled_scn: int = 0
+
+    def is_down_since(self, scn: int) -> bool:
+        """It has no redo after `scn`, though it may have logs: those of closed threads are switched and archived, too."""
+        return not self.is_open and self.last_scn <= scn
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +142,22 @@ def read_logs(connection: oracledb.Connection, from_scn: int, destinations: Sequ
     return unique_logs([*online, *(log for _, log in sorted(archived, key=lambda found: found[0]))])
 
 
+def read_ended(connection: oracledb.Connection, scn: int) -> dict[int, int]:
+    """Per thread, sequence number of the last log that ended at or before `scn`, be its file there or not."""
+    with oracle_errors("reading V$LOG_HISTORY"), connection.cursor() as cursor:
+        cursor.execute(_ENDED, {"scn": scn})
+        return {int(thread): int(sequence) for thread, sequence in cursor}
+
+
+def begin_scn(position: LogMinerPosition, threads: Sequence[RedoThread]) -> int:
+    """From where on logs are needed. A thread without a mark is read from the start SCN on, unless it has no redo after that."""
+    scns = [mark.resume_scn for mark in position.threads.values()]
+    unmarked = (thread for thread in threads if thread.number not in position.threads)
+    if not scns or not all(thread.is_down_since(position.start_scn) for thread in unmarked):
+        scns.append(position.start_scn)
+    return min(scns)
+
+
 def unique_logs(logs: Iterable[LogFile]) -> list[LogFile]:
     """One file for each (thread, sequence): the first archived copy, else the online log.
 
@@ -155,6 +180,7 @@ def select_logs(
     at_most: int,
     *,
     archived_only: bool = False,
+    ended: Mapping[int, int] | None = None,
 ) -> LogSelection:
     """The logs of the next pass. Raises LogGapError naming thread, sequence and SCN range when one is missing.
 
@@ -162,6 +188,7 @@ def select_logs(
     :param start_scn: where threads without a mark begin.
     :param at_most: logs per thread.
     :param archived_only: a log that is not archived yet is waited for; the selection may be empty then.
+    :param ended: per thread, sequence number of the last log that ended at or before `start_scn`.
     """
     if archived_only:
         logs = [log for log in logs if log.archived]
@@ -172,7 +199,12 @@ def select_logs(
         if thread.disabled_scn and thread.number not in marks and thread.disabled_scn <= start_scn:
             continue
         own = [log for log in logs if log.thread == thread.number]
-        chain = _chain(thread, own, marks.get(thread.number), start_scn, archived_only)
+        first: int | None = None
+        if mark := marks.get(thread.number):
+            first = mark.sequence
+        elif not thread.is_down_since(start_scn) and (own or not archived_only):
+            first = _first_sequence(thread, own, start_scn, (ended or {}).get(thread.number, 0))
+        chain = _chain(thread, own, first, start_scn, archived_only)
         chosen = chain[:at_most]
         chains[thread.number] = chosen
         finished = [log.sequence for log in chosen if not log.current]
@@ -188,11 +220,11 @@ def select_logs(
         raise LogGapError("no redo log was found", hint="Is the database in ARCHIVELOG mode, and V$LOG readable?")
     begin = min([log.first_scn for log in files], default=0)
     if files and len(chains) > 1:
-        ended = {thread.number for thread in threads if 0 < thread.disabled_scn <= begin}
+        over = {thread.number for thread in threads if 0 < thread.disabled_scn <= begin}
         files = [
             log
             for number, chain in chains.items()
-            for log in (*(() if number in ended else _before(logs, number, chain, begin)), *chain)
+            for log in (*(() if number in over else _before(logs, number, chain, begin)), *chain)
         ]
     return LogSelection(tuple(files), begin, complete, bound, is_capped)
 
@@ -211,17 +243,13 @@ def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begi
 
 
 def _chain(
-    thread: RedoThread, logs: Sequence[LogFile], mark: RedoAddress | None, start_scn: int, archived_only: bool
+    thread: RedoThread, logs: Sequence[LogFile], sequence: int | None, start_scn: int, archived_only: bool
 ) -> list[LogFile]:
-    if archived_only and (not logs or (mark is not None and mark.sequence > max(log.sequence for log in logs))):
-        return []
+    """From `sequence` on to the end of what there is."""
     by_sequence = {log.sequence: log for log in logs}
-    sequence = mark.sequence if mark else _first_sequence(thread, logs, start_scn)
-    if sequence is None:
-        return []
     newest = max(by_sequence, default=0)
-    if not thread.is_open and sequence > newest:
-        return []  # a closed thread, read to its end
+    if sequence is None or (sequence > newest and (archived_only or not thread.is_open)):
+        return []  # read to its end
     chain: list[LogFile] = []
     for number in range(sequence, newest + 1):
         if number not in by_sequence:
@@ -234,23 +262,26 @@ def _chain(
     return chain
 
 
-def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int) -> int | None:
-    """The log that holds `start_scn`; the thread's first log when it was enabled later; None when it ended before."""
-    if not logs:
-        if thread.is_open:
-            raise _gap(thread.number, 0, start_scn, 0)
-        return None
+def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int, ended: int) -> int | None:
+    """The log that holds `start_scn`; of a thread that was down then, the one that follows the last that it wrote before; the
+    thread's first log when it was enabled later; None when it ended before.
+
+    :param ended: the last log that ended at or before `start_scn`, 0: not known.
+    """
     holding = [log for log in logs if log.first_scn <= start_scn and (log.current or start_scn < log.next_scn)]
     if holding:
         return holding[-1].sequence
-    first = min(logs, key=lambda log: log.sequence)
-    if first.first_scn > start_scn:
-        # A thread that was enabled, or logs of an instance that was started, only later.
-        if first.sequence == 1 or thread.enabled_scn > start_scn:
-            return first.sequence
-        raise _gap(thread.number, first.sequence - 1, start_scn, first.first_scn)
-    later = [log.sequence for log in logs if log.first_scn > start_scn]
-    return min(later) if later else None
+    later = [log for log in logs if log.first_scn > start_scn]
+    if not later:
+        if not logs and thread.is_open:
+            raise _gap(thread.number, 0, start_scn, 0)
+        return None
+    first = min(later, key=lambda log: log.sequence)
+    ended = max([ended, *(log.sequence for log in logs if log.first_scn <= start_scn)])
+    follows = ended + 1 if ended else first.sequence - 1
+    if first.sequence in (1, follows) or thread.enabled_scn > start_scn:
+        return first.sequence
+    raise _gap(thread.number, follows, start_scn, first.first_scn)
 
 
 def _gap(thread: int, sequence: int, from_scn: int, to_scn: int) -> LogGapError:

@@ -91,6 +91,14 @@ class LogMinerPosition:
         """Highest SCN of what was delivered: by the snapshot, or by any thread."""
         return max(self.snapshot_scn, *(mark.last_commit_scn for mark in self.threads.values()), 0)
 
+    def __str__(self) -> str:
+        """For the log."""
+        threads = [
+            f"thread {thread} at redo address {mark.resume.rs_id} (SCN {mark.resume_scn})"
+            for thread, mark in sorted(self.threads.items())
+        ]
+        return ", ".join(threads) or f"SCN {self.start_scn}"
+
     def to_json(self) -> dict[str, JsonValue]:
         """As plain JSON; SCNs as text, since they exceed 2**53."""
         threads: dict[str, JsonValue] = {}

@@ -92,6 +92,13 @@ class LogMinerRow(NamedTuple):
     sql: str | None
 
 
+def same_object(row: LogMinerRow, other: LogMinerRow) -> bool:
+    """Whether two rows are of one table or partition: by object id, since a RENAME in between changes the names they carry."""
+    if row.object_id and other.object_id:
+        return row.object_id == other.object_id
+    return row.table == other.table and row.owner == other.owner
+
+
 COLUMNS: Final = (
     "SCN",
     "OPERATION_CODE",

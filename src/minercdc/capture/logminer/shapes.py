@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
@@ -13,12 +14,14 @@ from minercdc.schema.ddl import (
     AlterTable,
     CreateTable,
     DropTable,
+    KeyUnclear,
     RenameTable,
     ShapeUnclear,
     TableName,
     TruncateTable,
     apply_changes,
     create_table,
+    with_key_of,
 )
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.filter import TableFilter
@@ -28,6 +31,7 @@ from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)
 
+_DROPS_LOGGING = re.compile(r"\bDROP\s+SUPPLEMENTAL\s+LOG\b", re.IGNORECASE)
 # The dictionary's present shape of a table; None when there is no such table (any more).
 ReadTable: TypeAlias = Callable[[TableId], TableSchema | None]
 
@@ -37,24 +41,41 @@ class ShapeTracker:
 
     :param database: name of the PDB, or of the database: first part of every TableId.
     :param read_table: asked when redo does not tell a shape. It tells today's shape, which may be newer.
+    :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not; asked when a table is created, or
+        supplemental logging of one is dropped.
     """
 
-    def __init__(self, tables: Tables, table_filter: TableFilter, database: str, read_table: ReadTable) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        table_filter: TableFilter,
+        database: str,
+        read_table: ReadTable,
+        unlogged: Callable[[TableId], str] = lambda _: "",
+    ) -> None:
         self.tables = tables
         self._filter = table_filter
         self._database = database
         self._read_table = read_table
+        self._unlogged = unlogged
         self._missing: set[TableId] = set()
+        self._elsewhere: set[int] = set()  # object ids of tables that were renamed to names which are not captured
 
     def captured(self, owner: str | None, table: str | None, object_id: int) -> TableId | None:
         """The captured table that a row of `owner`.`table` belongs to, None when it is not captured.
 
-        Rows of a table that was dropped since carry the name of its remains (`BIN$..`, `OBJ# n`): its id finds it.
+        LogMiner prints the name that the object has in its dictionary: after a RENAME rows of before may carry the new name and
+        rows of afterwards the old one, which may be another table's by now; a table that was dropped since has the name of its
+        remains (`BIN$..`, `OBJ# n`). The object id stays, so it decides wherever it is known. Partitions have ids of their own,
+        which are not: there the name does.
         """
         if owner is None or table is None:
             return None
-        if table.startswith(("BIN$", "OBJ# ")):
-            return self.tables.find_object(object_id)
+        known = self.tables.find_object(object_id)
+        if known is not None:
+            return known if self._includes(known) else None
+        if object_id in self._elsewhere or table.startswith(("BIN$", "OBJ# ")):
+            return None
         return TableId(self._database, owner, table) if self._filter.includes(owner, table) else None
 
     def discover(self, table: TableId, row: LogMinerRow, time_us: int) -> SchemaChange | None:
@@ -91,21 +112,32 @@ class ShapeTracker:
                 if self._includes(table):
                     created = replace(create_table(statement, table), object_id=row.object_id)
                     yield self._new_version(row, time_us, None, created, sql)
+                    self._warn_if_unlogged(table)
             case RenameTable(_, new_name):
                 yield from self._renamed(row, time_us, known, table._replace(table=new_name), sql)
-            case AlterTable(_, changes):
+            case AlterTable(_, changes, loses_rows):
+                if self._includes(table) and _DROPS_LOGGING.search(sql):
+                    self._warn_if_unlogged(table)
                 if not known:
                     yield from self._reread(row, time_us, table, sql, "the table was not known")
                     return
                 try:
                     altered = without_unsupported(apply_changes(known, changes))
+                    if KeyUnclear() in changes and (present := self._read_table(table)) is not None:
+                        altered = with_key_of(altered, present)
                 except ShapeUnclear as unclear:
                     yield from self._reread(row, time_us, table, sql, str(unclear))
                     return
-                if altered != known:
-                    yield self._new_version(row, time_us, known, altered, sql)
+                if loses_rows:
+                    _log.warning("%s: rows went or came without a trace in redo, and no event has them: %s", table, sql)
+                yield self._altered(row, time_us, known, altered, sql)
             case _:
                 yield from self._reread(row, time_us, table, sql, statement.reason)
+
+    def _warn_if_unlogged(self, table: TableId) -> None:
+        """The dictionary is asked, since logging is most often added by the next statement."""
+        if missing := self._unlogged(table):
+            _log.warning("%s", missing)
 
     def _named(self, name: TableName | None, row: LogMinerRow) -> TableId:
         """Unqualified names lie in the schema of the DDL's target, which LogMiner tells."""
@@ -123,6 +155,8 @@ class ShapeTracker:
         elif self._includes(new):
             yield self._new_version(row, time_us, known, replace(known, id=new), sql)
         else:
+            if known.object_id:
+                self._elsewhere.add(known.object_id)
             yield self._change(row, time_us, known, None, sql)
 
     def _reread(self, row: LogMinerRow, time_us: int, table: TableId, sql: str, reason: str) -> Iterator[SchemaChange]:
@@ -132,10 +166,18 @@ class ShapeTracker:
         known, found = self.tables.find(table), self._read_table(table)
         if found is not None:
             found = without_unsupported(found)
-        if found is not None and (known is None or replace(found, version=known.version) != known):
-            yield self._new_version(row, time_us, known, found, sql)
-        elif found is None and known is not None:
+        if found is not None and known is not None:
+            yield self._altered(row, time_us, known, found, sql)
+        elif found is not None:
+            yield self._new_version(row, time_us, None, found, sql)
+        elif known is not None:
             yield self._change(row, time_us, known, None, sql)
+
+    def _altered(self, row: LogMinerRow, time_us: int, known: TableSchema, altered: TableSchema, sql: str) -> SchemaChange:
+        """Also of an ALTER that changes no shape, which makes no new version."""
+        if replace(altered, version=known.version) == known:
+            return self._change(row, time_us, known, known, sql)
+        return self._new_version(row, time_us, known, altered, sql)
 
     def _new_version(
         self, row: LogMinerRow, time_us: int, before: TableSchema | None, after: TableSchema, sql: str
@@ -154,6 +196,9 @@ class ShapeTracker:
     ) -> SchemaChange:
         schema = after or before
         assert schema is not None
+        if after is not None:
+            self._elsewhere.discard(after.object_id)
+            self._missing.discard(after.id)
         change = SchemaChange(
             schema.id,
             before,

@@ -31,7 +31,7 @@ def check_directory(directory: Path) -> None:
     :raises StateDirectoryError: naming the directory.
     """
     with _disk_errors(directory, "writing a file"):
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         with TemporaryFile(dir=directory) as probe:
             probe.write(bytes(4096))
 
@@ -42,7 +42,7 @@ class SpillFile:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         with _disk_errors(directory, "opening a file for the rows of a large transaction"):
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._file = TemporaryFile(dir=directory)  # noqa: SIM115
         self._ends = [0]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from minercdc.capture.logminer.position import RedoAddress
-from minercdc.capture.logminer.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow
+from minercdc.capture.logminer.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow, same_object
 from minercdc.capture.logminer.spill import SpillFile
 from minercdc.capture.logminer.undo import undo_large
 
@@ -70,7 +70,7 @@ class Transaction:
             return undo_large(self, row)
         kept = 0
         while (done := self.row_before(kept)) is not None:
-            if done.row_id == row.row_id and done.table == row.table and done.owner == row.owner:
+            if done.row_id == row.row_id and same_object(done, row):
                 self.take_out(kept)
                 return True
             kept += 1

@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from minercdc.capture.logminer.dml import parse_redo
-from minercdc.capture.logminer.row import LARGE_CODES, PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
+from minercdc.capture.logminer.redo_text import parse_redo
+from minercdc.capture.logminer.row import LARGE_CODES, PLACEHOLDER_ROW_ID, LogMinerRow, OpCode, same_object
 from minercdc.errors import RedoSyntaxError
 
-_COLUMN = re.compile(r'select "([^"]+)" |"(?:[^"]+)"\."(?:[^"]+)" (?:a )?set (?:a\.)?"([^"]+)" = ')
+_COLUMN = re.compile(r'select\s*"([^"]+)"|"[^"]+"\s*\.\s*"[^"]+"\s*(?:a\s+)?set\s*(?:a\s*\.\s*)?"([^"]+)"\s*=')
 # Each begins the pieces of one value.
 _BEGINNINGS = frozenset({OpCode.LOB_LOCATOR, OpCode.XML_BEGIN, OpCode.STRING_BEGIN})
 _LOB_PIECES = frozenset({OpCode.LOB_WRITE, OpCode.LOB_TRIM, OpCode.LOB_ERASE})
@@ -41,10 +41,6 @@ def undo_large(rows: Undoable, undo: LogMinerRow) -> bool:
     return _undo_one(rows, undo, OpCode.DELETE)
 
 
-def _same_table(row: LogMinerRow, undo: LogMinerRow) -> bool:
-    return row.table == undo.table and row.owner == undo.owner
-
-
 def _same_row(row: LogMinerRow, undo: LogMinerRow) -> bool:
     return row.row_id in (undo.row_id, PLACEHOLDER_ROW_ID)
 
@@ -52,7 +48,7 @@ def _same_row(row: LogMinerRow, undo: LogMinerRow) -> bool:
 def _undo_one(rows: Undoable, undo: LogMinerRow, code: int) -> bool:
     later = 0
     while (row := rows.row_before(later)) is not None:
-        if row.code == code and _same_table(row, undo) and _same_row(row, undo):
+        if row.code == code and same_object(row, undo) and _same_row(row, undo):
             rows.take_out(later)
             return True
         later += 1
@@ -64,7 +60,7 @@ def _undo_insert(rows: Undoable, undo: LogMinerRow) -> bool:
     later = 0
     following: list[int] = []
     while (row := rows.row_before(later)) is not None:
-        if _same_table(row, undo) and _same_row(row, undo):
+        if same_object(row, undo) and _same_row(row, undo):
             if row.code == OpCode.INSERT:
                 rows.take_out(later)
                 for taken, place in enumerate(following):
@@ -79,7 +75,7 @@ def _undo_update(rows: Undoable, undo: LogMinerRow) -> bool:
     wanted = _columns_set(undo.sql)
     undone, later = False, 0
     while (row := rows.row_before(later)) is not None:
-        if not _same_table(row, undo):
+        if not same_object(row, undo):
             later += 1
         elif row.code in LARGE_CODES:
             column = _column_of_pieces(rows, undo, later)
@@ -118,7 +114,7 @@ def _columns_set(sql: str | None) -> set[str] | None:
 
 def _take_pieces(rows: Undoable, undo: LogMinerRow, later: int) -> None:
     """Take out the pieces of one value, up to and with their beginning."""
-    while (row := rows.row_before(later)) is not None and _same_table(row, undo) and row.code in LARGE_CODES:
+    while (row := rows.row_before(later)) is not None and same_object(row, undo) and row.code in LARGE_CODES:
         rows.take_out(later)
         if row.code in _BEGINNINGS:
             return
@@ -126,8 +122,8 @@ def _take_pieces(rows: Undoable, undo: LogMinerRow, later: int) -> None:
 
 def _column_of_pieces(rows: Undoable, undo: LogMinerRow, later: int) -> str | None:
     """The column that the pieces before the last `later` rows belong to."""
-    while (row := rows.row_before(later)) is not None and _same_table(row, undo) and row.code in LARGE_CODES:
-        if row.sql and (row.code in _BEGINNINGS or row.sql.startswith("DECLARE")):
+    while (row := rows.row_before(later)) is not None and same_object(row, undo) and row.code in LARGE_CODES:
+        if row.sql and (row.code in _BEGINNINGS or row.sql.lstrip().startswith("DECLARE")):
             match = _COLUMN.search(row.sql)
             if match:
                 return match[1] or match[2]

@@ -109,7 +109,9 @@ class Redo:
         self.dml(OpCode.UPDATE, transaction, sql, row_id=f"r{key}", rollback=1, **other)
 
     def dml(self, code: int, transaction: bytes, sql: str, **other: Any) -> None:
-        self.row(code, transaction, sql, **{"owner": "LAB", "table": "ITEM", "object_id": 77, **other})
+        values = {"owner": "LAB", "table": "ITEM", **other}
+        is_item = (values["owner"], values["table"]) == ("LAB", "ITEM")
+        self.row(code, transaction, sql, **{"object_id": 77 if is_item else 0, **values})
 
     def ddl(self, transaction: bytes, sql: str, **other: Any) -> None:
         values = {"owner": "LAB", "table": "ITEM", "object_id": 77, "info": "USER DDL (PlSql=0 RecDep=0)", **other}
@@ -132,7 +134,8 @@ class Life:
     ) -> None:
         found = dictionary or {}
         self.tables = Tables(tables)
-        self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get)
+        unlogged = decoder.pop("unlogged", lambda _: "")
+        self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get, unlogged)
         clock = HostClock()
         self.buffer = TransactionBuffer(memory_max, directory)
         wants = decoder.pop("wants", lambda *_: True)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.unit.capture.logminer.redo import (
+    ITEM,
+    NOON,
     A,
     B,
     Life,
@@ -15,9 +17,11 @@ from tests.unit.capture.logminer.redo import (
 )
 
 from minercdc.capture.logminer.decoding import RUN
-from minercdc.capture.logminer.row import OpCode
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.transactions import Start, Transaction
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, UnsupportedRowError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, UndecodableRow
+from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, Scn, TransactionInfo, UndecodableRow
+from minercdc.schema.table import Column, TableId, TableSchema
 
 
 def test_e74_rows_of_temporary_tables_are_left_out(life: Life) -> None:
@@ -142,3 +146,52 @@ def test_redo_sql_is_copied_on_demand(tmp_path: Path) -> None:
     (event, _) = Life(tmp_path, include_redo_sql=True).read(redo.rows)
     assert isinstance(event, ChangeEvent)
     assert event.redo_sql == redo.rows[0].sql
+
+
+def mixed_rows() -> list[LogMinerRow]:
+    """Rows of two tables by turns; the last one, of ITEM, cannot be read."""
+    redo = Redo()
+    for key in (1, 2, 3):
+        redo.dml(OpCode.INSERT, A, f"""insert into "LAB"."B"("ID") values ('{key}');""", table="B", object_id=88)
+        redo.insert(A, key)
+    redo.dml(OpCode.INSERT, A, "nonsense")
+    return redo.rows
+
+
+B_TABLE = TableSchema(TableId("DB", "LAB", "B"), (Column("ID", "NUMBER"), Column("C", "CLOB")), (0,), object_id=88)
+INFO = TransactionInfo("01", Scn(1), Scn(2), 0, 0, 1, None)
+
+
+@pytest.mark.parametrize("lobs", [False, True], ids=["plain", "assembled"])
+def test_rows_of_suspended_tables_are_not_read_and_have_numbers_of_their_own(tmp_path: Path, lobs: bool) -> None:
+    suspended: set[str] = set()
+    life = Life(tmp_path, tables=(ITEM, B_TABLE), on_failure="suspend", lobs=lobs, unread=lambda _: frozenset(suspended))
+
+    def seen() -> list[tuple[int, str, bool]]:
+        start = Start(1, None, 1, 1, NOON, None, None, 1)
+        transaction = Transaction((3, A), 1, start, mixed_rows(), is_large=lobs)
+        events = life.decoder.events(transaction, INFO)
+        return [
+            (e.seq, e.code or "unread", e.counted) if isinstance(e, UndecodableRow) else (e.seq, "change", True)
+            for e in events
+        ]
+
+    changes = [(seq, "change", True) for seq in range(1, 7)]
+    assert seen() == [*changes, (6, "MC-4101", False)]
+    suspended.add("LAB.ITEM")
+    while_suspended = seen()
+    assert [seq for seq, _, _ in while_suspended] == list(range(1, 8))
+    assert sorted(kind for _, kind, _ in while_suspended) == ["change"] * 3 + ["unread"] * 4
+    assert all(counted for _, _, counted in while_suspended)
+    suspended.clear()
+    assert seen() == [*changes, (6, "MC-4101", False)]
+
+
+def test_a_row_without_a_table_to_suspend_stops_the_stream(tmp_path: Path) -> None:
+    life = Life(tmp_path, on_failure="suspend")
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.ddl(B, 'alter table item rename to "BIN$zz"')
+    redo.commit(A)
+    with pytest.raises(SchemaMismatchError, match="shape is not known"):
+        life.read(redo.rows)

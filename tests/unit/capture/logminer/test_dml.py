@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minercdc.capture.logminer.dml import RedoDecoder, parse_redo
+from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.glue import split
-from minercdc.errors import DecodeError, RedoSyntaxError
+from minercdc.capture.logminer.redo_text import parse_redo
+from minercdc.errors import DecodeError, RedoSyntaxError, ValueDecodeError
 from minercdc.events import UNAVAILABLE, Op, Row
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.values.codec import ValueHandling, codec_for
+from minercdc.values.image import Encoding
 
 
 def table(name: str, *columns: Column) -> TableSchema:
@@ -156,11 +159,46 @@ def test_what_is_only_printed_stays_as_redo_spells_it() -> None:
         assert change == (Op.CREATE, None, ("0.5", ".50", "09-JUN-21", "CAFE"))
 
 
-def test_relaxed_reading_is_for_extended_columns_only() -> None:
+UNESCAPED = [
+    *("it's Ann's", "'", "'tis", "'tis'", "a','b", "a', NULL,'b", "x'", "x','", "it's ''quoted''", "' and 'x"),
+    """, "V" = 'x""",
+]
+
+
+@pytest.mark.parametrize("value", UNESCAPED)
+def test_apostrophes_that_are_not_doubled_stay_within_their_value(value: str) -> None:
+    """Only columns beyond 4000 bytes have such values: the others of the row stay as they are."""
+    wide = table("WIDE", ID, Column("V", "VARCHAR2", 32767), Column("N", "VARCHAR2", 10))
+    where = f"""where "ID" = '1' and "V" = '{value}' and "N" = 'it''s'"""
+    decoder = RedoDecoder(wide)
+    for _ in range(2):
+        row = ("1", value, "it's")
+        insert = f"""insert into "LAB"."WIDE"("ID","V","N") values ('1','{value}','it''s');"""
+        assert decoder.decode(insert) == (Op.CREATE, None, row)
+        assert decoder.decode(f'delete from "LAB"."WIDE" {where}') == (Op.DELETE, row, None)
+        update = f"""update "LAB"."WIDE" set "V" = '{value}', "N" = '''' {where};"""
+        assert decoder.decode(update) == (Op.UPDATE, row, ("1", value, "'"))
+    with pytest.raises(RedoSyntaxError):
+        parse_redo(f"""insert into "LAB"."WIDE"("ID","V","N") values ('1','{value}',x)""", unescaped={"V"})
+
+
+def test_only_long_columns_have_such_values() -> None:
     sql = """insert into "LAB"."T"("ID","V") values ('1','it's')"""
     with pytest.raises(RedoSyntaxError):
         parse_redo(sql)
-    assert parse_redo(sql, relaxed=True).new["V"].text == "it's"
+    assert parse_redo(sql, unescaped={"V"}).new["V"].text == "it's"
+
+
+@pytest.mark.parametrize("digits", ["abc", "zz", "a\u00e9"])
+def test_digits_that_are_no_bytes_are_a_decode_error(digits: str) -> None:
+    raw = TableSchema(TableId("DB", "LAB", "R"), (ID, Column("R", "RAW", 8)), (0,), stored=("ID", "R"))
+    images = f"""insert into "LAB"."R"("COL 1","COL 2") values (HEXTORAW('c102'),HEXTORAW('{digits}'))"""
+    with pytest.raises(ValueDecodeError):
+        RedoDecoder(raw).decode_images(images, Encoding())
+    (_, _, row) = RedoDecoder(raw).decode(f"""insert into "LAB"."R"("ID","R") values ('1',HEXTORAW('{digits}'))""")
+    assert row is not None
+    with pytest.raises(ValueDecodeError):
+        codec_for(raw.columns[1], ValueHandling()).to_json(str(row[1]))
 
 
 values = st.one_of(st.none(), st.text(st.sampled_from("ab'\", ()=;NULLand\n"), min_size=1, max_size=12))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.capture.logminer.test_dml import FIXTURES
 
-from minercdc.capture.logminer.dml import RedoDecoder, parse_redo
+from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.large_text import (
     parse_lob_edit,
     parse_locator,
@@ -20,6 +20,7 @@ from minercdc.capture.logminer.large_text import (
     parse_xml_begin,
     parse_xml_piece,
 )
+from minercdc.capture.logminer.redo_text import parse_redo
 from minercdc.errors import DecodeError, RedoSyntaxError, ValueDecodeError
 from minercdc.schema.ddl import Unclear
 from minercdc.schema.ddl_parser import parse_ddl
@@ -31,6 +32,7 @@ BLOCK = f"DECLARE \n loc_c CLOB; \n buf_c VARCHAR2(6174); \n e_len NUMBER; \nBEG
 EDITS = (
     " buf_c := 'Jo''s '; \n  dbms_lob.write(loc_c, 5, 1, buf_c);",
     " buf_b := HEXTORAW('0102ff'); \n  dbms_lob.write(loc_b, 3, 7, buf_b);",
+    " buf_nc := 'a\u00e9''b'; \n  dbms_lob.write(loc_nc, 4, 1, buf_nc);",
     " buf_nc := UNISTR('a\\00e9') || UNISTR('b'); \n  dbms_lob.write(loc_nc, 3, 1, buf_nc);",
     "  dbms_lob.trim(loc_c, 5000);",
     "  e_len :=  2;\n  dbms_lob.erase(loc_c, e_len, 3);",
@@ -38,7 +40,7 @@ EDITS = (
 STATEMENT = """Stmt := 'update "S"."T" a set a."V" = :V where a."ID" = ''64'';';"""
 PARSERS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     "dml": (parse_redo, tuple(sql for _, _, sql, _, _ in FIXTURES)),
-    "relaxed": (lambda sql: parse_redo(sql, relaxed=True), tuple(sql for _, _, sql, _, _ in FIXTURES)),
+    "unescaped": (lambda sql: parse_redo(sql, unescaped={"V", "NAME"}), tuple(sql for _, _, sql, _, _ in FIXTURES)),
     "locator": (parse_locator, (f"DECLARE \n loc_c CLOB; \nBEGIN\n{SELECT}",)),
     "edit": (parse_lob_edit, (*EDITS, *(BLOCK.format(edit) for edit in EDITS))),
     "xml begin": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.capture.logminer.redo import A, Life, Redo
 
-from minercdc.capture.logminer.large_text import Edit, Erase, Trim, Write
+from minercdc.capture.logminer import large_rows
+from minercdc.capture.logminer.large_text import Edit, Erase, Trim, Write, parse_string_piece
 from minercdc.capture.logminer.large_value import LargeValue
 from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import RedoSyntaxError
@@ -244,7 +247,7 @@ def test_a_piece_that_cannot_be_read_spoils_its_value_only(tmp_path: Path, redo:
     dialect.piece(redo, OpCode.LOB_WRITE, 1, write("one"))
     dialect.piece(redo, OpCode.LOB_WRITE, 1, write("two", 4, amount=99))
     redo.commit(A)
-    letter, change, _ = life.read(redo.rows)
+    change, letter, _ = life.read(redo.rows)
     assert isinstance(letter, UndecodableRow)
     assert "3 units where 99 are written" in letter.reason
     assert isinstance(change, ChangeEvent)
@@ -351,3 +354,62 @@ def test_a_large_value_rewritten_piece_by_piece_takes_no_quadratic_time() -> Non
     for offset in range(0, 4_000_000, 1000):
         value.apply(Write(offset, "b" * 1000))
     assert value.text() == "b" * 4_000_000
+
+
+def appended(redo: Large, dialect: Any, key: int, text: str, offset: int) -> None:
+    dialect.locator(redo, key, row_id=f"r{key}")
+    dialect.piece(redo, OpCode.LOB_WRITE, key, write(text, offset), row_id=f"r{key}")
+
+
+def test_appends_in_turn_to_two_rows_are_their_inserts_in_linear_time(life: Life, redo: Large, dialect: Any) -> None:
+    for key in (1, 2):
+        redo.insert_doc(key)
+    count, size = 4000, 50
+    for n in range(count):
+        for key in (1, 2):
+            appended(redo, dialect, key, "x" * size, 1 + n * size)
+    begun = time.process_time()
+    assert told(life, redo) == [("c", None, (str(key), "t", "x" * count * size, "")) for key in (1, 2)]
+    assert time.process_time() - begun < 20, "a growing value per append takes minutes"
+
+
+def test_more_than_may_wait_goes_on_without_later_pieces(
+    life: Life, redo: Large, dialect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_rows, "_WAITING", 2)
+    for key in (1, 2, 3):
+        redo.insert_doc(key)
+        appended(redo, dialect, key, "ab", 1)
+    appended(redo, dialect, 1, "cd", 3)
+    appended(redo, dialect, 3, "cd", 3)
+    assert told(life, redo) == [
+        ("c", None, ("1", "t", "ab", "")),
+        ("c", None, ("2", "t", "ab", "")),
+        ("c", None, ("3", "t", "abcd", "")),
+        ("u", ("1", "t", X, X), ("1", "t", "abcd", X)),
+    ]
+
+
+def test_a_value_is_never_cut_by_what_waits(life: Life, redo: Large, dialect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_rows, "_WAITING_TEXT", 3)
+    redo.insert_doc(1)
+    redo.insert_doc(2)
+    dialect.locator(redo, 1)
+    for offset in (1, 3, 5):
+        dialect.piece(redo, OpCode.LOB_WRITE, 1, write("ab", offset))
+    assert told(life, redo) == [("c", None, ("1", "t", "ababab", "")), ("c", None, ("2", "t", "", ""))]
+
+
+def test_rows_without_a_known_key_take_pieces_while_they_are_the_latest(tmp_path: Path, redo: Large, dialect: Any) -> None:
+    life = Life(tmp_path, tables=[replace(DOC, key=())], lobs=True)
+    redo.insert_doc(1)
+    appended(redo, dialect, 1, "ab", 1)
+    appended(redo, dialect, 1, "cd", 3)
+    redo.insert_doc(2)
+    appended(redo, dialect, 1, "ef", 5)
+    assert [change[0] for change in told(life, redo)] == ["c", "c", "u"]
+
+
+@pytest.mark.parametrize("data", ["'tis", "'", "''", "it's'; x(a);", "'), HEXTORAW('00')", "HEXTORAW('00"])
+def test_a_piece_of_a_long_string_ends_with_its_last_apostrophe(data: str) -> None:
+    assert parse_string_piece(f"  buf_c := '{data}'; \n  x(TempLob, 3, buf_c);") == data

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minercdc.capture.logminer.logs import NO_BOUND, LogFile, LogSelection, RedoThread, select_logs, unique_logs
+from minercdc.capture.logminer.logs import NO_BOUND, LogFile, LogSelection, RedoThread, begin_scn, select_logs, unique_logs
 from minercdc.capture.logminer.pacing import next_window, pause
-from minercdc.capture.logminer.position import RedoAddress, log_start
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.query import build_query
 from minercdc.errors import LogGapError
 
@@ -27,8 +28,10 @@ def current(sequence: int, thread: int = 1, **other: Any) -> LogFile:
     return log(sequence, thread, next_scn=0, current=True, archived=False, **other)
 
 
-def selected(*logs: LogFile, threads: Any = (OPEN,), marks: Any = None, start: int = 0, at_most: int = 99) -> LogSelection:
-    return select_logs(logs, threads, marks or {}, start, at_most)
+def selected(
+    *logs: LogFile, threads: Any = (OPEN,), marks: Any = None, start: int = 0, at_most: int = 99, ended: Any = None
+) -> LogSelection:
+    return select_logs(logs, threads, marks or {}, start, at_most, ended=ended)
 
 
 def sequences(selection: LogSelection) -> list[tuple[int, int]]:
@@ -51,6 +54,35 @@ def test_hole_of_scns_after_a_restart_is_no_gap() -> None:
     logs = [log(3, next_scn=350), current(4)]
     assert sequences(selected(*logs, start=370)) == [(1, 4)]
     assert sequences(selected(*logs, marks={1: log_start(3)})) == [(1, 3), (1, 4)]
+
+
+def test_thread_that_was_down_at_the_start_begins_with_the_log_that_follows_its_last() -> None:
+    """Its SCNs have a hole there, its sequence numbers do not."""
+    two = RedoThread(2, True, 10**6, 0)
+    again = (log(8, 2, first_scn=700, next_scn=750), current(9, 2, first_scn=750))
+    for logs, ended in ((again, {2: 7}), ((log(7, 2, first_scn=300, next_scn=350, archived=False), *again), None)):
+        selection = selected(log(3), log(4), current(5), *logs, threads=(OPEN, two), start=420, ended=ended)
+        assert [place for place in sequences(selection) if place != (2, 7)] == [(1, 4), (1, 5), (2, 8), (2, 9)]
+    for ended in ({}, {2: 6}):
+        with pytest.raises(LogGapError, match="thread 2: log sequence 7 .SCN 420 to 700"):
+            selected(log(3), log(4), current(5), *again, threads=(OPEN, two), start=420, ended=ended)
+    with pytest.raises(LogGapError, match="thread 2: log sequence 7 "):
+        selected(current(4), log(6, 2, next_scn=350, first_scn=300), *again, threads=(OPEN, two), start=420)
+
+
+def test_a_thread_without_a_mark_is_read_from_the_start_scn_unless_it_has_no_redo_after_that() -> None:
+    position = LogMinerPosition({1: ThreadMark(log_start(7), 700)}, start_scn=300)
+    for second, scn in (
+        (RedoThread(2, True, 250, 0), 300),
+        (RedoThread(2, False, 350, 0), 300),
+        (RedoThread(2, False, 250, 0), 700),
+    ):
+        assert begin_scn(position, [OPEN, second]) == scn
+    assert begin_scn(replace(position, threads={}), [OPEN]) == 300
+    down = RedoThread(2, False, 250, 0)
+    for its in (log(9, 2), current(9, 2)):
+        selection = selected(log(7), current(8), its, threads=(OPEN, down), marks={1: log_start(7)}, start=300)
+        assert [place for place in sequences(selection) if place[0] == 1] == [(1, 7), (1, 8)]
 
 
 def test_d16_missing_sequence_is_named() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.capture.logminer.redo import (
@@ -19,6 +20,8 @@ from tests.unit.capture.logminer.redo import (
     schema_changes,
 )
 
+from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import SchemaMismatchError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Progress
@@ -112,6 +115,41 @@ def test_ddl_beyond_the_grammar_is_looked_up(tmp_path: Path, caplog: pytest.LogC
     assert "frobnicate" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "alter table item add constraint c check (qty > 0)",
+        "alter table item drop constraint c",
+        "alter table item add supplemental log data (all) columns",
+        "alter table item move online",
+        "alter table item truncate partition p1",
+        "alter table item modify qty invisible",
+    ],
+)
+def test_every_alter_is_told_and_makes_no_version_without_need(
+    tmp_path: Path, sql: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    redo = Redo()
+    redo.ddl(A, sql)
+    redo.ddl(B, sql.replace("item", "other"), table="OTHER", owner="ELSEWHERE")
+    (change,) = schema_changes(Life(tmp_path, dictionary={ITEM_ID: ITEM}).read(redo.rows))
+    assert (change.ddl, change.before, change.after, change.truncate) == (sql, ITEM, ITEM, False)
+    assert ("without a trace" in caplog.text) == ("truncate" in sql)
+
+
+def test_tables_that_change_names_are_told_in_order(life: Life) -> None:
+    redo = Redo()
+    redo.ddl(A, "create table other (x number primary key)", table="OTHER", object_id=90)
+    texts = ["alter table item rename to tmp", "rename other to item", "alter table lab.tmp rename to other"]
+    for sql, table in zip(texts, ("ITEM", "OTHER", "TMP"), strict=True):
+        redo.ddl(B, sql, table=table)
+    told = schema_changes(life.read(redo.rows))[1:]
+    assert [change.ddl for change in told] == texts
+    names = [(change.before and change.before.id.table, change.after and change.after.id.table) for change in told]
+    assert names == [("ITEM", "TMP"), ("OTHER", "ITEM"), ("TMP", "OTHER")]
+    assert [change.after and change.after.object_id for change in told] == [77, 90, 77]
+
+
 def test_rename_to_an_uncaptured_name_ends_the_capture(life: Life) -> None:
     redo = Redo()
     redo.ddl(A, "rename item to item2")
@@ -150,3 +188,71 @@ def test_e50_row_of_another_version_is_read_by_the_shape_of_its_time(tmp_path: P
     for unfit in (replace(table, stored=()), replace(table, stored=("ID", "NAME", "D"))):
         with pytest.raises(SchemaMismatchError):
             Life(tmp_path, tables=[unfit]).read(redo.rows)
+
+
+OTHER = TableSchema(
+    TableId("DB", "LAB", "OTHER"), (Column("QTY", "NUMBER", 12, 3), Column("ID", "NUMBER", 10, 0)), (1,), object_id=88
+)
+
+
+@pytest.mark.parametrize("assembly", [BufferedAssembly, CommittedAssembly])
+def test_rows_belong_to_their_object_whatever_name_they_carry(tmp_path: Path, assembly: Any) -> None:
+    """A swap, mined when it is over: rows of before carry the new names. Then rows of afterwards with the old ones."""
+    life = Life(tmp_path, tables=(ITEM, OTHER), assembly=assembly)
+    redo = Redo()
+    for number, transaction in enumerate((A, B), 1):
+        redo.start(transaction)
+        redo.insert(transaction, number, table="OTHER", object_id=77)
+        redo.insert(transaction, 10 + number, table="ITEM", object_id=88)
+        redo.commit(transaction)
+        if number == 1:
+            for statement, table in (
+                ("rename item to tmp", "OTHER"),
+                ("rename other to item", "ITEM"),
+                ("rename tmp to other", "OTHER"),
+            ):
+                redo.ddl(C, statement, table=table)
+    found = [(str(e.schema.id), e.schema.object_id, e.after) for e in life.read(redo.rows) if isinstance(e, ChangeEvent)]
+    assert found == [
+        ("LAB.ITEM", 77, ("1", "0")),
+        ("LAB.OTHER", 88, ("0", "11")),
+        ("LAB.OTHER", 77, ("2", "0")),
+        ("LAB.ITEM", 88, ("0", "12")),
+    ]
+
+
+def test_a_table_that_left_the_captured_names_is_not_taken_for_its_successor(tmp_path: Path) -> None:
+    life = Life(tmp_path, tables=(ITEM, OTHER))
+    redo = Redo()
+    redo.ddl(A, 'alter table item rename to "BIN$zz"')
+    redo.ddl(B, "rename other to item", table="OTHER", object_id=88)
+    redo.insert(C, 5, object_id=77)
+    redo.insert(C, 6, object_id=88)
+    redo.commit(C)
+    assert changes(life.read(redo.rows)) == [("c", "0")]
+
+
+def test_an_undo_row_finds_its_row_under_another_name(life: Life) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.undo_insert(A, 1, table="ITEM_OLD", object_id=77)
+    redo.insert(A, 2)
+    redo.commit(A)
+    assert changes(life.read(redo.rows)) == [("c", "2")]
+
+
+def test_a_table_without_supplemental_logging_is_warned_about_when_it_is_seen(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Asked of the dictionary: the log group most often comes with the next statement."""
+    logged = {"BARE": "BARE has no log group", "ITEM": "ITEM lost it"}
+    life = Life(tmp_path, unlogged=lambda table: logged.get(table.table, ""))
+    redo = Redo()
+    for table in ("fine", "bare"):
+        redo.ddl(A, f"create table {table} (id number primary key)", table=table.upper(), object_id=0)
+    redo.ddl(A, "alter table item add supplemental log data (all) columns")
+    assert "ITEM" not in (life.read(redo.rows) and caplog.text)
+    assert "BARE has no log group" in caplog.text
+    redo.ddl(A, "alter table item drop supplemental log data (all) columns")
+    life.read(redo.rows)
+    assert "ITEM lost it" in caplog.text

@@ -1,0 +1,75 @@
+"""What a command that has started says about what to do next: addresses to open and commands to type, each a line.
+
+An address that listens everywhere is named localhost, which is true on this machine and, where a container publishes the same port, on
+its host.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError
+from minercdc.local.ports import EVERYWHERE
+from minercdc.signalling import usable_channel
+from minercdc.signals.token import token_file
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
+
+
+def reachable(host: str, port: int) -> str:
+    """HOST:PORT that a client on this machine can use."""
+    return f"{'localhost' if host in EVERYWHERE else host}:{port}"
+
+
+def connector_steps(config: ConnectorConfig, file: str) -> list[str]:
+    """Where the records, the status and the signals of a connector are.
+
+    :param file: its configuration, as given on the command line.
+    """
+    topics = config.topics.topic_delimiter.join((config.identity.topic_prefix, "<SCHEMA>", "<TABLE>"))
+    return [
+        f"records: topics {topics} at bootstrap.servers={config.kafka.bootstrap_servers}",
+        f"status: {_status(config)}",
+        f"read tables again: {_signal(config, file)}",
+    ]
+
+
+def _status(config: ConnectorConfig) -> str:
+    signals = config.signals
+    host, port = signals.minercdc_http_host, signals.minercdc_http_port
+    if port is None:
+        return "no port; minercdc.http.port=8089 opens one"
+    address = f"http://{reachable(host, port)}" if port else "the address below"
+    if host in _LOOPBACK:
+        return f"curl {address}/health (or /metrics, /snapshots, /notifications)"
+    kept = token_file(config.log_mining.minercdc_state_dir, config.identity.name)
+    token = "minercdc.http.token" if signals.minercdc_http_token else f"the text of {kept}"
+    return (
+        f'curl {address}/health (or /metrics; /snapshots and /notifications with -H "Authorization: Bearer TOKEN", {token})'
+    )
+
+
+def _signal(config: ConnectorConfig, file: str) -> str:
+    try:
+        usable_channel(config)
+    except ConfigError:
+        return "not enabled; signal.enabled.channels=kafka enables signals"
+    database = config.database.database_pdb_name or config.database.database_dbname
+    answer = " --wait" if config.signals.minercdc_http_port or config.notifications.sink_topic else ""
+    return f"minercdc signal {file} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"
+
+
+def lake_steps(path: str) -> list[str]:
+    """Where the tables are and what prints one."""
+    load = f"local_spark('read').read.format('delta').load('{path}/SCHEMA/TABLE')"
+    return [
+        f"tables: a Delta table per source table at {path}/<SCHEMA>/<TABLE>; Ctrl-C stops this",
+        f'print one: python -c "from minercdc.local.spark import local_spark; {load}.show()"',
+    ]
+
+
+def broker_steps(bootstrap_servers: str, external: str, data: Path) -> list[str]:
+    """What clients connect to, and where the topics are."""
+    elsewhere = f", outside of its network bootstrap.servers={external}" if external else ""
+    return [f"connect: bootstrap.servers={bootstrap_servers}{elsewhere}", f"topics and broker.log: {data.absolute()}"]

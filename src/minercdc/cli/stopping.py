@@ -1,0 +1,63 @@
+"""Ctrl-C and SIGTERM of a command that runs until it is stopped: status 0, one line, within seconds."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+
+_log = logging.getLogger(__name__)
+
+
+class Stop(threading.Event):
+    """Set by SIGINT and SIGTERM; the second one ends the process at once.
+
+    :param patience: seconds after which the process ends even when a call to a server that does not answer is still waiting; 0 while
+        there is nothing to end in order, None for no limit.
+    :ivar leaving: called before the process ends without waiting.
+    """
+
+    def __init__(self, patience: float | None = None) -> None:
+        super().__init__()
+        self.patience = patience
+        self.leaving: Callable[[], None] = lambda: None
+        # Python runs handlers between two steps of the main thread, which may be deep in a client library for a minute. The
+        # byte that announces a signal is written at once, and a thread of its own reads it.
+        self._bytes, written = socket.socketpair()
+        written.setblocking(False)
+        signal.set_wakeup_fd(written.detach())
+        threading.Thread(target=self._listen, name="signals", daemon=True).start()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda _number, _frame: None)  # without a handler there is no byte
+
+    def _listen(self) -> None:
+        while number := self._bytes.recv(1)[0]:
+            if number not in (signal.SIGINT, signal.SIGTERM):
+                continue
+            if self.is_set():
+                os._exit(128 + number)
+            self.set()
+            if self.patience == 0:
+                self._leave("stopped")
+            elif self.patience is not None:
+                timer = threading.Timer(self.patience, self._give_up)
+                timer.daemon = True
+                timer.start()
+
+    def _give_up(self) -> None:
+        """End without waiting: as safe as a crash, since the offset is committed with the records or not at all."""
+        self._leave("a server does not answer; leaving without waiting for it, nothing is lost")
+
+    def _leave(self, message: str) -> None:
+        self.leaving()
+        if logging.getLogger().handlers:
+            _log.warning(message)
+        else:
+            os.write(2, f"{message}\n".encode())
+        if sys.stderr.isatty():
+            os.write(2, b"\x1b[?25h")  # a live display hides the cursor
+        os._exit(0)

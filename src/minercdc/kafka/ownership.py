@@ -1,0 +1,63 @@
+"""Which process a connector's name belongs to: the one that claimed it last.
+
+Kafka fences a producer when another one with the same transactional id starts. That alone does not tell a process whether it was
+replaced: librdkafka reports a fence as a general fatal error at times, a broker fences a producer whose transaction timed out while the
+process was stopped, and a replaced process that starts a new producer would fence its successor. So each process writes a claim into
+the offset topic before its first `init_transactions`:
+
+    new process    claim -> init_transactions (fences the old producer) -> is the claim still mine? -> offset -> work
+    old process    fenced, restarting or idle -> is the claim still mine?   no: FencedError, it ends   yes: restart with a new producer
+
+A claim is not part of a Kafka transaction, so that nobody has to wait for undecided ones to read it. When two processes start at the
+same time, the later claim wins, and the other one ends.
+"""
+
+from __future__ import annotations
+
+import logging
+from uuid import uuid4
+
+from minercdc.errors import FencedError
+from minercdc.kafka.client import KafkaClient
+
+_log = logging.getLogger(__name__)
+
+
+class Ownership:
+    """The claim of this process; one object for all restarts within it.
+
+    :param name: of the connector.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._key = f"{name}/owner".encode()
+        self._id = uuid4().hex.encode()
+        self._claimed = False
+        self._owner = b""
+        self._read_to = 0
+
+    def claim(self, client: KafkaClient, topic: str) -> None:
+        """Take the name over, the first time; later calls only check that nobody else has.
+
+        :raises FencedError: another process has claimed the name since.
+        """
+        if not self._claimed:
+            client.produce(topic, self._key, self._id)
+            self._claimed = True
+        self.check(client, topic)
+
+    def check(self, client: KafkaClient, topic: str) -> None:
+        """Read the claims that were written since the last call.
+
+        :raises FencedError: another process has claimed the name since.
+        """
+        for message in client.read_since(topic, self._read_to):
+            self._read_to = message.offset() + 1
+            if message.key() == self._key:
+                self._owner = message.value()
+        if self._owner != self._id:
+            raise FencedError(
+                f"another instance of connector {self._name} has taken over",
+                hint="Run one instance per connector name; this one stops.",
+            )

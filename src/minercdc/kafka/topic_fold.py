@@ -1,0 +1,203 @@
+"""A table's topic as the memory of what its readers hold: which keys are alive there, and which were not written since a mark.
+
+    begin   a thread reads the topic from its beginning to its present end, beside the stream
+    gone    what was written meanwhile is read, then keys are given that are alive and have no record at or after the mark
+
+What is found is kept in a file, not in memory. Deletes that are written for the keys given are records behind the mark like any
+other, so to fold again, after a kill or for the next keys, gives what is left.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+from minercdc.errors import MinerCdcError, StateDirectoryError
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.topics import TopicNames
+from minercdc.schema.table import TableSchema
+from minercdc.state_directory import private_opener
+
+_log = logging.getLogger(__name__)
+
+_ROWS = 2_000
+_OP = b'"op":"'
+_TABLE = "CREATE TABLE keys (key BLOB PRIMARY KEY, alive INTEGER NOT NULL, touched INTEGER NOT NULL) WITHOUT ROWID"
+_PUT = (
+    "INSERT INTO keys VALUES (?, ?, ?) ON CONFLICT (key)"
+    " DO UPDATE SET alive = excluded.alive, touched = max(touched, excluded.touched)"
+)
+_GONE = "SELECT key FROM keys WHERE alive AND NOT touched LIMIT ?"
+
+
+def is_alive(value: bytes | None) -> bool:
+    """Whether a key has a row after this record: neither a tombstone nor a delete. The envelope's `op` is the last of that name."""
+    if value is None:
+        return False
+    at = value.rfind(_OP) + len(_OP)
+    return value[at : at + 1] != b"d"
+
+
+class TopicFold:
+    """Folds one table's topic at a time; see `signals.resuming.TopicMemory`.
+
+    :param directory: for the file.
+    :param name: of the connector.
+    """
+
+    def __init__(self, client: KafkaClient, topics: TopicNames, directory: Path, name: str) -> None:
+        self._client = client
+        self._topics = topics
+        self._directory = directory
+        self._prefix = f"keys-{quote(name, safe='')}-"
+        self._reading: _Reading | None = None
+
+    def ends(self, table: TableSchema) -> tuple[tuple[int, int], ...]:
+        """(partition, offset) behind the last record of the table's topic, those of open transactions included."""
+        return self._client.ends(self._topics.of_table(table.id))
+
+    def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None:
+        """Fold from the beginning on.
+
+        :param marks: records at or behind these offsets say that a row is there.
+        """
+        self.close()
+        for left in self._directory.glob(f"{self._prefix}*.sqlite"):  # by a process that was killed
+            left.unlink(missing_ok=True)
+        file = self._directory / f"{self._prefix}{uuid4().hex}.sqlite"
+        self._reading = _Reading(self._client, self._topics.of_table(table.id), dict(marks), file)
+        self._reading.thread.start()
+
+    def ready(self) -> bool:
+        """Whether `gone` may be asked. Raises what folding ended with."""
+        return self._reading is not None and self._reading.ready()
+
+    def gone(self, most: int) -> list[bytes]:
+        """Keys that are alive and were not written since the mark. All that we wrote must be committed."""
+        assert self._reading is not None
+        return self._reading.gone(most)
+
+    def limits(self) -> str:
+        """What could not be seen, '' when all could."""
+        return self._reading.limits() if self._reading else ""
+
+    def close(self) -> None:
+        """Stop, and delete the file; a thread that waits for the broker does so when it ends."""
+        if self._reading is not None:
+            self._reading.close()
+            self._reading = None
+
+
+class _Reading:
+    """One topic; until `ready` only its thread touches the file."""
+
+    def __init__(self, client: KafkaClient, topic: str, marks: Mapping[int, int], file: Path) -> None:
+        self._client, self._topic, self._marks, self._file = client, topic, marks, file
+        self._next: dict[int, int] = {}
+        self._cut = False
+        self._keyless = 0
+        self._database: sqlite3.Connection | None = None
+        self._failure: Exception | None = None
+        self._abandoned = threading.Event()
+        self.thread = threading.Thread(target=self._run, name=f"keys of {topic}", daemon=True)
+
+    def ready(self) -> bool:
+        if self.thread.is_alive():
+            return False
+        if self._failure is not None:
+            raise self._failure
+        return True
+
+    def gone(self, most: int) -> list[bytes]:
+        try:
+            self._fold()
+            assert self._database is not None
+            return [key for (key,) in self._database.execute(_GONE, [most])]
+        except (sqlite3.Error, OSError) as error:
+            raise self._unusable(error) from error
+
+    def limits(self) -> str:
+        told = []
+        if self._cut:
+            told.append("the beginning of the topic was deleted by retention: rows last written there cannot be found")
+        if self._keyless:
+            told.append("records without a key cannot be told apart: rows that vanished are not deleted")
+        return "; ".join(told)
+
+    def close(self) -> None:
+        self._abandoned.set()
+        if not self.thread.is_alive():
+            self._remove()
+
+    def _run(self) -> None:
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            open(self._file, "wb", opener=private_opener).close()
+            self._database = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False)
+            for statement in ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", _TABLE):
+                self._database.execute(statement)
+            self._fold()
+        except (sqlite3.Error, OSError) as error:
+            self._failure = self._unusable(error)
+        except MinerCdcError as error:
+            self._failure = error
+        finally:
+            if self._abandoned.is_set():
+                self._remove()
+
+    def _fold(self) -> None:
+        """On to the present end."""
+        for partition, end in self._client.ends(self._topic):
+            begin = self._next.get(partition)
+            if begin is None:
+                begin = self._client.first_offset(self._topic, partition=partition)
+                self._cut = self._cut or begin > 0
+            if begin < end:
+                self._put(self._records(partition, begin, end))
+            self._next[partition] = end
+
+    def _records(self, partition: int, begin: int, end: int) -> Iterator[tuple[bytes, bool, bool]]:
+        mark = self._marks.get(partition, 0)
+        message: Any
+        for message in self._client.read_range(self._topic, partition, begin, end):
+            if self._abandoned.is_set():
+                return
+            if message.offset() >= end:
+                return  # of a later transaction; it is read the next time
+            key = message.key()
+            if key is None:
+                self._keyless += 1
+                continue
+            yield key, is_alive(message.value()), message.offset() >= mark
+
+    def _put(self, records: Iterator[tuple[bytes, bool, bool]]) -> None:
+        assert self._database is not None
+        batch: list[tuple[bytes, bool, bool]] = []
+        self._database.execute("BEGIN")
+        for record in records:
+            batch.append(record)
+            if len(batch) >= _ROWS:
+                self._database.executemany(_PUT, batch)
+                batch.clear()
+        self._database.executemany(_PUT, batch)
+        self._database.execute("COMMIT")
+
+    def _remove(self) -> None:
+        if self._database is not None:
+            with suppress(sqlite3.Error):
+                self._database.close()
+            self._database = None
+        self._file.unlink(missing_ok=True)
+
+    def _unusable(self, error: Exception) -> StateDirectoryError:
+        return StateDirectoryError(
+            f"keeping the keys of topic {self._topic} in {self._file.absolute()} failed: {error}",
+            hint="Make room there, or set minercdc.state.dir to a directory with room.",
+        )

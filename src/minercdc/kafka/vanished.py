@@ -1,0 +1,52 @@
+"""The delete of a row of which only the key is known, from its records: the row is gone from the table, and redo did not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from json import JSONDecoder
+from json.encoder import encode_basestring
+
+from minercdc.errors import SchemaMismatchError
+from minercdc.kafka.row_format import Frame
+
+_scan = JSONDecoder().raw_decode
+
+
+def members(key: bytes, *, wrapped: bool) -> dict[str, str]:
+    """JSON text of each column of a record key, as it stands there: a number must not pass through a float.
+
+    :param wrapped: in {schema, payload}.
+    :raises SchemaMismatchError: it is no such key.
+    """
+    text = key.decode()
+    try:
+        found = _members(text, 0)
+        return _members(found["payload"], 0) if wrapped else found
+    except (ValueError, KeyError, IndexError) as error:
+        raise SchemaMismatchError(f"the key of a record cannot be read: {error!r}", where=text[:100]) from None
+
+
+def _members(text: str, at: int) -> dict[str, str]:
+    """Of an object as we print it: no blanks."""
+    found: dict[str, str] = {}
+    if text[at] != "{":
+        raise ValueError(f"no object at character {at + 1}")
+    at += 1
+    while text[at] != "}":
+        at += text[at] == ","
+        name, at = _scan(text, at)
+        end = _scan(text, at + 1)[1]
+        found[str(name)] = text[at + 1 : end]
+        at = end
+    return found
+
+
+def print_vanished(frame: Frame, columns: Sequence[str], key: dict[str, str], source: str, end: str) -> bytes:
+    """The envelope: the columns of the key as they were, all others null.
+
+    :param columns: names of all that are published.
+    :param end: from behind the operation on.
+    """
+    before = ",".join(f"{encode_basestring(name)}:{key.get(name, 'null')}" for name in columns)
+    head, tail = frame
+    return f'{head}{{"before":{{{before}}},"after":null,"source":{source},"transaction":null,"op":"d{end}{tail}'.encode()

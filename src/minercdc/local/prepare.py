@@ -1,0 +1,16 @@
+"""Fetches every jar and sets Java up, so that nothing is fetched or written later: `python -m minercdc.local.prepare`.
+
+For images whose file system is read-only when they run.
+"""
+
+from __future__ import annotations
+
+from minercdc.local.artifacts import BROKER, SPARK
+from minercdc.local.jars import cache_directory, fetch, forget_downloads
+from minercdc.local.spark import prepare_java
+
+if __name__ == "__main__":
+    jars = [*fetch("kafka-broker", BROKER), *fetch("spark", SPARK)]
+    forget_downloads()
+    prepare_java()
+    print(f"{len(jars)} jars in {cache_directory()}")

@@ -1,0 +1,110 @@
+"""The tokens of a DDL statement, with a cursor."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from minercdc.schema.ddl import TableName
+
+_TOKEN = re.compile(
+    r"""(?P<blank>\s+|--[^\n]*|/\*.*?\*/)|(?P<q>[nN]?[qQ]'(?:\[.*?\]|\{.*?\}|\(.*?\)|<.*?>|(?P<mark>[^\s\[{(<']).*?(?P=mark))')"""
+    r"""|"(?P<quoted>[^"]+)"|(?P<word>[^\W\d][\w$\#]*)|(?P<number>\d+(?:\.\d+)?)"""
+    r"""|(?P<text>'(?:[^']|'')*')|(?P<other>.)""",
+    re.DOTALL | re.VERBOSE,
+)
+_MOST_DIGITS: Final = 9
+_PARTITIONS: Final = frozenset(["PARTITION", "PARTITIONS", "SUBPARTITION", "SUBPARTITIONS"])
+
+
+class Unknown(Exception):
+    """Text beyond the grammar."""
+
+
+class Tokens:
+    """A statement's tokens with a cursor. A token is (kind, text); words are in upper case."""
+
+    def __init__(self, sql: str) -> None:
+        self._sql = sql
+        self._spans: list[tuple[int, int]] = []
+        self.items: list[tuple[str, str]] = []
+        for match in _TOKEN.finditer(sql):
+            kind = match.lastgroup or "other"
+            if kind != "blank":
+                self.items.append((kind, match[kind].upper() if kind == "word" else match[kind]))
+                self._spans.append(match.span())
+        while self.items and self.items[-1] == ("other", ";"):
+            self.items.pop()
+        self.at = 0
+
+    def peek(self, ahead: int = 0) -> tuple[str, str]:
+        i = self.at + ahead
+        return self.items[i] if i < len(self.items) else ("end", "")
+
+    def word(self) -> str:
+        """The next token when it is an unquoted word or a sign, else ''."""
+        kind, text = self.peek()
+        return text if kind in ("word", "other") else ""
+
+    def take(self, *words: str) -> bool:
+        """Step over these words if they come next."""
+        if all(self.peek(i) in (("word", word), ("other", word)) for i, word in enumerate(words)):
+            self.at += len(words)
+            return True
+        return False
+
+    def expect(self, *words: str) -> None:
+        if not self.take(*words):
+            raise Unknown(f"{' '.join(words)} was expected before {self.peek()[1]!r}")
+
+    def name(self) -> str:
+        kind, text = self.peek()
+        if kind not in ("word", "quoted"):
+            raise Unknown(f"a name was expected before {text!r}")
+        self.at += 1
+        return text
+
+    def table_name(self) -> TableName:
+        first = self.name()
+        return TableName(first, self.name()) if self.take(".") else TableName(None, first)
+
+    def number(self) -> int:
+        negative = self.take("-")
+        kind, text = self.peek()
+        if kind != "number" or not text.isdigit() or len(text) > _MOST_DIGITS:
+            raise Unknown(f"a whole number was expected before {text[:60]!r}")
+        self.at += 1
+        return -int(text) if negative else int(text)
+
+    def text_since(self, start: int) -> str:
+        """What was written from the token number `start` up to the cursor."""
+        return self._sql[self._spans[start][0] : self._spans[self.at - 1][1]] if start < self.at else ""
+
+    def skip_balanced(self) -> None:
+        """Step over one token, or over everything up to the matching parenthesis."""
+        depth = 0
+        while True:
+            if self.peek()[0] == "end":
+                raise Unknown("a parenthesis is not closed") if depth else Unknown("the text ends early")
+            depth += (self.word() == "(") - (self.word() == ")")
+            self.at += 1
+            if depth <= 0:
+                return
+
+    def at_definition_end(self) -> bool:
+        """Whether a column's or constraint's definition ends here: the next item, the list's end, another clause."""
+        if self.peek() == ("word", "SET"):  # not that of ON DELETE SET NULL
+            return self.peek(1) == ("word", "UNUSED")
+        return self.peek()[0] == "end" or self.word() in (",", ")", "ADD", "DROP", "MODIFY", "RENAME")
+
+    def takes_partitions_away(self) -> bool:
+        """Whether the next words are about to take rows away, or to bring some, without redo of them."""
+        return self.word() in ("TRUNCATE", "DROP", "EXCHANGE") and self.peek(1)[1] in _PARTITIONS
+
+    def names_in_parentheses(self) -> tuple[str, ...]:
+        self.expect("(")
+        names = [self.name()]
+        while self.take(","):
+            names.append(self.name())
+        self.expect(")")
+        return tuple(names)

@@ -1,0 +1,103 @@
+"""Regular expressions that users write, matched in bounded time.
+
+RE2 takes a time linear in the text, whatever the pattern. It has no lookaheads, back-references or possessive quantifiers, which
+Debezium configurations may hold (Debezium matches with Java's engine). Those run under the package `regex` with a time limit, but only from
+a configuration: a signal comes from outside at any moment, so its patterns have to be linear.
+
+Patterns are anchored and match without regard to case, as Debezium's do.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Protocol
+
+import re2
+import regex
+
+from minercdc.errors import ConfigError
+
+_SECONDS = 1.0  # for one name; a pattern that backtracks without end is a mistake
+_LONGEST = 4096  # characters of a pattern of a signal, or of one that backtracks: compiling takes time, too
+_LONGEST_SHOWN = 200
+
+
+class Pattern(Protocol):
+    """A compiled pattern."""
+
+    def matches(self, text: str) -> bool:
+        """Whether the pattern matches the whole text.
+
+        :raises ConfigError: the pattern took too long.
+        """
+
+
+class _Linear:
+    def __init__(self, text: str) -> None:
+        options = re2.Options()
+        options.case_sensitive = False
+        options.log_errors = False
+        options.never_capture = True  # thousands of groups take minutes
+        self._compiled: Any = re2.compile(text, options)
+
+    def matches(self, text: str) -> bool:
+        return self._compiled.fullmatch(text) is not None
+
+
+class _Backtracking:
+    """:raises ValueError: it is no regular expression."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        try:
+            self._compiled = regex.compile(text, regex.IGNORECASE)
+        except regex.error as error:
+            raise ValueError(f"'{_shown(text)}' is not a regular expression: {error}") from None
+        except (RecursionError, MemoryError, OverflowError):
+            raise ValueError(f"'{_shown(text)}' is nested too deeply for a pattern") from None
+
+    def matches(self, text: str) -> bool:
+        try:
+            return self._compiled.fullmatch(text, timeout=_SECONDS) is not None
+        except (TimeoutError, MemoryError):
+            raise ConfigError(
+                [f"the pattern '{_shown(self._text)}' was not done with {text} after {_SECONDS:.0f} s"],
+                hint="Write it without lookaheads, back-references and possessive quantifiers: then it takes linear time.",
+            ) from None
+
+
+@lru_cache(maxsize=1024)
+def linear_pattern(text: str) -> Pattern:
+    """Compile a pattern of a signal.
+
+    :raises ValueError: it is no regular expression, one that RE2 does not take, or too long; the message says which.
+    """
+    _bound(text)
+    try:
+        return _Linear(text)
+    except re2.error as error:
+        reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else str(error)
+    _Backtracking(text)
+    raise ValueError(f"'{_shown(text)}' cannot be matched in linear time: {reason}")
+
+
+@lru_cache(maxsize=1024)
+def configured_pattern(text: str) -> Pattern:
+    """Compile a pattern of a configuration: linear if it can be, with a time limit else.
+
+    :raises ValueError: it is no regular expression.
+    """
+    try:
+        return _Linear(text)
+    except re2.error:
+        _bound(text)
+        return _Backtracking(text)
+
+
+def _bound(text: str) -> None:
+    if len(text) > _LONGEST:
+        raise ValueError(f"'{_shown(text)}' is too long a pattern: it has {len(text)} characters, {_LONGEST} are the limit")
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}.."

@@ -1,0 +1,96 @@
+"""What a running connector answers to a signal, read from its HTTP port or from the topic of its notifications."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError, LocalServiceError
+from minercdc.kafka.client import KafkaClient
+from minercdc.signalling import http_token
+from minercdc.signals.http import fetch_notifications
+
+Document: TypeAlias = Mapping[str, Any]
+_INTERVAL_SECONDS = 0.2
+_FINAL = ("COMPLETED", "REFUSED", "ABORTED")
+
+
+class Notifications(Protocol):
+    """Where notifications can be read."""
+
+    def latest(self) -> Sequence[Document]:
+        """Notifications; may repeat those of the call before."""
+
+
+class PortNotifications:
+    """GET /notifications of the connector's HTTP port."""
+
+    def __init__(self, host: str, port: int, token: str) -> None:
+        self._address = host, port, token
+
+    def latest(self) -> Sequence[Document]:
+        return fetch_notifications(*self._address)
+
+
+class TopicNotifications:
+    """The topic of channel `sink`, from its end at construction on."""
+
+    def __init__(self, config: ConnectorConfig, topic: str) -> None:
+        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+        self._topic = topic
+        self._client.ensure_topic(topic, partitions=1)
+        self._next = self._client.end_offset(topic)
+
+    def latest(self) -> Sequence[Document]:
+        found = []
+        for message in self._client.read_since(self._topic, self._next, committed=True):
+            self._next = message.offset() + 1
+            document = json.loads(message.value())
+            found.append(document.get("payload", document))
+        return found
+
+
+def notifications_of(config: ConnectorConfig) -> Notifications:
+    """Where the answers of this connector can be read from another process.
+
+    :raises ConfigError: nowhere.
+    """
+    signals = config.signals
+    if signals.minercdc_http_port:
+        return PortNotifications(signals.minercdc_http_host, signals.minercdc_http_port, http_token(config))
+    if topic := config.notifications.sink_topic:
+        return TopicNotifications(config, topic)
+    raise ConfigError(
+        [
+            "--wait: needs minercdc.http.port, or notification.enabled.channels=sink with notification.sink.topic.name, to read the answer"
+        ]
+    )
+
+
+def answers(
+    source: Notifications, identity: str, seconds: float, monotonic: Callable[[], float] = time.monotonic
+) -> Iterator[Document]:
+    """Notifications about a signal as they come, up to its final answer: COMPLETED, REFUSED or ABORTED of aggregate `Signal`.
+
+    :param seconds: how long to wait for the next one.
+    :raises LocalServiceError: none came.
+    """
+    seen: list[Document] = []
+    deadline = monotonic() + seconds
+    while monotonic() < deadline:
+        for document in source.latest():
+            if document["id"] != identity or document in seen:
+                continue
+            seen.append(document)
+            deadline = monotonic() + seconds
+            yield document
+            if document["aggregate_type"] == "Signal" and document["type"] in _FINAL:
+                return
+        time.sleep(_INTERVAL_SECONDS)
+    raise LocalServiceError(
+        f"signal {identity}: no answer within {seconds:.0f} s",
+        hint="Does the connector run? The signal is not lost: it waits in its channel.",
+    )

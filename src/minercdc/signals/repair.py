@@ -1,0 +1,53 @@
+"""Whether what suspended a table is repaired, as the dictionary shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+
+import oracledb
+
+from minercdc.errors import MissingKeyError, UnsupportedRowError
+from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.prerequisites import table_findings, unlogged
+from minercdc.oracle.scn import current_scn, oldest_undecided_scn, written_scn
+from minercdc.schema.table import TableId
+from minercdc.values.codec import UNMINED_TYPES
+
+
+class RepairSource:
+    """See `resuming.Database`.
+
+    :param connect: makes a connection to where the tables are.
+    :param whole_rows: keys of records are not those of the tables, so that all columns have to be logged.
+    """
+
+    def __init__(self, connect: Callable[[], oracledb.Connection], *, whole_rows: bool = False) -> None:
+        self._connect = connect
+        self._whole_rows = whole_rows
+
+    def obstacle(self, table: TableId, code: str) -> str:
+        """See `resuming.Database`."""
+        if code not in (MissingKeyError.code, UnsupportedRowError.code):
+            return ""
+        with closing(self._connect()) as connection:
+            found = read_tables(connection, [table])
+            if not found:
+                return ""
+            if code == MissingKeyError.code:
+                return unlogged(connection, table, whole_rows=self._whole_rows)
+        schema = found[0]
+        if any(column.type_name in UNMINED_TYPES for column in schema.columns):
+            return "; ".join(f"{finding.problem} ({finding.fix})" for finding in table_findings([schema]))
+        return ""
+
+    def moment(self) -> tuple[int, int]:
+        """See `resuming.Database`. The first is read first: it moves forward what the second one tells."""
+        with closing(self._connect()) as connection:
+            now = current_scn(connection)
+            return now, written_scn(connection)
+
+    def oldest_open_scn(self) -> int:
+        """See `resuming.Database`."""
+        with closing(self._connect()) as connection:
+            return oldest_undecided_scn(connection)

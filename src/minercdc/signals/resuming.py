@@ -1,0 +1,390 @@
+"""Suspended tables are read again: from the signal, or the dictionary that shows the repair, to the last delete.
+
+    begin      everything is delivered; the cause is gone at SCN `fixed`; the logs and the stream have come to `covered`; the table's
+               topic ends at `marks`. The table is not suspended any more, and an incremental snapshot of it is asked for
+    reading    the snapshot; rows committed at or before `covered` are left out of the stream, later ones are delivered
+    deleting   keys that the topic shows as alive, and that have no record behind the marks, are gone: each gets its delete
+    done       until no transaction is open that began before `fixed`
+
+Why nothing is missing, and nothing comes back. Every chunk is read as of `covered` or later. A change committed at or before
+`covered` is in the chunks, or its row is not in them: then nothing behind the marks tells of its key, and the fold of the topic
+finds it. That is why those changes are left out even where they could be decoded: a row told of behind the marks by an old change,
+and deleted by one that cannot be decoded, would look alive. A change committed behind `covered` comes by the stream, and the chunks
+give way to it as in any incremental snapshot.
+
+Redo written before the repair may still come behind `covered`: of transactions that were open then. All of them began at or before
+`fixed`, which is read from the database after the repair was seen. If such a row cannot be decoded, it is left out and the table is
+suspended once more, silently (`SuspendedTable.again`); at the end of its transaction all of this begins again with later `covered`
+and `marks`, and that read holds what the row did. There are finitely many of these transactions. A row that cannot be decoded in a
+transaction that began behind `fixed` is a new fault, and suspends the table as the first one did.
+
+The topic is the memory of what its readers hold, so nothing of it is kept here: killed anywhere, the fold is made again, and the
+deletes that were delivered are records behind the marks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from time import monotonic
+from typing import Protocol, TypeAlias
+
+from minercdc.errors import MinerCdcError, TransientSourceError
+from minercdc.events import Event, Notification, SchemaChange, Scn, SuspensionChange, VanishedRow
+from minercdc.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.signals import answers
+from minercdc.signals.resumption import with_resumption, without_resumption
+from minercdc.signals.signal import Signal
+
+_log = logging.getLogger(__name__)
+
+Step: TypeAlias = tuple[Sequence[Event], SignalState]
+_DELETES_PER_STEP = 10_000
+_LOOK_SECONDS = 5.0  # between two questions to the database about one thing
+_GUESSES = (
+    3  # times that a table is read again by itself in one life of the stream, though the dictionary never showed the cause
+)
+
+
+class Suspended(Protocol):
+    """See `suspension.Suspensions`."""
+
+    @property
+    def split(self) -> bool: ...
+    def tables(self) -> Sequence[SuspendedTable]: ...
+    def find(self, table: str) -> SuspendedTable | None: ...
+
+
+class Database(Protocol):
+    """What is asked of the database."""
+
+    def obstacle(self, table: TableId, code: str) -> str:
+        """Why a table could not be decoded still, with the SQL that repairs it; '' when nothing is known to be in the way."""
+
+    def moment(self) -> tuple[int, int]:
+        """Its present SCN, and the one that the logs have come to."""
+
+    def oldest_open_scn(self) -> int:
+        """No transaction that is open, or begins later, began before this SCN."""
+
+
+class TopicMemory(Protocol):
+    """The topic of a table, as what its readers hold; see `kafka.topic_fold`."""
+
+    def ends(self, table: TableSchema) -> tuple[tuple[int, int], ...]: ...
+    def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None: ...
+    def ready(self) -> bool: ...
+    def gone(self, most: int) -> Sequence[bytes]: ...
+    def limits(self) -> str: ...
+    def close(self) -> None: ...
+
+
+class Resumptions:
+    """Runs the resumptions of a state.
+
+    :param memory: None when deletes are not looked for; then `why` says why not.
+    :param shape: version of a table at the point the stream has come to.
+    :param learn: reads the shape of a table that the stream has not told of; None when there is no such table.
+    :ivar begun: how many were begun; a chunk that was read for an earlier one of the table must not be delivered then.
+    """
+
+    def __init__(
+        self,
+        suspended: Suspended,
+        source: Database,
+        memory: TopicMemory | None,
+        shape: Callable[[TableId], TableSchema | None],
+        learn: Callable[[TableId], SchemaChange | None],
+        database: str,
+        *,
+        why: str = "",
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._suspended = suspended
+        self._source = source
+        self._memory = memory
+        self._why = why
+        self._shape = shape
+        self._learn = learn
+        self._database = database
+        self._clock = clock
+        self._looked: dict[tuple[str, str], float] = {}
+        self._guesses: dict[str, int] = {}
+        self._seen_broken: set[tuple[str, int]] = set()
+        self._folding: Resumption | None = None
+        self.begun = 0
+
+    def suspended(self) -> Sequence[SuspendedTable]:
+        """Tables that `resume-table` can name."""
+        return [entry for entry in self._suspended.tables() if not entry.again]
+
+    def close(self) -> None:
+        """Fold no more."""
+        self._folding = None
+        if self._memory is not None:
+            self._memory.close()
+
+    def step(self, state: SignalState, complete_scn: int, told_scn: int, time_us: int) -> Iterator[Step]:
+        """What can be done now.
+
+        :param complete_scn: every commit at or below it has been told.
+        :param told_scn: no commit behind it has been told.
+        """
+        if not (state.resumes or state.resuming or self._suspended.tables()) or self._suspended.split:
+            return
+        for steps in (self._new_faults, self._asked, self._again, self._repaired):
+            for step in steps(state, told_scn, time_us):
+                state = step[1]
+                yield step
+        for table in [one.table for one in state.resuming]:
+            for step in self._further(table, state, complete_scn, told_scn, time_us):
+                state = step[1]
+                yield step
+
+    # ---- what begins ----
+
+    def _new_faults(self, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
+        """What reads a table that is suspended comes to nothing."""
+        for entry in self.suspended():
+            told: list[Event] = []
+            for resumption in [one for one in state.resuming if one.table == entry.table]:
+                told += self._ended(resumption, entry.reason, time_us)
+                state = without_resumption(state, entry.table)
+                self.close()
+            for snapshot in [one for one in state.snapshots if not one.blocking]:
+                kept = tuple(table for table in snapshot.tables if table.table != entry.table)
+                if len(kept) < len(snapshot.tables):
+                    name = f"{self._database}.{entry.table}"
+                    told.append(answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=name, error=entry.reason))
+                    state = replace(
+                        state,
+                        snapshots=tuple(replace(s, tables=kept) if s.id == snapshot.id else s for s in state.snapshots),
+                    )
+            if told:
+                yield told, state
+
+    def _asked(self, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
+        """Signals `resume-table`, in their order."""
+        for signal_id, table in state.resumes:
+            entry = self._suspended.find(table)
+            if entry is not None and self._is_read_whole(state, table):
+                continue
+            left = replace(state, resumes=tuple(one for one in state.resumes if one != (signal_id, table)))
+            reason = f"{table} is not suspended any more" if entry is None else self._obstacle(entry)
+            if entry is None or reason:
+                _log.warning("signal %s (resume-table) is refused: %s", signal_id, reason)
+                state = left
+                yield [answers.answer(_signal(signal_id), "REFUSED", time_us, reason=reason)], state
+                continue
+            for events, state in self._begin(state, left, entry, signal_id, told_scn, time_us):  # noqa: B020
+                yield events, state
+
+    def _again(self, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
+        """Rows of before the repair came behind what was read: it is read once more, for the same signal."""
+        for entry in [one for one in self._suspended.tables() if one.again]:
+            if self._is_read_whole(state, entry.table):
+                continue
+            known = next((one for one in state.resuming if one.table == entry.table), None)
+            signal_id = known.signal if known else _automatic_id(entry)
+            for events, state in self._begin(state, state, entry, signal_id, told_scn, time_us, known):  # noqa: B020
+                yield events, state
+
+    def _repaired(self, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
+        """The dictionary shows that the cause is gone.
+
+        Where it never showed the cause, the table was repaired before we looked, or it is not what is wrong: then it is tried a few
+        times only.
+        """
+        for entry in self.suspended():
+            table = entry.table
+            if not entry.automatic or self._is_read_whole(state, table) or not self._due(table, "obstacle"):
+                continue
+            if self._obstacle(entry):
+                self._seen_broken.add((table, entry.since_scn))
+                continue
+            if (table, entry.since_scn) not in self._seen_broken:
+                tried = self._guesses.get(table, 0)
+                if tried >= _GUESSES:
+                    continue
+                self._guesses[table] = tried + 1
+            self._seen_broken = {seen for seen in self._seen_broken if seen[0] != table}
+            _log.info("%s: the dictionary shows that it can be decoded now; it is read again", table)
+            for events, state in self._begin(state, state, entry, _automatic_id(entry), told_scn, time_us):  # noqa: B020
+                yield events, state
+
+    def _begin(
+        self,
+        before: SignalState,
+        state: SignalState,
+        entry: SuspendedTable,
+        signal_id: str,
+        told_scn: int,
+        time_us: int,
+        known: Resumption | None = None,
+    ) -> Iterator[Step]:
+        """End a suspension.
+
+        :param before, state: until it is ended, and from then on.
+        :param known: the resumption that it goes on with.
+        """
+        name = self._table(entry.table)
+        schema, told = self._shape(name), list[Event]()
+        if schema is None:
+            change = self._learn(name)
+            if change is None or change.after is None:
+                state = without_resumption(state, entry.table)
+                yield (
+                    [
+                        SuspensionChange(entry.table, None),
+                        *self._completed(signal_id, entry.table, time_us, "it is dropped"),
+                    ],
+                    state,
+                )
+                return
+            schema = change.after
+            told.append(change)
+        marks: tuple[tuple[int, int], ...] = ()
+        if self._memory is not None:
+            self.close()
+            yield from _durable(before)
+            marks = self._memory.ends(schema)
+        now, written = self._source.moment()
+        fixed = known.fixed_scn if known else now
+        resumption = Resumption(entry.table, signal_id, fixed, max(written, told_scn), marks)
+        resumption = replace(resumption, answered=known is not None and known.answered)
+        snapshot = AdHocSnapshot(
+            id=signal_id,
+            blocking=False,
+            collections=(f"{name.database}.{name}",),
+            tables=(TableRead(entry.table),),
+        )
+        state = without_resumption(state, entry.table)
+        state = with_resumption(replace(state, snapshots=(*state.snapshots, snapshot)), resumption)
+        self.begun += 1
+        if known is None:
+            collections = answers.joined(snapshot.collections)
+            told.append(answers.answer(_signal(signal_id), "ACCEPTED", time_us, data_collections=collections))
+        _log.info(
+            "%s is not suspended any more; it is read again, for SCN %d and later", entry.table, resumption.covered_scn
+        )
+        yield [*told, SuspensionChange(entry.table, None), answers.started(snapshot, time_us)], state
+
+    # ---- what goes on ----
+
+    def _further(self, table: str, state: SignalState, complete_scn: int, told_scn: int, time_us: int) -> Iterator[Step]:
+        one = next((one for one in state.resuming if one.table == table), None)
+        if one is None or self._suspended.find(table) is not None:
+            return
+        if one.phase == "reading":
+            yield from self._reading(one, state, told_scn, time_us)
+        elif one.phase == "deleting":
+            yield from self._deleting(one, state, told_scn, time_us)
+        else:
+            yield from self._settling(one, state, complete_scn)
+
+    def _reading(self, one: Resumption, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
+        """A table that cannot be read, or is not any more, is as incomplete as before."""
+        stopped = not any(snapshot.id == one.signal for snapshot in state.snapshots)
+        if not one.failure and not stopped:
+            return
+        state = without_resumption(state, one.table)
+        if self._shape(self._table(one.table)) is None:
+            yield self._completed(one.signal, one.table, time_us, "it was dropped"), state
+            return
+        reason = f"it could not be read again: {one.failure}" if one.failure else "reading it again was stopped"
+        _log.error("%s IS SUSPENDED again: %s", one.table, reason)
+        fix = f"minercdc signal CONFIG resume-table --collection {one.table}"
+        entry = SuspendedTable(one.table, told_scn, "MC-3001", reason, fix)
+        yield [SuspensionChange(one.table, entry), *self._ended(one, reason, time_us)], state
+
+    def _deleting(self, one: Resumption, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
+        schema = self._shape(self._table(one.table))
+        if schema is None or self._memory is None:
+            note = self._why if schema else "it was dropped"
+            told = [] if one.answered else self._completed(one.signal, one.table, time_us, note)
+            yield told, with_resumption(state, replace(one, phase="done", answered=True))
+            return
+        mine = replace(one, deleted=0)
+        if self._folding != mine:
+            if any(replace(other, deleted=0) == self._folding for other in state.resuming):
+                return  # one topic at a time: to begin here would take the other's result away
+            self._memory.begin(schema, one.marks)
+            self._folding = mine
+        if not self._memory.ready():
+            return
+        yield from _durable(state)
+        keys = self._memory.gone(_DELETES_PER_STEP)
+        if keys:
+            gone = [VanishedRow(schema, key, Scn(told_scn), time_us) for key in keys]
+            yield gone, with_resumption(state, replace(one, deleted=one.deleted + len(keys)))
+            return
+        limits = self._memory.limits()
+        self.close()
+        if limits:
+            _log.warning("%s: not all rows that vanished could be found: %s", one.table, limits)
+        _log.info("%s is complete again; %d rows had vanished", one.table, one.deleted)
+        told = [] if one.answered else self._completed(one.signal, one.table, time_us, limits, one.deleted)
+        yield told, with_resumption(state, replace(one, phase="done", answered=True))
+
+    def _settling(self, one: Resumption, state: SignalState, complete_scn: int) -> Iterator[Step]:
+        """Older transactions may still bring rows of before the repair."""
+        if one.settled_scn:
+            if complete_scn >= one.settled_scn:
+                yield (), without_resumption(state, one.table)
+        elif self._due(one.table, "open") and self._source.oldest_open_scn() > one.fixed_scn:
+            yield (), with_resumption(state, replace(one, settled_scn=self._source.moment()[0]))
+
+    # ---- questions and answers ----
+
+    def _obstacle(self, entry: SuspendedTable) -> str:
+        """That it cannot be found out is one, too."""
+        try:
+            return self._source.obstacle(self._table(entry.table), entry.code)
+        except TransientSourceError:
+            raise
+        except MinerCdcError as error:
+            return f"whether it can be decoded cannot be found out: {error.message}"
+
+    def _is_read_whole(self, state: SignalState, table: str) -> bool:
+        """Whether a blocking snapshot is under way, whose rows may be older than what would be left out of the stream."""
+        return any(snapshot.blocking and any(t.table == table for t in snapshot.tables) for snapshot in state.snapshots)
+
+    def _due(self, table: str, what: str) -> bool:
+        now = self._clock()
+        if now - self._looked.get((table, what), float("-inf")) < _LOOK_SECONDS:
+            return False
+        self._looked[table, what] = now
+        return True
+
+    def _ended(self, one: Resumption, reason: str, time_us: int) -> list[Event]:
+        """It comes to nothing."""
+        if one.answered:
+            return []
+        return [answers.answer(_signal(one.signal), "ABORTED", time_us, reason=reason)]
+
+    def _completed(self, signal_id: str, table: str, time_us: int, note: str, deleted: int = 0) -> list[Event]:
+        data = {"data_collections": f"{self._database}.{table}", "vanished_rows": str(deleted)}
+        data |= {"note": note} if note else {}
+        resumed = Notification(signal_id, "Table", "RESUMED", time_us, data)
+        return [resumed, answers.answer(_signal(signal_id), "COMPLETED", time_us, **data)]
+
+    def _table(self, name: str) -> TableId:
+        schema, _, table = name.partition(".")
+        return TableId(self._database, schema, table)
+
+
+def _durable(state: SignalState) -> Iterator[Step]:
+    """When this is through, all that was yielded is committed: a step without events says that nothing follows at once. The
+    first one may end a transaction of the stream, at which a commit can wait."""
+    yield (), state
+    yield (), state
+
+
+def _signal(signal_id: str) -> Signal:
+    return Signal(signal_id, "resume-table", "", "")
+
+
+def _automatic_id(entry: SuspendedTable) -> str:
+    return f"resumed-{entry.table}-{entry.since_scn}"

@@ -1,0 +1,50 @@
+"""What the state of signals says of suspended tables that are read again; pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from minercdc.offset import AdHocSnapshot, Resumption, SignalState
+
+
+def reading(state: SignalState, snapshot: AdHocSnapshot) -> Resumption | None:
+    """The resumption that an incremental snapshot reads for."""
+    found = (one for one in state.resuming if one.signal == snapshot.id and one.phase == "reading")
+    return next(found, None)
+
+
+def is_resumption(state: SignalState, snapshot: AdHocSnapshot) -> bool:
+    """Whether a snapshot is part of a resumption, which answers its signal itself."""
+    return any(one.signal == snapshot.id for one in state.resuming)
+
+
+def covered_scn(state: SignalState, snapshot: AdHocSnapshot) -> int:
+    """No chunk of a snapshot may be older than this: what was committed up to there is left out of the stream."""
+    found = reading(state, snapshot)
+    return found.covered_scn if found else 0
+
+
+def with_result(state: SignalState, snapshot: AdHocSnapshot, status: str, error: str) -> SignalState:
+    """The state when the snapshot's table is done: keys that vanished come next, unless it could not be read."""
+    found = reading(state, snapshot)
+    if found is None:
+        return state
+    if status in ("SUCCEEDED", "EMPTY"):
+        return with_resumption(state, replace(found, phase="deleting"))
+    return with_resumption(state, replace(found, failure=f"{status} {error}".strip()))
+
+
+def with_resumption(state: SignalState, resumption: Resumption) -> SignalState:
+    """The state with one table's resumption, in the place of an earlier one of it."""
+    others = tuple(one for one in state.resuming if one.table != resumption.table)
+    return replace(state, resuming=(*others, resumption))
+
+
+def without_resumption(state: SignalState, table: str) -> SignalState:
+    """The state without a table's resumption and its snapshot."""
+    ended = {one.signal for one in state.resuming if one.table == table}
+    return replace(
+        state,
+        resuming=tuple(one for one in state.resuming if one.table != table),
+        snapshots=tuple(snapshot for snapshot in state.snapshots if snapshot.id not in ended),
+    )

@@ -1,0 +1,156 @@
+"""Reads large values that redo does not hold from the row itself, as of the commit of its transaction.
+
+Redo has the value of a LOB only where a statement changed it: after a change of the key the new key's record would lack all the
+others. As of that SCN the row reads the same however often the change is delivered.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import oracledb
+
+from minercdc.errors import MinerCdcError, TransientSourceError
+from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, Scn
+from minercdc.metrics import Counters
+from minercdc.oracle.binds import BINDS, ROWID
+from minercdc.oracle.codes import oracle_errors
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.snapshot.scan import exact_values, row_converter, selected_columns
+from minercdc.values.codec import LARGE_TYPES
+
+_log = logging.getLogger(__name__)
+
+_LARGE = LARGE_TYPES | {"LONG", "LONG RAW"}
+# Strings and RAWs that may lie outside the row, which are never logged supplementally.
+_EXTENDED = {"VARCHAR2": 1000, "NVARCHAR2": 1000, "RAW": 2000}
+
+
+class RowReselect:
+    """Completes changes of rows with large values.
+
+    :param connect: makes a connection to where the tables are.
+    :param published: does this column appear in values?
+    :param key_columns: positions of a table's record key.
+    :param key_changes_only: leave alone what keeps its key.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], oracledb.Connection],
+        published: Callable[[TableId, Column], bool],
+        key_columns: Callable[[TableSchema], tuple[int, ...]],
+        *,
+        key_changes_only: bool = True,
+        counters: Counters | None = None,
+    ) -> None:
+        self._connect = connect
+        self._published = published
+        self._key_columns = key_columns
+        self._key_changes_only = key_changes_only
+        self._counters = counters or Counters()
+        self._connection: oracledb.Connection | None = None
+        self._large: dict[tuple[TableId, int], tuple[int, ...]] = {}
+        self._warned: set[TableId] = set()
+
+    def complete(self, event: ChangeEvent) -> None:
+        """Fill in the large values that the row after the change lacks, when that is wanted.
+
+        :raises TransientSourceError: the database is away; the change has to be delivered again.
+        """
+        after = event.after
+        if after is None or event.tx is None:
+            return
+        missing = [i for i in self._large_columns(event.schema) if after[i] is UNAVAILABLE]
+        if not missing or (self._key_changes_only and not self._changes_key(event)):
+            return
+        scn = event.tx.commit_scn
+        try:
+            found = self._read(event.schema, missing, after, event.row_id, scn)
+        except TransientSourceError:
+            self.close()
+            raise
+        except MinerCdcError as error:
+            self._left(event.schema.id, error.message)
+            return
+        if found is None:
+            self._left(event.schema.id, f"the row is not there as of SCN {scn}")
+            return
+        values = list(after)
+        for i, value in zip(missing, found, strict=True):
+            values[i] = value
+        event.after = tuple(values)
+        event.reselected_scn = scn
+
+    def close(self) -> None:
+        """Release the connection; safe to call twice."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(oracledb.Error):
+                connection.close()
+
+    def _large_columns(self, schema: TableSchema) -> tuple[int, ...]:
+        version = schema.id, schema.version
+        if version not in self._large:
+            self._large[version] = tuple(
+                i for i, column in enumerate(schema.columns) if _is_large(column) and self._published(schema.id, column)
+            )
+        return self._large[version]
+
+    def _changes_key(self, event: ChangeEvent) -> bool:
+        before, after = event.before, event.after
+        if event.op is not Op.UPDATE or before is None or after is None:
+            return False
+        return any(before[i] != after[i] and before[i] is not UNAVAILABLE for i in self._key_columns(event.schema))
+
+    def _read(self, schema: TableSchema, columns: Sequence[int], row: Row, row_id: str | None, scn: Scn) -> Row | None:
+        """Values of these columns of one row; None when it is not there, or it is not known which it is."""
+        place = _place_of(schema, row, row_id)
+        if place is None:
+            return None
+        selected = replace(schema, columns=tuple(schema.columns[i] for i in columns), key=())
+        condition = " AND ".join(f"{name} = {BINDS[kind].sql.format(f':k{i}')}" for i, (name, kind, _) in enumerate(place))
+        sql = (
+            f'SELECT {selected_columns(selected, ROWID, True)} FROM "{schema.id.schema}"."{schema.id.table}" AS OF SCN {scn}'
+            f" WHERE {condition}"
+        )
+        connection = self._connection = self._connection or self._connect()
+        with oracle_errors(f"reading a row of {schema.id} as of SCN {scn}"), connection.cursor() as cursor:
+            cursor.outputtypehandler = exact_values
+            binds = {f"k{i}": cursor.var(BINDS[kind].kind) for i, (_, kind, _) in enumerate(place)}
+            for (_, kind, text), variable in zip(place, binds.values(), strict=True):
+                variable.setvalue(0, BINDS[kind].convert(text))
+            cursor.execute(sql, binds)
+            fetched = cursor.fetchmany(2)
+        if len(fetched) != 1:
+            return None
+        ((_, found),) = row_converter(selected, lobs=True)([tuple(fetched[0])])
+        return found
+
+    def _left(self, table: TableId, reason: str) -> None:
+        """The placeholder stays; there is one warning for a table."""
+        self._counters.unselected += 1
+        if table not in self._warned:
+            self._warned.add(table)
+            _log.warning("%s: large values that redo does not hold stay unavailable: %s", table, reason)
+
+
+def _is_large(column: Column) -> bool:
+    return column.type_name in _LARGE or (column.length or 0) > _EXTENDED.get(column.type_name, 1 << 30)
+
+
+def _place_of(schema: TableSchema, row: Row, row_id: str | None) -> list[tuple[str, str, str]] | None:
+    """What a row is found by: name, type and text of its key's columns, or its ROWID."""
+    place = []
+    for i in schema.key:
+        column, text = schema.columns[i], row[i]
+        if not isinstance(text, str) or column.type_name not in BINDS:
+            break
+        place.append((f'"{column.name}"', column.type_name, text))
+    else:
+        if place:
+            return place
+    return None if row_id is None else [(ROWID, ROWID, row_id)]

@@ -1,0 +1,91 @@
+"""Which tables are suspended: the one set that the publisher keeps, and decoder and signals look at.
+
+    row cannot be decoded or encoded      suspend: its table's rows are left out from here on       publisher
+    resume-table, or the cause is gone    resume: an incremental snapshot reads the table again     signals/resuming.py
+
+Left out is decided by where a row was committed, so that it is the same at every replay:
+
+    suspended                        every row
+    read again (`Resumption`)        rows committed at or before `covered_scn`: what is read has them, and also their deletes
+    read again, row not decodable    its transaction began at or before `fixed_scn`: the redo is older than the repair, so the
+                                     table is read once more behind it; else it is a new fault, and the table is suspended
+
+Numbers of changes (`seq`) must not depend on what is suspended, for they say where a split transaction goes on. So a table
+that is suspended within a transaction is decoded to that transaction's end (its rows are left out all the same), at a replay too;
+and no table is resumed while a transaction is delivered in part (`split`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from minercdc.events import TransactionInfo
+from minercdc.offset import Resumption, SuspendedTable
+
+
+class Suspensions:
+    """The suspended tables at the point that is delivered.
+
+    :ivar split: a source transaction is delivered in part.
+    """
+
+    def __init__(self) -> None:
+        self._suspended: dict[str, SuspendedTable] = {}
+        self._resuming: dict[str, Resumption] = {}
+        self.split = False
+
+    @property
+    def any(self) -> bool:
+        """Whether there may be rows to leave out."""
+        return bool(self._suspended or self._resuming)
+
+    def load(self, suspended: Iterable[SuspendedTable], resuming: Iterable[Resumption], *, split: bool) -> None:
+        """As stored."""
+        self._suspended = {entry.table: entry for entry in suspended}
+        self.follow(resuming)
+        self.split = split
+
+    def follow(self, resuming: Iterable[Resumption]) -> None:
+        """Which tables are read again has changed."""
+        self._resuming = {resumption.table: resumption for resumption in resuming}
+
+    def tables(self) -> tuple[SuspendedTable, ...]:
+        """All that are suspended, in the order they were."""
+        return tuple(self._suspended.values())
+
+    def find(self, table: str) -> SuspendedTable | None:
+        """Why a table is suspended, None when it is not."""
+        return self._suspended.get(table)
+
+    def put(self, entry: SuspendedTable) -> None:
+        """Suspend a table."""
+        self._suspended[entry.table] = entry
+
+    def remove(self, table: str) -> SuspendedTable | None:
+        """The table is not suspended any more; what it was."""
+        return self._suspended.pop(table, None)
+
+    def leaves_out(self, table: str, tx: TransactionInfo | None) -> bool:
+        """Whether a row of this table is not delivered.
+
+        :param tx: None for rows of snapshots.
+        """
+        if table in self._suspended:
+            return True
+        resumption = self._resuming.get(table)
+        return resumption is not None and tx is not None and tx.commit_scn <= resumption.covered_scn
+
+    def unread(self, tx: TransactionInfo) -> frozenset[str]:
+        """Tables whose rows in this transaction need not be decoded. The same at every replay of it."""
+        suspended = {
+            entry.table
+            for entry in self._suspended.values()
+            if not (entry.tx_id == tx.id and entry.since_scn == tx.commit_scn)
+        }
+        covered = {table for table, resumption in self._resuming.items() if tx.commit_scn <= resumption.covered_scn}
+        return frozenset(suspended | (covered - self._suspended.keys()))
+
+    def is_older_than_repair(self, table: str, tx: TransactionInfo | None) -> bool:
+        """Whether redo of this transaction was perhaps written before the table's repair; of an unknown start it may have been."""
+        resumption = self._resuming.get(table)
+        return resumption is not None and tx is not None and tx.start_scn <= resumption.fixed_scn

@@ -1,0 +1,56 @@
+"""The delete of a row of which only the key of its records is known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.unit.kafka.test_envelope import ORDERS, encoder, event
+
+from minercdc.errors import SchemaMismatchError
+from minercdc.events import Op, Scn, VanishedRow
+from minercdc.kafka.vanished import members
+from minercdc.schema.table import Column
+
+WIDE = replace(ORDERS, columns=(*ORDERS.columns, Column('O"P', "VARCHAR2", 9, nullable=False)), key=(0, 2, 4))
+ROW = ("12345678901234567", None, "99999999.25", "2026-02-28 13:45:59", 'a"}b,')
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {},
+        {"key_converter_schemas_enable": "true", "value_converter_schemas_enable": "true"},
+        {"decimal_handling_mode": "double"},
+    ],
+)
+def test_its_key_is_that_of_the_row_and_the_rest_is_null(properties: dict[str, Any]) -> None:
+    encode = encoder(**properties).encode
+    (written,) = encode(event(Op.CREATE, None, ROW, WIDE))
+    assert written.key is not None
+    gone, tombstone = encode(VanishedRow(WIDE, written.key, Scn(99), 1_000_000))
+    assert (gone.key, gone.topic, gone.partition) == (written.key, written.topic, None)
+    assert (tombstone.key, tombstone.value) == (written.key, None)
+    there, value = (json.loads(record.value or b"") for record in (written, gone))
+    if "value_converter_schemas_enable" in properties:
+        assert value["schema"] == there["schema"]
+        there, value = there["payload"], value["payload"]
+    after = there["after"]
+    assert value["before"] == {name: after[name] if name in ("ORDER_ID", "TOTAL", 'O"P') else None for name in after}
+    assert (value["op"], value["after"], value["source"]["scn"]) == ("d", None, "99")
+    assert value.keys() == there.keys()
+
+
+def test_a_number_does_not_pass_through_a_float() -> None:
+    assert members(b'{"N":12345678901234567890.125,"T":"a,}"}', wrapped=False) == {
+        "N": "12345678901234567890.125",
+        "T": '"a,}"',
+    }
+
+
+@pytest.mark.parametrize("key", [b"17", b"{", b'{"a"', b"{}x"])
+def test_what_is_no_key_of_ours_is_refused(key: bytes) -> None:
+    with pytest.raises(SchemaMismatchError):
+        members(key, wrapped=key.endswith(b"x"))

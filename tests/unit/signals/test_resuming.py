@@ -1,0 +1,276 @@
+"""Single steps of reading a suspended table again; tests/unit/test_suspension.py runs whole histories."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import pytest
+from tests.unit.signals.model import TABLE, At, ModelTables, T, World
+
+from minercdc.errors import PrerequisiteError
+from minercdc.events import Event, Notification, Progress, Scn, SuspensionChange
+from minercdc.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.signals.actions import Actions, Source
+from minercdc.signals.blocking import BlockingSnapshots
+from minercdc.signals.incremental import IncrementalSnapshots
+from minercdc.signals.reader import Outcome
+from minercdc.signals.resuming import Resumptions
+from minercdc.signals.stage import SignalStage
+from minercdc.suspension import Suspensions
+
+BROKEN = SuspendedTable("S.T", 40, "MC-4302", "no key")
+
+
+@dataclass
+class Database:
+    """:ivar missing: what is in the way; an error to raise."""
+
+    missing: str | Exception = ""
+    now: int = 100
+    oldest: int = 40
+
+    def obstacle(self, table: TableId, code: str) -> str:
+        if isinstance(self.missing, Exception):
+            raise self.missing
+        return self.missing
+
+    def moment(self) -> tuple[int, int]:
+        return self.now, self.now - 10
+
+    def oldest_open_scn(self) -> int:
+        return self.oldest
+
+
+@dataclass
+class Memory:
+    """Folds one topic at a time, and is ready at the second question."""
+
+    folding: str = ""
+    asked: int = 0
+    begun: list[str] = field(default_factory=list)
+
+    def ends(self, table: TableSchema) -> tuple[tuple[int, int], ...]:
+        return ((0, 0),)
+
+    def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None:
+        self.folding, self.asked = str(table.id), 0
+        self.begun.append(self.folding)
+
+    def ready(self) -> bool:
+        self.asked += 1
+        return self.asked > 1
+
+    def gone(self, most: int) -> Sequence[bytes]:
+        return ()
+
+    def limits(self) -> str:
+        return ""
+
+    def close(self) -> None:
+        self.folding = ""
+
+
+@dataclass
+class Rig:
+    suspensions: Suspensions = field(default_factory=Suspensions)
+    source: Database = field(default_factory=Database)
+    shapes: list[TableSchema] = field(default_factory=lambda: [TABLE])
+    ticks: float = 0.0
+    memory: Memory | None = None
+
+    def __post_init__(self) -> None:
+        tables = Tables(self.shapes)
+        self.resumptions = Resumptions(
+            self.suspensions,
+            self.source,
+            self.memory,
+            tables.find,
+            lambda _: None,
+            "PDB",
+            why="no topic here",
+            clock=self._clock,
+        )
+
+    def _clock(self) -> float:
+        self.ticks += 100
+        return self.ticks
+
+    def step(self, state: SignalState, complete_scn: int = 50) -> tuple[list[Event], SignalState]:
+        """What a step yields, as the publisher takes it."""
+        events: list[Event] = []
+        for told, after in self.resumptions.step(state, complete_scn, 60, 0):
+            state = after
+            events += told
+            for event in told:
+                if isinstance(event, SuspensionChange):
+                    self.suspensions.remove(event.table)
+                    if event.suspended:
+                        self.suspensions.put(event.suspended)
+            self.suspensions.follow(state.resuming)
+        return events, state
+
+
+def answers(events: Sequence[Event]) -> list[tuple[str, str]]:
+    return [(event.type, event.additional_data.get("reason", "")) for event in events if isinstance(event, Notification)]
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [("log it: ALTER TABLE", "log it: ALTER TABLE"), (PrerequisiteError("ORA-00942"), "cannot be found out: ORA-00942")],
+)
+def test_a_table_that_is_broken_still_stays_suspended_and_the_signal_is_answered(
+    missing: str | Exception, reason: str
+) -> None:
+    rig = Rig(source=Database(missing))
+    rig.suspensions.put(BROKEN)
+    events, state = rig.step(SignalState(resumes=(("r", "S.T"),)))
+    ((type_, told),) = answers(events)
+    assert type_ == "REFUSED"
+    assert reason in told
+    assert state == SignalState()
+    assert rig.suspensions.find("S.T") == BROKEN
+
+
+def test_a_resumption_begins_where_logs_and_stream_are_and_lasts_until_older_transactions_ended() -> None:
+    rig = Rig()
+    rig.suspensions.put(BROKEN)
+    _, state = rig.step(SignalState(resumes=(("r", "S.T"),)))
+    (resumption,) = state.resuming
+    assert (resumption.fixed_scn, resumption.covered_scn) == (100, 90)
+    assert [(snapshot.id, snapshot.tables) for snapshot in state.snapshots] == [("r", (TableRead("S.T"),))]
+    assert rig.suspensions.find("S.T") is None
+    state = replace(state, resuming=(replace(resumption, phase="deleting"),), snapshots=())
+    events, state = rig.step(state)
+    assert [type_ for type_, _ in answers(events)] == ["RESUMED", "COMPLETED"]
+    for oldest, now, complete, settled in ((100, 200, 300, 0), (101, 250, 240, 250), (101, 260, 249, 250)):
+        rig.source.oldest, rig.source.now = oldest, now
+        _, state = rig.step(state, complete)
+        assert state.resuming[0].settled_scn == settled
+    assert rig.step(state, 250)[1] == SignalState()
+
+
+def test_topics_of_several_tables_are_folded_one_after_the_other() -> None:
+    other = replace(TABLE, id=TableId(T.database, T.schema, "U"))
+    rig = Rig(shapes=[TABLE, other], memory=(memory := Memory()))
+    state = SignalState(
+        resuming=tuple(Resumption(str(one.id), one.id.table, 40, 40, ((0, 0),), "deleting") for one in (TABLE, other))
+    )
+    told: list[Event] = []
+    for _ in range(6):
+        events, state = rig.step(state)
+        told += events
+    completed = [one.id for one in told if isinstance(one, Notification) and one.type == "COMPLETED"]
+    assert completed == ["T", "U"]
+    assert memory.begun == ["S.T", "S.U"]
+
+
+@pytest.mark.parametrize("failure", ["", "SQL_EXCEPTION ORA-00942"], ids=["stopped", "failed"])
+def test_a_table_that_is_not_read_to_its_end_is_suspended_again_and_nothing_is_deleted(failure: str) -> None:
+    rig = Rig()
+    state = SignalState(resuming=(Resumption("S.T", "r", 100, 90, failure=failure),))
+    events, state = rig.step(state)
+    assert state == SignalState()
+    entry = rig.suspensions.find("S.T")
+    assert entry is not None
+    assert failure in entry.reason
+    assert not entry.automatic
+    assert [type_ for type_, _ in answers(events)] == ["ABORTED"]
+
+
+def test_a_new_fault_ends_what_reads_the_table() -> None:
+    rig = Rig()
+    rig.suspensions.put(BROKEN)
+    both = AdHocSnapshot("s", False, (), (TableRead("S.T"), TableRead("S.U")))
+    state = SignalState((AdHocSnapshot("r", False, (), (TableRead("S.T"),)), both), resuming=(Resumption("S.T", "r", 9, 9),))
+    events, state = rig.step(state)
+    assert [(snapshot.id, snapshot.tables) for snapshot in state.snapshots] == [("s", (TableRead("S.U"),))]
+    assert state.resuming == ()
+    assert ("ABORTED", "no key") in answers(events)
+
+
+def test_nothing_begins_while_a_blocking_snapshot_reads_the_table_or_a_transaction_is_split() -> None:
+    """Rows as of an older SCN would say behind the marks that keys are there."""
+    rig = Rig()
+    rig.suspensions.put(replace(BROKEN, automatic=True))
+    asked = SignalState((AdHocSnapshot("b", True, (), (TableRead("S.T"),)),), resumes=(("r", "S.T"),))
+    assert rig.step(asked) == ([], asked)
+    rig.suspensions.split = True
+    asked = replace(asked, snapshots=())
+    assert rig.step(asked) == ([], asked)
+    rig.suspensions.split = False
+    assert rig.step(asked)[1].resuming
+
+
+@pytest.mark.parametrize(("shown", "times"), [(False, 3), (True, 10)], ids=["cause never seen", "cause seen"])
+def test_a_table_is_read_by_itself_when_the_cause_is_gone(shown: bool, times: int) -> None:
+    """Where the dictionary never showed it, and it cannot be decoded all the same, that would go on for ever."""
+    rig = Rig()
+    begun = 0
+    for scn in range(10):
+        rig.suspensions.put(replace(BROKEN, automatic=True, since_scn=scn))
+        rig.suspensions.follow(())
+        if shown:
+            rig.source.missing = "log it"
+            assert rig.step(SignalState())[1] == SignalState()
+            rig.source.missing = ""
+        begun += bool(rig.step(SignalState())[1].resuming)
+    assert begun == times
+
+
+class Waiting:
+    """A reader that has nothing yet, and knows what it was told."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+
+    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
+        self.starts.append(told_scn)
+
+    def first(self) -> Outcome | None:
+        return None
+
+    def take(self) -> None: ...
+
+    def floor(self) -> int:
+        return 0
+
+    def stop(self) -> None: ...
+
+
+def test_a_reading_that_has_nothing_delivered_yet_begins_again_too() -> None:
+    """Its chunks in flight may be older than the row that was left out."""
+    rig, reader = Rig(), Waiting()
+    find = Tables([TABLE]).find
+
+    def learn(table: TableId) -> None:
+        return None
+
+    source = Source(lambda: [T], None, lambda _: False, lambda _: (T, None))
+    stage = SignalStage(
+        None,
+        Actions(source, Tables([TABLE]), lambda _: True, "PDB"),
+        IncrementalSnapshots(reader, find, learn, "PDB"),
+        BlockingSnapshots(ModelTables(World([], Random(0), threads=False)), find, learn, "PDB", lambda: 0),
+        (),
+        interval=0,
+        now_us=lambda: 0,
+        resumptions=rig.resumptions,
+    )
+
+    def ticks() -> Iterator[Event]:
+        for scn in (70, 80):
+            rig.source.now = scn + 100
+            yield Progress(At(0), Scn(scn), 0)
+            rig.suspensions.put(replace(BROKEN, again=True))
+        yield Progress(At(0), Scn(90), 0)
+
+    rig.suspensions.put(replace(BROKEN, again=True))
+    for event in stage.through(ticks(), At(0), SignalState(), threading.Event()):
+        if isinstance(event, SuspensionChange):
+            rig.suspensions.remove(event.table)
+    assert reader.starts == [160, 170, 170]

@@ -1,0 +1,83 @@
+"""What a command says to do next is true for its configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minercdc.cli.next_steps import broker_steps, connector_steps, lake_steps, reachable
+from minercdc.config.load import parse_properties
+
+CONNECTOR = {
+    "name": "shop",
+    "topic.prefix": "shop",
+    "database.hostname": "db",
+    "database.user": "C##MINERCDC",
+    "database.password": "p",
+    "database.dbname": "ORCLCDB",
+    "minercdc.kafka.bootstrap.servers": "kafka:9092",
+    "minercdc.state.dir": "/state",
+}
+
+
+def steps(**changed: str) -> str:
+    properties = CONNECTOR | {name.replace("_", "."): value for name, value in changed.items()}
+    return "\n".join(connector_steps(parse_properties(properties), "shop.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"), [("0.0.0.0", "localhost:1"), ("::", "localhost:1"), ("db.example", "db.example:1")]
+)
+def test_an_address_that_listens_everywhere_is_named_localhost(host: str, expected: str) -> None:
+    assert reachable(host, 1) == expected
+
+
+def test_a_connector_names_its_topics_and_how_a_port_and_signals_are_had() -> None:
+    text = steps(topic_delimiter="-")
+    assert "topics shop-<SCHEMA>-<TABLE> at bootstrap.servers=kafka:9092" in text
+    assert "minercdc.http.port=8089 opens one" in text
+    assert "signal.enabled.channels=kafka enables signals" in text
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected", "missing"),
+    [
+        ({}, "curl http://127.0.0.1:8089/health (or /metrics, /snapshots, /notifications)", "TOKEN"),
+        ({"minercdc_http_host": "0.0.0.0"}, "curl http://localhost:8089/health (or /metrics; ", "0.0.0.0"),
+        ({"minercdc_http_host": "0.0.0.0"}, "Bearer TOKEN\", the text of /state/http-token-shop)", "minercdc.http.token"),
+        ({"minercdc_http_host": "0.0.0.0", "minercdc_http_token": "a long secret"}, "TOKEN\", minercdc.http.token)", "long secret"),
+    ],
+)  # fmt: skip
+def test_a_port_s_address_and_whose_token_it_takes(changed: dict[str, str], expected: str, missing: str) -> None:
+    text = steps(minercdc_http_port="8089", **changed)
+    assert expected in text
+    assert missing not in text
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, "minercdc signal shop.yaml execute-snapshot --collection ORCLCDB.SCHEMA.TABLE"),
+        (
+            {"database_pdb_name": "ORCLPDB1", "minercdc_http_port": "8089"},
+            "minercdc signal shop.yaml execute-snapshot --collection ORCLPDB1.SCHEMA.TABLE --wait",
+        ),
+    ],
+)
+def test_a_signal_is_waited_for_where_its_answer_can_be_read(changed: dict[str, str], expected: str) -> None:
+    assert steps(signal_enabled_channels="kafka", **changed).endswith(expected)
+
+
+def test_a_broker_names_the_address_for_each_network() -> None:
+    assert broker_steps("kafka:9092", "localhost:29092", Path("/data")) == [
+        "connect: bootstrap.servers=kafka:9092, outside of its network bootstrap.servers=localhost:29092",
+        "topics and broker.log: /data",
+    ]
+    assert broker_steps("127.0.0.1:9092", "", Path("/data"))[0] == "connect: bootstrap.servers=127.0.0.1:9092"
+
+
+def test_the_lake_prints_a_program_that_python_accepts() -> None:
+    where, program = lake_steps("/lake")
+    assert "/lake/<SCHEMA>/<TABLE>" in where
+    compile(program.partition('python -c "')[2].removesuffix('"'), "printed", "exec")
