@@ -8,13 +8,16 @@ ARG BASE=python:3.11-slim
 FROM ${BASE} AS packages
 WORKDIR /src
 COPY pyproject.toml constraints.txt ./
-RUN mkdir --parents src/minercdc && touch src/minercdc/__init__.py README.md LICENSE \
+COPY sandbox/pyproject.toml sandbox/
+RUN mkdir --parents src/minercdc sandbox/src/minercdc_sandbox \
+    && touch src/minercdc/__init__.py README.md LICENSE sandbox/src/minercdc_sandbox/__init__.py sandbox/README.md sandbox/LICENSE \
     && python -m venv /opt/minercdc \
-    && /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt '.[sandbox]'
+    && /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt ./sandbox '.[sandbox]'
 
 FROM packages AS source
 COPY src/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc
-RUN /opt/minercdc/bin/python -m compileall -q /opt/minercdc/lib/python3.11/site-packages/minercdc
+COPY sandbox/src/minercdc_sandbox /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox
+RUN cd /opt/minercdc/lib/python3.11/site-packages && /opt/minercdc/bin/python -m compileall -q minercdc minercdc_sandbox
 
 # Package lists, documentation and installers stay behind: nothing here uses them, and the image is a third smaller.
 FROM ${BASE} AS trimmed
@@ -39,10 +42,11 @@ CMD ["--help"]
 FROM base AS connector
 COPY --from=slim /opt/minercdc /opt/minercdc
 COPY --from=source /opt/minercdc/lib/python3.11/site-packages/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc
+COPY --from=source /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox
 
 FROM packages AS lake-packages
 ENV MINERCDC_CACHE=/opt/minercdc/cache
-RUN /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt '.[sandbox,local,lake]'
+RUN /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt ./sandbox '.[sandbox,local,lake]'
 COPY src/minercdc/errors.py src/minercdc/errors.py
 COPY src/minercdc/local src/minercdc/local
 RUN PYTHONPATH=src /opt/minercdc/bin/python -m minercdc.local.prepare \
@@ -52,3 +56,4 @@ FROM base AS lake
 ENV MINERCDC_CACHE=/opt/minercdc/cache
 COPY --from=lake-packages /opt/minercdc /opt/minercdc
 COPY --from=source /opt/minercdc/lib/python3.11/site-packages/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc
+COPY --from=source /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox

@@ -1,13 +1,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo lint test containers torture parity bench docs
+.PHONY: install demo lint unit test wheels containers torture parity bench docs
 install: .venv/installed
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[sandbox,local,lake,dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ./sandbox --editable '.[sandbox,local,lake,dev]'
 	touch $@
 
 demo: install
@@ -17,6 +17,10 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Pure tests, no servers: within a minute.
+unit: install
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit sandbox/tests/unit
 
 # Two processes, a file's tests in one of them: most tests wait for servers most of the time.
 test: lint
@@ -39,4 +43,4 @@ docs: install
 	$(BIN)/minercdc config > docs/configuration.md
 	$(BIN)/minercdc types > docs/types.md
 	$(BIN)/minercdc errors > docs/errors.md
-	$(BIN)/python -m minercdc.sandbox.page > docs/sandbox.md
+	$(BIN)/python -m minercdc_sandbox.page > sandbox/docs/sandbox.md

@@ -101,7 +101,7 @@ class Sandbox(MeasuredProcess):
         script = directory / "bench.sql"
         script.write_text(seed)
         seeds = ("--seed", str(script)) if seed else ()
-        super().__init__(("minercdc.sandbox", "--port", "0", *seeds, *arguments), directory / "sandbox.log", environment)
+        super().__init__(("minercdc_sandbox", "--port", "0", *seeds, *arguments), directory / "sandbox.log", environment)
         self.host, _, port = self.await_line("ready ").split()[1].rpartition(":")
         self.port = int(port)
 

@@ -12,7 +12,7 @@ from tests.e2e.lab import TABLE, Lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.local.kafka_broker import KafkaBroker
-from minercdc.sandbox.server import SandboxServer
+from minercdc_sandbox.server import SandboxServer
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The dependency rule of docs/architecture.md: import only downwards, the sandbox nothing of minercdc."""
+"""The dependency rule of docs/architecture.md: import only downwards; minercdc and its sandbox import nothing of each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-SRC = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src"
+SANDBOX = ROOT / "sandbox" / "src"
 
 _PURE: dict[str, set[str]] = {"errors": set(), "schema": {"errors"}}
 _PURE["offset"] = {"errors"}
@@ -35,18 +37,17 @@ ALLOWED: dict[str, set[str]] = {
     "lake": {"errors", "config"},
     "local": {"errors"},
     "demo": {"errors", "local"},
-    "sandbox": set(),
 }
-ALLOWED["signalling"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo", "engine"}
+ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
-ALLOWED["wiring"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo"}
-ALLOWED["connector"] = set(ALLOWED) - {"sandbox", "lake", "local", "demo"}
+ALLOWED["wiring"] = set(ALLOWED) - {"lake", "local", "demo"}
+ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}
 ALLOWED["__init__"] = set()
 
 
-def imported_units(path: Path) -> Iterator[tuple[str, int]]:
+def imported_names(path: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}:{node.lineno}: absolute imports only, one spelling"
@@ -55,10 +56,14 @@ def imported_units(path: Path) -> Iterator[tuple[str, int]]:
             names = [alias.name for alias in node.names]
         else:
             continue
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "minercdc" and len(parts) > 1:
-                yield parts[1], node.lineno
+        yield from ((name, node.lineno) for name in names)
+
+
+def imported_units(path: Path) -> Iterator[tuple[str, int]]:
+    for name, line in imported_names(path):
+        package, _, unit = name.partition(".")
+        if package == "minercdc" and unit:
+            yield unit.split(".")[0], line
 
 
 def violations(root: Path) -> list[str]:
@@ -80,11 +85,17 @@ def test_every_import_goes_downwards() -> None:
 
 
 def test_a_forbidden_import_is_found(tmp_path: Path) -> None:
-    (tmp_path / "sandbox").mkdir()
-    (tmp_path / "sandbox" / "x.py").write_text("from minercdc.values import codec\n")
+    (tmp_path / "schema").mkdir()
+    (tmp_path / "schema" / "x.py").write_text("from minercdc.values import codec\n")
     assert len(violations(tmp_path)) == 1
 
 
 def test_every_unit_has_its_row() -> None:
     units = {p.relative_to(SRC / "minercdc").parts[0].removesuffix(".py") for p in (SRC / "minercdc").rglob("*.py")}
     assert units <= set(ALLOWED), units - set(ALLOWED)
+
+
+def test_product_and_sandbox_import_nothing_of_each_other() -> None:
+    for root, other in ((SRC, "minercdc_sandbox"), (SANDBOX, "minercdc")):
+        for path in root.rglob("*.py"):
+            assert [line for name, line in imported_names(path) if name.split(".")[0] == other] == [], path

@@ -209,28 +209,17 @@ def lake(config: ConfigFile, verbose: Verbose = False) -> None:
     logging.getLogger(__name__).info("stopped")
 
 
-@app.command()
-def sandbox(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0: a free one.")] = 1521,
-    seed: Annotated[list[Path] | None, typer.Option(help="SQL script to run first; may be given several times.")] = None,
-    profile: Annotated[str, typer.Option(help="Release to imitate: 19c or 23ai.")] = "23ai",
-    data: Annotated[Path | None, typer.Option(help="Keep the database here; without it, it ends with the process.")] = None,
-    max_string_size: Annotated[str, typer.Option(help="Of a new database: standard or extended.")] = "standard",
-    tls_cert: Annotated[Path | None, typer.Option(help="Certificate in PEM; makes the port a TCPS port.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="Its key, unless it is in the certificate's file.")] = None,
-) -> None:
+@app.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+    options_metavar="[OPTIONS]",
+)
+def sandbox(context: typer.Context) -> None:
     """Run the Oracle-compatible server in the foreground; prints `ready HOST:PORT` when clients may connect."""
-    try:
-        from minercdc.sandbox.server import serve
-    except ImportError as error:
-        raise ConfigError([f"the sandbox needs the package {error.name}"], hint="pip install 'minercdc[sandbox]'") from None
-    serve(
-        *(host, port, seed or [], data, profile),
-        max_string_size=max_string_size,
-        certificate=tls_cert,
-        key=tls_key,
-    )
+    installed = metadata.entry_points(group="minercdc.commands", name="sandbox")
+    if not installed:
+        raise ConfigError(["the sandbox is not installed"], hint="pip install 'minercdc[sandbox]'")
+    (command,) = installed
+    command.load()(context.args, "minercdc sandbox")
     sys.stderr.write("stopped\n")
 
 

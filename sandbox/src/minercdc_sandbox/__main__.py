@@ -1,0 +1,57 @@
+"""The command `oracle-sandbox`, `minercdc sandbox` and `python -m minercdc_sandbox`: the sandbox in the foreground."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from minercdc_sandbox.server import serve
+
+
+def main(arguments: Sequence[str] | None = None, name: str = "oracle-sandbox") -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    :param arguments: of the command line; default those of this process.
+    :param name: of the command, for its help.
+    """
+    parser = argparse.ArgumentParser(prog=name, description="An Oracle-compatible server for tests and demos.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=1521, help="port; 0 for a free one (default: %(default)s)")
+    parser.add_argument(
+        "--seed",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="SQL script to run first; may be given several times",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="keep the database there; without it, it ends with the process",
+    )
+    parser.add_argument("--profile", default="23ai", help="release to imitate: 19c or 23ai (default: %(default)s)")
+    parser.add_argument(
+        "--max-string-size",
+        choices=("standard", "extended"),
+        default="standard",
+        help="of a new database; extended: VARCHAR2 and RAW up to 32767 bytes (default: %(default)s)",
+    )
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate in PEM; makes the port a TCPS port")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its key, unless it is in the certificate's file")
+    given = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    serve(
+        *(given.host, given.port, given.seed, given.data, given.profile),
+        max_string_size=given.max_string_size,
+        certificate=given.tls_cert,
+        key=given.tls_key,
+    )
+
+
+if __name__ == "__main__":
+    main()

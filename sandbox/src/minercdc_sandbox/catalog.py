@@ -1,0 +1,341 @@
+"""The data dictionary: containers, users and what they own, database-wide flags.
+
+Changed under the storage lock only; views read it without (they iterate over copies).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.objects import Role, SchemaObject, Sequence, StoredView, Synonym
+from minercdc_sandbox.partitioning import TablePartition
+from minercdc_sandbox.records import TableVersion
+from minercdc_sandbox.tables import Constraint, Table
+
+ROOT, SEED, PDB = 1, 2, 3
+
+STANDARD, EXTENDED = "STANDARD", "EXTENDED"
+"""MAX_STRING_SIZE: VARCHAR2 up to 4000 bytes and RAW up to 2000, or both up to 32767."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A privilege or role; `object` is `OWNER.NAME` for object privileges."""
+
+    privilege: str
+    object: str | None = None
+    option: bool = False
+
+
+@dataclass(slots=True)
+class User:
+    """A user of one container, or a common user known in all."""
+
+    name: str
+    password: str
+    user_id: int
+    created: float
+    common: bool = False
+    locked: bool = False
+    expired: bool = False
+    grants: set[Grant] = field(default_factory=set)
+    default_tablespace: str = "USERS"
+    oracle_maintained: bool = False
+
+    def has(self, privilege: str) -> bool:
+        """Whether a system privilege or role was granted, directly or by DBA."""
+        names = {g.privilege for g in self.grants if g.object is None}
+        return privilege in names or "DBA" in names or "ALL PRIVILEGES" in names
+
+
+@dataclass(slots=True)
+class Container:
+    con_id: int
+    name: str
+    dbid: int
+    guid: bytes
+    open_mode: str = "READ WRITE"
+    users: dict[str, User] = field(default_factory=dict)
+    tables: dict[tuple[str, str], Table] = field(default_factory=dict)
+    dropped: dict[str, Table] = field(default_factory=dict)
+    views: dict[tuple[str, str], StoredView] = field(default_factory=dict)
+    synonyms: dict[tuple[str, str], Synonym] = field(default_factory=dict)
+    sequences: dict[tuple[str, str], Sequence] = field(default_factory=dict)
+    roles: dict[str, Role] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class DatabaseLogging:
+    """Database-wide supplemental logging as V$DATABASE shows it."""
+
+    minimal: bool = False
+    primary_key: bool = False
+    unique: bool = False
+    foreign_key: bool = False
+    all: bool = False
+    procedural: bool = False
+    subset: bool = False
+
+    @property
+    def minimal_status(self) -> str:
+        """NO, YES, or IMPLICIT when another kind switched it on."""
+        if self.minimal:
+            return "YES"
+        return "IMPLICIT" if self.primary_key or self.unique or self.foreign_key or self.all else "NO"
+
+
+CONNECTOR_GRANTS = (
+    *("CREATE SESSION", "SET CONTAINER", "FLASHBACK ANY TABLE", "SELECT ANY TABLE", "SELECT ANY TRANSACTION"),
+    *("SELECT_CATALOG_ROLE", "EXECUTE_CATALOG_ROLE", "LOGMINING", "CREATE TABLE", "LOCK ANY TABLE", "CREATE SEQUENCE"),
+)
+
+
+class Catalog:
+    """The dictionary of database ORCLCDB with its containers CDB$ROOT, PDB$SEED and ORCLPDB1."""
+
+    database_name = "ORCLCDB"
+    instance_name = "ORCLCDB"
+    dbid = 2_859_123_456
+    log_mode = "ARCHIVELOG"
+    max_string_size = STANDARD
+    goldengate = False
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Read back from a data directory."""
+        self.__dict__.update(state)
+        for place in self.containers.values():
+            for sequence in place.sequences.values():
+                sequence.resume()
+
+    @property
+    def stamp(self) -> int:
+        """Changes with everything that must outlive the process: definitions, and ranges of sequence numbers."""
+        return self.version + self.cache_fills
+
+    def __init__(self, now: float) -> None:
+        self.cache_fills = 0
+        self._last_ids = {"object": 73_200, "user": 103, "constraint": 8_300}
+        self.created = now
+        self.version = 0
+        self.logging = DatabaseLogging()
+        names = ((ROOT, "CDB$ROOT"), (SEED, "PDB$SEED"), (PDB, "ORCLPDB1"))
+        self.containers = {
+            con_id: Container(con_id, name, self.dbid + con_id - 1, con_id.to_bytes(16, "big")) for con_id, name in names
+        }
+        self.containers[SEED].open_mode = "READ ONLY"
+        self._by_object: dict[int, Table] = {}
+        self._national: dict[tuple[int, int], frozenset[int]] = {}
+        self._versions: dict[tuple[int, int], TableVersion] = {}
+        dba = frozenset({"DBA", "CREATE SESSION"})
+        for name, password, user_id in (("SYS", "oracle", 0), ("SYSTEM", "oracle", 9)):
+            self._add_common(
+                User(name, password, user_id, now, True, grants={Grant(g) for g in dba}, oracle_maintained=True)
+            )
+        connector = User("C##MINERCDC", "minercdc", self._next("user"), now, True)
+        connector.grants |= {Grant(g) for g in CONNECTOR_GRANTS}
+        connector.grants |= {Grant("EXECUTE", "SYS.DBMS_LOGMNR"), Grant("EXECUTE", "SYS.DBMS_LOGMNR_D")}
+        self._add_common(connector)
+
+    def _add_common(self, user: User) -> None:
+        for container in self.containers.values():
+            container.users[user.name] = user
+
+    # ---- reading ----
+
+    def container_named(self, name: str) -> Container:
+        """By name, upper case. Raises ORA-65011."""
+        for container in self.containers.values():
+            if container.name == name:
+                return container
+        raise OraError(65011, f"Pluggable database {name} does not exist.")
+
+    def add_container(self, name: str, administrator: User) -> Container:
+        """CREATE PLUGGABLE DATABASE: a copy of PDB$SEED, mounted. Raises ORA-65012."""
+        if any(container.name == name for container in self.containers.values()):
+            raise OraError(65012, f"Pluggable database {name} already exists.")
+        con_id = max(self.containers) + 1
+        container = Container(con_id, name, self.dbid + con_id - 1, con_id.to_bytes(16, "big"), "MOUNTED")
+        container.users = {user.name: user for user in self.containers[ROOT].users.values() if user.common}
+        container.users[administrator.name] = administrator
+        self.containers[con_id] = container
+        self.version += 1
+        return container
+
+    def user(self, container: int, name: str) -> User | None:
+        return self.containers[container].users.get(name)
+
+    def users(self, container: int) -> list[User]:
+        return list(self.containers[container].users.values())
+
+    def table(self, container: int, owner: str, name: str) -> Table | None:
+        return self.containers[container].tables.get((owner, name))
+
+    def view(self, container: int, owner: str, name: str) -> StoredView | None:
+        return self.containers[container].views.get((owner, name))
+
+    def sequence(self, container: int, owner: str, name: str) -> Sequence | None:
+        return self.containers[container].sequences.get((owner, name))
+
+    def sequence_of(self, object_id: int) -> Sequence | None:
+        """By OBJECT_ID, in whichever container."""
+        for place in self.containers.values():
+            for sequence in place.sequences.values():
+                if sequence.object_id == object_id:
+                    return sequence
+        return None
+
+    def synonym(self, container: int, owner: str | None, schema: str, name: str) -> Synonym | None:
+        """A private synonym of `owner` (or of the current schema), else a public one when no owner was said."""
+        found = self.containers[container].synonyms
+        return found.get((owner or schema, name)) or (found.get(("PUBLIC", name)) if owner is None else None)
+
+    def object_named(self, container: int, owner: str, name: str) -> Table | SchemaObject | None:
+        """Tables, views, synonyms and sequences share one namespace (ORA-00955)."""
+        place, key = self.containers[container], (owner, name)
+        return place.tables.get(key) or place.views.get(key) or place.synonyms.get(key) or place.sequences.get(key)
+
+    def children_of(self, table: Table) -> list[tuple[Table, Constraint]]:
+        """Enabled foreign keys that refer to a table."""
+        return [
+            (child, constraint)
+            for child in self.containers[table.container].tables.values()
+            for constraint in child.constraints
+            if constraint.reference is not None
+            and constraint.reference[:2] == (table.owner, table.name)
+            and constraint.kind == "R"
+            and constraint.enabled
+        ]
+
+    def tables(self, container: int | None = None) -> Iterator[Table]:
+        """Tables of one container, or of all."""
+        for con_id in self.containers if container is None else (container,):
+            yield from tuple(self.containers[con_id].tables.values())
+
+    def dropped(self, container: int) -> list[Table]:
+        """The recycle bin; `dropped_as` is the BIN$ name."""
+        return list(self.containers[container].dropped.values())
+
+    def table_of(self, object_id: int) -> Table | None:
+        """Live or in the recycle bin."""
+        return self._by_object.get(object_id)
+
+    def current(self, data_obj: int) -> TableVersion | None:
+        """Newest version of the table with this OBJECT_ID; None once it was purged (interfaces.Dictionary)."""
+        table = self._by_object.get(data_obj)
+        return None if table is None else table.stored(data_obj)
+
+    def version_of(self, data_obj: int, version: int) -> TableVersion | None:
+        """A table as it was in one of its versions, purged ones too: what a dictionary in the redo leads to."""
+        return self._versions.get((data_obj, version))
+
+    def current_versions(self) -> list[tuple[int, int]]:
+        """(OBJECT_ID, version) of all tables and partitions there are."""
+        return [(object_id, table.version) for object_id, table in self._by_object.items()]
+
+    def national_columns(self, data_obj: int, version: int) -> frozenset[int]:
+        """Positions of NCHAR and NVARCHAR2 columns in any version of a table, purged ones too: redo holds them in UTF-16."""
+        return self._national.get((data_obj, version), frozenset())
+
+    # ---- changing: under the storage lock ----
+
+    def _note_version(self, table: Table) -> None:
+        found = frozenset(at for at, column in enumerate(table.columns) if column.national)
+        for object_id in table.object_ids():
+            self._versions[object_id, table.version] = table.stored(object_id)
+            if found:
+                self._national[object_id, table.version] = found
+
+    def _next(self, kind: str) -> int:
+        self._last_ids[kind] += 1
+        return self._last_ids[kind]
+
+    def new_user_id(self) -> int:
+        return self._next("user")
+
+    def new_object_id(self) -> int:
+        return self._next("object")
+
+    def generated_name(self) -> str:
+        """`SYS_C..`, for constraints without a name."""
+        return f"SYS_C00{self._next('constraint')}"
+
+    def add_user(self, container: int, name: str, password: str, now: float) -> User:
+        """Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in a PDB)."""
+        common = name.startswith("C##")
+        if container == ROOT and not common:
+            raise OraError(65096, "common user or role name must start with C##")
+        if container != ROOT and common:
+            raise OraError(65094, "invalid local user or role name")
+        if name in self.containers[container].users:
+            raise OraError(1920, f"user name '{name}' conflicts with another user or role name")
+        user = User(name, password, self._next("user"), now, common)
+        if common:
+            self._add_common(user)
+        else:
+            self.containers[container].users[name] = user
+        self.version += 1
+        return user
+
+    def drop_user(self, container: int, name: str, *, cascade: bool) -> None:
+        """Raises ORA-01918, and ORA-01922 when tables are left and CASCADE was not said."""
+        if name not in self.containers[container].users:
+            raise OraError(1918, f"user '{name}' does not exist")
+        places = self.containers.values() if name.startswith("C##") else (self.containers[container],)
+        owned = [t for place in places for t in place.tables.values() if t.owner == name]
+        if owned and not cascade:
+            raise OraError(1922, f"CASCADE must be specified to drop '{name}'")
+        for table in owned:
+            self.purge(table)
+        for place in places:
+            place.users.pop(name, None)
+        self.version += 1
+
+    def add_table(self, table: Table) -> None:
+        self.containers[table.container].tables[table.owner, table.name] = table
+        self.note_segments(table)
+
+    def note_segments(self, table: Table) -> None:
+        """A table, or partitions of it, are new."""
+        self._by_object.update(dict.fromkeys(table.object_ids(), table))
+        self._note_version(table)
+        self.version += 1
+
+    def forget_partition(self, partition: TablePartition) -> None:
+        """It was dropped: redo of its rows is of an unknown object from now on."""
+        self._by_object.pop(partition.object_id, None)
+        self.version += 1
+
+    def recycle(self, table: Table, name: str) -> None:
+        """Move to the recycle bin under a BIN$ name."""
+        del self.containers[table.container].tables[table.owner, table.name]
+        table.dropped_as = name
+        self.containers[table.container].dropped[name] = table
+        self.version += 1
+
+    def purge(self, table: Table) -> None:
+        place = self.containers[table.container]
+        place.tables.pop((table.owner, table.name), None)
+        if table.dropped_as:
+            place.dropped.pop(table.dropped_as, None)
+        for object_id in table.object_ids():
+            self._by_object.pop(object_id, None)
+        self.version += 1
+
+    def changed(self, table: Table, *, scn: int, now: float, definition: bool) -> None:
+        """Note a DDL on the table; `definition` when its columns changed."""
+        table.last_ddl = now
+        if definition:
+            table.ddl_scn = scn
+            table.version += 1
+            self._note_version(table)
+        self.version += 1
+
+    def rename_column(self, table: Table, at: int, name: str) -> None:
+        old = table.columns[at].name
+        table.columns[at] = replace(table.columns[at], name=name)
+        for constraint in table.constraints:
+            constraint.columns = tuple(name if c == old else c for c in constraint.columns)
+        for index in table.indexes:
+            index.columns = tuple(name if c == old else c for c in index.columns)

@@ -1,0 +1,351 @@
+"""Packages that clients and setup scripts call: DBMS_OUTPUT, DBMS_APPLICATION_INFO, DBMS_SESSION, DBMS_LOCK, DBMS_STATS, ..
+
+Parameters as in the PL/SQL Packages and Types Reference; what is not in a table here does not exist (PLS-00201).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+from minercdc_sandbox.arguments import Arguments
+from minercdc_sandbox.asking import AskingSession, asking
+from minercdc_sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
+from minercdc_sandbox.sql import number, zones
+from minercdc_sandbox.sql.convert import to_text
+from minercdc_sandbox.sql.dml.error_log import default_name, error_log_ddl
+from minercdc_sandbox.sql.nls import Nls
+from minercdc_sandbox.sql.translate.environment import VariableNames
+from minercdc_sandbox.sql.types import type_of_wire
+from minercdc_sandbox.tables import Table
+
+Out: TypeAlias = "Mapping[str, Argument] | None"
+Body: TypeAlias = Callable[[AskingSession, Arguments], Out]
+_LONGEST_LINE = 32767
+_TICK = 0.05
+
+
+@dataclass(slots=True)
+class _Output:
+    """A session's DBMS_OUTPUT; `limit` None is unlimited."""
+
+    limit: int | None = 20000
+    lines: deque[str | None] = field(default_factory=deque)
+    begun: str | None = None
+
+    def add(self, text: str) -> None:
+        line = (self.begun or "") + text
+        if len(line.encode()) > _LONGEST_LINE:
+            raise OraError(20000, "ORU-10028: line length overflow, limit of 32767 bytes per line")
+        used = sum(len((one or "").encode()) for one in self.lines)
+        if self.limit is not None and used + len(line.encode()) > self.limit:
+            raise OraError(20000, f"ORU-10027: buffer overflow, limit of {self.limit} bytes")
+        self.begun = line
+
+    def end(self) -> None:
+        self.lines.append(self.begun or None)
+        self.begun = None
+
+
+def _output(session: AskingSession) -> _Output | None:
+    return cast("_Output | None", session.state.get("DBMS_OUTPUT"))
+
+
+def _text(value: Cell, kind: OraType, nls: Nls) -> str:
+    """What PUT shows of a value: as TO_CHAR has it."""
+    return "" if value is None else to_text(value, type_of_wire(kind, 0, 6, 4000), nls)
+
+
+def _enable(session: AskingSession, arguments: Arguments) -> Out:
+    limit = arguments.integer("BUFFER_SIZE")
+    known = _output(session) or _Output()
+    known.limit = None if limit is None else min(max(limit, 2000), 1_000_000)
+    session.state["DBMS_OUTPUT"] = known
+    return None
+
+
+def _disable(session: AskingSession, arguments: Arguments) -> Out:
+    session.state.pop("DBMS_OUTPUT", None)
+    return None
+
+
+def _put(session: AskingSession, arguments: Arguments) -> Out:
+    output = _output(session)
+    if output is not None:
+        output.add(_text(arguments.value("A"), arguments.type("A"), session.nls))
+    return None
+
+
+def _put_line(session: AskingSession, arguments: Arguments) -> Out:
+    _put(session, arguments)
+    return _new_line(session, arguments)
+
+
+def _new_line(session: AskingSession, arguments: Arguments) -> Out:
+    output = _output(session)
+    if output is not None:
+        output.end()
+    return None
+
+
+def _get_line(session: AskingSession, arguments: Arguments) -> Out:
+    output = _output(session)
+    there = output is not None and bool(output.lines)
+    line = output.lines.popleft() if output is not None and there else None
+    return {"LINE": Argument(line, OraType.VARCHAR2), "STATUS": _number(int(not there))}
+
+
+def _get_lines(session: AskingSession, arguments: Arguments) -> Out:
+    output, wanted = _output(session), arguments.integer("NUMLINES") or 0
+    found: list[Cell] = []
+    while output is not None and output.lines and len(found) < wanted:
+        found.append(output.lines.popleft())
+    lines = cast(Cell, tuple(found))  # an array, which only these calls hand out
+    return {"LINES": Argument(lines, OraType.VARCHAR2), "NUMLINES": _number(len(found))}
+
+
+def _number(value: int) -> Argument:
+    return Argument(number.encode(value), OraType.NUMBER)
+
+
+# ---- what the session calls its work ----
+
+
+def _told(session: AskingSession, **names: Cell) -> Out:
+    for name, value in names.items():
+        setattr(session, name, str(value)[:64] if value else None)
+    return None
+
+
+def _read_module(session: AskingSession, arguments: Arguments) -> Out:
+    names = {"MODULE_NAME": session.module, "ACTION_NAME": session.action}
+    return {name: Argument(value, OraType.VARCHAR2) for name, value in names.items()}
+
+
+def _set_nls(session: AskingSession, arguments: Arguments) -> Out:
+    """SET_NLS(parameter, value): the value as ALTER SESSION has it, quoted in itself where that wants quotes."""
+    cast(Any, session).run_statement(
+        f"alter session set {arguments.text('PARAM')} = {arguments.text('VALUE')}", (), ((),), VariableNames()
+    )
+    return None
+
+
+def _set_role(session: AskingSession, arguments: Arguments) -> Out:
+    cast(Any, session).run_statement(f"set role {arguments.text('ROLE_CMD')}", (), ((),), VariableNames())
+    return None
+
+
+def _sleep(session: AskingSession, arguments: Arguments) -> Out:
+    """SLEEP(seconds), which a cancel ends."""
+    seconds = arguments.number("SECONDS")
+    if seconds is None or seconds < 0:
+        raise OraError(38148, "invalid time limit specified")
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(_TICK, left))
+        session.client.check()
+    return None
+
+
+def _exec_ddl(session: AskingSession, arguments: Arguments) -> Out:
+    cast(Any, session).run_statement(arguments.text("PARSE_STRING"), (), ((),), VariableNames())
+    return None
+
+
+def _create_error_log(session: AskingSession, arguments: Arguments) -> Out:
+    """DBMS_ERRLOG.CREATE_ERROR_LOG."""
+    given = [_identifier(part) for part in arguments.text("DML_TABLE_NAME").split(".")]
+    place, name = (given[0] if len(given) == 2 else cast(Any, session).schema), given[-1]
+    table = session.database.catalog.table(session.container, place, name)
+    if table is None:
+        raise OraError(942, "table or view does not exist")
+    owner, log = place, default_name(name)
+    if arguments.has("ERR_LOG_TABLE_OWNER"):
+        owner = _identifier(arguments.text("ERR_LOG_TABLE_OWNER"))
+    if arguments.has("ERR_LOG_TABLE_NAME"):
+        log = _identifier(arguments.text("ERR_LOG_TABLE_NAME"))
+    skipping = bool(arguments.integer("SKIP_UNSUPPORTED"))
+    text = error_log_ddl(table, owner, log, skip_unsupported=skipping)
+    cast(Any, session).run_statement(text, (), ((),), VariableNames())
+    return None
+
+
+def _db_version(session: AskingSession, arguments: Arguments) -> Out:
+    text = ".".join(map(str, session.database.version))
+    return {"VERSION": Argument(text, OraType.VARCHAR2), "COMPATIBILITY": Argument(text, OraType.VARCHAR2)}
+
+
+def _zone_transitions(session: AskingSession, arguments: Arguments) -> Out:
+    region = zones.region_of(arguments.integer("REGIONID") or 0)
+    return {"TRANSITIONS": Argument(zones.transitions(region), OraType.RAW)}
+
+
+# ---- DBMS_STATS: nothing visible but LAST_ANALYZED and NUM_ROWS ----
+
+
+def _analyze(session: AskingSession, tables: Iterable[Table]) -> None:
+    storage = session.database.storage
+    with storage.lock:
+        for table in tables:
+            if not table.temporary:
+                table.analyzed = (session.database.clock.now(), _row_count(session, table))
+
+
+def _row_count(session: AskingSession, table: Table) -> int:
+    result = cast(Any, session).run_statement(
+        f'select count(*) from "{table.owner}"."{table.name}"', (), ((),), VariableNames()
+    )
+    ((count,),) = result.rows.fetch(1)
+    result.rows.close()
+    return number.to_int(count)
+
+
+def _owner(session: AskingSession, arguments: Arguments) -> str:
+    return _identifier(arguments.text("OWNNAME")) if arguments.has("OWNNAME") else session.schema
+
+
+def _identifier(name: str) -> str:
+    return name[1:-1] if name.startswith('"') else name.upper()
+
+
+def _gather_table(session: AskingSession, arguments: Arguments) -> Out:
+    owner, name = _owner(session, arguments), _identifier(arguments.text("TABNAME"))
+    table = session.database.catalog.table(session.container, owner, name)
+    if table is None:
+        raise OraError(20000, f'Unable to analyze TABLE "{owner}"."{name}", insufficient privileges or does not exist')
+    _analyze(session, [table])
+    return None
+
+
+def _gather_schema(session: AskingSession, arguments: Arguments) -> Out:
+    owner = _owner(session, arguments)
+    _analyze(session, [t for t in session.database.catalog.tables(session.container) if t.owner == owner])
+    return None
+
+
+def _gather_database(session: AskingSession, arguments: Arguments) -> Out:
+    _analyze(session, list(session.database.catalog.tables(session.container)))
+    return None
+
+
+def _gather_index(session: AskingSession, arguments: Arguments) -> Out:
+    return None
+
+
+def _delete_table(session: AskingSession, arguments: Arguments) -> Out:
+    table = session.database.catalog.table(
+        session.container, _owner(session, arguments), _identifier(arguments.text("TABNAME"))
+    )
+    if table is not None:
+        table.analyzed = None
+    return None
+
+
+# ---- DBMS_METADATA ----
+
+_TRANSFORMS = frozenset(
+    [
+        "PRETTY",
+        "SQLTERMINATOR",
+        "STORAGE",
+        "SEGMENT_ATTRIBUTES",
+        "TABLESPACE",
+        "CONSTRAINTS",
+        "REF_CONSTRAINTS",
+        "CONSTRAINTS_AS_ALTER",
+        "SIZE_BYTE_KEYWORD",
+        "PARTITIONING",
+        "FORCE",
+        "EMIT_SCHEMA",
+        "DEFAULT",
+    ]
+)
+"""Parameters of SET_TRANSFORM_PARAM that are known. Of them SQLTERMINATOR, CONSTRAINTS and REF_CONSTRAINTS have an effect: the
+sandbox's tables have no storage clauses to leave out."""
+
+
+def _set_transform(session: AskingSession, arguments: Arguments) -> Out:
+    name = arguments.text("NAME").upper()
+    if name not in _TRANSFORMS:
+        raise OraError(31600, f"invalid input value {name} for parameter NAME in function SET_TRANSFORM_PARAM")
+    known: dict[str, bool] = session.state.setdefault("DBMS_METADATA", {})
+    if name == "DEFAULT":
+        known.clear()
+    elif arguments.type("VALUE") is OraType.NUMBER:
+        known[name] = arguments.integer("VALUE") != 0
+    return None
+
+
+_STATS = (
+    "PARTNAME",
+    "ESTIMATE_PERCENT",
+    "BLOCK_SAMPLE",
+    "METHOD_OPT",
+    "DEGREE",
+    "GRANULARITY",
+    "CASCADE",
+    "STATTAB",
+    "STATID",
+)
+_BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
+    "DBMS_APPLICATION_INFO.SET_MODULE": (
+        ("MODULE_NAME", "ACTION_NAME"),
+        lambda s, a: _told(s, module=a.value("MODULE_NAME"), action=a.value("ACTION_NAME")),
+    ),
+    "DBMS_APPLICATION_INFO.SET_ACTION": (("ACTION_NAME",), lambda s, a: _told(s, action=a.value("ACTION_NAME"))),
+    "DBMS_APPLICATION_INFO.SET_CLIENT_INFO": (
+        ("CLIENT_INFO",),
+        lambda s, a: _told(s, client_info=a.value("CLIENT_INFO")),
+    ),
+    "DBMS_APPLICATION_INFO.READ_MODULE": (("MODULE_NAME", "ACTION_NAME"), _read_module),
+    "DBMS_APPLICATION_INFO.READ_CLIENT_INFO": (
+        ("CLIENT_INFO",),
+        lambda s, a: {"CLIENT_INFO": Argument(s.client_info, OraType.VARCHAR2)},
+    ),
+    "DBMS_LOCK.SLEEP": (("SECONDS",), _sleep),
+    "DBMS_METADATA.SET_TRANSFORM_PARAM": (("TRANSFORM_HANDLE", "NAME", "VALUE", "OBJECT_TYPE"), _set_transform),
+    "DBMS_OUTPUT.DISABLE": ((), _disable),
+    "DBMS_OUTPUT.ENABLE": (("BUFFER_SIZE",), _enable),
+    "DBMS_OUTPUT.GET_LINE": (("LINE", "STATUS"), _get_line),
+    "DBMS_OUTPUT.GET_LINES": (("LINES", "NUMLINES"), _get_lines),
+    "DBMS_OUTPUT.NEW_LINE": ((), _new_line),
+    "DBMS_OUTPUT.PUT": (("A",), _put),
+    "DBMS_OUTPUT.PUT_LINE": (("A",), _put_line),
+    "DBMS_ERRLOG.CREATE_ERROR_LOG": (
+        ("DML_TABLE_NAME", "ERR_LOG_TABLE_NAME", "ERR_LOG_TABLE_OWNER", "ERR_LOG_TABLE_SPACE", "SKIP_UNSUPPORTED"),
+        _create_error_log,
+    ),
+    "DBMS_SESSION.CLEAR_IDENTIFIER": ((), lambda s, a: _told(s, client_id=None)),
+    "DBMS_SESSION.SET_IDENTIFIER": (("CLIENT_ID",), lambda s, a: _told(s, client_id=a.value("CLIENT_ID"))),
+    "DBMS_SESSION.SET_NLS": (("PARAM", "VALUE"), _set_nls),
+    "DBMS_SESSION.SET_ROLE": (("ROLE_CMD",), _set_role),
+    "DBMS_SESSION.SLEEP": (("SECONDS",), _sleep),
+    "DBMS_STATS.DELETE_TABLE_STATS": (("OWNNAME", "TABNAME", "PARTNAME"), _delete_table),
+    "DBMS_STATS.GATHER_DATABASE_STATS": (("ESTIMATE_PERCENT",), _gather_database),
+    "DBMS_STATS.GATHER_INDEX_STATS": (("OWNNAME", "INDNAME", *_STATS), _gather_index),
+    "DBMS_STATS.GATHER_SCHEMA_STATS": (("OWNNAME", *_STATS[1:]), _gather_schema),
+    "DBMS_STATS.GATHER_TABLE_STATS": (("OWNNAME", "TABNAME", *_STATS), _gather_table),
+    "DBMS_UTILITY.DB_VERSION": (("VERSION", "COMPATIBILITY"), _db_version),
+    "DBMS_UTILITY.EXEC_DDL_STATEMENT": (("PARSE_STRING",), _exec_ddl),
+    "DBMS_UTILITY.GET_TZ_TRANSITIONS": (("REGIONID", "TRANSITIONS"), _zone_transitions),
+}
+"""Parameters and body of each procedure, by qualified name."""
+
+
+def _procedure(name: str, parameters: Sequence[str], body: Body) -> Procedure:
+    def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> Mapping[int | str, Argument]:
+        found = body(asking(session), Arguments(name.rpartition(".")[2], parameters, given, named)) or {}
+        places = {parameter: at for at, parameter in enumerate(parameters[: len(given)])}
+        return {places.get(parameter, parameter): value for parameter, value in found.items()}
+
+    return call
+
+
+PROCEDURES: dict[str, Procedure] = {name: _procedure(name, *rest) for name, rest in _BODIES.items()}
+"""The packages' procedures by qualified name."""
+
+CONSTANTS = {"DBMS_METADATA.SESSION_TRANSFORM": -1, "DBMS_STATS.AUTO_SAMPLE_SIZE": 0, "DBMS_STATS.AUTO_DEGREE": 32768}
+"""Their constants."""

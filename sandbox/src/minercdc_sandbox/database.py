@@ -1,0 +1,242 @@
+"""The sandbox's database: opens sessions over one store, one dictionary and one redo log (interfaces.Database)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any, cast
+
+import apsw
+
+from minercdc_sandbox.catalog import ROOT, SEED, STANDARD, Catalog
+from minercdc_sandbox.faults import Faults
+from minercdc_sandbox.interfaces import OraError, Procedure, Session, View
+from minercdc_sandbox.lobs.scalars import register_lob_scalars
+from minercdc_sandbox.logminer import values
+from minercdc_sandbox.redo.journal import Journal
+from minercdc_sandbox.redo.log import RedoLog
+from minercdc_sandbox.session import SandboxSession
+from minercdc_sandbox.sql import number, runtime, temporal
+from minercdc_sandbox.sql.scalars.registry import register_scalars
+from minercdc_sandbox.sql.virtual_tables import register_views
+from minercdc_sandbox.storage.clock import ScnClock
+from minercdc_sandbox.storage.engine import Storage
+from minercdc_sandbox.storage.home import DataDirectory
+from minercdc_sandbox.storage.locks import Client
+from minercdc_sandbox.table_ddl import table_ddl
+
+_NO_HANDLE = number.integer(0)
+
+
+class SandboxDatabase:
+    """See `interfaces.Database`; views and packages find everything they show here."""
+
+    banner = "Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production"
+    version = (19, 3, 0, 0, 0)
+
+    def __init__(
+        self,
+        views: Sequence[View],
+        procedures: Mapping[str, Procedure],
+        constants: Mapping[str, int],
+        *,
+        now: Callable[[], float],
+        start_scn: int,
+        log_groups: int,
+        log_bytes: int,
+        first_sequence: int,
+        undo_retention: int | None,
+        home: DataDirectory | None = None,
+    ) -> None:
+        self._home = home
+        kept = None if home is None else home.first_scn()
+        self.clock = ScnClock(kept or start_scn, now, None if home is None else home.reserve_scns)
+        self.catalog = (home and home.load("catalog")) or Catalog(now())
+        self.redo = RedoLog(
+            self.clock.advance,
+            self.clock.now,
+            groups=log_groups,
+            group_bytes=log_bytes,
+            first_sequence=first_sequence,
+            journal=Journal(home.redo) if home is not None else None,
+        )
+        self.storage = Storage(self.clock, self.redo, self.catalog, undo_retention, home)
+        self.transactions = self.storage.transactions
+        self.views = {view.name: view for view in views}
+        self.procedures = dict(procedures)
+        self.constants = dict(constants)
+        self.faults = Faults()
+        self.sessions: dict[int, SandboxSession] = {}
+        self.startup_time = now()
+        # Both travel as 16-bit numbers (python-oracledb reads AUTH_SESSION_ID and AUTH_SERIAL_NUM so): they come round again.
+        self._sids, self._serials = cycle(range(20, 65_000)), cycle(range(1001, 65_000, 7))
+        self._prepare(self.storage.db)
+        if home is not None:
+            self.storage.durability.create() if home.is_new else self.storage.restore()
+
+    @property
+    def name(self) -> str:
+        """As V$DATABASE has it."""
+        return self.catalog.database_name
+
+    @property
+    def instance(self) -> str:
+        """As V$INSTANCE has it."""
+        return self.catalog.instance_name
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it was empty when it was opened."""
+        return self._home is None or self._home.is_new
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        register_scalars(connection)
+        register_lob_scalars(connection, self.storage.lobs)
+        register_views(connection, self.views)
+        runtime.watch_cancel(connection)
+
+        def scn_time(scn: bytes | None) -> bytes | None:
+            if scn is None:
+                return None
+            return temporal.encode(temporal.from_ns(self.clock.time_of(number.to_int(scn)) * 10**9))
+
+        def time_scn(cell: bytes | None) -> bytes | None:
+            if cell is None:
+                return None
+            return number.integer(self.clock.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9))
+
+        def ddl(kind: str, name: str, schema: str | None) -> str:
+            session = cast(SandboxSession, runtime.asking_session())
+            how = session.state.get("DBMS_METADATA", {})
+            return table_ddl(self.catalog, session.container, kind, name, schema or session.schema, how)
+
+        def mined(handle: bytes | None, name: str | None) -> str | None:
+            return values.mine_value(runtime.asking_session(), number.to_int(handle or _NO_HANDLE), name or "")
+
+        def present(handle: bytes | None, name: str | None) -> bytes:
+            return number.integer(
+                values.column_present(runtime.asking_session(), number.to_int(handle or _NO_HANDLE), name or "")
+            )
+
+        connection.create_scalar_function("o_mine_value", cast(Any, mined), 2)
+        connection.create_scalar_function("o_column_present", cast(Any, present), 2)
+        connection.create_scalar_function("o_ddl", cast(Any, ddl), 3)
+        connection.create_scalar_function("o_scn_time", cast(Any, scn_time), 1)
+        connection.create_scalar_function("o_time_scn", cast(Any, time_scn), 1)
+
+    def new_connection(self) -> apsw.Connection:
+        """A private SQLite connection that knows the functions and views but no stored rows."""
+        connection = apsw.Connection(":memory:")
+        self._prepare(connection)
+        return connection
+
+    def _places(self) -> dict[str, tuple[int, int]]:
+        """Container and instance of each service.
+
+        A service runs on the first instance, one with `_n` behind its name on instance n, if redo thread n is open (a
+        singleton service, as clusters have them). A PDB that is not open has none.
+        """
+        instances = [number for number, thread in self.redo.threads.items() if thread.is_open]
+        containers = {self.catalog.database_name: ROOT}
+        for container in self.catalog.containers.values():
+            if container.con_id > SEED and container.open_mode != "MOUNTED":
+                containers[container.name] = container.con_id
+        return {
+            name if instance == 1 else f"{name}_{instance}": (con_id, instance)
+            for instance in instances
+            for name, con_id in containers.items()
+        }
+
+    def password_of(self, user: str, service: str) -> str | None:
+        """See `interfaces.Database`."""
+        container, _ = self._places().get(service.upper(), (ROOT, 1))
+        found = self.catalog.user(container, user)
+        return None if found is None else found.password
+
+    def services(self) -> Sequence[str]:
+        return tuple(self._places())
+
+    def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
+        """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045."""
+        self.faults.meet("connect", user)
+        container, instance = self._places().get(service.upper(), (0, 0))
+        if not container:
+            raise OraError(12514, f"Cannot connect to database. Service {service} is not registered with the listener.")
+        found = self.catalog.user(container, user)
+        if found is None:
+            raise OraError(1017, "invalid username/password; logon denied")
+        if found.locked:
+            raise OraError(28000, "The account is locked.")
+        if found.expired:
+            raise OraError(28001, "The account has expired.")
+        if not found.has("CREATE SESSION") and not found.has("CONNECT"):
+            raise OraError(1045, f"user {user} lacks CREATE SESSION privilege; logon denied")
+        with self.storage.lock:
+            sid, serial = next(sid for sid in self._sids if sid not in self.sessions), next(self._serials)
+            details = {**client, "sid": str(sid), "serial": str(serial)}
+            who = Client(sid, serial, user, container, details, thread=instance)
+            session = SandboxSession(self, who, service.upper(), client)
+            self.sessions[sid] = session
+        return session
+
+    def change_password(self, user: str, service: str, password: str) -> None:
+        """See `interfaces.Database`."""
+        container, _ = self._places().get(service.upper(), (ROOT, 1))
+        if (found := self.catalog.user(container, user)) is not None:
+            found.password, found.expired = password, False
+
+    def forget(self, session: Session) -> None:
+        """A session has closed."""
+        self.sessions.pop(session.sid, None)
+
+    def close(self) -> None:
+        """Close sessions and free the store."""
+        for session in list(self.sessions.values()):
+            session.close()
+        with self.storage.lock:
+            self.storage.close()
+        if self._home is not None:
+            self._home.close()
+
+
+def open_database(
+    *,
+    views: Sequence[View] = (),
+    procedures: Mapping[str, Procedure] = {},
+    constants: Mapping[str, int] = {},
+    data_dir: Path | None = None,
+    now: Callable[[], float] = time.time,
+    start_scn: int = 2_000_000,
+    log_groups: int = 3,
+    log_bytes: int = 16 << 20,
+    first_sequence: int = 1,
+    undo_retention: int | None = None,
+    max_string_size: str = STANDARD,
+) -> SandboxDatabase:
+    """A database, new and empty unless a directory has one.
+
+    Raises ORA-01102 when another server uses the directory, ORA-00201 when another version of the sandbox wrote it.
+
+    :param procedures: packaged procedures by `PACKAGE.NAME`; `constants` packaged NUMBERs by the same.
+    :param data_dir: keep the data there, and go on with what is there; None: the database lives as long as the process.
+    :param now: host time, seconds since the epoch.
+    :param max_string_size: of a new database: STANDARD, or EXTENDED for VARCHAR2 and RAW up to 32767 bytes.
+    :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: as far as the tables go.
+    """
+    database = SandboxDatabase(
+        views,
+        procedures,
+        constants,
+        now=now,
+        start_scn=start_scn,
+        log_groups=log_groups,
+        log_bytes=log_bytes,
+        first_sequence=first_sequence,
+        undo_retention=undo_retention,
+        home=DataDirectory(data_dir) if data_dir is not None else None,
+    )
+    if database.is_new:
+        database.catalog.max_string_size = max_string_size
+    return database

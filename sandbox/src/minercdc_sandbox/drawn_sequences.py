@@ -1,0 +1,35 @@
+"""NEXTVAL and CURRVAL of one session: what it has drawn from each sequence."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.catalog import Catalog
+from minercdc_sandbox.interfaces import OraError
+
+
+class DrawnSequences:
+    """By object id."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._drawn: dict[int, int] = {}
+
+    def draw(self, object_id: int) -> int:
+        """NEXTVAL. Raises ORA-02289, ORA-08004."""
+        sequence = self._catalog.sequence_of(object_id)
+        if sequence is None:
+            raise OraError(2289, "sequence does not exist")
+        value = sequence.draw()
+        self._catalog.cache_fills += sequence.filled
+        if value is None:
+            edge = "exceeds MAXVALUE" if sequence.increment > 0 else "goes below MINVALUE"
+            raise OraError(8004, f"sequence {sequence.name}.NEXTVAL {edge} and cannot be instantiated")
+        self._drawn[object_id] = value
+        return value
+
+    def drawn(self, object_id: int) -> int:
+        """CURRVAL. Raises ORA-08002."""
+        if object_id not in self._drawn:
+            found = self._catalog.sequence_of(object_id)
+            name = found.name if found is not None else ""
+            raise OraError(8002, f"sequence {name}.CURRVAL is not yet defined in this session")
+        return self._drawn[object_id]

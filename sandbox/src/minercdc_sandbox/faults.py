@@ -1,0 +1,110 @@
+"""Faults a test asks for: calls that fail, hang or lose their connection, exactly when it says.
+
+    faults.add(Fault("fetch", matching="V$LOGMNR_CONTENTS", nth=3, code=1555))     the third fetch of such a query
+    faults.add(Fault("commit", username="APP", drop=True))                        the next commit of APP, not done
+
+A call meets the faults before it does anything, so what it was to do has not happened. The same is to be had by SQL:
+package DBMS_SANDBOX (faults_package.py).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from minercdc_sandbox.interfaces import Cell, OraError, Rows
+
+MOMENTS = ("connect", "execute", "fetch", "commit", "rollback")
+
+
+@dataclass(slots=True)
+class Fault:
+    """What is to go wrong, and when.
+
+    :param at: one of MOMENTS. `execute` is every statement, `fetch` each round trip for rows, the first ones included;
+        `commit` is the client's own call as well as the statement.
+    :param code: fail with this ORA- number.
+    :param drop: lose the connection; the session is cleaned up as when a client vanishes.
+    :param seconds: wait before going on (or failing).
+    :param matching: only calls whose statement contains this text, in any case; '' all.
+    :param username: only that user's calls, upper case; '' everybody's.
+    :param nth: the first of the matching calls that it hits, from 1.
+    :param times: how many in a row it hits from there; 0 for ever.
+    """
+
+    at: str
+    code: int = 0
+    drop: bool = False
+    seconds: float = 0.0
+    matching: str = ""
+    username: str = ""
+    nth: int = 1
+    times: int = 1
+    met: int = 0
+
+    def __post_init__(self) -> None:
+        if self.at not in MOMENTS:
+            raise ValueError(f"{self.at!r}: faults happen at {', '.join(MOMENTS)}")
+        if not (self.code or self.drop or self.seconds):
+            raise ValueError("a fault needs a code, drop or seconds")
+
+    def hits(self, at: str, username: str, sql: str) -> bool:
+        """Whether this call is one of those; counts it if it matches."""
+        if at != self.at or (self.username and username != self.username) or self.matching.upper() not in sql.upper():
+            return False
+        self.met += 1
+        return self.met >= self.nth and (not self.times or self.met < self.nth + self.times)
+
+
+class ConnectionLost(ConnectionResetError):
+    """Ends a connection without a word to the client."""
+
+
+class Faults:
+    """The faults of one server. Any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._faults: list[Fault] = []
+
+    def add(self, fault: Fault) -> None:
+        """Arm a fault."""
+        with self._lock:
+            self._faults.append(fault)
+
+    def clear(self) -> None:
+        """Disarm all."""
+        with self._lock:
+            self._faults.clear()
+
+    def meet(self, at: str, username: str, sql: str = "") -> None:
+        """Called before each call is run. Raises OraError or ConnectionLost when a fault says so."""
+        if not self._faults:
+            return
+        with self._lock:
+            hit = [fault for fault in self._faults if fault.hits(at, username, sql)]
+        for fault in hit:
+            if fault.seconds:
+                time.sleep(fault.seconds)
+            if fault.drop:
+                raise ConnectionLost(f"fault at {at}")
+            if fault.code:
+                raise OraError(fault.code, f"fault asked for at {at}")
+
+
+class WatchedRows:
+    """A query's result whose fetches may meet a fault or the end of the session (interfaces.Rows)."""
+
+    def __init__(self, rows: Rows, before_fetch: Callable[[], None]) -> None:
+        self._rows, self._before_fetch = rows, before_fetch
+
+    def fetch(self, count: int) -> list[tuple[Cell, ...]]:
+        """See `interfaces.Rows`."""
+        self._before_fetch()
+        return self._rows.fetch(count)
+
+    def close(self) -> None:
+        """See `interfaces.Rows`."""
+        self._rows.close()

@@ -1,0 +1,205 @@
+"""Reading and writing through a locator, for the wire and DBMS_LOB: a temporary LOB, or the LOB of a row the session has locked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from minercdc_sandbox.interfaces import LobKind, OraError
+from minercdc_sandbox.lobs.locator import LobValue, Locator, RowAddress, as_cell, unpack
+from minercdc_sandbox.lobs.temporary import SessionLobs
+from minercdc_sandbox.lobs.values import CHUNK_BYTES, MAXIMUM, LobStore
+from minercdc_sandbox.records import RedoOp
+from minercdc_sandbox.redo.large_values import in_place_steps
+from minercdc_sandbox.storage.changes import Target
+from minercdc_sandbox.storage.engine import Storage
+from minercdc_sandbox.storage.locks import Client
+from minercdc_sandbox.storage.store import LIVE
+from minercdc_sandbox.tables import Table
+
+
+class LobSession(Protocol):
+    """The session whose LOBs are read and written."""
+
+    lobs: SessionLobs
+
+    @property
+    def client(self) -> Client: ...
+
+    @property
+    def storage(self) -> Storage: ...
+
+    def tables(self) -> Iterator[Table]:
+        """Tables that have rows the session may see."""
+
+    def before_change(self) -> None:
+        """Called with the storage locked, before a row changes."""
+
+
+def _out_of_range() -> OraError:
+    return OraError(21560, "argument is null, invalid, or out of range")
+
+
+def length(session: LobSession, locator: bytes) -> int:
+    return _store(session).value(locator).length
+
+
+def current_length(session: LobSession, locator: bytes) -> int:
+    """Of the LOB that a write through the locator would change: a row may have changed since the locator was read."""
+    found = unpack(locator)
+    if found.address is None:
+        return length(session, locator)
+    with session.storage.lock:
+        table, at = _column(session, found.address)
+        return _value_at(_locked_version(session, table, found.address.rid), at).length
+
+
+def read(session: LobSession, locator: bytes, offset: int, amount: int) -> str | bytes:
+    if offset < 1 or amount < 0 or offset > MAXIMUM:
+        raise _out_of_range()
+    store = _store(session)
+    return store.read(store.value(locator), offset - 1, amount)
+
+
+def write(session: LobSession, locator: bytes, offset: int, data: str | bytes) -> bytes:
+    """The locator that shows the new value."""
+    if offset < 1:
+        raise _out_of_range()
+    found, store = unpack(locator), _store(session)
+    if found.temporary:
+        store.write_temporary(found.temporary, offset - 1, data)
+        return locator
+    amount = len(data) if found.value.kind is LobKind.BLOB else _units(data)
+    return _change_row(
+        session, found, RedoOp.LOB_WRITE, offset - 1, amount, lambda old, owner: store.write(old, offset - 1, data, owner)
+    )
+
+
+def trim(session: LobSession, locator: bytes, new_length: int) -> bytes:
+    """Raises ORA-22926 when it is longer than the LOB."""
+    found, store = unpack(locator), _store(session)
+    current = store.shown(found)
+    if new_length < 0:
+        raise _out_of_range()
+    if new_length > current.length:
+        raise OraError(22926, "specified trim length is greater than current LOB value's length")
+    if found.temporary:
+        store.replace_temporary(found.temporary, store.trim(current, new_length))
+        return locator
+    return _change_row(session, found, RedoOp.LOB_TRIM, 0, new_length, lambda old, owner: store.trim(old, new_length, owner))
+
+
+def erase(session: LobSession, locator: bytes, offset: int, amount: int) -> tuple[bytes, int]:
+    """Overwrite with blanks or zero bytes; the new locator, and how many units were there."""
+    if offset < 1 or amount < 1:
+        raise _out_of_range()
+    found, store = unpack(locator), _store(session)
+    current = store.shown(found)
+    count = max(0, min(amount, current.length - offset + 1))
+    blank: str | bytes = bytes(count) if current.kind is LobKind.BLOB else " " * count
+    if count == 0:
+        return locator, 0
+    if found.temporary:
+        store.write_temporary(found.temporary, offset - 1, blank)
+        return locator, count
+    changed = _change_row(
+        session, found, RedoOp.LOB_ERASE, offset - 1, count, lambda old, owner: store.write(old, offset - 1, blank, owner)
+    )
+    return changed, count
+
+
+def create_temporary(session: LobSession, kind: LobKind) -> bytes:
+    return session.lobs.keep(_store(session).create_temporary(LobValue(kind)))
+
+
+def free_temporary(session: LobSession, locator: bytes) -> None:
+    found = unpack(locator)
+    if found.temporary:
+        session.lobs.free(_store(session), found.temporary)
+
+
+def open_lob(session: LobSession, locator: bytes, *, read_only: bool = False) -> bytes:
+    """Raises ORA-22293."""
+    key = unpack(locator).identity
+    if key in session.lobs.opened:
+        raise OraError(22293, "LOB already opened in the same transaction")
+    session.lobs.opened[key] = read_only
+    return locator
+
+
+def close_lob(session: LobSession, locator: bytes) -> bytes:
+    """Raises ORA-22289."""
+    if session.lobs.opened.pop(unpack(locator).identity, None) is None:
+        raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
+    return locator
+
+
+def is_open(session: LobSession, locator: bytes) -> bool:
+    return unpack(locator).identity in session.lobs.opened
+
+
+def chunk_size(session: LobSession, locator: bytes) -> int:
+    _store(session).value(locator)
+    return CHUNK_BYTES
+
+
+def _store(session: LobSession) -> LobStore:
+    return session.storage.lobs
+
+
+def _units(data: str | bytes) -> int:
+    return len(data) // 2 if isinstance(data, bytes) else len(data.encode("utf-16-be", "surrogatepass")) // 2
+
+
+def _change_row(
+    session: LobSession,
+    locator: Locator,
+    op: RedoOp,
+    offset: int,
+    amount: int,
+    change: Callable[[LobValue, int], LobValue],
+) -> bytes:
+    """A new version of the locator's row. Raises ORA-22920 unless the session has locked or changed the row, ORA-22292
+    when the LOB was opened for reading only."""
+    if session.lobs.opened.get(locator.identity):
+        raise OraError(22294, "cannot update a LOB opened in read-only mode")
+    storage = session.storage
+    with storage.lock:
+        if locator.address is None:
+            raise OraError(22920, "row containing the LOB value is not locked")
+        session.before_change()
+        table, at = _column(session, locator.address)
+        target = _locked_version(session, table, locator.address.rid)
+        if amount == 0 and op is RedoOp.LOB_WRITE:
+            return locator.shows(_value_at(target, at))
+        value = change(_value_at(target, at), table.data_object_id)
+        target.after = (*target.before[:at], as_cell(value), *target.before[at + 1 :])
+        steps = in_place_steps(op, target.after, at, offset, amount)
+        storage.changes.rewrite(session.client, table, target, (at,), steps)
+        return locator.shows(value)
+
+
+def _value_at(target: Target, at: int) -> LobValue:
+    """What the row has now, which need not be what the locator shows."""
+    if target.before[at] is None:
+        raise OraError(22275, "invalid LOB locator specified")
+    return unpack(target.before[at]).value
+
+
+def _column(session: LobSession, address: RowAddress) -> tuple[Table, int]:
+    for table in session.tables():
+        if table.data_object_id == address.data_object:
+            for at, column in enumerate(table.columns):
+                if column.slot == address.slot:
+                    return table, at
+    raise OraError(22275, "invalid LOB locator specified")
+
+
+def _locked_version(session: LobSession, table: Table, rid: int) -> Target:
+    transaction = session.client.transaction
+    if transaction is not None:
+        for vid, s, e, x, row in reversed(session.storage.segments.versions(table, rid)):
+            mine = s == transaction.stamp or session.storage.locks.row_locker(table.data_object_id, rid) is transaction
+            if e == LIVE and not x and mine:
+                return Target(vid, s, e, x, row)
+    raise OraError(22920, "row containing the LOB value is not locked")

@@ -1,0 +1,191 @@
+"""DBMS_LOB's procedures (PL/SQL Packages and Types Reference, DBMS_LOB); its functions are SQL functions (`sql.functions.lobs`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, cast
+
+from minercdc_sandbox.arguments import Arguments
+from minercdc_sandbox.interfaces import Argument, LobKind, OraError, OraType, Procedure, Session
+from minercdc_sandbox.lobs import access
+from minercdc_sandbox.lobs.access import LobSession
+from minercdc_sandbox.lobs.locator import unpack
+from minercdc_sandbox.sql import number
+
+_LARGEST_BUFFER = 32767
+CONSTANTS = {
+    "DBMS_LOB.LOB_READONLY": 0,
+    "DBMS_LOB.LOB_READWRITE": 1,
+    "DBMS_LOB.SESSION": 10,
+    "DBMS_LOB.CALL": 12,
+    "DBMS_LOB.LOBMAXSIZE": 18446744073709551615,
+}
+
+Body: TypeAlias = Callable[[LobSession, Arguments], Mapping[str, Argument]]
+"""Does the work; returns the values of OUT and IN OUT parameters by name."""
+
+
+def _out_of_range(what: str) -> OraError:
+    return OraError(21560, f"argument {what} is null, invalid, or out of range")
+
+
+def _locator(arguments: Arguments, name: str = "LOB_LOC") -> bytes:
+    """Raises ORA-06502 for NULL, ORA-22275 for what is no locator."""
+    cell = arguments.value(name)
+    if cell is None:
+        raise OraError(6502, "PL/SQL: numeric or value error: invalid LOB locator specified: ORA-22275")
+    unpack(cell)
+    assert isinstance(cell, bytes)
+    return cell
+
+
+def _integer(arguments: Arguments, name: str, place: int, default: int | None = None) -> int:
+    found = arguments.integer(name)
+    if found is None:
+        found = default
+    if found is None or found < 1:
+        raise _out_of_range(str(place))
+    return found
+
+
+def _lob(locator: bytes) -> Argument:
+    kind = unpack(locator).value.kind
+    return Argument(locator, OraType.BLOB if kind is LobKind.BLOB else OraType.CLOB)
+
+
+def _buffer(arguments: Arguments, locator: bytes) -> str | bytes:
+    """What is to be written. Raises ORA-06502 for a buffer of the wrong kind."""
+    data = arguments.value("BUFFER")
+    if data is None:
+        raise _out_of_range("4")
+    if isinstance(data, str) is (unpack(locator).value.kind is LobKind.BLOB):
+        if isinstance(data, bytes):
+            raise OraError(6502, "PL/SQL: numeric or value error")
+        data = bytes.fromhex(data)
+    return data
+
+
+def _unit_slice(data: str | bytes, amount: int) -> str | bytes:
+    if isinstance(data, bytes):
+        return data[:amount]
+    if data.isascii():
+        return data[:amount]
+    return data.encode("utf-16-be", "surrogatepass")[: 2 * amount].decode("utf-16-be", "surrogatepass")
+
+
+def _units(data: str | bytes) -> int:
+    return len(data) if isinstance(data, bytes) else len(data.encode("utf-16-be", "surrogatepass")) // 2
+
+
+def _given(arguments: Arguments, locator: bytes) -> str | bytes:
+    data, amount = _buffer(arguments, locator), _integer(arguments, "AMOUNT", 2)
+    if amount > _LARGEST_BUFFER or amount > _units(data):
+        raise _out_of_range("2")
+    return _unit_slice(data, amount)
+
+
+def create_temporary(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    """The kind is that of the variable."""
+    kind = LobKind.BLOB if arguments.type("LOB_LOC") is OraType.BLOB else LobKind.CLOB
+    return {"LOB_LOC": _lob(access.create_temporary(session, kind))}
+
+
+def free_temporary(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    locator = _locator(arguments)
+    session.storage.lobs.value(locator)
+    access.free_temporary(session, locator)
+    return {"LOB_LOC": Argument(None, arguments.type("LOB_LOC"))}
+
+
+def read(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    """Raises ORA-01403 behind the end."""
+    locator = _locator(arguments)
+    amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3)
+    if amount > _LARGEST_BUFFER:
+        raise _out_of_range("2")
+    data = access.read(session, locator, offset, amount)
+    if not data:
+        raise OraError(1403, "no data found")
+    kind = OraType.RAW if isinstance(data, bytes) else OraType.VARCHAR2
+    return {"AMOUNT": Argument(number.integer(_units(data)), OraType.NUMBER), "BUFFER": Argument(data, kind)}
+
+
+def write(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    locator = _locator(arguments)
+    data = _given(arguments, locator)
+    return {"LOB_LOC": _lob(access.write(session, locator, _integer(arguments, "OFFSET", 3), data))}
+
+
+def write_append(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    locator = _locator(arguments)
+    end = access.current_length(session, locator) + 1
+    return {"LOB_LOC": _lob(access.write(session, locator, end, _given(arguments, locator)))}
+
+
+def append(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
+    data = access.read(session, source, 1, access.length(session, source))
+    if not data:
+        return {}
+    return {"DEST_LOB": _lob(access.write(session, target, access.current_length(session, target) + 1, data))}
+
+
+def copy(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
+    amount = _integer(arguments, "AMOUNT", 3)
+    to, start = _integer(arguments, "DEST_OFFSET", 4, 1), _integer(arguments, "SRC_OFFSET", 5, 1)
+    return {"DEST_LOB": _lob(access.write(session, target, to, access.read(session, source, start, amount)))}
+
+
+def trim(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    length = arguments.integer("NEWLEN")
+    if length is None or length < 0:
+        raise _out_of_range("2")
+    return {"LOB_LOC": _lob(access.trim(session, _locator(arguments), length))}
+
+
+def erase(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3, 1)
+    locator, count = access.erase(session, _locator(arguments), offset, amount)
+    return {"LOB_LOC": _lob(locator), "AMOUNT": Argument(number.integer(count), OraType.NUMBER)}
+
+
+def open_(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    access.open_lob(session, _locator(arguments), read_only=arguments.integer("OPEN_MODE") == 0)
+    return {}
+
+
+def close(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+    access.close_lob(session, _locator(arguments))
+    return {}
+
+
+_BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
+    "APPEND": (("DEST_LOB", "SRC_LOB"), append),
+    "CLOSE": (("LOB_LOC",), close),
+    "COPY": (("DEST_LOB", "SRC_LOB", "AMOUNT", "DEST_OFFSET", "SRC_OFFSET"), copy),
+    "CREATETEMPORARY": (("LOB_LOC", "CACHE", "DUR"), create_temporary),
+    "ERASE": (("LOB_LOC", "AMOUNT", "OFFSET"), erase),
+    "FREETEMPORARY": (("LOB_LOC",), free_temporary),
+    "OPEN": (("LOB_LOC", "OPEN_MODE"), open_),
+    "READ": (("LOB_LOC", "AMOUNT", "OFFSET", "BUFFER"), read),
+    "TRIM": (("LOB_LOC", "NEWLEN"), trim),
+    "WRITE": (("LOB_LOC", "AMOUNT", "OFFSET", "BUFFER"), write),
+    "WRITEAPPEND": (("LOB_LOC", "AMOUNT", "BUFFER"), write_append),
+}
+"""Parameters and body of each procedure."""
+
+
+def _procedure(name: str, parameters: Sequence[str], body: Body) -> Procedure:
+    def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> Mapping[int | str, Argument]:
+        found = body(cast(LobSession, session), Arguments(name, parameters, given, named))
+        places = {parameter: at for at, parameter in enumerate(parameters[: len(given)])}
+        return {places.get(parameter, parameter): value for parameter, value in found.items()}
+
+    return call
+
+
+PROCEDURES: dict[str, Procedure] = {
+    f"DBMS_LOB.{name}": _procedure(name, parameters, body) for name, (parameters, body) in _BODIES.items()
+}
+"""The package's procedures by qualified name."""

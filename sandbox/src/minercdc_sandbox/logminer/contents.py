@@ -1,0 +1,389 @@
+"""V$LOGMNR_CONTENTS: its columns, and its rows made of redo records.
+
+A record is one row, or several when its SQL is longer than 4000 bytes (CSF 1 on all but the last). What all rows of a
+transaction or of a table share is encoded once and concatenated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from minercdc_sandbox.catalog import Catalog
+from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraType
+from minercdc_sandbox.logminer.large_text import LARGE_OPS
+from minercdc_sandbox.logminer.sql_text import Shape, TextOptions, Texts
+from minercdc_sandbox.logminer.value_handles import handle_of
+from minercdc_sandbox.records import RedoOp, RedoRecord
+from minercdc_sandbox.redo.batches import INDEX_INFO, rs_id
+from minercdc_sandbox.sql import number, temporal
+
+PIECE_BYTES = 4000
+PLACEHOLDER_ROW_ID = "A" * 18
+UNKNOWN_SQN = 0xFFFFFFFF
+"""Of an XID whose transaction began before the range."""
+
+_N, _D, _V, _R = OraType.NUMBER, OraType.DATE, OraType.VARCHAR2, OraType.RAW
+_SHAPE: tuple[tuple[str, OraType, int], ...] = (
+    *(("SCN", _N, 0), ("START_SCN", _N, 0), ("COMMIT_SCN", _N, 0)),
+    *(("TIMESTAMP", _D, 0), ("START_TIMESTAMP", _D, 0), ("COMMIT_TIMESTAMP", _D, 0)),
+    *(("XIDUSN", _N, 0), ("XIDSLT", _N, 0), ("XIDSQN", _N, 0), ("XID", _R, 8)),
+    *(("PXIDUSN", _N, 0), ("PXIDSLT", _N, 0), ("PXIDSQN", _N, 0), ("PXID", _R, 8), ("TX_NAME", _V, 256)),
+    *(("OPERATION", _V, 32), ("OPERATION_CODE", _N, 0), ("ROLLBACK", _N, 0)),
+    *(("SEG_OWNER", _V, 386), ("SEG_NAME", _V, 256), ("TABLE_NAME", _V, 386)),
+    *(("SEG_TYPE", _N, 0), ("SEG_TYPE_NAME", _V, 32), ("TABLE_SPACE", _V, 32), ("ROW_ID", _V, 18)),
+    *(("USERNAME", _V, 384), ("OS_USERNAME", _V, 4000), ("MACHINE_NAME", _V, 4000), ("AUDIT_SESSIONID", _N, 0)),
+    *(("SESSION#", _N, 0), ("SERIAL#", _N, 0), ("SESSION_INFO", _V, 4000)),
+    *(("THREAD#", _N, 0), ("SEQUENCE#", _N, 0), ("RBASQN", _N, 0), ("RBABLK", _N, 0), ("RBABYTE", _N, 0)),
+    *(("UBAFIL", _N, 0), ("UBABLK", _N, 0), ("UBAREC", _N, 0), ("UBASQN", _N, 0)),
+    *(("ABS_FILE#", _N, 0), ("REL_FILE#", _N, 0), ("DATA_BLK#", _N, 0)),
+    *(("DATA_OBJ#", _N, 0), ("DATA_OBJV#", _N, 0), ("DATA_OBJD#", _N, 0)),
+    *(("SQL_REDO", _V, 4000), ("SQL_UNDO", _V, 4000), ("RS_ID", _V, 32), ("SSN", _N, 0), ("CSF", _N, 0)),
+    *(("INFO", _V, 64), ("STATUS", _N, 0), ("REDO_VALUE", _N, 0), ("UNDO_VALUE", _N, 0)),
+    *(("SAFE_RESUME_SCN", _N, 0), ("CSCN", _N, 0), ("OBJECT_ID", _R, 16), ("EDITION_NAME", _V, 386)),
+    *(("CLIENT_ID", _V, 64), ("SRC_CON_NAME", _V, 384), ("SRC_CON_ID", _N, 0), ("SRC_CON_UID", _N, 0)),
+    *(("SRC_CON_DBID", _N, 0), ("SRC_CON_GUID", _R, 16), ("CON_ID", _N, 0)),
+)
+_SIZES = {_N: 22, _D: 7}
+COLUMNS = tuple(
+    ColumnDescription(name, kind, 0, -127 if kind is _N else 0, size or _SIZES[kind]) for name, kind, size in _SHAPE
+)
+
+
+def _places(*names: str) -> frozenset[int]:
+    return frozenset(at for at, column in enumerate(COLUMNS) if column.name in names)
+
+
+_CODES = {
+    RedoOp.INTERNAL: 0,
+    RedoOp.INSERT: 1,
+    RedoOp.DELETE: 2,
+    RedoOp.UPDATE: 3,
+    RedoOp.DDL: 5,
+    RedoOp.START: 6,
+    RedoOp.COMMIT: 7,
+    RedoOp.LOB_LOCATOR: 9,
+    RedoOp.LOB_WRITE: 10,
+    RedoOp.LOB_TRIM: 11,
+    RedoOp.LOB_ERASE: 29,
+    RedoOp.ROLLBACK: 36,
+    RedoOp.XML_BEGIN: 68,
+    RedoOp.XML_WRITE: 70,
+    RedoOp.XML_END: 71,
+    RedoOp.LONG_BEGIN: 91,
+    RedoOp.LONG_WRITE: 92,
+    RedoOp.LONG_END: 93,
+}
+_ROW_OPS = frozenset((RedoOp.INSERT, RedoOp.UPDATE, RedoOp.DELETE)) | LARGE_OPS
+_LOCATOR_LABELS = {False: "SEL_LOB_LOCATOR", True: "INTERNAL"}
+"""Of code 9, by whether the release prints LOB rows as blocks; the manual calls it SELECT_LOB_LOCATOR."""
+_UNSUPPORTED = 255
+_CONTROL_TEXT = {
+    RedoOp.START: "set transaction read write",
+    RedoOp.COMMIT: "commit",
+    RedoOp.ROLLBACK: "rollback",
+}
+_int = number.integer
+_ZERO, _ONE, _TWO, _NINETEEN = _int(0), _int(1), _int(2), _int(19)
+_OPERATIONS: dict[tuple[RedoOp, bool], tuple[Cell, ...]] = {
+    (op, undo): (str(op), _int(code), _ONE if undo else _ZERO) for op, code in _CODES.items() for undo in (False, True)
+}
+_NO_TABLE: tuple[Cell, ...] = (None,) * 6
+_NO_RS_ID = rs_id(0, 0, 0)
+_NO_PARENT: tuple[Cell, ...] = (_ZERO, _ZERO, _ZERO, bytes(8), None)
+_NO_SESSION: tuple[Cell, ...] = ("UNKNOWN", "UNKNOWN", "UNKNOWN", _ZERO, _ZERO, _ZERO, "UNKNOWN")
+_NO_UNDO_ADDRESS: tuple[Cell, ...] = (_ZERO,) * 4
+_NO_ADDRESS: tuple[Cell, ...] = (None,) * 3
+_NO_VALUES: tuple[Cell, ...] = (_ZERO, _ZERO, _ZERO)
+_MISMATCH = "Dictionary Mismatch"
+_VIEW_CONTAINER = _ONE
+_RECENT = 4096
+"""Records that MINE_VALUE finds without looking into the log."""
+
+
+def date_cell(seconds: float) -> bytes:
+    """DATE of host seconds; the host keeps UTC."""
+    return temporal.encode(temporal.from_ns(int(seconds) * 1_000_000_000), fraction=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TableText:
+    """How rows of one table version are shown.
+
+    :param shape: None for a table LogMiner has no SQL for; `comment` stands in its place, else the row is Unsupported.
+    :param partition: name of the partition that the record's object is.
+    """
+
+    owner: str
+    table: str
+    shape: Shape | None
+    mismatch: bool = False
+    comment: str | None = None
+    partition: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """Cells XIDUSN .. TABLE_SPACE and REDO_VALUE .. CON_ID."""
+
+    front: tuple[Cell, ...]
+    back: tuple[Cell, ...]
+
+
+class MinedTransaction:
+    """What the rows of one transaction share.
+
+    :param started: its START lies in the range; without it, its user and (of undo rows) the XID's last part are unknown.
+    """
+
+    def __init__(self, first: RedoRecord, started: bool) -> None:
+        usn, slot, sqn = first.xid
+        self.rows = 0
+        self.first = first
+        self.started = started
+        self.xid = _xid_cells(usn, slot, sqn) + _NO_PARENT
+        self.named_xid = (*self.xid[:-1], first.statement) if started else self.xid
+        self.partial_xid = self.xid if started else _xid_cells(usn, slot, UNKNOWN_SQN) + _NO_PARENT
+        self.session = _session_cells(first) if started else _NO_SESSION
+        self.client_id = (first.session or {}).get("client_id") if started else None
+        self.scns: tuple[Cell, Cell] = (None, None)
+        self.times: tuple[Cell, Cell] = (None, None)
+        self._parts: dict[object, SharedParts] = {}
+
+    def parts(
+        self,
+        record: RedoRecord,
+        operation: tuple[Cell, ...],
+        owner: str | None,
+        table: str | None,
+        partition: str | None,
+        container: tuple[Cell, ...],
+        index: str | None = None,
+    ) -> SharedParts:
+        """Cells before ROW_ID and behind STATUS, the same for all rows of an operation on a table."""
+        partial = record.undo or record.op is RedoOp.ROLLBACK
+        key = (owner, table, partition, operation, partial, index)
+        found = self._parts.get(key)
+        if found is None:
+            if table is None:
+                segment = _NO_TABLE
+            elif index is not None:
+                segment = (owner, index, table, _ONE, "INDEX", "USERS")
+            elif partition is None:
+                segment = (owner, table, table, _TWO, "TABLE", "USERS")
+            else:
+                segment = (owner, f"{table},{partition}", table, _NINETEEN, "TABLE PARTITION", "USERS")
+            xid = self.partial_xid if partial else self.named_xid if record.op is RedoOp.START else self.xid
+            found = self._parts[key] = SharedParts(
+                xid + operation + segment,
+                (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container),
+            )
+        return found
+
+    def ended(self, start: RedoRecord, commit: RedoRecord) -> None:
+        """Committed mode: the rows from here on tell where the transaction began and ended."""
+        self.scns = (_int(start.scn), _int(commit.scn))
+        self.times = (date_cell(start.time), date_cell(commit.time))
+        self._parts.clear()
+
+
+def _xid_cells(usn: int, slot: int, sqn: int) -> tuple[Cell, ...]:
+    packed = usn.to_bytes(2, "little") + slot.to_bytes(2, "little") + sqn.to_bytes(4, "little")
+    return _int(usn), _int(slot), _int(sqn), packed
+
+
+def _session_cells(record: RedoRecord) -> tuple[Cell, ...]:
+    facts = record.session or {}
+    machine, os_user = facts.get("machine"), facts.get("osuser")
+    info = (
+        f"login_username={record.user or ''} client_info={facts.get('client_info', '')} OS_username={os_user or ''}"
+        f" Machine_name={machine or ''} OS_terminal={facts.get('terminal', '')} OS_process_id={facts.get('pid', '')}"
+        f" OS_program_name={facts.get('program', '')}"
+    )
+    sid, serial = int(facts.get("sid", 0)), int(facts.get("serial", 0))
+    return record.user, os_user, machine, _int(sid), _int(sid), _int(serial), info
+
+
+class RowWriter:
+    """Makes the view's rows; keeps what recurs, for one scan.
+
+    :param table_text: looks a record's table version up in the dictionary.
+    :param columns: positions that are read; None for all. What is costly and not read is left None.
+    :param recent: remembers records by the handle of their values; without it there are no handles.
+    :param addressless: users whose undo rows come without redo address, as some do in the field: RS_ID is all zeros.
+    """
+
+    def __init__(
+        self,
+        options: TextOptions,
+        catalog: Catalog,
+        table_text: Callable[[RedoRecord], TableText],
+        columns: Collection[int] | None = None,
+        recent: dict[int, RedoRecord] | None = None,
+        addressless: Collection[str] = (),
+    ) -> None:
+        self.addressless = addressless
+        read = frozenset(range(len(COLUMNS))) if columns is None else frozenset(columns)
+        self._with_undo = not read.isdisjoint(_places("SQL_UNDO"))
+        self._with_count = not read.isdisjoint(_places("SEQUENCE#"))
+        self._with_address = not read.isdisjoint(_places("RBASQN", "RBABLK", "RBABYTE"))
+        self._with_block = not read.isdisjoint(_places("ABS_FILE#", "REL_FILE#", "DATA_BLK#"))
+        self._recent = recent if not read.isdisjoint(_places("REDO_VALUE", "UNDO_VALUE")) else None
+        self._options = options
+        self._catalog = catalog
+        self._table_text = table_text
+        self._tables: dict[tuple[int, int], TableText] = {}
+        self._objects: dict[tuple[int, int, int], tuple[Cell, ...]] = {}
+        self._containers: dict[int, tuple[Cell, ...]] = {}
+        self._seconds: dict[int, bytes] = {}
+        self._since_23: dict[str, tuple[Cell, ...]] = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
+
+    def rows(self, record: RedoRecord, transaction: MinedTransaction) -> Iterator[tuple[Cell, ...]]:
+        """The rows of one record."""
+        transaction.rows += 1
+        operation = _OPERATIONS[record.op, record.undo]
+        row_id = record.row_id
+        owner, table, partition = record.owner, record.table, None
+        redo: str | None
+        undo: str | None = None
+        info, status = None if record.op is RedoOp.INTERNAL else record.info, _ZERO
+        if row_id is not None and record.op in _ROW_OPS:
+            text = self._text_of(record)
+            owner, table, partition = text.owner, text.table, text.partition
+            if text.comment is not None:
+                redo = text.comment
+            elif text.shape is None:
+                operation, redo, status = ("UNSUPPORTED", _int(_UNSUPPORTED), operation[2]), "Unsupported", _TWO
+            elif record.op in LARGE_OPS:
+                # Nothing is known of another version's LOBs: their rows are there, without text.
+                redo, state, info = text.shape.large.render(record) if text.shape.large else (None, 2, _MISMATCH)
+                status = _int(state)
+                if record.op is RedoOp.LOB_LOCATOR:
+                    operation = (_LOCATOR_LABELS[self._options.since_23], *operation[1:])
+            else:
+                if self._with_undo:
+                    redo, undo = text.shape.render(record)
+                else:
+                    redo = text.shape.redo(record)
+                if text.mismatch:
+                    info, status = _MISMATCH, _TWO
+                elif record.op is RedoOp.UPDATE and text.shape.has_long:
+                    status = _TWO  # and no INFO (DBZ-4853)
+        elif record.op is RedoOp.DDL:
+            redo = (record.statement or "") + self._options.end
+        else:
+            control = _CONTROL_TEXT.get(record.op)
+            redo = control + self._options.end if control else None
+        container = self._container(record.container)
+        parts = transaction.parts(record, operation, owner, table, partition, container, _index_of(record))
+        count = _int(transaction.rows) if self._with_count else None
+        address = (_int(record.sequence), _int(record.block), _int(record.byte)) if self._with_address else _NO_ADDRESS
+        shown_id = PLACEHOLDER_ROW_ID if row_id is None or record.placeholder else row_id
+        body = (shown_id, *transaction.session, _int(record.thread), count, *address)
+        block = self._place(row_id) if self._with_block else self._since_23[""]
+        head = self._when(record, transaction) + parts.front + body + block + self._object(record)
+        hidden = record.undo and self.addressless and transaction.first.user in self.addressless
+        place = _NO_RS_ID if hidden else rs_id(record.sequence, record.block, record.byte)
+        tail = (info, status, *parts.back)
+        if self._recent is not None and row_id is not None and record.op in _ROW_OPS:
+            tail = (info, status, *self._handles(record), *parts.back[2:])
+        if (redo is None or len(redo) <= PIECE_BYTES // 4) and (undo is None or len(undo) <= PIECE_BYTES // 4):
+            yield (*head, redo, undo, place, _int(record.ssn), _ZERO, *tail)
+            return
+        pieces = list(zip_longest(_pieces(redo), _pieces(undo)))
+        for n, (redo_piece, undo_piece) in enumerate(pieces, 1):
+            yield (*head, redo_piece, undo_piece, place, _int(record.ssn), _ONE if n < len(pieces) else _ZERO, *tail)
+
+    def _handles(self, record: RedoRecord) -> tuple[Cell, Cell]:
+        """REDO_VALUE and UNDO_VALUE."""
+        handle = handle_of(record)
+        assert self._recent is not None
+        if len(self._recent) >= _RECENT:
+            self._recent.clear()
+        self._recent[handle >> 1] = record
+        return number.encode(handle + 1), number.encode(handle)
+
+    def row_texts(self, record: RedoRecord) -> Texts | None:
+        """How rows like that of an INSERT, UPDATE or DELETE are shown; None when their texts do not come from values alone."""
+        shape = self._text_of(record).shape
+        if shape is None or record.row_id is None:
+            return None
+        return shape.texts(record.op, record.changed, record.logged, record.undo)
+
+    # ---- parts of a row -------------------------------------------------------------------------------------------------
+
+    def _when(self, record: RedoRecord, transaction: MinedTransaction) -> tuple[Cell, ...]:
+        start_scn, commit_scn = transaction.scns
+        if start_scn is None and record.op is RedoOp.COMMIT and record.start_scn:
+            start_scn = _int(record.start_scn)  # known from the commit record, also in plain mode
+        second = self._seconds.get(record.time)
+        if second is None:
+            second = self._seconds[record.time] = date_cell(record.time)
+        return (_int(record.scn), start_scn, commit_scn, second, *transaction.times)
+
+    def _text_of(self, record: RedoRecord) -> TableText:
+        key = (record.data_obj, record.data_obj_v)
+        text = self._tables.get(key)
+        if text is None:
+            text = self._tables[key] = self._table_text(record)
+        return text
+
+    def _object(self, record: RedoRecord) -> tuple[Cell, ...]:
+        key = (record.data_obj, record.data_obj_v, record.data_obj_d)
+        cells = self._objects.get(key)
+        if cells is None:
+            cells = self._objects[key] = tuple(map(_int, key))
+        return cells
+
+    def _container(self, con_id: int) -> tuple[Cell, ...]:
+        cells = self._containers.get(con_id)
+        if cells is None:
+            container = self._catalog.containers[con_id]
+            dbid = _int(container.dbid)
+            cells = (container.name, _int(con_id), dbid, dbid, container.guid, _VIEW_CONTAINER)
+            self._containers[con_id] = cells
+        return cells
+
+    def _place(self, row_id: str | None) -> tuple[Cell, ...]:
+        """Undo address; absolute file, relative file and block of a ROWID."""
+        key = row_id[6:15] if row_id else ""
+        cells = self._since_23.get(key)
+        if cells is None:
+            if len(self._since_23) > 1 << 16:
+                self._since_23 = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
+            file = _int(_base64(key[:3]))
+            cells = self._since_23[key] = (*_NO_UNDO_ADDRESS, file, file, _int(_base64(key[3:])))
+        return cells
+
+
+def _index_of(record: RedoRecord) -> str | None:
+    """The index that an INTERNAL record maintains."""
+    if record.op is not RedoOp.INTERNAL or not (record.info or "").startswith(INDEX_INFO):
+        return None
+    return (record.info or "").removeprefix(INDEX_INFO)
+
+
+_DIGITS = {c: i for i, c in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}
+
+
+def _base64(text: str) -> int:
+    value = 0
+    for letter in text:
+        value = value * 64 + _DIGITS[letter]
+    return value
+
+
+def _pieces(text: str | None) -> list[str]:
+    """Cut after at most 4000 bytes, between characters."""
+    if text is None:
+        return []
+    pieces, rest = [], text.encode()
+    while len(rest) > PIECE_BYTES:
+        cut = PIECE_BYTES
+        while rest[cut] & 0xC0 == 0x80:
+            cut -= 1
+        pieces.append(rest[:cut].decode())
+        rest = rest[cut:]
+    pieces.append(rest.decode())
+    return pieces

@@ -1,0 +1,70 @@
+"""LogMiner's dictionary: the online catalog, one that DBMS_LOGMNR_D.BUILD put into the redo, or none.
+
+    online catalog          knows the newest version of each table
+    redo, not tracked       knows the versions at the time of the build
+    redo, DDL_DICT_TRACKING follows the DDL in the redo: knows every version from the build on
+
+BUILD writes one record that lists the versions, `object:version ..`; their columns are kept by the catalog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from minercdc_sandbox.catalog import Catalog
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.logminer.logs import LogFile
+from minercdc_sandbox.records import RedoOp, RedoRecord, TableVersion
+from minercdc_sandbox.redo.log import RedoLog
+
+DICTIONARY_INFO = "LOGMNR DICTIONARY"
+"""INFO of the record that holds a dictionary."""
+
+LookUp: TypeAlias = Callable[[RedoRecord], TableVersion | None]
+"""The version that a record's table has in the dictionary, which need not be the record's own; None for an unknown table."""
+
+
+def no_dictionary(record: RedoRecord) -> TableVersion | None:
+    return None
+
+
+def online_catalog(catalog: Catalog) -> LookUp:
+    return lambda record: catalog.current(record.data_obj)
+
+
+@dataclass(frozen=True, slots=True)
+class RedoDictionary:
+    """:param built: versions at the time of the build, by object id."""
+
+    catalog: Catalog
+    built: dict[int, int]
+    tracking: bool
+
+    def look_up(self, record: RedoRecord) -> TableVersion | None:
+        """See `LookUp`."""
+        first = self.built.get(record.data_obj)
+        if self.tracking and record.data_obj_v >= (first or 1):
+            return self.catalog.version_of(record.data_obj, record.data_obj_v)
+        return None if first is None else self.catalog.version_of(record.data_obj, first)
+
+
+def dictionary_text(catalog: Catalog) -> str:
+    """What BUILD writes."""
+    return " ".join(f"{object_id}:{version}" for object_id, version in catalog.current_versions())
+
+
+def read_dictionary(redo: RedoLog, catalog: Catalog, files: Iterable[LogFile], *, tracking: bool) -> LookUp:
+    """The newest dictionary in the listed logs. Raises ORA-01371."""
+    marked = {(log.thread, log.sequence) for log in redo.archived() if log.dictionary_begin and log.name is not None}
+    found: str | None = None
+    for file in sorted(files, key=lambda file: (file.thread, file.sequence)):
+        if (file.thread, file.sequence) in marked:
+            for record in redo.records(file.thread, file.sequence):
+                if record.op is RedoOp.INTERNAL and record.info == DICTIONARY_INFO:
+                    found = record.statement
+    if found is None:
+        raise OraError(1371, "Complete LogMiner dictionary not found")
+    built = {int(object_id): int(version) for object_id, _, version in (entry.partition(":") for entry in found.split())}
+    return RedoDictionary(catalog, built, tracking).look_up

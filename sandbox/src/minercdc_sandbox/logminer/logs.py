@@ -1,0 +1,156 @@
+"""Log files as LogMiner sees them: found by name, proven to cover a range without a gap, chosen for a PDB.
+
+thread 1   [seq 7: 100..200) [seq 8: 200..300) [seq 9: 300..   current
+range              150 ............................. 320          needs 7, 8, 9; without 8: ORA-01291
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.redo.log import RedoLog
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One file of a session's list: which log lay under that name when it was added."""
+
+    name: str
+    thread: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogRange:
+    """What a log covers: SCNs `first` up to, not including, `next`; None while it is written."""
+
+    thread: int
+    sequence: int
+    first: int
+    next: int | None
+    name: str
+
+
+class ScnRange(Protocol):
+    """Both ends are inclusive; None is open."""
+
+    @property
+    def start(self) -> int | None: ...
+
+    @property
+    def end(self) -> int | None: ...
+
+
+def _missing() -> OraError:
+    return OraError(1291, "missing log file")
+
+
+def find_log(redo: RedoLog, name: str) -> LogFile:
+    """The log now under a file name. Raises ORA-01284."""
+    found = redo.locate(name)
+    if found is None:
+        raise OraError(1284, f"file {name} cannot be opened")
+    return LogFile(name, *found)
+
+
+def log_ranges(redo: RedoLog) -> dict[tuple[int, int], LogRange]:
+    """All logs there are, by thread and sequence; the archived copy where there are two."""
+    found = {}
+    for group in redo.groups():
+        if group.sequence:
+            found[group.thread, group.sequence] = LogRange(
+                group.thread, group.sequence, group.first_change, group.next_change, group.members[0]
+            )
+    for log in redo.archived():
+        if log.name is not None:
+            found[log.thread, log.sequence] = LogRange(log.thread, log.sequence, log.first_change, log.next_change, log.name)
+    return found
+
+
+def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> None:
+    """Raise ORA-01281 for an impossible range and ORA-01291 when a thread's logs do not cover it without a gap."""
+    if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
+        raise OraError(1281, "SCN range specified is invalid")
+    ranges = log_ranges(redo)
+    oldest = min(thread.enabled_change for thread in redo.threads.values())
+    for number, thread in redo.threads.items():
+        listed = sorted(file.sequence for file in files if file.thread == number)
+        if thread.disabled_change and wanted.start is not None and thread.disabled_change <= wanted.start:
+            continue
+        if not listed:
+            if wanted.end is None or thread.enabled_change <= wanted.end:
+                raise _missing()
+            continue
+        if listed != list(range(listed[0], listed[-1] + 1)):
+            raise _missing()
+        known = [ranges.get((number, sequence)) for sequence in listed]
+        first, last = known[0], known[-1]
+        if first is None or last is None:
+            raise _missing()
+        # A thread enabled after the start has no redo before that; the first thread's redo before it is just gone.
+        enabled = thread.enabled_change if thread.enabled_change > oldest else 0
+        before = ranges.get((number, first.sequence - 1))
+        # SCNs, not sequence numbers, have a hole over the time a thread was closed.
+        follows = before is not None and before.next is not None and wanted.start is not None and before.next <= wanted.start
+        if wanted.start is not None and first.first > max(wanted.start, enabled) and not follows:
+            raise _missing()
+        ends = thread.disabled_change and last.next is not None and thread.disabled_change <= last.next + 1
+        if wanted.end is not None and last.next is not None and last.next < wanted.end and not ends:
+            raise _missing()
+
+
+def missing_logs(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> list[tuple[int, int, int]]:
+    """Thread, first and last sequence of the logs that a range needs and the list has not: why START_LOGMNR failed."""
+    listed = {(file.thread, file.sequence) for file in files}
+    needed = {key for key, log in log_ranges(redo).items() if touches(log, wanted)}
+    for thread in redo.threads:
+        sequences = [sequence for number, sequence in listed | needed if number == thread]
+        needed |= {(thread, sequence) for sequence in range(min(sequences, default=1), max(sequences, default=0) + 1)}
+        oldest = min((log for log in log_ranges(redo).values() if log.thread == thread), key=lambda log: log.sequence)
+        if wanted.start is not None and oldest.first > wanted.start and oldest.sequence > 1:
+            needed.add((thread, oldest.sequence - 1))
+    gaps: list[tuple[int, int, int]] = []
+    for number, sequence in sorted(needed - listed):
+        if gaps and gaps[-1][0] == number and gaps[-1][2] == sequence - 1:
+            gaps[-1] = (number, gaps[-1][1], sequence)
+        else:
+            gaps.append((number, sequence, sequence))
+    return gaps
+
+
+def logs_covering(redo: RedoLog, wanted: ScnRange) -> tuple[LogFile, ...]:
+    """The logs a PDB's mining reads. Raises ORA-01291 when the oldest there is begins after the start."""
+    if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
+        raise OraError(1281, "SCN range specified is invalid")
+    chosen = [log for log in sorted(log_ranges(redo).values(), key=lambda log: log.sequence) if touches(log, wanted)]
+    files = tuple(LogFile(log.name, log.thread, log.sequence) for log in chosen)
+    check_range(redo, files, wanted)
+    return files
+
+
+def touches(log: LogRange, wanted: ScnRange) -> bool:
+    """Whether a log may hold redo of the range."""
+    ends_before = wanted.start is not None and log.next is not None and log.next <= wanted.start
+    begins_after = wanted.end is not None and log.first > wanted.end
+    return not ends_before and not begins_after
+
+
+def logs_to_read(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> list[LogFile]:
+    """Of the listed files those whose SCNs touch the range, in order per thread. Raises ORA-00308, ORA-00310.
+
+    A file may have been deleted since it was added, and an online log may have been overwritten by a later sequence.
+    """
+    ranges = log_ranges(redo)
+    chosen = []
+    for file in sorted(files, key=lambda file: (file.thread, file.sequence)):
+        found = redo.locate(file.name)
+        if found is None:
+            raise OraError(308, f"cannot open archived log '{file.name}'")
+        if found != (file.thread, file.sequence):
+            raise OraError(310, f"archived log contains sequence {found[1]}; sequence {file.sequence} required")
+        if touches(ranges[found], wanted):
+            chosen.append(file)
+    return chosen

@@ -1,0 +1,307 @@
+"""One mining session: from the listed logs, the chosen range and options to rows of V$LOGMNR_CONTENTS.
+
+    threads' records, merged by SCN -> range -> plain: as they lie in the redo
+                                             committed: whole transactions in the order of their COMMITs, without
+                                                        what was rolled back, without transactions cut by the range
+
+Redo order is not SCN order: a private strand bound late brings lower SCNs, so a scan reads its logs to their end.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterator, Sequence
+from enum import IntFlag
+from functools import partial
+from typing import TypeAlias
+
+from minercdc_sandbox.catalog import Catalog
+from minercdc_sandbox.interfaces import Cell, Restriction, RowTest
+from minercdc_sandbox.lobs.values import LobStore
+from minercdc_sandbox.logminer.batch_rows import BatchRows
+from minercdc_sandbox.logminer.contents import MinedTransaction, RowWriter, TableText
+from minercdc_sandbox.logminer.dictionary import LookUp, online_catalog
+from minercdc_sandbox.logminer.large_text import LARGE_OPS
+from minercdc_sandbox.logminer.logs import LogFile, logs_to_read
+from minercdc_sandbox.logminer.reading import (
+    MiningRange,
+    ReadBatch,
+    ReadingMemory,
+    ThreadReading,
+    TransactionKey,
+    log_bounds,
+    wanted_from,
+)
+from minercdc_sandbox.logminer.sql_text import Shapes, TextOptions, raw_shape
+from minercdc_sandbox.records import RedoOp, RedoRecord, TableVersion
+from minercdc_sandbox.redo.large_values import Large, large_of
+from minercdc_sandbox.redo.log import RedoLog
+from minercdc_sandbox.sql.nls import Nls
+
+_TEMPORARY = "/* No SQL_REDO for temporary tables */"
+LONGEST_NAME = 30
+"""Bytes; LogMiner has no SQL for tables and columns with longer names."""
+FirstRecord: TypeAlias = Callable[[int, str, str], str]
+"""See `interfaces.Restriction`."""
+
+
+class Option(IntFlag):
+    """OPTIONS of START_LOGMNR."""
+
+    NO_DICT_RESET_ONSELECT = 1
+    COMMITTED_DATA_ONLY = 2
+    SKIP_CORRUPTION = 4
+    DDL_DICT_TRACKING = 8
+    DICT_FROM_ONLINE_CATALOG = 16
+    DICT_FROM_REDO_LOGS = 32
+    NO_SQL_DELIMITER = 64
+    PRINT_PRETTY_SQL = 512
+    CONTINUOUS_MINE = 1024
+    NO_ROWID_IN_STMT = 2048
+    STRING_LITERALS_IN_STMT = 4096
+
+
+class Mining:
+    """What START_LOGMNR began; every SELECT reads the files anew.
+
+    :param look_up: the dictionary; None for the online catalog.
+    :param container: the PDB whose changes are shown; None shows all (mining in the root).
+    :param shapes: what earlier readings of the session have compiled.
+    :param since_23: texts are those of 23ai, see `TextOptions`.
+    :ivar recent: records that REDO_VALUE and UNDO_VALUE were shown of, by handle.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[LogFile],
+        wanted: MiningRange,
+        options: Option,
+        redo: RedoLog,
+        catalog: Catalog,
+        container: int | None,
+        memory: ReadingMemory,
+        look_up: LookUp | None = None,
+        lobs: LobStore | None = None,
+        *,
+        since_23: bool = True,
+        shapes: Shapes | None = None,
+    ) -> None:
+        self._shapes = shapes or Shapes()
+        self._lobs, self._since_23 = lobs, since_23
+        self._look_up = look_up or online_catalog(catalog)
+        self.files = tuple(files)
+        self.wanted = wanted
+        self.options = options
+        self._redo, self._catalog, self._container = redo, catalog, container
+        self._memory = memory
+        self.recent: dict[int, RedoRecord] = {}
+
+    def rows(self, nls: Nls, restriction: Restriction | None = None) -> Iterator[tuple[Cell, ...]]:
+        """Rows of V$LOGMNR_CONTENTS in its column order. Raises ORA-00308, 00310 when a log is gone.
+
+        :param nls: the session's settings when it selects: they decide the literals' text.
+        :param restriction: what the query reads of them; None for everything.
+        """
+        writer = self._writer(nls, None if restriction is None else restriction.columns)
+        if Option.COMMITTED_DATA_ONLY in self.options:
+            yield from self._committed_rows(writer)
+        else:
+            yield from self._plain_rows(writer, None if restriction is None else restriction.first_record)
+
+    def picked_rows(
+        self, nls: Nls, restriction: Restriction, picked: Sequence[int], test: RowTest
+    ) -> Iterator[list[tuple[Cell, ...]]]:
+        """The same rows for a query that picks columns of those that pass a test, in batches."""
+        writer = self._writer(nls, restriction.columns)
+        rows = BatchRows(writer, picked, test)
+        files = logs_to_read(self._redo, self.files, self.wanted)
+        if Option.COMMITTED_DATA_ONLY in self.options:
+            return rows.of_rows(self._committed_rows(writer))
+        if len({file.thread for file in files}) > 1:  # merged record by record
+            return rows.of_rows(self._plain_rows(writer, restriction.first_record))
+        return self._plain_batches(rows, files, restriction.first_record)
+
+    def _writer(self, nls: Nls, columns: Collection[int] | None) -> RowWriter:
+        options = self.options
+        text = TextOptions(
+            *(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options),
+            *(self._lobs, self._since_23, Option.STRING_LITERALS_IN_STMT in options),
+            pretty=Option.PRINT_PRETTY_SQL in options,
+            json=self._catalog.goldengate,
+        )
+        hidden = self._redo.addressless
+        return RowWriter(text, self._catalog, partial(self._table_text, text), columns, self.recent, hidden)
+
+    def version_of(self, record: RedoRecord) -> TableVersion | None:
+        """The table of a record as the dictionary knows it."""
+        return self._look_up(record)
+
+    # ---- reading --------------------------------------------------------------------------------------------------------
+
+    def _records(
+        self, first_record: FirstRecord | None, open_: dict[TransactionKey, MinedTransaction]
+    ) -> Iterator[tuple[RedoRecord, bool]]:
+        """Records in the range with whether they are wanted; see `ThreadReading`."""
+        files = logs_to_read(self._redo, self.files, self.wanted)
+        numbers = sorted({file.thread for file in files})
+        # Threads are merged record by record, so a place remembered in one of them would be of no use.
+        memory = self._memory if len(numbers) == 1 else ReadingMemory()
+        threads = []
+        for number in numbers:
+            own = [file for file in files if file.thread == number]
+            wanted = [self._wanted(file, first_record) for file in own]
+            threads.append(ThreadReading(self._redo, own, self.wanted, wanted, open_, memory).records())
+        merged = threads[0] if len(threads) == 1 else heapq.merge(*threads, key=lambda found: found[0].scn)
+        holds, container = self.wanted.holds, self._container
+        for found in merged:
+            if holds(found[0]) and container in (None, found[0].container):
+                yield found
+
+    def _wanted(self, file: LogFile, first_record: FirstRecord | None) -> int | None:
+        """From which position of a log on rows are wanted; a row without address may be anywhere."""
+        if first_record is None or self._redo.addressless:
+            return 0
+        return wanted_from(first_record(file.thread, *log_bounds(file.sequence)), file.sequence)
+
+    # ---- dictionary -------------------------------------------------------------------------------------------------------
+
+    def _table_text(self, text: TextOptions, record: RedoRecord) -> TableText:
+        """Names and text of the record's table version, as the dictionary knows it."""
+        version = self._look_up(record)
+        national = self._catalog.national_columns(record.data_obj, record.data_obj_v)
+        if version is None:
+            owner, table = "UNKNOWN", f"OBJ# {record.data_obj}"
+            return TableText(owner, table, raw_shape(owner, table, _width(record), text, national), mismatch=True)
+        if version.data_obj_v != record.data_obj_v:
+            shape = raw_shape(version.owner, version.table, _width(record), text, national)
+            return TableText(version.owner, version.table, shape, mismatch=True, partition=version.partition)
+        if version.temporary:
+            return TableText(version.owner, version.table, None, comment=_TEMPORARY)
+        if _has_long_name(version) or _is_unsupported(version, text):
+            return TableText(version.owner, version.table, None, partition=version.partition)
+        return TableText(version.owner, version.table, self._shapes.known(version, text), partition=version.partition)
+
+    # ---- modes ------------------------------------------------------------------------------------------------------------
+
+    def _plain_rows(self, writer: RowWriter, first_record: FirstRecord | None) -> Iterator[tuple[Cell, ...]]:
+        known: dict[TransactionKey, MinedTransaction] = {}
+        for record, is_wanted in self._records(first_record, known):
+            transaction = _transaction_of(record, known)
+            if _is_shown(record, is_wanted, transaction):
+                yield from writer.rows(record, transaction)
+            else:
+                transaction.rows += 1
+
+    def _plain_batches(
+        self, rows: BatchRows, files: Sequence[LogFile], first_record: FirstRecord
+    ) -> Iterator[list[tuple[Cell, ...]]]:
+        """`_plain_rows` of one thread; batches that differ in nothing but their rows are not taken apart into records."""
+        known: dict[TransactionKey, MinedTransaction] = {}
+        wanted = [self._wanted(file, first_record) for file in files]
+        reading = ThreadReading(self._redo, files, self.wanted, wanted, known, self._memory)
+        for found in reading.batches():
+            batch = found.batch
+            container, _ = batch.transaction
+            if self._container not in (None, container) or self.wanted.starts_behind(batch):
+                continue
+            transaction = known.get(batch.transaction)
+            if transaction is not None and found.is_wanted and self.wanted.holds_all(batch):
+                made = rows.of_batch(batch, found.file.thread, found.file.sequence, transaction)
+                if made is not None:
+                    yield made
+                    continue
+            yield self._record_rows(rows, found, known)
+
+    def _record_rows(
+        self, rows: BatchRows, found: ReadBatch, known: dict[TransactionKey, MinedTransaction]
+    ) -> list[tuple[Cell, ...]]:
+        made: list[tuple[Cell, ...]] = []
+        for record, is_wanted in found.records():
+            if self.wanted.holds(record):
+                transaction = _transaction_of(record, known)
+                if _is_shown(record, is_wanted, transaction):
+                    made += rows.of_record(record, transaction)
+                else:
+                    transaction.rows += 1
+        return made
+
+    def _committed_rows(self, writer: RowWriter) -> Iterator[tuple[Cell, ...]]:
+        open_transactions: dict[TransactionKey, list[RedoRecord]] = {}
+        early: dict[TransactionKey, list[RedoRecord]] = {}
+        for record, _ in self._records(None, {}):
+            key = (record.container, record.xid)
+            if record.op is RedoOp.START:
+                open_transactions[key] = [record, *early.pop(key, ())]
+                continue
+            pending = open_transactions.get(key)
+            if pending is None:
+                if record.start_scn == record.scn or key in early:  # its START comes next (DBZ-3978)
+                    early.setdefault(key, []).append(record)
+                continue
+            if record.op is RedoOp.COMMIT:
+                del open_transactions[key]
+                yield from _whole(writer, [*without_undone(pending), record])
+            elif record.op is RedoOp.ROLLBACK:
+                del open_transactions[key]
+            elif record.op is not RedoOp.INTERNAL:
+                pending.append(record)
+
+
+def _transaction_of(record: RedoRecord, known: dict[TransactionKey, MinedTransaction]) -> MinedTransaction:
+    """The record's transaction, which is known from its first record to its last."""
+    key = (record.container, record.xid)
+    transaction = known.get(key)
+    if transaction is None:
+        transaction = known[key] = MinedTransaction(record, record.op is RedoOp.START)
+    elif record.op is RedoOp.START and not transaction.started:  # it follows the first change (DBZ-3978)
+        rows, transaction = transaction.rows, MinedTransaction(record, started=True)
+        transaction.rows, known[key] = rows, transaction
+    if record.op in (RedoOp.COMMIT, RedoOp.ROLLBACK):
+        del known[key]
+    return transaction
+
+
+def _is_shown(record: RedoRecord, is_wanted: bool, transaction: MinedTransaction) -> bool:
+    """LOB rows come only when the range holds the transaction from its START on (B.7.3)."""
+    return is_wanted and (transaction.started or record.op not in LARGE_OPS)
+
+
+def _whole(writer: RowWriter, records: list[RedoRecord]) -> Iterator[tuple[Cell, ...]]:
+    """START, changes, COMMIT of one transaction; of a DDL's, only the COMMIT knows its SCNs."""
+    start, commit = records[0], records[-1]
+    is_ddl = any(record.op is RedoOp.DDL for record in records)
+    transaction = MinedTransaction(start, started=True)
+    for record in records:
+        if record is commit or not is_ddl:
+            transaction.ended(start, commit)
+        yield from writer.rows(record, transaction)
+
+
+def without_undone(records: Sequence[RedoRecord]) -> list[RedoRecord]:
+    """A transaction's records without undo records and what they undo: the latest earlier change of the same row."""
+    kept: list[RedoRecord | None] = []
+    by_row: dict[tuple[int, str | None], list[list[int]]] = {}
+    for record in records:
+        changes = by_row.setdefault((record.data_obj_d, record.row_id), [])
+        if record.undo:
+            for place in changes.pop() if changes else ():
+                kept[place] = None
+        else:
+            if not record.continued or not changes:
+                changes.append([])
+            changes[-1].append(len(kept))
+            kept.append(record)
+    return [record for record in kept if record is not None]
+
+
+def _is_unsupported(version: TableVersion, text: TextOptions) -> bool:
+    return any(large_of(column, json=text.json) is Large.UNSUPPORTED for column in version.columns)
+
+
+def _width(record: RedoRecord) -> int:
+    return len(record.after or record.before or ())
+
+
+def _has_long_name(version: TableVersion) -> bool:
+    names = (version.table, *(column.name for column in version.columns))
+    return any(len(name.encode()) > LONGEST_NAME for name in names)

@@ -1,0 +1,42 @@
+"""REDO_VALUE and UNDO_VALUE: a record's place packed into one number, see `logminer.values`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.records import RedoRecord
+
+_SSN, _BYTE, _BLOCK, _SEQUENCE, _THREAD = 20, 9, 32, 32, 4
+
+
+class Place(NamedTuple):
+    """Where a record lies, and whether its new values are meant."""
+
+    thread: int
+    sequence: int
+    block: int
+    byte: int
+    ssn: int
+    is_new: bool
+
+
+def handle_of(record: RedoRecord) -> int:
+    """Of a record's old values; one more is that of its new ones."""
+    found = record.thread
+    for width, part in ((_SEQUENCE, record.sequence), (_BLOCK, record.block), (_BYTE, record.byte), (_SSN, record.ssn)):
+        found = found << width | part
+    return found << 1
+
+
+def place_of(handle: int) -> Place:
+    """Raises ORA-01323 for what is no handle."""
+    rest, is_new = handle >> 1, bool(handle & 1)
+    parts = []
+    for width in (_SSN, _BYTE, _BLOCK, _SEQUENCE):
+        parts.append(rest & ((1 << width) - 1))
+        rest >>= width
+    if not 0 < rest < 1 << _THREAD:
+        raise OraError(1323, "Invalid state")
+    ssn, byte, block, sequence = parts
+    return Place(rest, sequence, block, byte, ssn, is_new)

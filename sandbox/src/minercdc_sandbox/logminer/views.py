@@ -1,0 +1,126 @@
+"""V$LOGMNR_CONTENTS, V$LOGMNR_LOGS and V$LOGMNR_PARAMETERS: what the asking session's LogMiner shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minercdc_sandbox.asking import asking
+from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraType, Session, View
+from minercdc_sandbox.logminer import contents
+from minercdc_sandbox.logminer.contents import date_cell
+from minercdc_sandbox.logminer.logs import LogRange, log_ranges, touches
+from minercdc_sandbox.logminer.mining import Mining
+from minercdc_sandbox.logminer.packages import mined_rows, picked_rows, state_of
+from minercdc_sandbox.redo.threads import BLOCK_SIZE
+from minercdc_sandbox.sql.number import integer
+
+_YES = "YES"
+_LAST_SCN = 18446744073709551615
+_WILL_BE_READ, _FIRST_TO_BE_READ, _PRUNED, _MISSING = 0, 1, 2, 4
+"""STATUS of V$LOGMNR_LOGS (Oracle Database Reference)."""
+_REFUSED = 1
+
+
+def _column(name: str, kind: OraType, size: int = 0) -> ColumnDescription:
+    sizes = {OraType.NUMBER: 22, OraType.DATE: 7}
+    return ColumnDescription(name, kind, 0, -127 if kind is OraType.NUMBER else 0, size or sizes[kind])
+
+
+_N, _D, _V = OraType.NUMBER, OraType.DATE, OraType.VARCHAR2
+_LOG_COLUMNS = (
+    *(_column("LOG_ID", _N), _column("FILENAME", _V, 513), _column("LOW_TIME", _D), _column("HIGH_TIME", _D)),
+    *(_column("DB_ID", _N), _column("DB_NAME", _V, 9), _column("RESET_SCN", _N), _column("RESET_SCN_TIME", _D)),
+    *(_column("COMPATIBLE", _V, 17), _column("THREAD_ID", _N), _column("THREAD_SQN", _N), _column("LOW_SCN", _N)),
+    *(_column("NEXT_SCN", _N), _column("DICTIONARY_BEGIN", _V, 3), _column("DICTIONARY_END", _V, 3)),
+    *(_column("TYPE", _V, 7), _column("BLOCKSIZE", _N), _column("FILESIZE", _N), _column("INFO", _V, 32)),
+    *(_column("STATUS", _N), _column("CON_ID", _N)),
+)
+_PARAMETER_COLUMNS = (
+    *(_column("START_DATE", _D), _column("REQUIRED_START_DATE", _D), _column("END_DATE", _D)),
+    *(_column("START_SCN", _N), _column("REQUIRED_START_SCN", _N), _column("END_SCN", _N)),
+    *(_column("OPTIONS", _N), _column("INFO", _V, 32), _column("STATUS", _N), _column("CON_ID", _N)),
+)
+
+
+def _status(mining: Mining | None, log: LogRange | None, first: set[tuple[int, int]]) -> int:
+    """Which part a listed log has in the session's reading: before START_LOGMNR all will be read."""
+    if mining is None or log is None:
+        return _WILL_BE_READ
+    if (log.thread, log.sequence) in first:
+        return _FIRST_TO_BE_READ
+    return _WILL_BE_READ if touches(log, mining.wanted) else _PRUNED
+
+
+def _first_read(mining: Mining | None, listed: list[LogRange]) -> set[tuple[int, int]]:
+    """The first log of each thread that the range touches."""
+    found: dict[int, int] = {}
+    for log in listed if mining is not None else ():
+        if mining is not None and touches(log, mining.wanted):
+            found[log.thread] = min(found.get(log.thread, log.sequence), log.sequence)
+    return set(found.items())
+
+
+def _missing_rows(session: Session) -> Iterator[tuple[Cell, ...]]:
+    """A row for each gap that made the last START_LOGMNR fail with ORA-01291."""
+    for thread, first, last in state_of(session).missing:
+        text = f"MISSING LOG FILE(s) FOR THREAD NUMBER {thread}, SEQUENCE NUMBER(s) {first} TO {last}"
+        empty: tuple[Cell, ...] = (None,) * 7
+        yield (
+            *(None, text, *empty, integer(thread), integer(first), None, None, "NO", "NO"),
+            *(None, None, None, "MISSING LOG FILE(s)", integer(_MISSING), integer(1)),
+        )
+
+
+def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
+    redo, catalog = asking(session).database.redo, asking(session).database.catalog
+    ranges = log_ranges(redo)
+    groups = {(group.thread, group.sequence): group for group in redo.groups()}
+    archived = {(log.thread, log.sequence): log for log in redo.archived()}
+    state = state_of(session)
+    found = [ranges[key] for key in ((file.thread, file.sequence) for file in state.files) if key in ranges]
+    first = _first_read(state.mining, found)
+    for file in sorted(state.files, key=lambda file: (file.thread, file.sequence)):
+        key = (file.thread, file.sequence)
+        log = ranges.get(key)
+        old, group = archived.get(key), groups.get(key)
+        first_time = old.first_time if old else group.first_time if group else 0.0
+        next_time = old.next_time if old else group.next_time if group else None
+        size = old.blocks * old.block_size if old else group.bytes if group else 0
+        yield (
+            *(integer(file.sequence), file.name, date_cell(first_time), date_cell(next_time) if next_time else None),
+            *(integer(catalog.dbid), catalog.database_name, integer(redo.incarnation.resetlogs_change)),
+            *(date_cell(redo.incarnation.resetlogs_time), "23.0.0", integer(file.thread), integer(file.sequence)),
+            *(integer(log.first) if log else None, integer((log.next if log else None) or _LAST_SCN)),
+            *((_YES if old and old.dictionary_begin else "NO"), (_YES if old and old.dictionary_end else "NO")),
+            *("ARCHIVE" if file.name == (old.name if old else None) else "ONLINE", integer(BLOCK_SIZE)),
+            *(integer(size), None, integer(_status(state.mining, log, first)), integer(1)),
+        )
+    yield from _missing_rows(session)
+
+
+def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
+    """Of the last START_LOGMNR; one that failed shows what it was asked for, with STATUS not 0 and why in INFO.
+
+    The manual gives no meanings of STATUS; clients print it (facts, A.5).
+    """
+    state = state_of(session)
+    if state.refused is not None:
+        wanted, options, why = state.refused
+        info, status = why[:32], _REFUSED
+    elif state.mining is not None:
+        wanted, options, info, status = state.mining.wanted, int(state.mining.options), None, 0
+    else:
+        return
+    start, end = wanted.start_time, wanted.end_time
+    yield (
+        *(date_cell(start) if start else None, None, date_cell(end) if end else None),
+        *(integer(wanted.start or 0), integer(0), integer(wanted.end or 0)),
+        *(integer(options), info, integer(status), integer(1)),
+    )
+
+
+VIEWS = (
+    View("V$LOGMNR_CONTENTS", contents.COLUMNS, mined_rows, mined_rows, picked_rows),
+    View("V$LOGMNR_LOGS", _LOG_COLUMNS, _logs),
+    View("V$LOGMNR_PARAMETERS", _PARAMETER_COLUMNS, _parameters),
+)

@@ -1,0 +1,101 @@
+"""Queries as a session opens them: on what is stored, on views alone, with locks; and its cursors that are open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+from weakref import WeakSet
+
+from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result, Session
+from minercdc_sandbox.planning import Planner
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows
+from minercdc_sandbox.sql.query.plan import Plan
+from minercdc_sandbox.sql.row_tests import row_test
+from minercdc_sandbox.sql.runtime import FixedRows, PickedRows, QueryRows, Run, execute
+from minercdc_sandbox.tables import Table
+
+if TYPE_CHECKING:
+    from minercdc_sandbox.session import SandboxSession
+
+
+class OpenQueries:
+    """Opens a session's queries, and knows which of its cursors show what its transaction changed."""
+
+    def __init__(self, session: SandboxSession, planner: Planner) -> None:
+        self._session, self._planner = session, planner
+        self._open: WeakSet[QueryRows] = WeakSet()
+
+    def run(self, sql: str, query: ast.Query, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]) -> Result:
+        """A query as a client sends it."""
+        with self._session.storage.lock:
+            # Until a query on tables has begun, no DDL may come between its plan and its start.
+            plan = self._planner.query(sql, query, bind_types)
+            if query.for_update is not None:
+                return self._with_locks(sql, query, plan, bind_types, binds)
+            if plan.stored:
+                return Result(plan.columns, self.open(plan, binds))
+        return Result(plan.columns, self.open(plan, binds))
+
+    def open(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows | PickedRows:
+        """Begin a planned query. Raises ORA-01466, ORA-01555 for a time it cannot look back to."""
+        session = self._session
+        if not plan.stored:
+            cursor_run = session.run(binds)
+            cursor_run.uses = plan.uses
+            if plan.picked and (picked := self._picked(plan, cursor_run)) is not None:
+                return picked
+            cursor = execute(session.own_connection(), plan.sql, plan.parameters, cursor_run)
+            return QueryRows(cursor, cursor_run, session.own_lock, picked=plan.picked)
+        storage = session.storage
+        with storage.lock:
+            run = session.run(binds)
+            run.uses = plan.uses
+            oldest = run.snapshot
+            for table, as_of in plan.tables:
+                if as_of is not None:
+                    scn = as_of(run)
+                    _check_flashback(table, scn)
+                    oldest = min(oldest, scn)
+            storage.check_snapshot(oldest)
+            cursor = execute(storage.db, plan.sql, plan.parameters, run)
+            rows = QueryRows(cursor, run, storage.lock, oldest)
+            storage.history.read_by(rows)
+            if rows.saw_own_changes:
+                self._open.add(rows)
+            return rows
+
+    def settle(self) -> None:
+        """Read open cursors that show this transaction's own changes to their end, before it changes more."""
+        for rows in list(self._open):
+            if rows.saw_own_changes:
+                rows.drain()
+        self._open.clear()
+
+    def _picked(self, plan: Plan, run: Run) -> PickedRows | None:
+        """Rows of a query that its one view can answer itself; None when SQLite must."""
+        [use] = plan.uses.values()
+        view = self._session.database.views[use.name]
+        if view.picked is None:
+            return None
+        test = row_test(plan.picked_where, view.columns, lambda number: plan.parameters[number - 1](run))
+        if test is None:
+            return None
+        return PickedRows(view.picked(cast(Session, self._session), run.restriction(use), plan.picked, test), run)
+
+    def _with_locks(
+        self, sql: str, query: ast.Query, plan: Plan, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]
+    ) -> Result:
+        assert query.for_update is not None
+        scans = self._planner.locking(sql, query, bind_types)
+        self.settle()
+        if query.for_update.skip_locked:
+            plan = self._planner.apart(only_rows(query, lock_free_rows(self._session, scans[0], binds)), bind_types)
+        else:
+            for scan in scans:
+                lock_rows(self._session, scan, binds, query.for_update)
+        return Result(plan.columns, FixedRows(self.open(plan, binds).fetch(1 << 62)))
+
+
+def _check_flashback(table: Table, scn: int) -> None:
+    if scn < table.ddl_scn:
+        raise OraError(1466, "unable to read data - table definition has changed")

@@ -1,0 +1,149 @@
+"""Partitions of a table: which one a row belongs to, and where its rows lie.
+
+All rows of a table lie in one SQLite segment. Each partition has a number in it, the high part of its row numbers, and data
+object ids of its own, so that ROWIDs, redo and the dictionary show a segment for each partition:
+
+    row number   number of the partition << 25 | row in the partition
+
+A partition that gets new storage (TRUNCATE, MOVE, SPLIT ..) gets a new number; the old rows end there and are seen by older
+snapshots only.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeAlias
+
+from minercdc_sandbox.interfaces import Cell, OraError
+
+ROW_BITS = 25
+ROW_MASK = (1 << ROW_BITS) - 1
+HIGHEST_NUMBER = (1 << 12) - 1
+
+Key: TypeAlias = "tuple[Cell, ...]"
+Bound: TypeAlias = "tuple[Cell | int, ...]"
+"""Cells of the key columns; the integer 1 is MAXVALUE."""
+
+
+@dataclass(slots=True)
+class TablePartition:
+    """One partition; `bound` as text (HIGH_VALUE), `keys` the same as cells.
+
+    :param keys: of RANGE one bound; of LIST its values, none for DEFAULT; of HASH none.
+    :param next_rid: number of the next row inserted.
+    :param low: of partitions that INTERVAL made where they begin; what is between them and the one before has none yet.
+    """
+
+    name: str
+    object_id: int
+    data_object_id: int
+    bound: str | None
+    created: float
+    keys: list[Bound] = field(default_factory=list)
+    number: int = 0
+    next_rid: int = 0
+    low: Bound | None = None
+
+    @property
+    def automatic(self) -> bool:
+        """Whether INTERVAL made it for a row that needed it."""
+        return self.low is not None
+
+    def number_as(self, number: int) -> None:
+        """Lie, empty, in another part of the segment."""
+        self.number, self.next_rid = number, number << ROW_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """INTERVAL (..) of range partitions.
+
+    :param text: as it was written; `unit` MONTHS, TIME (of DATE and TIMESTAMP) or NUMBER.
+    :param step: months, nanoseconds, or a number.
+    """
+
+    text: str
+    unit: str
+    step: Decimal
+
+
+@dataclass(slots=True)
+class Partitioning:
+    """PARTITION BY: `method` RANGE, LIST or HASH.
+
+    :param last_number: highest number a partition has had.
+    """
+
+    method: str
+    columns: tuple[str, ...]
+    partitions: list[TablePartition]
+    interval: Interval | None = None
+    last_number: int = -1
+
+    def named(self, name: str, at: int = 0) -> TablePartition:
+        """Raises ORA-02149."""
+        for partition in self.partitions:
+            if partition.name == name:
+                return partition
+        raise OraError(2149, "Specified partition does not exist", at)
+
+    def numbered(self, rid: int) -> TablePartition:
+        """The partition whose row that is. Raises ORA-08103 when it was dropped."""
+        number = rid >> ROW_BITS
+        for partition in self.partitions:
+            if partition.number == number:
+                return partition
+        raise OraError(8103, "object no longer exists")
+
+    def with_data_object(self, data_object_id: int) -> TablePartition:
+        return next(partition for partition in self.partitions if partition.data_object_id == data_object_id)
+
+    def new_number(self) -> int:
+        """Raises ORA-14299."""
+        if self.last_number == HIGHEST_NUMBER:
+            raise OraError(14299, "total number of partitions/subpartitions exceeds the maximum limit")
+        self.last_number += 1
+        return self.last_number
+
+    def holding(self, key: Key) -> TablePartition | None:
+        """The partition of a key; None when there is none for it."""
+        if self.method == "HASH":
+            return self.partitions[bucket(key, len(self.partitions))]
+        default: TablePartition | None = None
+        for partition in self.partitions:
+            if self.method == "RANGE":
+                if is_below(key, partition.keys[0]):
+                    return None if partition.low is not None and is_below(key, partition.low) else partition
+            elif not partition.keys:
+                default = partition
+            elif key in partition.keys:
+                return partition
+        return default
+
+
+def bucket(key: Key, count: int) -> int:
+    """Of `count` hash partitions the one for a key.
+
+    By linear hashing as in Oracle, so that one more partition takes rows of one other only (VLDB and Partitioning Guide,
+    "Adding a Partition to a Hash-Partitioned Table"); the hash itself is not Oracle's, which is not published.
+    """
+    power = 1
+    while power < count:
+        power *= 2
+    code = zlib.crc32(repr(key).encode())
+    found = code % power
+    return found if found < count else code % (power // 2)
+
+
+def is_below(key: Bound, bound: Bound) -> bool:
+    """Less than the bound, column by column; NULL is above all but MAXVALUE."""
+    for cell, limit in zip(key, bound, strict=True):
+        if isinstance(limit, int):
+            return not isinstance(cell, int)
+        if cell is None or isinstance(cell, int):
+            return False
+        if cell != limit:
+            return cell < limit  # type: ignore[operator]
+    return False

@@ -1,0 +1,38 @@
+"""A session's own rows of global temporary tables: a segment for each, made when the table is first named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from minercdc_sandbox.catalog import Catalog
+from minercdc_sandbox.storage.engine import Storage
+from minercdc_sandbox.tables import Table
+
+
+class PrivateTables:
+    """By table and version of its definition."""
+
+    def __init__(self, catalog: Catalog, storage: Storage) -> None:
+        self._catalog, self._storage = catalog, storage
+        self._own: dict[tuple[int, int], Table] = {}
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(tuple(self._own.values()))
+
+    def of(self, table: Table) -> Table:
+        """The session's copy."""
+        key = (table.object_id, table.version)
+        if key not in self._own:
+            with self._storage.lock:
+                own = replace(table, data_object_id=self._catalog.new_object_id(), next_rid=0)
+                self._storage.segments.create(own)
+                self._own[key] = own
+        return self._own[key]
+
+    def forget(self, *, session_ends: bool) -> bool:
+        """ON COMMIT DELETE ROWS, and at the end of the session the rest; whether anything went."""
+        gone = [key for key, table in self._own.items() if session_ends or table.temporary == "TRANSACTION"]
+        for key in gone:
+            self._storage.drop_segment(self._own.pop(key))
+        return bool(gone)

@@ -1,0 +1,130 @@
+"""What the redo holds and LogMiner reads: change records, and the versions of tables they are about.
+
+storage -> RedoRecord -> LogMiner, which finds the TableVersion of each in its dictionary
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from minercdc_sandbox.interfaces import Cell, OraType
+
+
+class RedoOp(StrEnum):
+    """Kinds of change record."""
+
+    START = "START"
+    INSERT = "INSERT"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    COMMIT = "COMMIT"
+    ROLLBACK = "ROLLBACK"
+    DDL = "DDL"
+    INTERNAL = "INTERNAL"
+    LOB_LOCATOR = "SELECT_LOB_LOCATOR"
+    LOB_WRITE = "LOB_WRITE"
+    LOB_TRIM = "LOB_TRIM"
+    LOB_ERASE = "LOB_ERASE"
+    XML_BEGIN = "XML DOC BEGIN"
+    XML_WRITE = "XML DOC WRITE"
+    XML_END = "XML DOC END"
+    LONG_BEGIN = "32K_BEGIN"
+    LONG_WRITE = "32K_WRITE"
+    LONG_END = "32K_END"
+
+
+@dataclass(slots=True)
+class RedoRecord:
+    """One change as it lies in the redo of a thread, in redo order.
+
+    Storage fills everything down to `info`; the log writer adds the address when the record reaches the log.
+
+    :param scn: when the change was made; lower than its neighbours' when a private strand was bound late.
+    :param xid: (usn, slot, sequence).
+    :param data_obj: OBJECT_ID of the table or of the partition that the row lies in, `data_obj_d` DATA_OBJECT_ID, `data_obj_v`
+        the table's version at the time.
+    :param before: old values of ALL stored columns by position (UPDATE, DELETE), whatever is logged supplementally;
+        what LogMiner may show of them is decided by `logged`.
+    :param after: new values of all stored columns (INSERT, UPDATE).
+    :param changed: positions assigned by an UPDATE's SET.
+    :param logged: positions whose before values supplemental logging put into this record (UPDATE); None means all.
+    :param undo: a record that undoes an earlier one of its transaction (ROLLBACK=1).
+    :param statement: DDL text as the user typed it.
+    :param lob: of a LOB, XML or 32K piece: 0-based offset and amount, in units, of the value of column `changed[0]` in
+        `after`; (offset, length erased); (0, new length) of a trim.
+    :param placeholder: LogMiner does not show the ROWID, as in all the pieces of a LOB statement.
+    :param continued: belongs to the same row change as the record before it: undone together.
+    :param time: database host time of the change, seconds since the epoch (LogMiner has whole seconds).
+    :param sequence: log sequence number; block and byte: the RBA; RS_ID is made of them.
+    :param ssn: 0, 1, .. of rows that share one record (array inserts).
+    """
+
+    op: RedoOp
+    scn: int
+    xid: tuple[int, int, int]
+    time: int
+    thread: int = 1
+    container: int = 3
+    owner: str | None = None
+    table: str | None = None
+    data_obj: int = 0
+    data_obj_d: int = 0
+    data_obj_v: int = 0
+    row_id: str | None = None
+    before: tuple[Cell, ...] | None = None
+    after: tuple[Cell, ...] | None = None
+    changed: tuple[int, ...] = ()
+    logged: tuple[int, ...] | None = None
+    undo: bool = False
+    statement: str | None = None
+    info: str | None = None
+    user: str | None = None
+    session: Mapping[str, str] | None = None
+    start_scn: int = 0
+    sequence: int = 0
+    block: int = 0
+    byte: int = 0
+    ssn: int = 0
+    lob: tuple[int, int] | None = None
+    placeholder: bool = False
+    continued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """A column of a table version as LogMiner's dictionary knows it.
+
+    :param declared: the type as declared, e.g. `NUMBER(10,2)`, `TIMESTAMP(6)`, `CHAR(10)`.
+    :param national: NCHAR, NVARCHAR2, NCLOB.
+    :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`.
+    """
+
+    name: str
+    type: OraType
+    declared: str
+    precision: int = 0
+    scale: int = 0
+    size: int = 0
+    national: bool = False
+    storage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """Dictionary entry for one version of a table: what SQL_REDO text is rendered with.
+
+    :param temporary: a global temporary table, whose rows have no SQL.
+    :param partition: the name of the partition that `data_obj` is.
+    """
+
+    owner: str
+    table: str
+    data_obj: int
+    data_obj_d: int
+    data_obj_v: int
+    columns: tuple[StoredColumn, ...]
+    key: tuple[int, ...] = ()
+    temporary: bool = False
+    partition: str | None = None

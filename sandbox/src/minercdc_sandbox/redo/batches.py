@@ -1,0 +1,209 @@
+"""Batches of changes: as transactions make them, as they lie packed in a log, and taken apart into records.
+
+An address is counted in blocks of 512 bytes of which 16 are header, as in Oracle's logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from minercdc_sandbox.interfaces import Cell
+from minercdc_sandbox.records import RedoOp, RedoRecord
+
+BLOCK_BODY = 496
+INDEX_INFO = "INDEX "
+_RECORD_HEADER = 68
+
+ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, ...] | None]"
+"""(ROWID, before, after)."""
+
+
+@dataclass(slots=True)
+class RedoBatch:
+    """Changes of one statement that differ in row and values only; an array insert's rows share one record (`shared`).
+
+    INFO of an INTERNAL record is not shown: it tells whose it is, a dictionary's or `INDEX_INFO` with an index's name.
+    Rows that do not share a record have SCNs `scn`, `scn + 1`, ..
+    """
+
+    op: RedoOp
+    scn: int
+    xid: tuple[int, int, int]
+    time: int
+    container: int
+    start_scn: int
+    rows: list[ChangedRow] = field(default_factory=lambda: [(None, None, None)])
+    shared: bool = False
+    owner: str | None = None
+    table: str | None = None
+    data_obj: int = 0
+    data_obj_d: int = 0
+    data_obj_v: int = 0
+    changed: tuple[int, ...] = ()
+    logged: tuple[int, ...] | None = None
+    undo: bool = False
+    statement: str | None = None
+    info: str | None = None
+    user: str | None = None
+    session: Mapping[str, str] | None = None
+    lob: tuple[int, int] | None = None
+    placeholder: bool = False
+    continued: bool = False
+    _counted: int | None = None
+
+    def records(self) -> int:
+        return 1 if self.shared else len(self.rows)
+
+    def bytes(self) -> int:
+        """What it takes in the log; counted once it is complete."""
+        if self._counted is None:
+            self._counted = self._count()
+        return self._counted
+
+    def extend(self, rows: list[ChangedRow]) -> int:
+        """Add rows to a batch whose rows do not share a record; the bytes they take."""
+        size = sum([_RECORD_HEADER + _row_bytes(row) for row in rows])
+        self._counted = self.bytes() + size
+        self.rows += rows
+        return size
+
+    def _count(self) -> int:
+        size = sum(_row_bytes(row) for row in self.rows) + _RECORD_HEADER * self.records() + len(self.statement or "")
+        return size + self.lob[1] if self.lob is not None and self.op in _WRITES else size
+
+
+_WRITES = frozenset((RedoOp.LOB_WRITE, RedoOp.XML_WRITE, RedoOp.LONG_WRITE))
+
+
+def _row_bytes(row: ChangedRow) -> int:
+    size = 16
+    for image in (row[1], row[2]):
+        if image is not None:
+            size += len(image) + sum(map(len, filter(None, image)))
+    return size
+
+
+Packed: TypeAlias = "tuple[Any, ...]"
+
+
+class BatchHead(NamedTuple):
+    """What of a batch its rows are shown with.
+
+    :param alike: equal for batches of one log and transaction whose rows differ in SCN, place, ROWID and values only.
+    """
+
+    op: str
+    scn: int
+    time: int
+    rows: list[ChangedRow]
+    shared: bool
+    placeholder: bool
+    alike: object
+    position: int
+
+    def addresses(self) -> list[tuple[int, int]]:
+        """Block and byte of each record."""
+        position, found = self.position, []
+        for row in self.rows[:1] if self.shared or len(self.rows) == 1 else self.rows:
+            block, byte = divmod(position, BLOCK_BODY)
+            found.append((1 + block, 16 + byte))
+            if len(self.rows) > 1:
+                position += _RECORD_HEADER + _row_bytes(row)
+        return found
+
+
+class PackedBatch:
+    """A batch as it lies in a log: made into records only when somebody wants them."""
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, packed: Packed) -> None:
+        self._packed = packed
+
+    @property
+    def position(self) -> int:
+        """Byte of its first record in the log's bodies, see `position_of`."""
+        return int(self._packed[-1])
+
+    @property
+    def is_one_record(self) -> bool:
+        """Whether all its rows lie at `position`."""
+        return bool(self._packed[7]) or len(self._packed[6]) == 1
+
+    @property
+    def transaction(self) -> tuple[int, tuple[int, int, int]]:
+        """Container and XID."""
+        return self._packed[4], self._packed[2]
+
+    @property
+    def op(self) -> str:
+        return str(self._packed[0])
+
+    @property
+    def rows(self) -> int:
+        return len(self._packed[6])
+
+    @property
+    def scn(self) -> int:
+        """Of its first row; those of the others are not lower."""
+        return int(self._packed[1])
+
+    @property
+    def last_scn(self) -> int:
+        """Of its last row."""
+        return self.scn if self._packed[7] else self.scn + self.rows - 1
+
+    @property
+    def time(self) -> int:
+        """Host seconds."""
+        return int(self._packed[3])
+
+    def head(self) -> BatchHead:
+        """See `BatchHead`."""
+        packed = self._packed
+        op, time = packed[0], packed[3]
+        return BatchHead(op, packed[1], time, packed[6], packed[7], packed[21], (op, time, packed[8:18]), packed[-1])
+
+    def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
+        """One record for each row."""
+        return expand(self._packed, thread, sequence)
+
+
+def position_of(block: int, byte: int) -> int:
+    """The place in a log's bodies that a record's block and byte stand for."""
+    return (block - 1) * BLOCK_BODY + byte - 16
+
+
+def rs_id(sequence: int, block: int, byte: int) -> str:
+    """RS_ID of a record, with its blanks."""
+    return f" 0x{sequence:06x}.{block:08x}.{byte:04x} "
+
+
+def pack(batch: RedoBatch, position: int) -> Packed:
+    session = None if batch.session is None else tuple(batch.session.items())
+    return (
+        *(str(batch.op), batch.scn, batch.xid, batch.time, batch.container, batch.start_scn, batch.rows, batch.shared),
+        *(batch.owner, batch.table, batch.data_obj, batch.data_obj_d, batch.data_obj_v, batch.changed, batch.logged),
+        *(batch.undo, batch.statement, batch.info, batch.user, session),
+        *(batch.lob, batch.placeholder, batch.continued, position),
+    )
+
+
+def expand(packed: Packed, thread: int, sequence: int) -> Iterator[RedoRecord]:
+    """One record for each row; by position, because there is one call per row of all redo."""
+    (name, scn, xid, time, container, start_scn, rows, shared, owner, table, data_obj, data_obj_d, data_obj_v) = packed[:13]
+    (changed, logged, undo, statement, info, user, facts, lob, placeholder, continued, position) = packed[13:]
+    op = RedoOp(name)
+    session = None if facts is None else dict(facts)
+    for n, row in enumerate(rows):
+        row_id, before, after = row
+        block, byte = divmod(position, BLOCK_BODY)
+        yield RedoRecord(
+            *(op, scn if shared else scn + n, xid, time, thread, container, owner, table, data_obj, data_obj_d, data_obj_v),
+            *(row_id, before, after, changed, logged, undo, statement, info, user, session, start_scn),
+            *(sequence, 1 + block, 16 + byte, n if shared else 0, lob, placeholder, continued),
+        )
+        if not shared:
+            position += _RECORD_HEADER + _row_bytes(row)

@@ -1,0 +1,27 @@
+"""What one log holds: packed chunks in the journal, and what has not been put there yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.redo.batches import BLOCK_BODY, Packed
+
+
+@dataclass(slots=True)
+class LogBody:
+    """Records of one log: packed chunks in the journal, the newest still in memory, the very newest seen by nobody."""
+
+    chunks: list[tuple[int, int]] = field(default_factory=list)
+    tail: list[Packed] = field(default_factory=list)
+    tail_rows: int = 0
+    pending: list[Packed] = field(default_factory=list)
+    position: int = BLOCK_BODY
+
+    def address(self) -> tuple[int, int]:
+        return 1 + self.position // BLOCK_BODY, 16 + self.position % BLOCK_BODY
+
+
+def corruption(body: LogBody) -> OraError:
+    block, _ = body.address()
+    return OraError(353, f"log corruption near block {block // 2} change 0 time 01/01/1988 00:00:00")

@@ -1,0 +1,259 @@
+"""How a change of a row with LOB, XML or extended columns lies in the redo: the row's own record, then its large values.
+
+    insert  INSERT[ph] with EMPTY_CLOB(); per large LOB: LOCATOR[ph] WRITE[ph]..; UPDATE[R] with the values kept in the row
+    update  UPDATE[ph] of the plain columns; per large LOB: LOCATOR[ph] WRITE[ph].. TRIM[ph]; UPDATE[R]
+    XML     XML_BEGIN XML_WRITE.. XML_END       extended strings over 4000 bytes  LONG_BEGIN LONG_WRITE.. LONG_END
+
+[ph] is shown with the placeholder ROWID, [R] with its own (reference: LogMiner facts, B.7). A NULL LOB is EMPTY at first and
+set to NULL by the UPDATE, unless a large LOB of the row is all that follows: then it is NULL at once (fixtures E55, E56).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Protocol, TypeAlias
+
+from minercdc_sandbox.interfaces import Cell, LobKind, OraType
+from minercdc_sandbox.lobs.locator import LobValue, as_cell, unpack
+from minercdc_sandbox.records import RedoOp
+
+IN_ROW_BYTES = 3964
+"""A LOB up to this size is kept in the row; with its locator that makes 4000 bytes."""
+PIECE_CHARACTERS, PIECE_BYTES = 4066, 4066
+"""Of one LOB_WRITE: half a chunk's 8132 bytes, which is one of UTF-16."""
+EXTENDED_BYTES, EXTENDED_RAW = 4000, 2000
+"""Declared longer, VARCHAR2 and RAW are extended types; values over 4000 bytes leave the row."""
+SECUREFILE, BASICFILE, XML_BINARY, XML_CLOB = "SECUREFILE", "BASICFILE", "BINARY XML", "CLOB XML"
+
+
+class Large(Enum):
+    """Families of columns whose values have records of their own, or (FILE) no text. UNSUPPORTED ones make the whole row so."""
+
+    LOB = auto()
+    XML = auto()
+    EXTENDED = auto()
+    LONG = auto()
+    FILE = auto()
+    UNSUPPORTED = auto()
+
+
+_LARGE = {
+    OraType.CLOB: Large.LOB,
+    OraType.BLOB: Large.LOB,
+    OraType.XMLTYPE: Large.XML,
+    OraType.LONG: Large.LONG,
+    OraType.LONG_RAW: Large.LONG,
+    OraType.BFILE: Large.FILE,
+    OraType.JSON: Large.UNSUPPORTED,
+    OraType.VECTOR: Large.UNSUPPORTED,
+    OraType.BOOLEAN: Large.UNSUPPORTED,
+}
+
+
+_SMALL = frozenset((OraType.NUMBER, OraType.DATE, OraType.TIMESTAMP, OraType.CHAR))
+"""Types of which no column is large, whatever it is declared with."""
+
+
+class TypedColumn(Protocol):
+    """What a column of the catalog or of LogMiner's dictionary tells here."""
+
+    @property
+    def type(self) -> OraType: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def national(self) -> bool: ...
+
+    @property
+    def storage(self) -> str: ...
+
+
+LargeColumns: TypeAlias = "dict[int, tuple[Large, TypedColumn]]"
+
+
+def large_of(column: TypedColumn, *, json: bool = False) -> Large | None:
+    """None for a column whose values are always in the row's own record.
+
+    :param json: ENABLE_GOLDENGATE_REPLICATION is TRUE: only then is JSON logged so that LogMiner can show it, as a LOB (dbz#1884).
+    """
+    if json and column.type is OraType.JSON:
+        return Large.LOB
+    if column.type is OraType.VARCHAR2:
+        return Large.EXTENDED if column.size > EXTENDED_BYTES else None
+    if column.type is OraType.RAW:
+        return Large.EXTENDED if column.size > EXTENDED_RAW else None
+    return _LARGE.get(column.type)
+
+
+def large_columns(columns: Sequence[TypedColumn], *, json: bool = False) -> LargeColumns:
+    """By position; the columns that are not there are plain. LONG columns are plain, too: they lie in the row; so are all
+    columns of a table whose rows are Unsupported as a whole."""
+    found: LargeColumns = {}
+    for at, column in enumerate(columns):
+        if column.type in _SMALL:
+            continue
+        kind = large_of(column, json=json)
+        if kind is Large.UNSUPPORTED:
+            return {}
+        if kind in (Large.LOB, Large.XML, Large.EXTENDED):
+            found[at] = (kind, column)
+    return found
+
+
+def lob_kind(column: TypedColumn) -> LobKind:
+    if column.type in (OraType.BLOB, OraType.JSON, OraType.VECTOR):
+        return LobKind.BLOB
+    return LobKind.NCLOB if column.national else LobKind.CLOB
+
+
+@dataclass(slots=True)
+class Step:
+    """One record of a row's change.
+
+    :param lob: the piece of the value in column `changed[0]` of `after`: 0-based offset and amount in its units; the new
+        length of a trim.
+    :param placeholder: LogMiner does not show the ROWID.
+    """
+
+    op: RedoOp
+    before: tuple[Cell, ...] | None
+    after: tuple[Cell, ...] | None
+    changed: tuple[int, ...] = ()
+    placeholder: bool = False
+    lob: tuple[int, int] | None = None
+
+
+def _length(cell: Cell) -> int:
+    return unpack(cell).value.length
+
+
+def in_row(cell: Cell, kind: Large) -> bool:
+    """Whether the value (not NULL) lies in the row's record."""
+    if kind is Large.EXTENDED:
+        return len(cell.encode() if isinstance(cell, str) else cell or b"") <= EXTENDED_BYTES
+    if kind is Large.XML:
+        return False
+    value = unpack(cell).value
+    return value.length * value.unit <= IN_ROW_BYTES
+
+
+def _emptied(row: tuple[Cell, ...], large: LargeColumns, null: bool) -> tuple[Cell, ...]:
+    """The row with EMPTY LOBs.
+
+    :param null: NULL LOBs stay NULL.
+    """
+    cells = list(row)
+    for at, (kind, column) in large.items():
+        if kind is Large.LOB and not (null and row[at] is None):
+            cells[at] = as_cell(LobValue(lob_kind(column)))
+    return tuple(cells)
+
+
+def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
+    lobs = [at for at, (kind, _) in large.items() if kind is Large.LOB]
+    out = [at for at in lobs if row[at] is not None and not in_row(row[at], Large.LOB)]
+    kept = [at for at in lobs if row[at] is not None and at not in out and _length(row[at])]
+    trailing = [at for at in lobs if at in kept or row[at] is None] if kept or not out else []
+    first = _emptied(row, large, null=not trailing)
+    steps = [Step(RedoOp.INSERT, None, first, placeholder=bool(lobs))]
+    for at in out:
+        steps += _lob_pieces(row, at)
+    if trailing:
+        steps.append(Step(RedoOp.UPDATE, first, row, tuple(trailing)))
+    elif out:
+        steps.append(_closing(row))
+    return [*steps, *_documents(large, row, [at for at in large if row[at] is not None])]
+
+
+def update_steps(
+    large: LargeColumns, before: tuple[Cell, ...], after: tuple[Cell, ...], changed: tuple[int, ...]
+) -> list[Step]:
+    lobs = [at for at in changed if at in large and large[at][0] is Large.LOB]
+    out = [at for at in lobs if after[at] is not None and not in_row(after[at], Large.LOB)]
+    small = [at for at in changed if at not in out and (at not in large or _in_update(large[at][0], after[at]))]
+    plain = [at for at in small if at not in lobs]
+    steps = []
+    if out and plain:
+        steps.append(Step(RedoOp.UPDATE, before, after, tuple(plain), placeholder=True))
+        small = [at for at in small if at in lobs]
+    for at in out:
+        steps += _lob_pieces(after, at)
+        if before[at] is not None:
+            basic = large[at][1].storage == BASICFILE
+            steps += [_locator(after, at)] if basic else []
+            steps.append(Step(RedoOp.LOB_TRIM, after, after, (at,), True, (0, _length(after[at]))))
+    if small:
+        steps.append(Step(RedoOp.UPDATE, before, after, tuple(small)))
+    elif out:
+        steps.append(_closing(after))
+    return [*steps, *_documents(large, after, [at for at in changed if at in large])]
+
+
+def _in_update(kind: Large, cell: Cell) -> bool:
+    """Whether an UPDATE record sets the column: LOBs and extended strings in the row or NULL."""
+    return kind is not Large.XML and (cell is None or in_row(cell, kind))
+
+
+def in_place_steps(op: RedoOp, after: tuple[Cell, ...], at: int, offset: int, amount: int) -> list[Step]:
+    """DBMS_LOB.WRITE, TRIM and ERASE through a locator; only the pieces of WRITE have the row's ROWID."""
+    locator = _locator(after, at, placeholder=False)
+    if op is RedoOp.LOB_WRITE:
+        return [locator, *_writes(after, at, offset, amount, placeholder=False)]
+    return [locator, Step(op, after, after, (at,), True, (offset, amount))]
+
+
+def undo_step(
+    large: LargeColumns,
+    op: RedoOp,
+    before: tuple[Cell, ...] | None,
+    after: tuple[Cell, ...] | None,
+    changed: tuple[int, ...],
+) -> Step:
+    """The record that takes a change back; what it says of LOBs is not to be relied on (B.5).
+
+    An XML document cannot be set back, so its column is left out unless it was all that was changed.
+    """
+    if op is RedoOp.INSERT and after is not None:
+        after = _emptied(after, large, null=False)
+    kept = tuple(at for at in changed if at not in large or large[at][0] is not Large.XML)
+    return Step(op, before, after, kept or changed)
+
+
+def _locator(row: tuple[Cell, ...], at: int, *, placeholder: bool = True) -> Step:
+    return Step(RedoOp.LOB_LOCATOR, row, row, (at,), placeholder)
+
+
+def _closing(row: tuple[Cell, ...]) -> Step:
+    """Behind the last piece, an INTERNAL record with the row's ROWID when no UPDATE has it (B.4)."""
+    return Step(RedoOp.INTERNAL, row, row)
+
+
+def _lob_pieces(row: tuple[Cell, ...], at: int) -> list[Step]:
+    return [_locator(row, at), *_writes(row, at, 0, _length(row[at]), placeholder=True)]
+
+
+def _writes(row: tuple[Cell, ...], at: int, offset: int, amount: int, *, placeholder: bool) -> Iterator[Step]:
+    piece = PIECE_BYTES if unpack(row[at]).value.kind is LobKind.BLOB else PIECE_CHARACTERS
+    for start in range(offset, offset + amount, piece):
+        size = min(piece, offset + amount - start)
+        yield Step(RedoOp.LOB_WRITE, row, row, (at,), placeholder, (start, size))
+
+
+def _documents(large: LargeColumns, row: tuple[Cell, ...], places: Sequence[int]) -> Iterator[Step]:
+    """XML documents, also NULL ones, and extended strings that left the row."""
+    for at in places:
+        kind, cell = large[at][0], row[at]
+        if kind is Large.XML:
+            ops, length = (RedoOp.XML_BEGIN, RedoOp.XML_WRITE, RedoOp.XML_END), 0 if cell is None else _length(cell)
+        elif kind is Large.EXTENDED and cell is not None and not in_row(cell, kind):
+            ops, length = (RedoOp.LONG_BEGIN, RedoOp.LONG_WRITE, RedoOp.LONG_END), len(cell)
+        else:
+            continue
+        yield Step(ops[0], row, row, (at,), True)
+        for start in range(0, length, PIECE_BYTES) or (0,):
+            yield Step(ops[1], row, row, (at,), True, (start, min(PIECE_BYTES, length - start)))
+        yield Step(ops[2], row, row, (at,), True)

@@ -1,0 +1,41 @@
+"""Which old values an UPDATE's redo carries, by supplemental logging (reference: LogMiner facts, B.6.3)."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.catalog import DatabaseLogging
+from minercdc_sandbox.tables import ALL_LOGGING, KEY_LOGGING, UNIQUE_LOGGING, SupplementalLogGroup, Table
+
+
+def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Positions of the old values in the record; None is all. Assigned columns are always there."""
+    kinds = {group.kind for group in table.log_groups}
+    if database.all or ALL_LOGGING in kinds:
+        return None
+    found = set(changed)
+    if database.primary_key or KEY_LOGGING in kinds:
+        key = _identifying(table)
+        if key is None:
+            return None
+        found.update(key)
+    if database.unique or UNIQUE_LOGGING in kinds:
+        for constraint in table.constraints:
+            if constraint.kind == "U" and found.intersection(table.positions(constraint.columns)):
+                found.update(table.positions(constraint.columns))
+    for group in table.log_groups:
+        found.update(_group_positions(table, group, changed))
+    return tuple(sorted(found))
+
+
+def _identifying(table: Table) -> tuple[int, ...] | None:
+    """The primary key, else a unique index over NOT NULL columns, else None: all columns."""
+    if table.key is not None:
+        return table.positions(table.key.columns)
+    for index in table.indexes:
+        if index.unique and not any(table.columns[at].nullable for at in table.positions(index.columns)):
+            return table.positions(index.columns)
+    return None
+
+
+def _group_positions(table: Table, group: SupplementalLogGroup, changed: tuple[int, ...]) -> tuple[int, ...]:
+    positions = table.positions(group.columns)
+    return positions if group.always or set(changed).intersection(positions) else ()

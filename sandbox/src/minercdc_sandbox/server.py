@@ -1,0 +1,181 @@
+"""The sandbox as a server: one database with its views and packages, seeded, behind a listener.
+
+with SandboxServer(seeds=[path]) as server:        in this process, for tests
+    oracledb.connect(user=.., password=.., dsn=server.dsn)
+serve("127.0.0.1", 1521, [path])                   in the foreground, until SIGINT or SIGTERM
+"""
+
+from __future__ import annotations
+
+import signal
+import ssl
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from minercdc_sandbox import client_packages, faults_package, flashback_package
+from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.faults import Faults
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.lobs import dbms_lob
+from minercdc_sandbox.logminer.packages import CONSTANTS, PROCEDURES
+from minercdc_sandbox.seed import SeedError, run_script
+from minercdc_sandbox.views.families import ALL_VIEWS
+from minercdc_sandbox.wire.listener import Listener
+from minercdc_sandbox.wire.tls import server_context
+
+SERVICE, ROOT_SERVICE = "ORCLPDB1", "ORCLCDB"
+_RELEASES = {
+    "19c": ("Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production", (19, 3, 0, 0, 0)),
+    "23ai": (
+        "Oracle AI Database 26ai Enterprise Edition Release 23.26.0.0.0 - Production (minercdc sandbox)",
+        (23, 26, 0, 0, 0),
+    ),
+}
+
+
+def sandbox_database(
+    profile: str = "23ai", data_dir: Path | None = None, max_string_size: str = "standard"
+) -> SandboxDatabase:
+    """An empty database with all views and packages. Raises ValueError for an unknown profile."""
+    if profile not in _RELEASES:
+        raise ValueError(f"profile {profile!r}: known are {', '.join(_RELEASES)}")
+    procedures = {
+        **PROCEDURES,
+        **faults_package.PROCEDURES,
+        **flashback_package.PROCEDURES,
+        **dbms_lob.PROCEDURES,
+        **client_packages.PROCEDURES,
+    }
+    database = open_database(
+        views=ALL_VIEWS,
+        procedures=procedures,
+        constants={**CONSTANTS, **dbms_lob.CONSTANTS, **client_packages.CONSTANTS},
+        data_dir=data_dir,
+        max_string_size=max_string_size.upper(),
+    )
+    database.banner, database.version = _RELEASES[profile]
+    return database
+
+
+class SandboxServer:
+    """An Oracle-compatible server on a loopback port, from `start` (or `with`) to `stop`.
+
+    :param port: 0 for a free one.
+    :param seeds: SQL scripts to run before clients may connect, in a database that is new.
+    :param data_dir: keep the database there, and go on with the one that is there.
+    :param profile: release to imitate: `19c` or `23ai`.
+    :param max_string_size: of a new database, `standard` or `extended`.
+    :param tls: for a TCPS port, see `wire.tls.server_context`.
+    :raises OSError: the port is in use; :raises SeedError: a seed statement failed.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        seeds: Sequence[Path] = (),
+        *,
+        data_dir: Path | None = None,
+        profile: str = "23ai",
+        max_string_size: str = "standard",
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.database = sandbox_database(profile, data_dir, max_string_size)
+        try:
+            self._listener = Listener(self.database, host, port, profile, tls)
+        except OSError:
+            self.database.close()
+            raise
+        self.host, self.port = self._listener.address
+        self._seeds = tuple(seeds)
+
+    @property
+    def faults(self) -> Faults:
+        """What is to go wrong: for tests that have the server in their own process. Others call DBMS_SANDBOX."""
+        return self.database.faults
+
+    @property
+    def dsn(self) -> str:
+        """Easy Connect string of the pluggable database."""
+        return f"{self.host}:{self.port}/{SERVICE}"
+
+    def start(self) -> None:
+        """Run the seeds if the database is new, then let clients connect."""
+        for seed in self._seeds if self.database.is_new else ():
+            run_script(self.database, seed, SERVICE)
+        self._listener.start()
+
+    def stop(self) -> None:
+        """End all connections; open transactions roll back. No thread is left."""
+        self._listener.stop()
+        self.database.close()
+
+    def __enter__(self) -> SandboxServer:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def _next_steps(server: SandboxServer, tls: bool) -> list[str]:
+    """How to connect, from this machine or, where a container publishes the same port, from its host."""
+    host = "localhost" if server.host in ("0.0.0.0", "::") else server.host
+    dsn = f"{'tcps://' if tls else ''}{host}:{server.port}/{SERVICE}"
+    return [
+        f'connect: oracledb.connect(user="SYSTEM", password="oracle", dsn="{dsn}")',
+        f"capture: user C##MINERCDC, password minercdc, services {ROOT_SERVICE} and {SERVICE}",
+    ]
+
+
+def serve(
+    host: str,
+    port: int,
+    seeds: Sequence[Path],
+    data_dir: Path | None = None,
+    profile: str = "23ai",
+    max_string_size: str = "standard",
+    certificate: Path | None = None,
+    key: Path | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; print `ready HOST:PORT` once clients may connect. Main thread only.
+
+    :param certificate: PEM file; makes the port a TCPS port. `key` may be in the same file.
+    :raises SystemExit: with one line of text when the port is in use or a seed fails.
+    """
+    stopping = threading.Event()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        try:
+            tls = server_context(certificate, key) if certificate is not None else None
+        except OSError as error:
+            raise SystemExit(f"the certificate {certificate} or its key cannot be used: {error.strerror or error}") from None
+        try:
+            server = SandboxServer(
+                *(host, port, seeds), data_dir=data_dir, profile=profile, max_string_size=max_string_size, tls=tls
+            )
+        except OSError as error:
+            raise SystemExit(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+        except (ValueError, OraError) as error:
+            raise SystemExit(str(error)) from None
+        try:
+            with server:
+                print(f"ready {server.host}:{server.port}", *_next_steps(server, tls is not None), sep="\n", flush=True)
+                stopping.wait()
+        except SeedError as error:
+            raise SystemExit(str(error)) from None
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        sys.stdout.flush()

@@ -1,0 +1,97 @@
+"""INSERT, UPDATE, DELETE and MERGE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from minercdc_sandbox.sql.ast.expressions import Expr
+from minercdc_sandbox.sql.ast.queries import Query, Relation, TableRef
+
+
+@dataclass(slots=True)
+class Returning:
+    """`RETURNING items INTO binds`."""
+
+    items: list[Expr]
+    binds: list[int]
+    at: int
+
+
+@dataclass(slots=True)
+class ErrorLog:
+    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT n | UNLIMITED]`; `limit` None is UNLIMITED."""
+
+    owner: str | None
+    name: str | None
+    tag: Expr | None
+    limit: int | None
+    at: int
+
+
+@dataclass(slots=True)
+class Insert:
+    """:param more: rows of VALUES behind the first."""
+
+    target: TableRef
+    columns: list[tuple[str, int]]
+    values: list[Expr] | None
+    query: Query | None
+    at: int
+    returning: Returning | None = None
+    more: list[list[Expr]] = field(default_factory=list)
+    errors: ErrorLog | None = None
+
+
+@dataclass(slots=True)
+class InsertInto:
+    """`INTO table [(columns)] [VALUES (..)]` of a multitable insert."""
+
+    target: TableRef
+    columns: list[tuple[str, int]]
+    values: list[Expr] | None
+
+
+@dataclass(slots=True)
+class InsertMany:
+    """INSERT ALL | FIRST; branches have a condition or, without WHEN and of ELSE, none."""
+
+    first: bool
+    branches: list[tuple[Expr | None, list[InsertInto]]]
+    otherwise: list[InsertInto]
+    query: Query
+    at: int
+
+
+Assignment: TypeAlias = "tuple[str, Expr, int]"
+
+
+@dataclass(slots=True)
+class Merge:
+    """`update`: SET, WHERE, DELETE WHERE; `insert`: columns, values, WHERE."""
+
+    target: TableRef
+    source: Relation
+    on: Expr
+    at: int
+    update: tuple[list[Assignment], Expr | None, Expr | None] | None = None
+    insert: tuple[list[tuple[str, int]], list[Expr], Expr | None] | None = None
+
+
+@dataclass(slots=True)
+class Update:
+    target: TableRef
+    assignments: list[tuple[str, Expr, int]]
+    where: Expr | None
+    at: int
+    returning: Returning | None = None
+    errors: ErrorLog | None = None
+
+
+@dataclass(slots=True)
+class Delete:
+    target: TableRef
+    where: Expr | None
+    at: int
+    returning: Returning | None = None
+    errors: ErrorLog | None = None

@@ -1,0 +1,107 @@
+"""Pluggable databases: CREATE, DROP, ALTER .. OPEN and CLOSE, from the root."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.catalog import ROOT, SEED, Container, Grant, User
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.commands.database import alter_database, need
+from minercdc_sandbox.sql.commands.users import password
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+
+
+def _in_root(session: SqlSession) -> None:
+    need(session, "CREATE PLUGGABLE DATABASE")
+    if session.container != ROOT:
+        raise OraError(65040, "operation not allowed from within a pluggable database")
+
+
+def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
+    """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`."""
+    _in_root(session)
+    name = parser.name(65000, "missing or invalid pluggable database name")
+    if not parser.word("ADMIN", "USER"):
+        raise OraError(3001, "unimplemented feature: CREATE PLUGGABLE DATABASE but from the seed", parser.token.start)
+    administrator = parser.name(1935, "missing user or role name")
+    secret = password(parser)
+    while parser.any_word("FILE_NAME_CONVERT", "ROLES", "STORAGE", "DEFAULT", "PATH_PREFIX"):
+        while parser.take().text != ")":
+            if parser.token.kind == "E":
+                raise OraError(907, "missing right parenthesis", parser.token.start)
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        user = User(administrator, secret, session.catalog.new_user_id(), session.storage.clock.now())
+        user.grants |= {Grant("CREATE SESSION"), Grant("DBA")}
+        session.catalog.add_container(name, user)
+
+
+def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
+    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`. Raises ORA-65025 while it is open."""
+    _in_root(session)
+    container = _named(session, parser)
+    if not parser.word("KEEP", "DATAFILES"):
+        parser.word("INCLUDING", "DATAFILES")
+    parser.end()
+    if container.open_mode != "MOUNTED":
+        raise OraError(65025, f"Pluggable database {container.name} is not closed on all instances.")
+    with session.storage.lock:
+        session.commit()
+        for table in list(container.tables.values()):
+            session.storage.drop_segment(table)
+            session.catalog.purge(table)
+        del session.catalog.containers[container.con_id]
+        session.catalog.version += 1
+
+
+def alter_pluggable_database(session: SqlSession, parser: Parser) -> None:
+    """OPEN and CLOSE of a named PDB or ALL; anything else as ALTER DATABASE, for the own container."""
+    if parser.token.text in ("ADD", "DROP", "ENABLE", "DISABLE"):
+        alter_database(session, parser)
+        return
+    need(session, "ALTER PLUGGABLE DATABASE")
+    containers = (
+        [c for c in session.catalog.containers.values() if c.con_id > SEED]
+        if parser.word("ALL")
+        else [_named(session, parser)]
+    )
+    opening = parser.any_word("OPEN", "CLOSE")
+    if opening is None:
+        raise OraError(3001, "unimplemented feature: this ALTER PLUGGABLE DATABASE", parser.token.start)
+    read_only = opening == "OPEN" and parser.word("READ", "ONLY")
+    if opening == "OPEN" and not read_only:
+        parser.word("READ", "WRITE")
+    parser.word("IMMEDIATE")
+    parser.end()
+    if read_only:
+        raise OraError(3001, "unimplemented feature: OPEN READ ONLY", parser.token.start)
+    for container in containers:
+        _open(session, container) if opening == "OPEN" else _close(session, container)
+
+
+def _named(session: SqlSession, parser: Parser) -> Container:
+    container = session.catalog.container_named(parser.name(65000, "missing or invalid pluggable database name"))
+    if container.con_id <= SEED:
+        raise OraError(65017, "seed pluggable database may not be dropped or altered")
+    if session.container not in (ROOT, container.con_id):
+        raise OraError(65118, "operation affecting a pluggable database cannot be performed from another pluggable database")
+    return container
+
+
+def _open(session: SqlSession, container: Container) -> None:
+    if container.open_mode != "MOUNTED":
+        raise OraError(65019, f"pluggable database {container.name} already open")
+    with session.storage.lock:
+        container.open_mode = "READ WRITE"
+        session.catalog.version += 1
+
+
+def _close(session: SqlSession, container: Container) -> None:
+    if container.open_mode == "MOUNTED":
+        raise OraError(65020, f"pluggable database {container.name} already closed")
+    for other in list(session.database.sessions.values()):
+        if other.client.container == container.con_id and other is not session:
+            other.kill()
+    with session.storage.lock:
+        container.open_mode = "MOUNTED"
+        session.catalog.version += 1

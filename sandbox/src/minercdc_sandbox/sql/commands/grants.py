@@ -1,0 +1,176 @@
+"""CREATE and DROP ROLE, GRANT and REVOKE of system privileges, roles and object privileges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minercdc_sandbox.catalog import Grant
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.objects import Role
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.privileges import grants_of, require
+
+PREDEFINED = frozenset(
+    ["DBA", "CONNECT", "RESOURCE", "SELECT_CATALOG_ROLE", "EXECUTE_CATALOG_ROLE", "DELETE_CATALOG_ROLE", "PUBLIC"]
+)
+"""Roles every database has."""
+
+_ONE_WORD = frozenset(["LOGMINING", "SYSDBA", "SYSOPER", "SYSBACKUP", "SYSDG", "SYSKM", "INHERIT"])
+"""System privileges of one word; every other word alone is a role."""
+
+_OBJECT = frozenset(
+    "SELECT INSERT UPDATE DELETE ALTER INDEX REFERENCES READ WRITE EXECUTE FLASHBACK DEBUG ALL".split()  # noqa: SIM905
+)
+
+
+@dataclass(slots=True)
+class _Request:
+    privileges: list[str]
+    object: str | None
+    grantees: list[str]
+    option: bool
+
+
+def create_role(session: SqlSession, parser: Parser) -> None:
+    """Raises ORA-01921."""
+    name = parser.name(1935, "missing user or role name")
+    parser.word("NOT", "IDENTIFIED")
+    while parser.any_word("CONTAINER", "ALL", "CURRENT") or parser.op("="):
+        pass
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        require(session.catalog, session.container, session.user, "CREATE ROLE")
+        place = session.catalog.containers[session.container]
+        if name in place.roles or name in place.users or name in PREDEFINED:
+            raise OraError(1921, f"role name '{name}' conflicts with another user or role name")
+        place.roles[name] = Role(name, session.storage.clock.now())
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, None, None, None)
+
+
+def drop_role(session: SqlSession, parser: Parser) -> None:
+    """Raises ORA-01919."""
+    name = parser.name(1935, "missing user or role name")
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        require(session.catalog, session.container, session.user, "DROP ANY ROLE")
+        place = session.catalog.containers[session.container]
+        if name not in place.roles:
+            raise OraError(1919, f"role '{name}' does not exist")
+        del place.roles[name]
+        for user in place.users.values():
+            user.grants -= {g for g in user.grants if (g.privilege, g.object) == (name, None)}
+        for role in place.roles.values():
+            role.grants -= {g for g in role.grants if isinstance(g, Grant) and (g.privilege, g.object) == (name, None)}
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, None, None, None)
+
+
+def grant(session: SqlSession, parser: Parser) -> None:
+    """GRANT. Raises ORA-01917, ORA-01919, ORA-00990, ORA-01031, ORA-01749."""
+    request = _request(session, parser, "TO")
+    with session.storage.lock:
+        session.commit()
+        _may_grant(session, request)
+        for holder in request.grantees:
+            if request.object is not None and holder == session.user:
+                raise OraError(1749, "you may not GRANT/REVOKE privileges to/from yourself")
+            grants = _grants(session, holder)
+            grants |= {Grant(privilege, request.object, request.option) for privilege in request.privileges}
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, None, None, None)
+
+
+def revoke(session: SqlSession, parser: Parser) -> None:
+    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for what was not granted."""
+    request = _request(session, parser, "FROM")
+    with session.storage.lock:
+        session.commit()
+        _may_grant(session, request)
+        for holder in request.grantees:
+            grants = _grants(session, holder)
+            for privilege in request.privileges:
+                found = {
+                    g for g in grants if isinstance(g, Grant) and (g.privilege, g.object) == (privilege, request.object)
+                }
+                if not found and request.object is not None:
+                    raise OraError(1927, "cannot REVOKE privileges you did not grant")
+                if not found:
+                    role = _is_role(privilege)
+                    raise OraError(
+                        1951 if role else 1952, f"{'ROLE' if role else 'system privileges'} not granted to '{holder}'"
+                    )
+                grants -= found
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, None, None, None)
+
+
+def _is_role(privilege: str) -> bool:
+    return " " not in privilege and privilege not in _ONE_WORD
+
+
+def _grants(session: SqlSession, holder: str) -> set[object]:
+    place = session.catalog.containers[session.container]
+    user = place.users.get(holder)
+    if user is not None:
+        return user.grants  # type: ignore[return-value]
+    if holder == "PUBLIC" and holder not in place.roles:
+        place.roles[holder] = Role(holder, session.catalog.created, oracle_maintained=True)
+    if holder not in place.roles:
+        raise OraError(1917, f"user or role '{holder}' does not exist")
+    return place.roles[holder].grants
+
+
+def _may_grant(session: SqlSession, request: _Request) -> None:
+    """Object privileges: the owner, with the grant option, or with GRANT ANY OBJECT PRIVILEGE."""
+    catalog, container, user = session.catalog, session.container, session.user
+    if request.object is None:
+        roles = catalog.containers[container].roles
+        for privilege in request.privileges:
+            if _is_role(privilege) and privilege not in PREDEFINED and privilege not in roles:
+                raise OraError(1919, f"role '{privilege}' does not exist")
+        require(catalog, container, user, "GRANT ANY PRIVILEGE", "GRANT ANY ROLE")
+        return
+    owner, _, name = request.object.partition(".")
+    if owner != "SYS" and catalog.object_named(container, owner, name) is None:
+        raise OraError(942, f'table or view "{owner}"."{name}" does not exist')
+    unknown = [privilege for privilege in request.privileges if privilege not in _OBJECT]
+    if unknown:
+        raise OraError(990, "missing or invalid privilege")
+    mine = {g.privilege for g in grants_of(catalog, container, user) if g.object == request.object and g.option}
+    if owner == user or set(request.privileges) <= mine:
+        return
+    require(catalog, container, user, "GRANT ANY OBJECT PRIVILEGE")
+
+
+def _request(session: SqlSession, parser: Parser, before: str) -> _Request:
+    names: list[str] = [""]
+    while not parser.is_word("ON") and not parser.is_word(before):
+        token = parser.take()
+        if token.kind == "E" or token.text == "(":
+            column = token.text == "("
+            text = "unimplemented feature: privileges on columns" if column else "missing or invalid privilege"
+            raise OraError(3001 if column else 990, text, token.start)
+        if token.text == ",":
+            names.append("")
+        else:
+            names[-1] = f"{names[-1]} {token.text}".strip()
+    target: str | None = None
+    if parser.word("ON"):
+        parser.word("DIRECTORY")
+        owner, name = parser.qualified()
+        target = f"{owner or session.schema}.{name}"
+        names = ["ALL" if name == "ALL PRIVILEGES" else name for name in names]
+    parser.expect_word(before)
+    grantees = [parser.name(987, "missing or invalid username(s)")]
+    while parser.op(","):
+        grantees.append(parser.name(987, "missing or invalid username(s)"))
+    option = parser.is_word("WITH")
+    while parser.any_word("WITH", "GRANT", "ADMIN", "OPTION", "CONTAINER", "ALL", "CURRENT", "DELEGATE") or parser.op("="):
+        pass
+    parser.word("CASCADE", "CONSTRAINTS")
+    parser.end()
+    return _Request(names, target, grantees, option)

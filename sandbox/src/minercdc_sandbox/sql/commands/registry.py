@@ -1,0 +1,151 @@
+"""Statements that are neither queries nor DML, by their first words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.commands.containers import (
+    alter_pluggable_database,
+    create_pluggable_database,
+    drop_pluggable_database,
+)
+from minercdc_sandbox.sql.commands.database import alter_database, alter_system
+from minercdc_sandbox.sql.commands.grants import create_role, drop_role, grant, revoke
+from minercdc_sandbox.sql.commands.settings import alter_session
+from minercdc_sandbox.sql.commands.transactions import (
+    commit,
+    lock_table,
+    rollback,
+    savepoint,
+    set_constraints,
+    set_role,
+    set_transaction,
+)
+from minercdc_sandbox.sql.commands.users import alter_user, create_user, drop_user
+from minercdc_sandbox.sql.ddl.alter_table import alter_table
+from minercdc_sandbox.sql.ddl.comments import comment_on
+from minercdc_sandbox.sql.ddl.create_table import create_table, create_temporary_table
+from minercdc_sandbox.sql.ddl.drop_table import drop_table, truncate_table
+from minercdc_sandbox.sql.ddl.indexes import alter_index, create_index, create_unique_index, drop_index
+from minercdc_sandbox.sql.ddl.recycle_bin import flashback_table, purge
+from minercdc_sandbox.sql.ddl.sequences import alter_sequence, create_sequence, drop_sequence
+from minercdc_sandbox.sql.ddl.views import (
+    create_public_synonym,
+    create_synonym,
+    create_view,
+    drop_public_synonym,
+    drop_synonym,
+    drop_view,
+    rename,
+    replace_public_synonym,
+    replace_synonym,
+    replace_view,
+)
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+
+
+def run_command(session: SqlSession, sql: str) -> int:
+    """Run it and return the row count drivers show (0). Raises ORA-00900 for what is no statement, ORA-03001 for what is not here."""
+    parser = Parser(sql)
+    for words, command in COMMANDS:
+        if parser.word(*words):
+            command(session, parser)
+            return 0
+    known = [
+        "CREATE",
+        "ALTER",
+        "DROP",
+        "MERGE",
+        "EXPLAIN",
+        "ANALYZE",
+        "AUDIT",
+        "NOAUDIT",
+        "FLASHBACK",
+        "PURGE",
+        "RENAME",
+        "ASSOCIATE",
+        "DISASSOCIATE",
+    ]
+    if parser.token.text in known:
+        raise OraError(3001, f"unimplemented feature: {' '.join(sql.split())[:120]}", parser.token.start)
+    raise OraError(900, "invalid SQL statement", parser.token.start)
+
+
+COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ...] = (
+    (("COMMIT",), commit),
+    (("ROLLBACK",), rollback),
+    (("SAVEPOINT",), savepoint),
+    (("SET", "TRANSACTION"), set_transaction),
+    (("SET", "ROLE"), set_role),
+    (("LOCK", "TABLE"), lock_table),
+    (("ALTER", "SESSION"), alter_session),
+    (("ALTER", "SYSTEM"), alter_system),
+    (("ALTER", "DATABASE"), alter_database),
+    (("ALTER", "PLUGGABLE", "DATABASE"), alter_pluggable_database),
+    (("CREATE", "PLUGGABLE", "DATABASE"), create_pluggable_database),
+    (("DROP", "PLUGGABLE", "DATABASE"), drop_pluggable_database),
+    (("CREATE", "USER"), create_user),
+    (("ALTER", "USER"), alter_user),
+    (("DROP", "USER"), drop_user),
+    (("GRANT",), grant),
+    (("REVOKE",), revoke),
+    (("SET", "CONSTRAINTS"), set_constraints),
+    (("SET", "CONSTRAINT"), set_constraints),
+    (("CREATE", "ROLE"), create_role),
+    (("DROP", "ROLE"), drop_role),
+    (("CREATE", "TABLE"), create_table),
+    (("CREATE", "GLOBAL", "TEMPORARY", "TABLE"), create_temporary_table),
+    (("CREATE", "SEQUENCE"), create_sequence),
+    (("ALTER", "SEQUENCE"), alter_sequence),
+    (("DROP", "SEQUENCE"), drop_sequence),
+    (("CREATE", "VIEW"), create_view),
+    (("CREATE", "OR", "REPLACE", "VIEW"), replace_view),
+    (("DROP", "VIEW"), drop_view),
+    (("CREATE", "SYNONYM"), create_synonym),
+    (("CREATE", "PUBLIC", "SYNONYM"), create_public_synonym),
+    (("CREATE", "OR", "REPLACE", "SYNONYM"), replace_synonym),
+    (("CREATE", "OR", "REPLACE", "PUBLIC", "SYNONYM"), replace_public_synonym),
+    (("DROP", "SYNONYM"), drop_synonym),
+    (("DROP", "PUBLIC", "SYNONYM"), drop_public_synonym),
+    (("RENAME",), rename),
+    (("FLASHBACK", "TABLE"), flashback_table),
+    (("PURGE",), purge),
+    (("ALTER", "TABLE"), alter_table),
+    (("DROP", "TABLE"), drop_table),
+    (("TRUNCATE", "TABLE"), truncate_table),
+    (("CREATE", "INDEX"), create_index),
+    (("CREATE", "UNIQUE", "INDEX"), create_unique_index),
+    (("ALTER", "INDEX"), alter_index),
+    (("DROP", "INDEX"), drop_index),
+    (("COMMENT", "ON"), comment_on),
+)
+
+
+REMARKS = {
+    "ALTER DATABASE": "ADD and DROP SUPPLEMENTAL LOG DATA, ENABLE and DISABLE THREAD, ADD LOGFILE MEMBER",
+    "ALTER PLUGGABLE DATABASE": "OPEN, CLOSE; what ALTER DATABASE has",
+    "CREATE PLUGGABLE DATABASE": "from the seed",
+    "ALTER SEQUENCE": "START WITH with RESTART only (ORA-02283)",
+    "ALTER SESSION": "NLS parameters, TIME_ZONE, CONTAINER, CURRENT_SCHEMA, ISOLATION_LEVEL, DDL_LOCK_TIMEOUT, ROW ARCHIVAL VISIBILITY; what tunes Oracle is recorded only; ENABLE, DISABLE and FORCE PARALLEL have no effect",
+    "ALTER SYSTEM": "SWITCH LOGFILE, ARCHIVE LOG, CHECKPOINT, KILL and DISCONNECT SESSION, SET LOG_ARCHIVE_DEST_n, UNDO_RETENTION and ENABLE_GOLDENGATE_REPLICATION",
+    "ALTER TABLE": "ADD (identity columns too), MODIFY, DROP, RENAME of columns and constraints, SET UNUSED, states of constraints, READ ONLY, supplemental log groups, "
+    "MOVE, ROW MOVEMENT; ADD, DROP, TRUNCATE, MOVE, RENAME, SPLIT, MERGE, EXCHANGE, MODIFY and COALESCE PARTITION, SET INTERVAL",
+    "ALTER USER": "password, ACCOUNT LOCK, PASSWORD EXPIRE; quotas and profiles have no effect",
+    "CREATE TABLE": "all constraints, identity and virtual columns, DEFAULT ON NULL, AS SELECT, ROWDEPENDENCIES, ROW ARCHIVAL, PARTITION BY RANGE [INTERVAL], LIST [AUTOMATIC] and HASH",
+    "CREATE GLOBAL TEMPORARY TABLE": "ON COMMIT DELETE and PRESERVE ROWS",
+    "CREATE INDEX": "columns, not expressions; LOCAL too",
+    "ALTER INDEX": "REBUILD, RENAME TO; storage has no effect",
+    "CREATE VIEW": "simple ones can be changed through; WITH READ ONLY and CHECK OPTION",
+    "DROP TABLE": "recycle bin, PURGE, CASCADE CONSTRAINTS",
+    "FLASHBACK TABLE": "TO BEFORE DROP",
+    "GRANT": "system and object privileges and roles; enforced for tables, catalog views, LogMiner and flashback",
+    "LOCK TABLE": "all modes, NOWAIT, WAIT n",
+    "PURGE": "TABLE, RECYCLEBIN, DBA_RECYCLEBIN",
+    "RENAME": "one's own tables, views, sequences and synonyms",
+    "SET CONSTRAINTS": "ALL or by name, DEFERRED and IMMEDIATE",
+    "SET TRANSACTION": "READ ONLY, READ WRITE, ISOLATION LEVEL, NAME",
+    "TRUNCATE TABLE": "a new DATA_OBJECT_ID each time",
+}
+"""What of a statement is there, by its words; nothing where all that matters here is."""

@@ -1,0 +1,116 @@
+"""Transaction control and LOCK TABLE."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.dml.constraints import verify_deferred
+from minercdc_sandbox.sql.dml.target import target_table
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.storage import locks
+from minercdc_sandbox.storage.transactions import Undo
+
+
+def commit(session: SqlSession, parser: Parser) -> None:
+    parser.word("WORK")
+    parser.word("WRITE", "WAIT")
+    parser.end()
+    session.commit()
+
+
+def rollback(session: SqlSession, parser: Parser) -> None:
+    parser.word("WORK")
+    if parser.word("TO"):
+        parser.word("SAVEPOINT")
+        name = parser.name()
+        parser.end()
+        session.rollback_to(name)
+        return
+    parser.end()
+    session.rollback()
+
+
+def savepoint(session: SqlSession, parser: Parser) -> None:
+    name = parser.name()
+    parser.end()
+    session.savepoint(name)
+
+
+def set_transaction(session: SqlSession, parser: Parser) -> None:
+    if session.client.transaction is not None and session.client.transaction.undo:
+        raise OraError(1453, "SET TRANSACTION must be first statement of transaction")
+    if parser.word("NAME"):
+        name = parser.take()
+        parser.end()
+        with session.storage.lock:
+            session.storage.begin(session.client).name = name.text
+        return
+    if parser.word("READ", "WRITE") or parser.word("ISOLATION", "LEVEL", "READ", "COMMITTED"):
+        parser.end()
+        return
+    read_only = parser.word("READ", "ONLY")
+    if not read_only and not parser.word("ISOLATION", "LEVEL", "SERIALIZABLE"):
+        raise OraError(3001, "unimplemented feature: SET TRANSACTION of this kind", parser.token.start)
+    parser.end()
+    with session.storage.lock:
+        transaction = session.storage.begin(session.client)
+        transaction.snapshot, transaction.read_only = session.storage.clock.current, read_only
+
+
+def set_constraints(session: SqlSession, parser: Parser) -> None:
+    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE looks at once at what was deferred."""
+    names = ["ALL"] if parser.word("ALL") else []
+    while not names or parser.op(","):
+        names.append(parser.qualified()[1])
+    mode = parser.any_word("DEFERRED", "IMMEDIATE")
+    if mode is None:
+        raise OraError(905, "missing keyword", parser.token.start)
+    parser.end()
+    for name in names:
+        if name != "ALL":
+            tables = session.catalog.tables(session.container)
+            found = next((c for t in tables for c in t.constraints if c.name == name), None)
+            if found is None:
+                raise OraError(2448, "constraint does not exist")
+            if not found.deferrable:
+                raise OraError(2447, "cannot defer a constraint that is not deferrable")
+        session.constraint_modes[name] = mode == "DEFERRED"
+    if mode == "IMMEDIATE":
+        with session.storage.lock:
+            verify_deferred(session)
+
+
+def set_role(session: SqlSession, parser: Parser) -> None:
+    while parser.take().kind != "E":
+        pass
+
+
+def lock_table(session: SqlSession, parser: Parser) -> None:
+    places = [parser.token.start]
+    names = [parser.qualified()]
+    while parser.op(","):
+        places.append(parser.token.start)
+        names.append(parser.qualified())
+    if parser.token.text in ("PARTITION", "SUBPARTITION"):
+        raise OraError(3001, f"unimplemented feature: LOCK TABLE .. {parser.token.text}", parser.token.start)
+    parser.expect_word("IN")
+    modes = {
+        ("ROW", "SHARE"): locks.ROW_SHARE,
+        ("SHARE", "UPDATE"): locks.ROW_SHARE,
+        ("ROW", "EXCLUSIVE"): locks.ROW_EXCLUSIVE,
+        ("SHARE", "ROW", "EXCLUSIVE"): locks.SHARE_ROW_EXCLUSIVE,
+        ("SHARE",): locks.SHARE,
+        ("EXCLUSIVE",): locks.EXCLUSIVE,
+    }
+    mode = next((mode for words, mode in modes.items() if parser.word(*words)), None)
+    if mode is None:
+        raise OraError(1737, "valid modes: [ROW] SHARE, [[SHARE] ROW] EXCLUSIVE, SHARE UPDATE", parser.token.start)
+    parser.expect_word("MODE")
+    wait = parser.lock_wait()
+    parser.end()
+    with session.storage.lock:
+        for (owner, name), at in zip(names, places, strict=True):
+            table = target_table(session.environment, owner, name, at, "LOCK")
+            transaction = session.storage.begin(session.client)
+            before = session.storage.locks.lock_table(session.client, table, mode, wait.seconds)
+            transaction.undo.append(Undo("L", table, before))

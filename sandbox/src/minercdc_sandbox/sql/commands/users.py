@@ -1,0 +1,90 @@
+"""Users and privileges."""
+
+from __future__ import annotations
+
+import re
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+
+
+def password(parser: Parser) -> str:
+    parser.expect_word("IDENTIFIED")
+    parser.expect_word("BY")
+    token = parser.take()
+    if token.kind not in "WQS":
+        raise OraError(988, "missing or invalid password(s)", token.start)
+    return parser.sql[token.start : token.end].strip('"') if token.kind != "S" else token.text
+
+
+def _masked(sql: str) -> str:
+    return re.sub(r"(?is)(identified\s+by\s+)(\"[^\"]*\"|\S+)", r"\1*****", sql)
+
+
+def create_user(session: SqlSession, parser: Parser) -> None:
+    name = parser.name(1935, "missing user or role name")
+    secret = password(parser)
+    _rest(parser)
+    with session.storage.lock:
+        session.commit()
+        session.catalog.add_user(session.container, name, secret, session.storage.clock.now())
+        session.storage.log_ddl(session.client, _masked(parser.sql), None, None, None)
+
+
+def alter_user(session: SqlSession, parser: Parser) -> None:
+    name = parser.name(1935, "missing user or role name")
+    user = session.catalog.user(session.container, name)
+    if user is None:
+        raise OraError(1918, f"user '{name}' does not exist")
+    secret = password(parser) if parser.is_word("IDENTIFIED") else None
+    text = parser.sql.upper()
+    _rest(parser)
+    with session.storage.lock:
+        session.commit()
+        if secret is not None:
+            user.password, user.expired = secret, False
+        user.expired = user.expired or "PASSWORD EXPIRE" in text
+        if "ACCOUNT LOCK" in text or "ACCOUNT UNLOCK" in text:
+            user.locked = "ACCOUNT LOCK" in text
+        session.storage.log_ddl(session.client, _masked(parser.sql), None, None, None)
+
+
+def drop_user(session: SqlSession, parser: Parser) -> None:
+    name = parser.name(1935, "missing user or role name")
+    cascade = parser.word("CASCADE")
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        if any(other.user == name for other in session.database.sessions.values()):
+            raise OraError(1940, "cannot drop a user that is currently connected")
+        for table in [t for t in session.catalog.tables(session.container) if t.owner == name and cascade]:
+            session.storage.drop_segment(table)
+        _drop_objects(session, name, cascade=cascade)
+        session.catalog.drop_user(session.container, name, cascade=cascade)
+        session.storage.log_ddl(session.client, parser.sql, None, None, None)
+
+
+def _drop_objects(session: SqlSession, name: str, *, cascade: bool) -> None:
+    """Views, synonyms and sequences of the user, and what lies in his recycle bin."""
+    place = session.catalog.containers[session.container]
+    for objects in (place.views, place.synonyms, place.sequences):
+        owned = [key for key in objects if key[0] == name]
+        if owned and not cascade:
+            raise OraError(1922, f"CASCADE must be specified to drop '{name}'")
+        for key in owned:
+            del objects[key]
+    for table in [t for t in place.dropped.values() if t.owner == name]:
+        session.storage.drop_segment(table)
+        session.catalog.purge(table)
+
+
+def _rest(parser: Parser) -> None:
+    """User options (quota, tablespace, profile) are accepted and mean nothing here."""
+    options = ["DEFAULT", "TEMPORARY", "QUOTA", "PROFILE", "PASSWORD", "ACCOUNT", "CONTAINER", "ENABLE"]
+    while parser.token.kind != "E" and parser.token.text != ";":
+        if parser.token.text not in options:
+            raise OraError(922, "missing or invalid option", parser.token.start)
+        parser.take()
+        while parser.token.kind != "E" and parser.token.text not in options and parser.token.text != ";":
+            parser.take()

@@ -1,0 +1,252 @@
+"""ALTER TABLE."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.alter_partitions import alter_partitions, is_of_partitions, move_table
+from minercdc_sandbox.sql.ddl.columns import add_column, drop_column, modify_column
+from minercdc_sandbox.sql.ddl.constraints import (
+    add_constraint,
+    add_group,
+    drop_constraint,
+    named_constraint,
+    set_state,
+    validate,
+)
+from minercdc_sandbox.sql.ddl.create_table import check_columns, check_defaults
+from minercdc_sandbox.sql.ddl.exclusive import take_alone, whole_or_not
+from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state, number_rows
+from minercdc_sandbox.sql.dml.checks import rename_in_check
+from minercdc_sandbox.sql.dml.target import target_table
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
+from minercdc_sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options, supplemental
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.tables import Table
+
+_ARCHIVAL_ERRORS = {
+    True: (38396, "table is already enabled for the ILM feature"),
+    False: (38397, "table is not enabled for the ILM feature"),
+}
+
+
+def alter_table(session: SqlSession, parser: Parser) -> None:
+    at = parser.token.start
+    owner, name = parser.qualified()
+    with session.storage.lock:
+        session.commit()
+        table = target_table(session.environment, owner, name, at)
+        take_alone(session, table)
+        before = _places(table)
+        with whole_or_not(table):
+            definition = _alter(session, parser, table)
+        scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
+        session.catalog.changed(table, scn=scn, now=session.storage.clock.now(), definition=definition)
+        if _places(table) != before:
+            table.ddl_scn = scn
+
+
+def _places(table: Table) -> object:
+    """Where rows lie: when that changes, flashback queries cannot look behind it."""
+    by = table.partitioning
+    return table.data_object_id, None if by is None else [partition.number for partition in by.partitions]
+
+
+def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
+    """Apply it; returns whether the stored columns changed."""
+    if is_of_partitions(parser):
+        alter_partitions(session, parser, table)
+        return False
+    if parser.is_word("MOVE"):
+        move_table(session, parser, table)
+        return False
+    if physical_options(parser):
+        parser.end()
+        return False
+    if parser.word("ADD"):
+        return _alter_add(session, parser, table)
+    if parser.word("DROP"):
+        return _alter_drop(session, parser, table)
+    if parser.is_word("MODIFY") and parser.peek().text in ("CONSTRAINT", "PRIMARY", "UNIQUE"):
+        parser.take()
+        _alter_state(session, parser, table, ConstraintSpec(None, "", (), 0))
+        return False
+    if parser.token.text in ("ENABLE", "DISABLE"):
+        return _enable(session, parser, table)
+    if parser.word("RENAME", "CONSTRAINT"):
+        _rename_constraint(parser, table)
+        return False
+    if parser.word("SET", "UNUSED"):
+        for name in [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser)):
+            drop_column(session, table, name)
+        parser.word("CASCADE", "CONSTRAINTS")
+        parser.end()
+        return True
+    if parser.word("ROW", "ARCHIVAL") or parser.word("NO", "ROW", "ARCHIVAL"):
+        return _row_archival(session, parser, table)
+    if parser.word("READ", "ONLY") or parser.word("READ", "WRITE"):
+        table.read_only = parser.tokens[parser.at - 1].text == "ONLY"
+        parser.end()
+        return False
+    if parser.word("MODIFY"):
+        _alter_modify(session, parser, table)
+        return True
+    if parser.word("RENAME", "COLUMN"):
+        position = table.position(parser.name(904, "invalid identifier"))
+        parser.expect_word("TO")
+        name = parser.name(904, "invalid identifier")
+        parser.end()
+        if any(column.name == name for column in table.columns):
+            raise OraError(957, "duplicate column name")
+        for check in table.checks:
+            rename_in_check(check, table.columns[position].name, name)
+        session.catalog.rename_column(table, position, name)
+        return True
+    if parser.word("RENAME", "TO"):
+        name = parser.name()
+        parser.end()
+        rename_table(session, table, name)
+        return False
+    raise OraError(3001, "unimplemented feature: this ALTER TABLE", parser.token.start)
+
+
+def _row_archival(session: SqlSession, parser: Parser, table: Table) -> bool:
+    """[NO] ROW ARCHIVAL: with NO the archive state of all rows is lost. Raises ORA-38396, ORA-38397."""
+    adding = parser.tokens[parser.at - 3].text != "NO"
+    parser.end()
+    if adding == (table.archival is not None):
+        raise OraError(*_ARCHIVAL_ERRORS[adding])
+    if adding:
+        add_column(session, table, archive_state())
+    elif table.archival is not None:
+        drop_column(session, table, table.archival.name)
+    return True
+
+
+def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
+    """ENABLE | DISABLE ROW MOVEMENT, or [VALIDATE | NOVALIDATE] constraint [CASCADE]."""
+    enable = parser.take().text == "ENABLE"
+    if parser.word("ROW", "MOVEMENT"):
+        parser.end()
+        table.row_movement = enable
+        return False
+    spec = ConstraintSpec(None, "", (), 0, enabled=enable, validated=enable)
+    if parser.any_word("VALIDATE", "NOVALIDATE"):
+        spec.validated = parser.tokens[parser.at - 1].text == "VALIDATE"
+    if parser.token.text not in ("CONSTRAINT", "PRIMARY", "UNIQUE"):
+        raise OraError(3001, f"unimplemented feature: ALTER TABLE ENABLE {parser.token.text}", parser.token.start)
+    _alter_state(session, parser, table, spec)
+    return False
+
+
+def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: ConstraintSpec) -> None:
+    constraint = named_constraint(parser, table)
+    spec.rely = constraint.rely
+    state(parser, spec)
+    cascade = parser.word("CASCADE")
+    parser.end()
+    if spec.deferred and not constraint.deferrable:
+        raise OraError(2447, "cannot defer a constraint that is not deferrable")
+    constraint.deferred = spec.deferred
+    set_state(session, table, constraint, spec, cascade=cascade)
+
+
+def _rename_constraint(parser: Parser, table: Table) -> None:
+    old = parser.name()
+    parser.expect_word("TO")
+    new = parser.name()
+    parser.end()
+    found = next((c for c in (*table.constraints, *table.checks) if c.name == old), None)
+    if found is None:
+        raise OraError(23292, "The constraint does not exist")
+    found.name, found.generated = new, False
+
+
+def rename_table(session: SqlSession, table: Table, name: str) -> None:
+    place = session.catalog.containers[table.container].tables
+    if session.catalog.object_named(table.container, table.owner, name) is not None:
+        raise OraError(955, "name is already used by an existing object")
+    del place[table.owner, table.name]
+    for child in session.catalog.tables(table.container):
+        for constraint in child.constraints:
+            if constraint.reference is not None and constraint.reference[:2] == (table.owner, table.name):
+                constraint.reference = (table.owner, name, constraint.reference[2])
+    table.name = name
+    session.catalog.add_table(table)
+
+
+def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
+    definition = Definition()
+    if parser.op("("):
+        definition_item(parser, definition)
+        while parser.op(","):
+            definition_item(parser, definition)
+        parser.expect_op(")")
+    else:
+        definition_item(parser, definition)
+        while parser.op(","):
+            parser.word("ADD")
+            definition_item(parser, definition)
+    while large_storage(parser, definition.columns):
+        pass
+    parser.end()
+    check_columns(session, [*table.columns, *definition.columns])
+    check_defaults(session, definition.columns)
+    for column in definition.columns:
+        column.shown_after = table.last_shown()
+        if column.virtual is not None:
+            add_virtual(session, table, column, len(table.all_columns()))
+        else:
+            add_column(session, table, column)
+    for name, options in definition.identities.items():
+        if sum(column.identity is not None for column in table.columns) > 1:
+            raise OraError(30669, "table can have only one identity column")
+        add_identity(session, table, name, options)
+        number_rows(session, table, name)
+    add_constraints(session, table, definition.constraints)
+    for group in definition.groups:
+        add_group(session, table, group)
+    return any(column.virtual is None for column in definition.columns)
+
+
+def add_constraints(session: SqlSession, table: Table, specs: list[ConstraintSpec]) -> None:
+    """New constraints on rows that are there."""
+    for spec in specs:
+        index = add_constraint(session, table, spec)
+        validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])
+        if index is not None:
+            session.storage.segments.create_index(table, index)
+
+
+def _alter_drop(session: SqlSession, parser: Parser, table: Table) -> bool:
+    if parser.word("SUPPLEMENTAL", "LOG"):
+        for group in supplemental(parser):
+            same = [g for g in table.log_groups if g.kind == group.kind and (not group.name or g.name == group.name)]
+            if not same:
+                raise OraError(32587, "Cannot drop nonexistent supplemental logging")
+            table.log_groups.remove(same[0])
+        parser.end()
+        return False
+    if parser.is_word("CONSTRAINT") or parser.is_word("PRIMARY", "KEY") or parser.is_word("UNIQUE"):
+        drop_constraint(session, parser, table)
+        return False
+    if parser.word("UNUSED", "COLUMNS"):
+        parser.end()
+        return False
+    names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
+    parser.word("CASCADE", "CONSTRAINTS")
+    parser.end()
+    for name in names:
+        drop_column(session, table, name)
+    return True
+
+
+def _alter_modify(session: SqlSession, parser: Parser, table: Table) -> None:
+    listed = parser.op("(")
+    while True:
+        modify_column(session, parser, table)
+        if not listed or not parser.op(","):
+            break
+    if listed:
+        parser.expect_op(")")
+    parser.end()

@@ -1,0 +1,161 @@
+"""Columns added to, changed in and dropped from a table that has rows."""
+
+from __future__ import annotations
+
+from minercdc_sandbox import tables as dictionary
+from minercdc_sandbox.interfaces import OraError, OraType
+from minercdc_sandbox.sql.ddl.constraints import add_constraint, row_count, validate
+from minercdc_sandbox.sql.declare import check_declared, declare
+from minercdc_sandbox.sql.dml.target import conversion
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.definitions import Definition, column_options
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.store import storer
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.tables import Column, Table
+
+_FRACTIONS = (
+    *(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),
+    *(OraType.INTERVAL_DS, OraType.INTERVAL_YM),
+)
+
+_WIDENED = {(OraType.DATE, OraType.TIMESTAMP)}
+"""Changes of type that a column with values takes (SQL Language Reference, ALTER TABLE): the bytes of a DATE are those of a
+TIMESTAMP without fraction."""
+_PROPERTIES = frozenset(
+    """NOT NULL DEFAULT CONSTRAINT PRIMARY UNIQUE CHECK REFERENCES VISIBLE INVISIBLE GENERATED ENCRYPT COLLATE ) ,""".split()  # noqa: SIM905
+)
+"""What may follow the name of a column in MODIFY when its type is not given."""
+_LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
+
+
+def add_column(session: SqlSession, table: Table, column: Column) -> None:
+    if any(other.name == column.name for other in table.columns):
+        raise OraError(1430, "column being added already exists in table")
+    default = None
+    if column.default is not None:
+        x = Expressions(session.environment)
+        typed = x.value(Parser(column.default).expr(), None)
+        cell = session.evaluate(typed.sql, x.parameters, session.run())
+        default = storer(
+            typed.type, column, f'"{table.owner}"."{table.name}"."{column.name}"', conversion(session.environment, table)
+        )(cell)
+    if not column.nullable and default is None and column.identity is None and row_count(session, table):
+        raise OraError(1758, "table must be empty to add mandatory (NOT NULL) column")
+    column.slot, table.next_slot = table.next_slot, table.next_slot + 1
+    session.storage.segments.add_column(table, column.slot, default)
+    table.columns.append(column)
+
+
+def drop_column(session: SqlSession, table: Table, name: str) -> None:
+    """The physical column stays, unseen."""
+    if any(column.name == name for _, column in table.virtual):
+        table.virtual = [(place, column) for place, column in table.virtual if column.name != name]
+        return
+    position = table.position(name)
+    if len(table.columns) == 1:
+        raise OraError(12983, "cannot drop all columns in a table")
+    if any(name in check.columns and len(check.columns) > 1 for check in table.checks):
+        raise OraError(12991, "column is referenced in a multi-column constraint")
+    table.checks = [check for check in table.checks if name not in check.columns]
+    for constraint in [c for c in table.constraints if name in c.columns]:
+        if len(constraint.columns) > 1:
+            raise OraError(12991, "column is referenced in a multi-column constraint")
+        table.constraints.remove(constraint)
+    for index in [i for i in table.indexes if name in i.columns]:
+        session.storage.segments.drop_index(table, index)
+        table.indexes.remove(index)
+    for group in list(table.log_groups):
+        group.columns = tuple(c for c in group.columns if c != name)
+        if group.kind == dictionary.USER_GROUP and not group.columns:
+            table.log_groups.remove(group)
+    if table.columns[position].identity is not None:
+        _drop_identity(session, table, table.columns[position])
+    del table.columns[position]
+
+
+def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
+    """The values stay, and the column NOT NULL. Raises ORA-30673."""
+    if column.identity is None:
+        raise OraError(30673, "column to be modified is not an identity column")
+    session.catalog.containers[table.container].sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
+    column.identity = column.default = None
+    column.on_null = False
+
+
+def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
+    position = table.position(parser.name(904, "invalid identifier"))
+    column = table.columns[position]
+    if parser.word("DROP", "IDENTITY"):
+        _drop_identity(session, table, column)
+        return
+    if parser.token.kind != "E" and parser.token.text not in _PROPERTIES:
+        wanted = declare(column.name, parser.type_name())
+        env = session.environment
+        check_declared([wanted], env.release, extended=env.extended_strings)
+        _check_modify(session, table, column, wanted)
+        column.type, column.precision, column.scale = wanted.type, wanted.precision, wanted.scale
+        column.size, column.char_length, column.semantics, column.float_ = (
+            *(wanted.size, wanted.char_length, wanted.semantics),
+            wanted.float_,
+        )
+    if parser.is_word("GENERATED"):
+        raise OraError(3001, "unimplemented feature: MODIFY .. GENERATED", parser.token.start)
+    was, was_invisible = column.nullable, column.invisible
+    said_null = parser.is_word("NULL")
+    extra = Definition()
+    column_options(parser, column, extra)
+    if was_invisible and not column.invisible:
+        column.shown_after = (
+            table.last_shown() + 1
+        )  # it gets the last COLUMN_ID, and stays where it is in the segment and in redo
+    if all(one.invisible for one in table.all_columns()):
+        raise OraError(54039, "table must have at least one column that is not invisible")
+    for spec in extra.constraints:
+        if spec.kind == "C" and spec.condition is None:
+            if not was:
+                raise OraError(1442, "column to be modified to NOT NULL is already NOT NULL")
+            if spec.validated and row_count(session, table, f"c{column.slot} is null"):
+                column.nullable = True
+                raise OraError(2296, f"cannot enable ({table.owner}.) - null values found")
+        index = add_constraint(session, table, spec)
+        if spec.condition is not None or spec.kind != "C":
+            validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])
+        if index is not None:
+            session.storage.segments.create_index(table, index)
+    if was and column.nullable and said_null:
+        raise OraError(1451, "column to be modified to NULL cannot be modified to NULL")
+    if not was and column.nullable:
+        table.constraints = [c for c in table.constraints if not (c.kind == "C" and c.columns == (column.name,))]
+
+
+def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -> None:
+    if old.type is not new.type and {old.type, new.type} & _LARGE:
+        raise OraError(22859, "invalid modification of columns")
+    slot = f"c{old.slot}"
+    filled = row_count(session, table, f"{slot} is not null")
+    if not filled:
+        return
+    if (old.type, new.type) in _WIDENED:
+        return
+    if old.type is not new.type or old.national is not new.national:
+        raise OraError(1439, "column to be modified must be empty to change datatype")
+    if new.type is OraType.NUMBER:
+        whole_old = 40 if old.scale == -127 else (old.precision or 38) - old.scale
+        whole_new = 40 if new.scale == -127 else (new.precision or 38) - new.scale
+        places_old, places_new = (200 if c.scale == -127 else c.scale for c in (old, new))
+        if whole_new < whole_old or places_new < places_old:
+            raise OraError(1440, "column to be modified must be empty to decrease precision or scale")
+    elif new.type is OraType.CHAR and new.char_length != old.char_length:
+        raise OraError(3001, "unimplemented feature: changing the length of a CHAR column that has values")
+    elif new.type in _FRACTIONS and (new.scale < old.scale or new.precision < old.precision):
+        raise OraError(
+            30082, "datetime/interval column to be modified must be empty to decrease fractional second precision"
+        )
+    elif new.type in (OraType.VARCHAR2, OraType.RAW):
+        length = "length" if new.semantics == "C" or new.type is OraType.RAW else "octet_length"
+        limit = new.size if new.type is OraType.RAW else new.char_length
+        if new.national:
+            length = "o_utf16_units"
+        if row_count(session, table, f"{length}({slot})>{limit}"):
+            raise OraError(1441, "cannot decrease column length because some value is too big")

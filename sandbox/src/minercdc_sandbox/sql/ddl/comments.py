@@ -1,0 +1,32 @@
+"""COMMENT ON tables and columns."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.dml.target import target_table
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+
+
+def comment_on(session: SqlSession, parser: Parser) -> None:
+    column_wanted = parser.word("COLUMN")
+    if not column_wanted:
+        parser.expect_word("TABLE", 3001, "unimplemented feature: COMMENT ON this")
+    at = parser.token.start
+    parts = [parser.name()]
+    while parser.op("."):
+        parts.append(parser.name())
+    parser.expect_word("IS")
+    text = parser.take()
+    parser.end()
+    if text.kind != "S":
+        raise OraError(1780, "string literal required", text.start)
+    column = parts.pop() if column_wanted else None
+    with session.storage.lock:
+        session.commit()
+        table = target_table(session.environment, parts[0] if len(parts) > 1 else None, parts[-1], at, "COMMENT")
+        if column is not None:
+            table.columns[table.position(column)].comment = text.text or None
+        else:
+            table.comment = text.text or None
+        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)

@@ -1,0 +1,288 @@
+"""Constraints, their indexes and supplemental log groups of a table; the rows there are must keep a new one."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from minercdc_sandbox import tables as dictionary
+from minercdc_sandbox.interfaces import Cell, OraError, OraType
+from minercdc_sandbox.sql.declare import NO_KEY
+from minercdc_sandbox.sql.dml.checks import columns_of_check, plan_checks
+from minercdc_sandbox.sql.dml.target import target_table
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.storage.store import segment, visible
+from minercdc_sandbox.tables import Constraint, Index, SupplementalLogGroup, Table
+
+
+def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> Index | None:
+    """Note the constraint and its index, which is returned when it is new; the physical index comes with the segment."""
+    if spec.kind == "C" and spec.condition is not None:
+        _add_check(session, table, spec)
+        return None
+    positions = [table.position(column) for column in spec.columns]
+    if spec.kind == "P" and table.key is not None:
+        raise OraError(2260, "table can have only one primary key", spec.at)
+    if spec.kind in "PU":
+        _may_be_key(table, spec, positions)
+    _check_name(session, table, spec.name, spec.at)
+    found = Constraint(spec.name or session.catalog.generated_name(), spec.kind, spec.columns, generated=spec.name is None)
+    found.enabled, found.validated, found.rely = spec.enabled, spec.validated, spec.rely
+    found.deferrable, found.deferred = spec.deferrable, spec.deferred
+    created = None
+    if spec.kind == "C":
+        if spec.deferrable:
+            raise OraError(3001, "unimplemented feature: deferrable NOT NULL", spec.at)
+        found.condition = f'"{spec.columns[0]}" IS NOT NULL'
+    elif spec.kind == "R":
+        _refer(session, table, spec, found)
+    elif spec.enabled:
+        created = _index_of(session, table, spec, found)
+    if spec.kind == "P" and spec.enabled:
+        for position in positions:
+            table.columns[position].nullable = False
+    table.constraints.append(found)
+    return created
+
+
+def _may_be_key(table: Table, spec: ConstraintSpec, positions: list[int]) -> None:
+    if len(set(spec.columns)) < len(spec.columns):
+        raise OraError(957, "duplicate column name", spec.at)
+    if any(c.kind in "PU" and c.columns == spec.columns for c in table.constraints):
+        raise OraError(2261, "such unique or primary key already exists in the table", spec.at)
+    kinds = {table.columns[position].type for position in positions}
+    if OraType.TIMESTAMP_TZ in kinds:
+        text = "TIMESTAMP WITH TIME ZONE cannot be unique or a primary key"
+        raise OraError(2329, f"column of datatype {text}", spec.at)
+    if kinds & set(NO_KEY):
+        number = 2327 if spec.kind == "P" else 2329
+        raise OraError(number, "column of this datatype cannot be unique or a primary key", spec.at)
+
+
+def _index_of(session: SqlSession, table: Table, spec: ConstraintSpec, found: Constraint) -> Index | None:
+    """The index that enforces a key: one that is there, or a new one named like the constraint."""
+    same = [i for i in table.indexes if i.columns == spec.columns and (i.unique or spec.deferrable)]
+    if spec.index is not None and not any(i.name == spec.index for i in same):
+        raise OraError(14196, "Specified index cannot be used to enforce the constraint.", spec.at)
+    if same:
+        found.index = spec.index or same[0].name
+        return None
+    catalog = session.catalog
+    unique = not spec.deferrable
+    index = Index(table.owner, found.name, spec.columns, unique, catalog.new_object_id(), session.storage.clock.now())
+    table.indexes.append(index)
+    found.index = index.name
+    return index
+
+
+def _refer(session: SqlSession, table: Table, spec: ConstraintSpec, found: Constraint) -> None:
+    """Raises ORA-02270 without such a key, ORA-02267 for other types, ORA-02275 for a second such reference."""
+    assert spec.reference is not None
+    owner, name, columns = spec.reference
+    itself = (owner or table.owner, name) == (table.owner, table.name)
+    parent = table if itself else target_table(session.environment, owner, name, spec.at, "REFERENCES")
+    key = parent.key
+    if not columns:
+        if key is None:
+            raise OraError(2268, "referenced table does not have a primary key", spec.at)
+        columns = key.columns
+    if len(columns) != len(spec.columns):
+        raise OraError(2256, "number of referencing columns must match referenced columns", spec.at)
+    keys = [set(c.columns) for c in parent.constraints if c.kind in "PU" and c.enabled]
+    places = parent.positions(columns)
+    if set(columns) not in keys:
+        raise OraError(2270, "no matching unique or primary key for this column-list", spec.at)
+    for mine, theirs in zip(table.positions(spec.columns), places, strict=True):
+        if table.columns[mine].type is not parent.columns[theirs].type:
+            raise OraError(2267, "column type incompatible with referenced column type", spec.at)
+    found.reference, found.delete_rule = (parent.owner, parent.name, columns), spec.delete_rule
+    if any(c.kind == "R" and (c.columns, c.reference) == (found.columns, found.reference) for c in table.constraints):
+        raise OraError(2275, "such a referential constraint already exists in the table", spec.at)
+
+
+def _check_name(session: SqlSession, table: Table, name: str | None, at: int) -> None:
+    tables = [t for t in session.catalog.tables(table.container) if t.owner == table.owner]
+    taken = {c.name for t in (*tables, table) for c in (*t.constraints, *t.checks)}
+    if name in taken:
+        raise OraError(2264, "name already used by an existing constraint", at)
+
+
+def _add_check(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
+    """A CHECK. Raises what is wrong with its condition."""
+    if spec.deferrable:
+        raise OraError(3001, "unimplemented feature: deferrable CHECK", spec.at)
+    _check_name(session, table, spec.name, spec.at)
+    assert spec.condition is not None
+    columns = columns_of_check(table, spec.condition)
+    full = spec.name or session.catalog.generated_name()
+    found = Constraint(full, "C", columns, None, spec.name is None, spec.condition)
+    found.enabled, found.validated, found.rely = spec.enabled, spec.validated, spec.rely
+    table.checks.append(found)
+    plan_checks(session.environment, table)
+
+
+def validate(session: SqlSession, table: Table, constraint: Constraint) -> None:
+    """The rows there are must keep a new or newly enabled constraint, unless it is NOVALIDATE."""
+    if not constraint.enabled or not constraint.validated:
+        return
+    if constraint in table.checks:
+        check_rows(session, table, constraint.name)
+    elif constraint.kind == "R":
+        _check_parents(session, table, constraint)
+    else:
+        check_existing(session, table, constraint.kind, constraint.columns, constraint.name)
+
+
+def _check_parents(session: SqlSession, table: Table, constraint: Constraint) -> None:
+    """Raises ORA-02298."""
+    assert constraint.reference is not None
+    owner, name, columns = constraint.reference
+    parent = session.catalog.table(table.container, owner, name)
+    assert parent is not None
+    seen = visible(str(session.storage.clock.current), "-1")
+    mine = [f"c{table.columns[at].slot}" for at in table.positions(constraint.columns)]
+    theirs = [f"c{parent.columns[at].slot}" for at in parent.positions(columns)]
+    known = " and ".join(f"{slot} is not null" for slot in mine)
+    sql = (
+        f"select 1 from {segment(table)} where {seen} and {known} and ({','.join(mine)}) not in "
+        f"(select {','.join(theirs)} from {segment(parent)} where {seen} and {' and '.join(f'{t} is not null' for t in theirs)})"
+        " limit 1"
+    )
+    if session.storage.db.execute(sql).fetchone() is not None:
+        raise OraError(2298, f"cannot validate ({table.owner}.{constraint.name}) - parent keys not found")
+
+
+def check_rows(session: SqlSession, table: Table, name: str) -> None:
+    """The rows there are must pass a new check. Raises ORA-02293."""
+    plan = plan_checks(session.environment, table)
+    if plan is None:
+        return
+    slots = ",".join(f"c{column.slot}" for column in table.columns)
+    run = session.run()
+    rows = session.storage.db.execute(
+        f"select {slots} from {segment(table)} where {visible('?1', '?2')}", (run.snapshot, run.own)
+    )
+    for row in rows.fetchall():
+        try:
+            plan.enforce(session, cast("tuple[Cell, ...]", row))
+        except OraError:
+            raise OraError(2293, f"cannot validate ({table.owner}.{name}) - check constraint violated") from None
+
+
+def add_group(session: SqlSession, table: Table, group: SupplementalLogGroup) -> None:
+    if group.kind == dictionary.USER_GROUP:
+        table.positions(group.columns)
+        if any(other.name == group.name for other in table.log_groups):
+            raise OraError(957, "duplicate log group name")
+        table.log_groups.append(group)
+        return
+    if any(other.kind == group.kind for other in table.log_groups):
+        raise OraError(32588, f"supplemental logging attribute {group.kind.lower()} exists")
+    group.name = session.catalog.generated_name()
+    group.always = group.kind in (dictionary.ALL_LOGGING, dictionary.KEY_LOGGING)
+    table.log_groups.append(group)
+
+
+def check_existing(session: SqlSession, table: Table, kind: str, columns: tuple[str, ...], name: str) -> None:
+    """Rows that are there must keep the new constraint."""
+    slots = [f"c{table.columns[at].slot}" for at in table.positions(columns)]
+    null = " or ".join(f"{slot} is null" for slot in slots)
+    if kind == "C" and row_count(session, table, null):
+        raise OraError(2296, f"cannot enable ({table.owner}.{name}) - null values found")
+    if kind == "C":
+        return
+    seen = visible(str(session.storage.clock.current), "-1")
+    any_key = " or ".join(f"{slot} is not null" for slot in slots)
+    sql = f"select 1 from {segment(table)} where {seen} and ({any_key}) group by {','.join(slots)} having count(*)>1 limit 1"
+    if session.storage.db.execute(sql).fetchone() is not None:
+        number, text = (2437, "primary key violated") if kind == "P" else (2299, "duplicate keys found")
+        raise OraError(number, f"cannot validate ({table.owner}.{name}) - {text}")
+    if kind == "P" and row_count(session, table, null):
+        raise OraError(1449, "column contains NULL values; cannot alter to NOT NULL")
+
+
+def row_count(session: SqlSession, table: Table, where: str = "1") -> int:
+    seen = visible(str(session.storage.clock.current), "-1")
+    sql = f"select count(*) from {segment(table)} where {seen} and {where}"
+    return sum(int(row[0]) for row in session.storage.db.execute(sql))
+
+
+def named_constraint(parser: Parser, table: Table) -> Constraint:
+    """`PRIMARY KEY`, `UNIQUE (..)` or `CONSTRAINT name`. Raises ORA-02443."""
+    found: Constraint | None
+    if parser.word("PRIMARY", "KEY"):
+        found = table.key
+    elif parser.word("UNIQUE"):
+        columns = column_list(parser)
+        found = next((c for c in table.constraints if c.kind == "U" and c.columns == columns), None)
+    else:
+        parser.expect_word("CONSTRAINT")
+        name = parser.name()
+        found = next((c for c in (*table.constraints, *table.checks) if c.name == name), None)
+    if found is None:
+        raise OraError(2443, "Cannot drop constraint - nonexistent constraint")
+    return found
+
+
+def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
+    """Raises ORA-02273 when foreign keys refer to it and CASCADE was not said."""
+    constraint = named_constraint(parser, table)
+    cascade = parser.word("CASCADE")
+    keep = parser.word("KEEP", "INDEX")
+    parser.word("DROP", "INDEX")
+    parser.end()
+    if constraint in table.checks:
+        table.checks.remove(constraint)
+        return
+    release_key(session, table, constraint, cascade=cascade)
+    table.constraints.remove(constraint)
+    loosen(session, table, constraint, keep_index=keep)
+
+
+def release_key(session: SqlSession, table: Table, constraint: Constraint, *, cascade: bool) -> None:
+    """Foreign keys that refer to a key go first."""
+    for child, reference in session.catalog.children_of(table):
+        assert reference.reference is not None
+        if constraint.kind in "PU" and set(reference.reference[2]) == set(constraint.columns):
+            if not cascade:
+                raise OraError(2273, "this unique/primary key is referenced by some foreign keys")
+            child.constraints.remove(reference)
+
+
+def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_index: bool = False) -> None:
+    """Columns may be NULL again and the index of the key goes."""
+    if constraint.kind == "C":
+        table.columns[table.position(constraint.columns[0])].nullable = True
+    if constraint.kind == "P":
+        still = {c.columns[0] for c in table.constraints if c.kind == "C" and c.enabled and c is not constraint}
+        for at in table.positions(constraint.columns):
+            table.columns[at].nullable = table.columns[at].name not in still
+    index = next((i for i in table.indexes if i.name == constraint.index == constraint.name), None)
+    if index is not None and not keep_index:
+        table.indexes.remove(index)
+        session.storage.segments.drop_index(table, index)
+
+
+def set_state(session: SqlSession, table: Table, constraint: Constraint, spec: ConstraintSpec, *, cascade: bool) -> None:
+    """ENABLE, DISABLE and MODIFY CONSTRAINT."""
+    was = constraint.enabled
+    constraint.validated, constraint.rely = spec.validated, spec.rely
+    if was and not spec.enabled:
+        release_key(session, table, constraint, cascade=cascade)
+        constraint.enabled = False
+        if constraint not in table.checks:
+            loosen(session, table, constraint)
+            constraint.index = None
+        return
+    constraint.enabled = spec.enabled
+    if spec.enabled:
+        validate(session, table, constraint)
+    if spec.enabled and not was and constraint.kind in "PU":
+        full = ConstraintSpec(constraint.name, constraint.kind, constraint.columns, 0, deferrable=constraint.deferrable)
+        index = _index_of(session, table, full, constraint)
+        if index is not None:
+            session.storage.segments.create_index(table, index)
+    if spec.enabled and (constraint.kind == "P" or (constraint.kind == "C" and constraint not in table.checks)):
+        for at in table.positions(constraint.columns):
+            table.columns[at].nullable = False

@@ -1,0 +1,189 @@
+"""CREATE TABLE, also AS a query. It commits first and is logged as its own transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.ddl.constraints import add_constraint, add_group
+from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state
+from minercdc_sandbox.sql.ddl.partitions import add_partitions
+from minercdc_sandbox.sql.declare import check_declared
+from minercdc_sandbox.sql.dml.partitions import home
+from minercdc_sandbox.sql.dml.target import column_path, conversion
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options
+from minercdc_sandbox.sql.parse.partitions import partition_by
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.privileges import require
+from minercdc_sandbox.sql.store import storer
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.sql.types import LARGE, column_type
+from minercdc_sandbox.tables import Column, Table
+
+
+def create_temporary_table(session: SqlSession, parser: Parser) -> None:
+    """CREATE GLOBAL TEMPORARY TABLE: rows of the session's own, until COMMIT or for ever."""
+    _create_table(session, parser, temporary="TRANSACTION")
+
+
+def create_table(session: SqlSession, parser: Parser) -> None:
+    """CREATE TABLE."""
+    _create_table(session, parser, temporary=None)
+
+
+def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None) -> None:
+    owner, name = parser.qualified()
+    definition = Definition()
+    query: ast.Query | None = None
+    if parser.op("("):
+        definition_item(parser, definition)
+        while parser.op(","):
+            definition_item(parser, definition)
+        parser.expect_op(")")
+    if temporary is not None and parser.word("ON", "COMMIT"):
+        temporary = "SESSION" if parser.word("PRESERVE") else "TRANSACTION" if parser.word("DELETE") else None
+        if temporary is None or not parser.word("ROWS"):
+            raise OraError(905, "missing keyword", parser.token.start)
+    physical_options(parser)
+    row_dependencies, kind, archival = False, None, False
+    while large_storage(parser, definition.columns) or (
+        kind := parser.any_word("ROWDEPENDENCIES", "NOROWDEPENDENCIES", "ROW")
+    ):
+        row_dependencies = row_dependencies or kind == "ROWDEPENDENCIES"
+        if kind == "ROW":
+            parser.expect_word("ARCHIVAL")
+            archival = True
+        physical_options(parser)
+    partitions = partition_by(parser)
+    row_movement = _row_movement(parser)
+    if parser.word("AS"):
+        if any(column.type for column in definition.columns):
+            raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
+        query = parser.query()
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        plan = None
+        if query is not None:
+            plan = session.plan_inner(query)
+            if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in plan.columns):
+                raise OraError(997, "illegal use of LONG datatype")
+            definition.columns = [column_like(column) for column in plan.columns]
+        own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
+        require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
+        if archival:
+            definition.columns.append(archive_state())
+        table = _new_table(session, owner or session.schema, name, definition)
+        table.temporary, table.row_dependencies, table.row_movement = temporary, row_dependencies, row_movement
+        if partitions is not None:
+            if temporary is not None:
+                raise OraError(14459, "missing GLOBAL keyword", partitions.at)
+            add_partitions(session, table, partitions)
+        session.storage.segments.create(table)
+        session.catalog.add_table(table)
+        scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
+        table.ddl_scn = scn
+        if plan is not None:
+            rows = _own_contents(session, table, session.rows_of(plan, ()))
+            for row in rows if table.partitioning is not None else ():
+                home(session, table, row)
+            if rows:
+                session.storage.changes.insert(session.client, table, rows)
+            session.commit()
+
+
+def _row_movement(parser: Parser) -> bool:
+    """What may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT."""
+    physical_options(parser)
+    enabled = False
+    while parser.is_word("ENABLE", "ROW") or parser.is_word("DISABLE", "ROW"):
+        enabled = parser.take().text == "ENABLE"
+        parser.expect_word("ROW")
+        parser.expect_word("MOVEMENT")
+        physical_options(parser)
+    return enabled
+
+
+def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    """The rows with LOBs that the table keeps: what the query made of them goes with the session."""
+    how = conversion(session.environment, table)
+    fits = {
+        at: storer(column_type(column), column, column_path(table, column), how)
+        for at, column in enumerate(table.columns)
+        if column_type(column).family in LARGE
+    }
+    return [tuple(fits[at](cell) if at in fits else cell for at, cell in enumerate(row)) for row in rows] if fits else rows
+
+
+def column_like(described: ColumnDescription) -> Column:
+    """A column that holds what a query gives."""
+    text = described.type in (OraType.VARCHAR2, OraType.CHAR)
+    chars = (described.size // 2 if described.national else described.size) if text else 0
+    return Column(
+        described.name,
+        described.type,
+        described.precision,
+        described.scale,
+        described.size,
+        chars,
+        semantics="C" if described.national else "B",
+        nullable=described.nullable,
+        national=described.national,
+    )
+
+
+def _new_table(session: SqlSession, owner: str, name: str, definition: Definition) -> Table:
+    catalog = session.catalog
+    if catalog.user(session.container, owner) is None:
+        raise OraError(1918, f"user '{owner}' does not exist")
+    if not definition.columns:
+        raise OraError(904, "invalid identifier")
+    check_columns(session, definition.columns)
+    if len(definition.columns) > 1000:
+        raise OraError(1792, "maximum number of columns in a table or view is 1000")
+    if catalog.object_named(session.container, owner, name) is not None:
+        raise OraError(955, "name is already used by an existing object")
+    virtual = [(place, column) for place, column in enumerate(definition.columns) if column.virtual is not None]
+    definition.columns = [column for column in definition.columns if column.virtual is None]
+    if not definition.columns:
+        raise OraError(54026, "Real column cannot have an expression")
+    if all(column.invisible for column in (*definition.columns, *(column for _, column in virtual))):
+        raise OraError(54039, "table must have at least one column that is not invisible")
+    for slot, column in enumerate(definition.columns):
+        column.slot = slot
+    now = session.storage.clock.now()
+    object_id = catalog.new_object_id()
+    table = Table(
+        session.container, owner, name, object_id, object_id, definition.columns, now, now, session.storage.clock.advance()
+    )
+    table.next_slot = len(definition.columns)
+    for name_, options in definition.identities.items():
+        add_identity(session, table, name_, options)
+    for place, column in virtual:
+        add_virtual(session, table, column, place)
+    for spec in definition.constraints:
+        add_constraint(session, table, spec)
+    for group in definition.groups:
+        add_group(session, table, group)
+    check_defaults(session, definition.columns)
+    return table
+
+
+def check_columns(session: SqlSession, columns: Sequence[Column]) -> None:
+    """Raises ORA-00902 and the like for types this database does not have."""
+    env = session.environment
+    check_declared(columns, env.release, extended=env.extended_strings)
+
+
+def check_defaults(session: SqlSession, columns: Sequence[Column]) -> None:
+    """A default is understood now or refused now."""
+    for column in columns:
+        if column.default is not None:
+            try:
+                Expressions(session.environment).value(Parser(column.default).expr(), None)
+            except OraError as error:
+                if error.number == 904:
+                    raise OraError(984, "column not allowed here") from None
+                raise

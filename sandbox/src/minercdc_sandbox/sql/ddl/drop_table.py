@@ -1,0 +1,95 @@
+"""DROP TABLE and TRUNCATE TABLE."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.exclusive import take_alone
+from minercdc_sandbox.sql.dml.target import target_table
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.tables import Table
+
+
+def drop_table(session: SqlSession, parser: Parser) -> None:
+    at = parser.token.start
+    owner, name = parser.qualified()
+    cascade = parser.word("CASCADE", "CONSTRAINTS")
+    purge = parser.word("PURGE")
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        table = target_table(session.environment, owner, name, at, "DROP")
+        take_alone(session, table)
+        _release(session, table, cascade=cascade)
+        text = parser.sql.rstrip().rstrip(";")
+        renames: list[str] = []
+        if purge or table.temporary is not None:
+            session.storage.drop_segment(table)
+            session.catalog.purge(table)
+        else:
+            bin_name = _recycle_name(table.object_id)
+            session.catalog.recycle(table, bin_name)
+            text = f'{text} AS "{bin_name}" '
+            renames = _renames(table, bin_name)
+        session.storage.log_ddl(session.client, text, table, table.owner, name, renames)
+
+
+def _renames(table: Table, bin_name: str) -> list[str]:
+    """What the recycle bin does first: constraints, indexes and the table get names of its own (B.8)."""
+    target = f'"{table.owner}"."{table.name}"'
+    kept = [constraint for constraint in table.constraints if constraint.kind in "PU"]
+    found = [
+        f'ALTER TABLE {target} RENAME CONSTRAINT "{constraint.name}" TO "{_recycle_name(table.object_id, constraint.name)}" '
+        for constraint in kept
+    ]
+    found += [
+        f'ALTER INDEX "{index.owner}"."{index.name}" RENAME TO "{_recycle_name(index.object_id)}" '
+        for index in table.indexes
+    ]
+    return [*found, f'ALTER TABLE {target} RENAME TO "{bin_name}" ']
+
+
+def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
+    """Foreign keys that refer to the table go with CASCADE CONSTRAINTS (ORA-02449), the sequence of an identity column too."""
+    others = [(child, c) for child, c in session.catalog.children_of(table) if child is not table]
+    if others and not cascade:
+        raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
+    for child, constraint in others:
+        child.constraints.remove(constraint)
+    table.constraints = [c for c in table.constraints if c.kind != "R"]
+    sequences = session.catalog.containers[table.container].sequences
+    sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
+
+
+def _recycle_name(object_id: int, name: str = "") -> str:
+    """Of an object; of a constraint, which has no id, with its name."""
+    digest = hashlib.md5(f"{object_id}{name}".encode(), usedforsecurity=False).digest()
+    return f"BIN${base64.b64encode(digest).decode()}$0"
+
+
+def truncate_table(session: SqlSession, parser: Parser) -> None:
+    at = parser.token.start
+    owner, name = parser.qualified()
+    if parser.any_word("DROP", "REUSE"):
+        parser.word("ALL")
+        parser.expect_word("STORAGE")
+    parser.word("CASCADE")
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        table = target_table(session.environment, owner, name, at, "DROP")
+        take_alone(session, table)
+        if any(child is not table for child, _ in session.catalog.children_of(table)):
+            raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
+        session.storage.drop_segment(table)
+        table.data_object_id, table.next_rid = session.catalog.new_object_id(), 0
+        for partition in table.partitioning.partitions if table.partitioning is not None else ():
+            partition.data_object_id = session.catalog.new_object_id()
+            partition.number_as(partition.number)
+        session.storage.segments.create(table)
+        scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
+        session.catalog.changed(table, scn=scn, now=session.storage.clock.now(), definition=False)
+        table.ddl_scn = scn

@@ -1,0 +1,142 @@
+"""CREATE, ALTER and DROP INDEX. A LOCAL index is one like others: what indexes are stored in is not to be seen."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.constraints import check_existing
+from minercdc_sandbox.sql.ddl.exclusive import take_alone
+from minercdc_sandbox.sql.declare import NO_KEY
+from minercdc_sandbox.sql.dml.target import target_table
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.definitions import physical_options
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.tables import Index, Table
+
+
+def create_index(session: SqlSession, parser: Parser) -> None:
+    _create_index(session, parser, False)
+
+
+def create_unique_index(session: SqlSession, parser: Parser) -> None:
+    _create_index(session, parser, True)
+
+
+def _create_index(session: SqlSession, parser: Parser, unique: bool) -> None:
+    owner, name = parser.qualified()
+    parser.expect_word("ON", 969, "missing ON keyword")
+    at = parser.token.start
+    table_owner, table_name = parser.qualified()
+    parser.expect_op("(")
+    columns = []
+    while True:
+        columns.append(parser.name(904, "invalid identifier"))
+        if parser.token.text == "(":
+            raise OraError(3001, "unimplemented feature: function-based index", parser.token.start)
+        parser.any_word("ASC", "DESC")
+        if not parser.op(","):
+            break
+    parser.expect_op(")")
+    local = _index_options(parser)
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        table = target_table(session.environment, table_owner, table_name, at, "INDEX")
+        if local:
+            _may_be_local(table, tuple(columns), unique)
+        take_alone(session, table)
+        place = owner or session.schema
+        if any(i.name == name and i.owner == place for t in session.catalog.tables(table.container) for i in t.indexes):
+            raise OraError(955, "name is already used by an existing object")
+        if any(i.columns == tuple(columns) for i in table.indexes):
+            raise OraError(1408, "such column list already indexed")
+        places = table.positions(tuple(columns))
+        if any(table.columns[position].type in NO_KEY for position in places):
+            raise OraError(2327, "cannot create index on expression with datatype LOB")
+        if unique:
+            try:
+                check_existing(session, table, "U", tuple(columns), name)
+            except OraError:
+                raise OraError(1452, "cannot CREATE UNIQUE INDEX; duplicate keys found") from None
+        index = Index(place, name, tuple(columns), unique, session.catalog.new_object_id(), session.storage.clock.now())
+        session.storage.segments.create_index(table, index)
+        table.indexes.append(index)
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name, built=name)
+
+
+def _index_options(parser: Parser) -> bool:
+    """Storage, and whether the index is LOCAL. Raises ORA-03001 for other kinds of index."""
+    local = False
+    while physical_options(parser) or parser.token.text in ("LOCAL", "GLOBAL", "REVERSE", "INVISIBLE", "UNUSABLE"):
+        at = parser.token.start
+        if parser.word("LOCAL"):
+            local = True
+            if parser.op("("):
+                while parser.take().text != ")":
+                    pass
+        elif parser.any_word("GLOBAL", "REVERSE", "INVISIBLE", "UNUSABLE"):
+            raise OraError(3001, f"unimplemented feature: {parser.tokens[parser.at - 1].text} index", at)
+    return local
+
+
+def _may_be_local(table: Table, columns: tuple[str, ...], unique: bool) -> None:
+    """Raises ORA-14016, and ORA-14039 for a unique index that leaves out the partition key."""
+    if table.partitioning is None:
+        raise OraError(14016, "underlying table of a LOCAL partitioned index must be partitioned")
+    if unique and not set(table.partitioning.columns) <= set(columns):
+        raise OraError(14039, "partitioning columns must form a subset of key columns of a UNIQUE index")
+
+
+def alter_index(session: SqlSession, parser: Parser) -> None:
+    """REBUILD and storage, which change nothing that is to be seen, and RENAME TO."""
+    owner, name = parser.qualified()
+    at = parser.token.start
+    new_name, rebuilt = None, False
+    if parser.word("RENAME", "TO"):
+        new_name = parser.name()
+    elif parser.word("REBUILD"):
+        if parser.is_word("PARTITION"):
+            raise OraError(3001, "unimplemented feature: ALTER INDEX REBUILD PARTITION", at)
+        rebuilt = True
+        physical_options(parser)
+    elif not physical_options(parser):
+        raise OraError(3001, f"unimplemented feature: ALTER INDEX {parser.token.text}", at)
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        table, index = _named(session, owner, name)
+        take_alone(session, table)
+        if new_name is not None:
+            tables = session.catalog.tables(table.container)
+            if any(i.name == new_name and i.owner == index.owner for t in tables for i in t.indexes):
+                raise OraError(955, "name is already used by an existing object")
+            for constraint in table.constraints:
+                constraint.index = new_name if constraint.index == index.name else constraint.index
+            index.name = new_name
+        session.catalog.version += 1
+        built = index.name if rebuilt else None
+        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name, built=built)
+
+
+def _named(session: SqlSession, owner: str | None, name: str) -> tuple[Table, Index]:
+    """Raises ORA-01418."""
+    for table in session.catalog.tables(session.container):
+        for index in table.indexes:
+            if (index.name, index.owner) == (name, owner or session.schema):
+                return table, index
+    raise OraError(1418, "specified index does not exist")
+
+
+def drop_index(session: SqlSession, parser: Parser) -> None:
+    owner, name = parser.qualified()
+    parser.end()
+    with session.storage.lock:
+        session.commit()
+        table, index = _named(session, owner, name)
+        if any(c.index == name for c in table.constraints):
+            raise OraError(2429, "cannot drop index used for enforcement of unique/primary key")
+        take_alone(session, table)
+        table.indexes.remove(index)
+        session.storage.segments.drop_index(table, index)
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)

@@ -1,0 +1,91 @@
+"""Partitions of a new table: bounds are evaluated once, as cells of the key columns, so they compare byte by byte."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from minercdc_sandbox.interfaces import OraError, OraType
+from minercdc_sandbox.partitioning import Bound, Interval, Partitioning, TablePartition, is_below
+from minercdc_sandbox.sql import ast, intervals, number
+from minercdc_sandbox.sql.dml.partitions import AUTOMATIC, new_partition
+from minercdc_sandbox.sql.dml.target import column_path, conversion
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.partitions import PartitionBy, PartitionSpec
+from minercdc_sandbox.sql.store import storer
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.sql.types import Family
+from minercdc_sandbox.tables import Table
+
+_STEPS = {Family.NUMBER: "NUMBER", Family.MONTHS: "MONTHS", Family.INTERVAL: "TIME"}
+_MOMENTS = (OraType.DATE, OraType.TIMESTAMP)
+
+
+def add_partitions(session: SqlSession, table: Table, by: PartitionBy) -> None:
+    """Raises ORA-14020 .. for bounds that do not fit, ORA-14037 for bounds that do not rise, ORA-14013 for a name twice."""
+    table.positions(by.columns)
+    table.partitioning = Partitioning(by.method, by.columns, [])
+    if by.interval is not None:
+        table.partitioning.interval = interval_step(session, table, *by.interval, by.at)
+    for spec in by.partitions:
+        made = described_partition(session, table, spec)
+        found = table.partitioning.partitions
+        if by.method == "RANGE" and found and not is_below(found[-1].keys[0], made.keys[0]):
+            raise OraError(14037, f'partition bound of partition "{made.name}" is too high', spec.at)
+        found.append(made)
+
+
+def described_partition(session: SqlSession, table: Table, spec: PartitionSpec) -> TablePartition:
+    """A new partition as it was described, not yet among the others."""
+    by = table.partitioning
+    assert by is not None
+    keys = [bound_cells(session, table, bound, spec.at) for bound in spec.bounds]
+    text = spec.text or ("DEFAULT" if by.method == "LIST" else None)
+    return new_partition(session, table, spec.name, text, keys)
+
+
+def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text: str, at: int) -> Interval | None:
+    """Raises ORA-14750 for several columns, ORA-14751 for a column that has no intervals, ORA-14752 for the step."""
+    by = table.partitioning
+    assert by is not None
+    if by.method == "LIST":
+        return AUTOMATIC
+    if expr is None:
+        return None
+    if len(by.columns) != 1:
+        raise OraError(14750, "Range partitioned table with INTERVAL clause has more than one column", at)
+    kind = table.columns[table.position(by.columns[0])].type
+    if kind is not OraType.NUMBER and kind not in _MOMENTS:
+        raise OraError(14751, "Invalid data type for partitioning column of an interval partitioned table", at)
+    x = Expressions(session.environment)
+    typed = x.value(expr, None)
+    unit = _STEPS.get(typed.type.family)
+    cell = session.evaluate(typed.sql, x.parameters, session.run()) if unit is not None else None
+    if unit is None or not isinstance(cell, bytes) or (unit == "NUMBER") is not (kind is OraType.NUMBER):
+        raise OraError(14752, "Interval expression is not a constant of the correct type", at)
+    if unit == "NUMBER":
+        step = number.decode(cell)
+    else:
+        step = Decimal(intervals.decode(cell) if unit == "TIME" else intervals.decode_months(cell))
+    if step <= 0:
+        raise OraError(14752, "Interval expression is not a constant of the correct type", at)
+    return Interval(text, unit, step)
+
+
+def bound_cells(session: SqlSession, table: Table, bound: list[ast.Expr | None], at: int) -> Bound:
+    """The values of one bound; MAXVALUE is the integer 1, which is no cell."""
+    assert table.partitioning is not None
+    places = table.positions(table.partitioning.columns)
+    if len(bound) != len(places):
+        text = "partition bound element must be one of: string, datetime or interval literal, number, or MAXVALUE"
+        raise OraError(14019, text, at)
+    found: list[bytes | str | int | None] = []
+    for place, expr in zip(places, bound, strict=True):
+        if expr is None:
+            found.append(1)
+            continue
+        x = Expressions(session.environment)
+        typed = x.value(expr, None)
+        column = table.columns[place]
+        fit = storer(typed.type, column, column_path(table, column), conversion(session.environment))
+        found.append(fit(session.evaluate(typed.sql, x.parameters, session.run())))
+    return tuple(found)

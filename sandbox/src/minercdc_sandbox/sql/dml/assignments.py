@@ -1,0 +1,86 @@
+"""SET of UPDATE and MERGE: the SQL of the new values, and what makes a row of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.convert import Conversion, Convert
+from minercdc_sandbox.sql.dml.checks import CheckPlan, plan_checks
+from minercdc_sandbox.sql.dml.partitions import stays
+from minercdc_sandbox.sql.dml.target import ChangeTarget, column_path, conversion, default_of
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.scope import Scope
+from minercdc_sandbox.sql.store import storer
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.sql.types import Family, SqlType
+from minercdc_sandbox.tables import Column, Table
+
+
+@dataclass(slots=True)
+class Assigned:
+    """The columns that a statement assigns, in column order; none of a DELETE.
+
+    :param sql: of each new value.
+    :param types: of the new values, before they are stored.
+    :param fits: what stores them.
+    :param required: position and path of those that take no NULL.
+    """
+
+    table: Table
+    positions: tuple[int, ...]
+    sql: tuple[str, ...]
+    types: tuple[SqlType, ...]
+    fits: tuple[Convert, ...]
+    required: list[tuple[int, str]]
+    checks: CheckPlan | None
+
+    def row(self, session: SqlSession, before: Sequence[Cell], values: Sequence[Cell]) -> tuple[Cell, ...]:
+        """The row with its new values. Raises ORA-01407, ORA-02290, ORA-14402 and what conversions raise."""
+        after = list(before)
+        for at, fit, value in zip(self.positions, self.fits, values, strict=True):
+            after[at] = fit(value)
+        for at, name in self.required:
+            if after[at] is None:
+                raise OraError(1407, f"cannot update ({name}) to NULL")
+        if self.checks is not None:
+            self.checks.enforce(session, after)
+        stays(session, self.table, before, after)
+        return tuple(after)
+
+
+def plan_assigned(x: Expressions, target: ChangeTarget, scope: Scope, assignments: Sequence[ast.Assignment]) -> Assigned:
+    """Raises ORA-00957, ORA-32796, ORA-00904."""
+    x.note_drawn(assignments)
+    table = target.table
+    how = conversion(x.env, table)
+    found: dict[int, tuple[str, SqlType, Convert]] = {}
+    for name, expr, at in assignments:
+        position = target.position(name, at)
+        if position in found:
+            raise OraError(957, "duplicate column name", at)
+        found[position] = _value(x, table, table.columns[position], scope, expr, at, how)
+    positions = tuple(sorted(found))
+    sql, types, fits = zip(*(found[at] for at in positions), strict=True) if found else ((), (), ())
+    required = [(at, column_path(table, table.columns[at])) for at in positions if not table.columns[at].nullable]
+    return Assigned(table, positions, sql, types, fits, required, plan_checks(x.env, table, view=target) if found else None)
+
+
+def _value(
+    x: Expressions, table: Table, column: Column, scope: Scope, expr: ast.Expr, at: int, how: Conversion
+) -> tuple[str, SqlType, Convert]:
+    if column.identity == "ALWAYS":
+        raise OraError(32796, "cannot update a generated always identity column", at)
+    if isinstance(expr, ast.Literal) and expr.kind == "P":
+        expr = default_of(column)
+    with x.nested(analytic=False):
+        typed = x.value(expr, scope)
+    sql = typed.sql
+    if column.on_null and typed.type.family is Family.NULL:
+        typed = x.value(default_of(column), None)
+        sql = typed.sql
+    elif column.on_null and column.default is not None:
+        sql = f"coalesce({sql},{x.to_type(x.value(default_of(column), None), typed.type, at)})"
+    return sql, typed.type, storer(typed.type, column, column_path(table, column), how)

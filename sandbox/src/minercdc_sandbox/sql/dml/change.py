@@ -1,0 +1,222 @@
+"""UPDATE and DELETE: a scan finds the rows with their new values, then storage changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.dml.assignments import Assigned, plan_assigned
+from minercdc_sandbox.sql.dml.constraints import after_update, delete_rows
+from minercdc_sandbox.sql.dml.error_log import ErrorLogPlan, FailedRows, row_values
+from minercdc_sandbox.sql.dml.iterations import iterate
+from minercdc_sandbox.sql.dml.join_views import JoinScan, join_view, plan_join
+from minercdc_sandbox.sql.dml.returning import ReturningPlan, plan_returning
+from minercdc_sandbox.sql.dml.target import BindRow, change_target, conversion
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.query.partitions import in_partition
+from minercdc_sandbox.sql.query.rownum import split_rownum
+from minercdc_sandbox.sql.query.select import Queries
+from minercdc_sandbox.sql.runtime import Parameter, execute
+from minercdc_sandbox.sql.translate.environment import Environment, active
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.storage.changes import StatementRestart, Target
+from minercdc_sandbox.storage.rowid import of_row
+from minercdc_sandbox.storage.store import VERSION_BITS, segment, visible
+from minercdc_sandbox.tables import Table
+
+Failed: TypeAlias = Callable[[OraError, "Target", Sequence[Cell]], None]
+"""Told of a row that could not be changed, and of the values it was to have."""
+
+
+@dataclass(slots=True)
+class ScanPlan:
+    """UPDATE, DELETE and FOR UPDATE: the scan for its rows, with the new values of the assigned columns."""
+
+    table: Table
+    sql: str
+    parameters: list[Parameter]
+    assigned: Assigned
+    returning: ReturningPlan | None = None
+    errors: ErrorLogPlan | None = None
+
+
+def plan_scan(
+    env: Environment,
+    ref: ast.TableRef,
+    assignments: Sequence[ast.Assignment],
+    where: ast.Expr | None,
+    bind_types: Sequence[BindType],
+    returning: ast.Returning | None = None,
+    privilege: str = "SELECT",
+) -> ScanPlan:
+    """The scan that finds the rows to change, with the new values computed in it."""
+    joined = join_view(env, ref) if privilege != "SELECT" and ref.partition is None else None
+    if joined is not None:
+        assigned_names = [(name, at) for name, _, at in assignments]
+        scan = plan_join(env, joined, ref, assigned_names, bind_types, privilege)
+        return _plan_joined(scan, assignments, where, returning)
+    target = change_target(env, ref, privilege)
+    x = Expressions(env, bind_types)
+    Queries(env, x)
+    scope = target.scope(x, "t0")
+    assigned = plan_assigned(x, target, scope, assignments)
+    with x.nested(analytic=False):
+        inner, limit = split_rownum(x, where)
+        tests = target.condition(x, "t0") + ([x.condition(inner, scope)] if inner is not None else [])
+    if ref.partition is not None:
+        tests.append(in_partition(x, target.table, ref.partition, "t0.vid"))
+    condition = f" where {' and '.join(tests)}" if tests else ""
+    items = [*version_items(target.table, "t0"), *assigned.sql]
+    tail = f" limit {limit}" if limit is not None else ""
+    sql = f"select {','.join(items)} from {version_rows(x, target.table)} t0{condition}{tail}"
+    returned = None
+    if returning is not None:
+        returned = plan_returning(env, target, returning, bind_types, conversion(env))
+    return ScanPlan(target.table, sql, x.parameters, assigned, returned)
+
+
+def _plan_joined(
+    scan: JoinScan,
+    assignments: Sequence[ast.Assignment],
+    where: ast.Expr | None,
+    returning: ast.Returning | None,
+) -> ScanPlan:
+    """A change of one table of a join: the join's rows, each with the version of that table's row."""
+    if returning is not None:
+        raise OraError(3001, "unimplemented feature: RETURNING of a join view", returning.at)
+    x, table = scan.x, scan.target.table
+    assigned = plan_assigned(x, scan.target, scan.scope, assignments)
+    tests = list(scan.conditions)
+    with x.nested(analytic=False):
+        inner, limit = split_rownum(x, where)
+        tests += [x.condition(inner, scan.scope)] if inner is not None else []
+    items = [*version_items(table, "t0"), *assigned.sql]
+    condition = f" where {' and '.join(tests)}" if tests else ""
+    tail = f" limit {limit}" if limit is not None else ""
+    joined = f"{scan.rows} join {version_rows(x, table)} t0 on t0.vid={scan.vid}"
+    return ScanPlan(table, f"select {','.join(items)} from {joined}{condition}{tail}", x.parameters, assigned)
+
+
+def version_items(table: Table, alias: str) -> list[str]:
+    """What a `Target` is made of, of a row of `version_rows`."""
+    return [f"{alias}.{name}" for name in ("vid", "s", "e", "x", *(f"c{c.slot}" for c in table.columns))]
+
+
+def version_rows(x: Expressions, table: Table) -> str:
+    """The rows a statement sees, with their version's stamps."""
+    slots = "".join(f",c{c.slot}" for c in table.columns)
+    return f"(select vid,s,e,x{slots} from {segment(table)} where {visible(x.snapshot, x.own)}{active(x.env, table)})"
+
+
+def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Failed | None = None) -> list[Target]:
+    """The rows to change, with their new values.
+
+    :param failed: takes the error of a row that cannot have them, which is then left out.
+    """
+    run = session.run(binds)
+    width = 4 + len(plan.table.columns)
+    found = []
+    for row in execute(session.storage.db, plan.sql, plan.parameters, run):
+        target = Target(row[0], row[1], row[2], row[3], row[4:width])
+        if plan.assigned.positions:
+            try:
+                target.after = plan.assigned.row(session, target.before, row[width:])
+            except OraError as error:
+                if failed is None:
+                    raise
+                failed(error, target, row[width:])
+                continue
+        found.append(target)
+    return found
+
+
+def run_change(
+    session: SqlSession,
+    plan: ScanPlan,
+    bind_rows: Sequence[BindRow],
+    *,
+    delete: bool,
+    batch_errors: bool,
+    row_counts: bool,
+) -> Result:
+    """UPDATE or DELETE; restarted with a new snapshot when it meets a row that changed meanwhile."""
+
+    def once(result: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        change = _change_once if plan.errors is None else _change_logging
+        targets = change(session, plan, binds, delete)
+        if targets:
+            result.last_row_id = of_row(plan.table, targets[-1].vid >> VERSION_BITS)
+        if plan.returning is None:
+            return len(targets), []
+        rows = [(t.before if delete else t.after, t.vid) for t in targets]
+        return len(targets), plan.returning.rows(session, binds, rows)
+
+    return iterate(session, bind_rows, once, plan.returning, batch_errors=batch_errors, row_counts=row_counts)
+
+
+def _change_once(session: SqlSession, plan: ScanPlan, binds: BindRow, delete: bool) -> list[Target]:
+    storage, client = session.storage, session.client
+    storage.changes.lock_for_dml(client, plan.table)
+    mark = session.mark()
+    while True:
+        try:
+            targets = targets_of(session, plan, binds)
+            if targets:
+                storage.changes.claim(client, plan.table, targets)
+                _apply(session, plan, targets, delete)
+            return targets
+        except StatementRestart:
+            storage.undo_to(client, mark)
+        except OraError:
+            storage.undo_to(client, mark)
+            raise
+
+
+def _apply(session: SqlSession, plan: ScanPlan, targets: list[Target], delete: bool) -> None:
+    """Change claimed rows."""
+    if delete:
+        delete_rows(session, plan.table, targets)
+        return
+    session.storage.changes.update(session.client, plan.table, targets, plan.assigned.positions)
+    after_update(session, plan.table, targets, plan.assigned.positions)
+
+
+def _change_logging(session: SqlSession, plan: ScanPlan, binds: BindRow, delete: bool) -> list[Target]:
+    """LOG ERRORS: row by row."""
+    assert plan.errors is not None
+    storage, client = session.storage, session.client
+    storage.changes.lock_for_dml(client, plan.table)
+    begun = session.mark()
+    while True:
+        failed = FailedRows(session, plan.errors, binds)
+
+        def note(error: OraError, target: Target, new: Sequence[Cell] = (), failed: FailedRows = failed) -> None:
+            row_id = of_row(plan.table, target.vid >> VERSION_BITS)
+            values = dict(row_values(plan.table, target.after or target.before))
+            for at, cell, kind in zip(plan.assigned.positions, new, plan.assigned.types, strict=False):
+                values[plan.table.columns[at].name] = (cell, kind)
+            failed.note(error, "D" if delete else "U", row_id, values)
+
+        try:
+            targets = targets_of(session, plan, binds, note)
+            storage.changes.claim(client, plan.table, targets)
+            done = [target for target in targets if _applied(session, plan, target, delete, note)]
+        except StatementRestart:
+            storage.undo_to(client, begun)
+            continue
+        failed.write()
+        return done
+
+
+def _applied(session: SqlSession, plan: ScanPlan, target: Target, delete: bool, note: Failed) -> bool:
+    mark = session.mark()
+    try:
+        _apply(session, plan, [target], delete)
+    except OraError as error:
+        session.storage.undo_to(session.client, mark)
+        note(error, target, ())
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""CHECK constraints: conditions on one row, which must not be false. NULL passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.sql.dml.target import ChangeTarget
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.runtime import Parameter, Run
+from minercdc_sandbox.sql.scope import Scope, Source
+from minercdc_sandbox.sql.tokens import tokenize
+from minercdc_sandbox.sql.translate.environment import Environment
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.sql.translate.tables import stored_columns
+from minercdc_sandbox.tables import Constraint, Table
+
+_CHANGING = frozenset(
+    ["SYSDATE", "SYSTIMESTAMP", "CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "USER", "UID", "ROWNUM", "ROWID"]
+)
+
+
+@dataclass(slots=True)
+class CheckPlan:
+    """All checks of a table as one expression, which gives the number of the first that is false."""
+
+    table: Table
+    names: list[str]
+    sql: str
+    parameters: list[Parameter]
+
+    def enforce(self, session: SqlSession, row: Sequence[Cell]) -> None:
+        """Raises ORA-02290."""
+        session.row_values = tuple(row)
+        [found] = session.evaluate_row(self.sql, self.parameters, session.run())
+        if isinstance(found, int) and found == len(self.names):
+            raise OraError(1402, "view WITH CHECK OPTION where-clause violation")
+        if isinstance(found, int):
+            raise OraError(2290, f"check constraint ({self.table.owner}.{self.names[found]}) violated")
+
+
+def _field(at: int) -> Callable[[Run], object]:
+    return lambda run: run.session.row_values[at]
+
+
+def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None) -> CheckPlan | None:
+    """None for a table without enabled checks. Raises what is wrong with a condition.
+
+    :param view: what the statement changes; a view WITH CHECK OPTION keeps its rows visible (ORA-01402).
+    """
+    enabled = [check for check in table.checks if check.enabled]
+    kept = view.where if view is not None and view.view is not None and view.view.check else []
+    if not enabled and not kept:
+        return None
+    x = Expressions(env)
+    names = ((table.name,), (table.owner, table.name))
+    scope = Scope([Source(names, stored_columns(x, table, names, "r", by_position=True, in_table=False), None, table)])
+    tests = [
+        f"when not ({x.condition(Parser(check.condition or '').expr(), scope)}) then {n}" for n, check in enumerate(enabled)
+    ]
+    tests += [f"when ({x.condition(term, scope)}) is not true then {len(enabled)}" for term in kept]
+    fields = ",".join(f"{x.parameter(('row', at), _field(at))} as c{at}" for at in range(len(table.columns)))
+    sql = f"select case {' '.join(tests)} end from (select {fields}) r"
+    return CheckPlan(table, [check.name for check in enabled], sql, x.parameters)
+
+
+def columns_of_check(table: Table, condition: str) -> tuple[str, ...]:
+    """Columns a condition names. Raises ORA-02251, ORA-02436 and ORA-01027 for what a check may not have."""
+    known = {column.name for column in table.columns}
+    tokens = tokenize(condition)
+    for token in tokens:
+        if token.kind == "W" and token.text == "SELECT":
+            raise OraError(2251, "subquery not allowed here", token.start)
+        if token.kind == "W" and token.text in _CHANGING:
+            raise OraError(2436, "date or system variable wrongly specified in CHECK constraint", token.start)
+        if token.kind == "B":
+            raise OraError(1027, "bind variables not allowed for data definition operations", token.start)
+    named = {token.text for token in tokens if token.kind in "WQ" and token.text in known}
+    return tuple(column.name for column in table.columns if column.name in named)
+
+
+def rename_in_check(check: Constraint, old: str, new: str) -> None:
+    """Follow a rename_in_check column."""
+    if old not in check.columns or check.condition is None:
+        return
+    text = check.condition
+    for token in reversed(tokenize(text)):
+        if token.kind in "WQ" and token.text == old:
+            text = f'{text[: token.start]}"{new}"{text[token.end :]}'
+    check.condition = text
+    check.columns = tuple(new if name == old else name for name in check.columns)

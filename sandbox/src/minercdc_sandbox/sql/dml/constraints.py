@@ -1,0 +1,185 @@
+"""Foreign keys and deferrable constraints: checked after the statement, or when they are deferred at COMMIT (ORA-02091).
+
+A parent key must be there as it is now, not at the statement's snapshot: a change by another open transaction that decides it
+is waited for, as Oracle waits for the lock on the index entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.sql.execution import Deferred, SqlSession
+from minercdc_sandbox.storage.changes import Target
+from minercdc_sandbox.storage.store import LIVE, segment
+from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction
+from minercdc_sandbox.tables import Constraint, Index, Table
+
+
+def guarded(table: Table) -> bool:
+    """Whether rows must be looked at after they are there."""
+    return any(c.enabled and (c.kind == "R" or c.deferrable) for c in table.constraints)
+
+
+# ---- after the change ----
+
+
+def after_insert(session: SqlSession, table: Table, rows: Sequence[tuple[Cell, ...]]) -> None:
+    """Raises ORA-02291, ORA-00001 of a deferrable key."""
+    for constraint in table.constraints:
+        if constraint.enabled and (constraint.kind == "R" or constraint.deferrable):
+            places = table.positions(constraint.columns)
+            _check_all(session, table, constraint, {tuple(row[at] for at in places) for row in rows})
+
+
+def after_update(session: SqlSession, table: Table, targets: Sequence[Target], changed: Sequence[int]) -> None:
+    """Raises ORA-02291 for children, ORA-02292 for parents whose key changed."""
+    for constraint in table.constraints:
+        places = table.positions(constraint.columns)
+        if constraint.enabled and set(places) & set(changed) and (constraint.kind == "R" or constraint.deferrable):
+            _check_all(session, table, constraint, {tuple(t.after[at] for at in places) for t in targets})
+    for child, constraint in session.catalog.children_of(table):
+        assert constraint.reference is not None
+        places = table.positions(constraint.reference[2])
+        if not set(places) & set(changed):
+            continue
+        lost = {tuple(t.before[at] for at in places) for t in targets} - {
+            tuple(t.after[at] for at in places) for t in targets
+        }
+        for key in lost:
+            _restrict(session, table, child, constraint, key)
+
+
+def delete_rows(session: SqlSession, table: Table, targets: Sequence[Target]) -> None:
+    """Delete claimed rows, and what ON DELETE says of the rows that refer to them. Raises ORA-02292."""
+    storage, client = session.storage, session.client
+    children = session.catalog.children_of(table)
+    if not any(c.delete_rule != "NO ACTION" for _, c in children):
+        storage.changes.delete(client, table, targets)
+    else:
+        for target in targets:
+            storage.changes.delete(client, table, [target])
+            for child, constraint in children:
+                if constraint.delete_rule != "NO ACTION":
+                    _follow(session, table, child, constraint, target)
+    for child, constraint in children:
+        assert constraint.reference is not None
+        if constraint.delete_rule == "NO ACTION":
+            places = table.positions(constraint.reference[2])
+            for key in {tuple(t.before[at] for at in places) for t in targets}:
+                _restrict(session, table, child, constraint, key)
+
+
+def _follow(session: SqlSession, table: Table, child: Table, constraint: Constraint, target: Target) -> None:
+    """ON DELETE CASCADE and SET NULL, for one deleted parent."""
+    assert constraint.reference is not None
+    key = tuple(target.before[at] for at in table.positions(constraint.reference[2]))
+    if None in key:
+        return
+    storage, client = session.storage, session.client
+    storage.changes.lock_for_dml(client, child)
+    _settled(session, child, constraint.columns, key)
+    rows = _rows_with(session, child, constraint.columns, key)
+    if not rows:
+        return
+    storage.changes.claim(client, child, rows)
+    if constraint.delete_rule == "CASCADE":
+        delete_rows(session, child, rows)
+        return
+    places = child.positions(constraint.columns)
+    for row in rows:
+        row.after = tuple(None if at in places else cell for at, cell in enumerate(row.before))
+    for at in places:
+        if not child.columns[at].nullable:
+            path = f'"{child.owner}"."{child.name}"."{child.columns[at].name}"'
+            raise OraError(1407, f"cannot update ({path}) to NULL")
+    storage.changes.update(client, child, rows, places)
+
+
+def _rows_with(session: SqlSession, table: Table, columns: tuple[str, ...], key: tuple[Cell, ...]) -> list[Target]:
+    transaction = session.client.transaction
+    assert transaction is not None
+    slots = [table.columns[at].slot for at in table.positions(columns)]
+    where = " and ".join(f"c{slot} is ?" for slot in slots)
+    items = "".join(f",c{c.slot}" for c in table.columns)
+    sql = f"select vid,s,e,x{items} from {segment(table)} where {where} and e={LIVE} and x<>{transaction.stamp}"
+    return [Target(row[0], row[1], row[2], row[3], tuple(row[4:])) for row in session.storage.db.execute(sql, key)]
+
+
+# ---- the checks ----
+
+
+def _check_all(session: SqlSession, table: Table, constraint: Constraint, keys: Iterable[tuple[Cell, ...]]) -> None:
+    wanted = [key for key in keys if (None not in key if constraint.kind == "R" else any(c is not None for c in key))]
+    if is_deferred(session, constraint):
+        session.deferred.update(Deferred(table.object_id, constraint.name, key) for key in wanted)
+        return
+    for key in wanted:
+        _check(session, table, constraint, key)
+
+
+def _check(session: SqlSession, table: Table, constraint: Constraint, key: tuple[Cell, ...]) -> None:
+    if constraint.kind != "R":
+        if len(_settled(session, table, constraint.columns, key)) > 1:
+            raise OraError(1, f"unique constraint ({table.owner}.{constraint.name}) violated")
+        return
+    assert constraint.reference is not None
+    owner, name, columns = constraint.reference
+    parent = session.catalog.table(table.container, owner, name)
+    missing = parent is None or not _settled(session, parent, columns, key)
+    if missing and _settled(session, table, constraint.columns, key):
+        raise OraError(2291, f"integrity constraint ({table.owner}.{constraint.name}) violated - parent key not found")
+
+
+def _restrict(session: SqlSession, parent: Table, child: Table, constraint: Constraint, key: tuple[Cell, ...]) -> None:
+    if None in key:
+        return
+    if is_deferred(session, constraint):
+        session.deferred.add(Deferred(child.object_id, constraint.name, key))
+        return
+    assert constraint.reference is not None
+    if _settled(session, child, constraint.columns, key) and not _settled(session, parent, constraint.reference[2], key):
+        raise OraError(2292, f"integrity constraint ({child.owner}.{constraint.name}) violated - child record found")
+
+
+def _settled(session: SqlSession, table: Table, columns: tuple[str, ...], key: tuple[Cell, ...]) -> list[int]:
+    """Version ids of rows with the key that are there for good or are our own, once nobody else may change that."""
+    transaction = session.client.transaction
+    stamp = transaction.stamp if transaction is not None else -1
+    wanted = Index(table.owner, "", columns, False, 0, 0.0)
+    while True:
+        found: list[int] = []
+        blocker: Transaction | None = None
+        for vid, s, x in session.storage.segments.holders(table, wanted, key):
+            if x == stamp:
+                continue
+            other = x if x >= TENTATIVE else s if s >= TENTATIVE and s != stamp else 0
+            if other:
+                blocker = session.storage.transactions.with_stamp(other)
+            else:
+                found.append(vid)
+        if found or blocker is None:
+            return found
+        session.storage.locks.wait(session.client, blocker, None)
+
+
+# ---- deferred constraints ----
+
+
+def is_deferred(session: SqlSession, constraint: Constraint) -> bool:
+    """As SET CONSTRAINTS said in this transaction, else as the constraint was declared."""
+    if not constraint.deferrable:
+        return False
+    modes = session.constraint_modes
+    return modes.get(constraint.name, modes.get("ALL", constraint.deferred))
+
+
+def verify_deferred(session: SqlSession) -> None:
+    """Look at all deferred keys again. Raises the violation found."""
+    waiting, session.deferred = session.deferred, set()
+    for one in waiting:
+        table = session.catalog.table_of(one.table_id)
+        constraint = next((c for c in table.constraints if c.name == one.constraint), None) if table else None
+        if table is not None and constraint is not None and constraint.enabled:
+            _check(session, table, replace(constraint, deferrable=False), one.key)

@@ -1,0 +1,223 @@
+"""INSERT: planned once per text, run per row of binds, each run atomic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minercdc_sandbox.interfaces import BatchError, BindType, Cell, ColumnDescription, OraError, Result
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.dml.constraints import after_insert, guarded
+from minercdc_sandbox.sql.dml.error_log import ErrorLogPlan, FailedRows, Values, plan_error_log
+from minercdc_sandbox.sql.dml.iterations import iterate
+from minercdc_sandbox.sql.dml.returning import ReturningPlan, plan_returning
+from minercdc_sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
+from minercdc_sandbox.sql.dml.target import BindRow, change_target, conversion
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.query.partitions import wanted_partition
+from minercdc_sandbox.sql.query.plan import Plan
+from minercdc_sandbox.sql.query.select import Queries
+from minercdc_sandbox.sql.translate.environment import Environment
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.sql.types import SqlType, type_of_wire
+from minercdc_sandbox.storage.rowid import of_row
+from minercdc_sandbox.storage.store import VERSION_BITS
+from minercdc_sandbox.tables import Table
+
+
+@dataclass(slots=True)
+class InsertPlan:
+    """INSERT .. VALUES, or of the rows of a query."""
+
+    rows: RowPlan
+    query: Plan | None
+    returning: ReturningPlan | None = None
+    errors: ErrorLogPlan | None = None
+
+
+def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindType]) -> InsertPlan:
+    """Raises ORA-00947, ORA-00913 and what its parts raise, with the position of the culprit."""
+    target = change_target(env, insert.target, "INSERT")
+    x, how = Expressions(env, bind_types), conversion(env, target.table)
+    queries = Queries(env, x)
+    query: Plan | None = None
+    rows_of = insert.query if not insert.more else _listed(env, insert)
+    if rows_of is not None:
+        query = queries.plan(rows_of)
+        planner = RowPlanner(x, target, how, len(query.columns), [])
+        positions = planner.positions(insert.columns)
+        check_count(len(positions), len(query.columns), insert.target.at)
+        makers = {at: planner.given(at, n, described(query.columns[n])) for n, at in enumerate(positions)}
+    else:
+        assert insert.values is not None
+        planner = RowPlanner(x, target, how, len(bind_types), [])
+        positions = planner.positions(insert.columns)
+        check_count(len(positions), len(insert.values), insert.target.at)
+        x.note_drawn(insert.values)
+        makers = {at: planner.expression(at, expr) for at, expr in zip(positions, insert.values, strict=True)}
+    if insert.target.partition is not None:
+        planner.only = wanted_partition(env, target.table, insert.target.partition)
+    rows = planner.plan(makers)
+    returned = None
+    if insert.returning is not None:
+        if query is not None:
+            raise OraError(933, "SQL command not properly ended", insert.returning.at)
+        returned = plan_returning(env, target, insert.returning, bind_types, how)
+    errors = plan_error_log(env, insert.errors, target.table, bind_types) if insert.errors is not None else None
+    return InsertPlan(rows, query, returned, errors)
+
+
+def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
+    """VALUES (..), (..) as a query, which it is since 23ai (SQL Language Reference, INSERT). Raises ORA-00933 before."""
+    assert insert.values is not None
+    if env.release < 23:
+        raise OraError(933, "SQL command not properly ended", insert.at)
+    body: ast.Select | ast.SetOperation | None = None
+    for values in (insert.values, *insert.more):
+        check_count(len(insert.values), len(values), insert.target.at)
+        if any(isinstance(expr, ast.Literal) and expr.kind == "P" for expr in values):
+            raise OraError(3001, "unimplemented feature: DEFAULT in VALUES with several rows", insert.at)
+        items = [ast.Item(expr, f"C{n}", f"C{n}", at=insert.at) for n, expr in enumerate(values)]
+        select = ast.Select(items, [ast.TableRef(None, "DUAL", None, insert.at)], at=insert.at)
+        body = select if body is None else ast.SetOperation("UNION ALL", body, select, insert.at)
+    assert body is not None
+    return ast.Query(body, at=insert.at)
+
+
+def described(column: ColumnDescription) -> SqlType:
+    """Type of a result column."""
+    return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
+
+
+def _failed(error: OraError, result: Result, row_counts: bool) -> OraError:
+    """Of rows that are inserted one by one, those before the one that failed stay."""
+    error.rows_done = result.row_count
+    error.row_counts = [1] * result.row_count if row_counts else None
+    return error
+
+
+def run_insert(
+    session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], *, batch_errors: bool, row_counts: bool
+) -> Result:
+    """Every row of binds is a statement of its own: an error leaves the rows before it, as Oracle's array DML does."""
+    if plan.errors is not None:
+        return _insert_logging(session, plan, plan.errors, bind_rows, row_counts)
+    if plan.query is not None:
+        return _insert_query(session, plan, bind_rows, row_counts)
+    if plan.returning is not None or guarded(plan.rows.table):
+        return _insert_singly(session, plan, bind_rows, batch_errors, row_counts)
+    result = Result()
+    rows: list[BindRow] = []
+    origin: list[int] = []
+    failure: OraError | None = None
+    table = plan.rows.table
+    for number, binds in enumerate(bind_rows):
+        try:
+            rows.append(plan.rows.row(session, binds))
+            origin.append(number)
+        except OraError as error:
+            if not batch_errors:
+                failure = error
+                break
+            result.batch_errors.append(BatchError(number, error))
+    done = 0
+    while done < len(rows):
+        count, error_ = session.storage.changes.insert(session.client, table, rows[done:])
+        result.row_count += count
+        done += count
+        if error_ is not None:
+            if not batch_errors:
+                raise _failed(error_, result, row_counts)
+            result.batch_errors.append(BatchError(origin[done], error_))
+            done += 1
+    if failure is not None:
+        raise _failed(failure, result, row_counts)
+    note_row(result, table, table.last_rid)
+    result.batch_errors.sort(key=lambda e: e.offset)
+    if row_counts:
+        failed = {e.offset for e in result.batch_errors}
+        result.row_counts = [0 if n in failed else 1 for n in range(len(bind_rows))]
+    return result
+
+
+def _insert_singly(
+    session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], batch_errors: bool, row_counts: bool
+) -> Result:
+    """One row at a time: each has its own values to give back, or references to check."""
+    table = plan.rows.table
+
+    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        row = plan.rows.row(session, binds)
+        insert_rows(session, plan.rows, [row])
+        if plan.returning is None:
+            return 1, []
+        return 1, plan.returning.rows(session, binds, [(row, table.last_rid << VERSION_BITS)])
+
+    result = iterate(session, bind_rows, once, plan.returning, batch_errors=batch_errors, row_counts=row_counts)
+    note_row(result, table, table.last_rid)
+    return result
+
+
+def note_row(result: Result, table: Table, rid: int) -> None:
+    """The ROWID that clients show as that of the last row changed."""
+    if result.row_count:
+        result.last_row_id = of_row(table, rid)
+
+
+def _insert_query(session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], row_counts: bool) -> Result:
+    result = Result()
+    assert plan.query is not None
+    for binds in bind_rows:
+        source = session.rows_of(plan.query, binds)
+        mark = session.mark()
+        try:
+            count = insert_rows(session, plan.rows, [plan.rows.row(session, row) for row in source])
+        except OraError:
+            session.storage.undo_to(session.client, mark)
+            raise
+        result.row_count += count
+        if row_counts:
+            result.row_counts.append(count)
+    return result
+
+
+def _insert_logging(
+    session: SqlSession, plan: InsertPlan, errors: ErrorLogPlan, bind_rows: Sequence[BindRow], row_counts: bool
+) -> Result:
+    """LOG ERRORS: row by row."""
+
+    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+        failed = FailedRows(session, errors, binds)
+        done: list[tuple[BindRow, int]] = []
+        for inputs in [binds] if plan.query is None else session.rows_of(plan.query, binds):
+            whole, mark = inputs, session.mark()
+            try:
+                whole = plan.rows.completed(session, inputs)
+                row = plan.rows.fitted(session, whole)
+                insert_rows(session, plan.rows, [row])
+            except OraError as error:
+                session.storage.undo_to(session.client, mark)
+                failed.note(error, "I", None, _given(plan.rows, whole))
+            else:
+                done.append((row, plan.rows.table.last_rid << VERSION_BITS))
+        failed.write()
+        return len(done), plan.returning.rows(session, binds, done) if plan.returning is not None else []
+
+    return iterate(session, bind_rows, once, plan.returning, batch_errors=False, row_counts=row_counts)
+
+
+def _given(plan: RowPlan, inputs: BindRow) -> Values:
+    """The values that a statement gave for a row."""
+    columns = plan.table.columns
+    return {columns[at].name: (inputs[n], kind) for at, (n, kind) in plan.given.items() if n < len(inputs)}
+
+
+def insert_rows(session: SqlSession, plan: RowPlan, rows: Sequence[tuple[Cell, ...]]) -> int:
+    """Insert finished rows and check what they refer to. The caller undoes them when this raises."""
+    if not rows:
+        return 0
+    count, error = session.storage.changes.insert(session.client, plan.table, rows)
+    if error is not None:
+        raise error
+    after_insert(session, plan.table, rows)
+    return count

@@ -1,0 +1,45 @@
+"""Array DML row of binds by row of binds: each is a statement of its own, whose error undoes it alone (JDBC and OCI batch errors)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from minercdc_sandbox.interfaces import BatchError, OraError, Result
+from minercdc_sandbox.sql.dml.returning import ReturningPlan, note
+from minercdc_sandbox.sql.dml.target import BindRow
+from minercdc_sandbox.sql.execution import SqlSession
+
+
+def iterate(
+    session: SqlSession,
+    bind_rows: Sequence[BindRow],
+    once: Callable[[Result, BindRow], tuple[int, list[BindRow]]],
+    returning: ReturningPlan | None,
+    *,
+    batch_errors: bool,
+    row_counts: bool,
+) -> Result:
+    """All iterations.
+
+    :param once: runs one; how many rows it changed, and what RETURNING gave of them.
+    """
+    result = Result()
+    for number, binds in enumerate(bind_rows):
+        count = 0
+        returned: list[BindRow] = []
+        mark = session.mark()
+        try:
+            count, returned = once(result, binds)
+        except OraError as error:
+            session.storage.undo_to(session.client, mark)
+            if not batch_errors:
+                error.rows_done = result.row_count
+                error.row_counts = result.row_counts if row_counts else None
+                raise
+            result.batch_errors.append(BatchError(number, error))
+        if returning is not None:
+            note(result, returning, returned)
+        result.row_count += count
+        if row_counts:
+            result.row_counts.append(count)
+    return result

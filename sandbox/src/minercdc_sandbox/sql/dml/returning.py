@@ -1,0 +1,94 @@
+"""RETURNING .. INTO: the expressions a DML statement hands back of every row it inserted, changed or deleted.
+
+They are computed from parameters: the row of binds, then the row (after the change; before it for DELETE) and its version id.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.convert import Conversion, Convert, convert
+from minercdc_sandbox.sql.dml.target import ChangeTarget
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.query.select import Queries
+from minercdc_sandbox.sql.query.trees import has_aggregate
+from minercdc_sandbox.sql.runtime import Parameter, Run
+from minercdc_sandbox.sql.translate.environment import Environment
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.sql.types import bind_type
+
+
+@dataclass(slots=True)
+class ReturningPlan:
+    """`binds` are the positions of the INTO list; `fits` bring values to the types of the binds."""
+
+    sql: str
+    parameters: list[Parameter]
+    binds: tuple[int, ...]
+    fits: list[Convert | None]
+    aggregated: bool = False
+
+    def rows(
+        self, session: SqlSession, binds: Sequence[Cell], affected: Sequence[tuple[Sequence[Cell], int]]
+    ) -> list[tuple[Cell, ...]]:
+        """Values of the affected rows, each with its version id; of aggregates one row of all of them."""
+        if self.aggregated:
+            packed = marshal.dumps([(*row, vid) for row, vid in affected])
+            session.row_values = (packed,)
+            return [self._fitted(session.evaluate_row(self.sql, self.parameters, session.run(tuple(binds))))]
+        found = []
+        for row, vid in affected:
+            session.row_values = (*row, vid)
+            found.append(self._fitted(session.evaluate_row(self.sql, self.parameters, session.run(tuple(binds)))))
+        return found
+
+    def _fitted(self, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+        return tuple([cell if fit is None else fit(cell) for fit, cell in zip(self.fits, cells, strict=True)])
+
+
+def _field(at: int) -> Callable[[Run], object]:
+    return lambda run: run.session.row_values[at]
+
+
+def plan_returning(
+    env: Environment,
+    target: ChangeTarget,
+    returning: ast.Returning,
+    bind_types: Sequence[BindType],
+    how: Conversion,
+) -> ReturningPlan:
+    """Raises ORA-00904 and the like for expressions, ORA-00932 for binds of another type."""
+    x = Expressions(env, bind_types)
+    Queries(env, x)
+    table = target.table
+    grouped = any(has_aggregate(item) for item in returning.items)
+    scope = target.scope(x, "r", by_position=True)
+    if grouped:
+        source = f"o_unpack({x.parameter(('row', 0), _field(0))})"
+        heads = [f"c{at}" for at in range(len(table.columns))] + [f"c{len(table.columns)} as vid"]
+        source = f"(select {','.join(heads)} from {source})"
+    else:
+        fields = [f"{x.parameter(('row', at), _field(at))} as c{at}" for at in range(len(table.columns))]
+        fields.append(f"{x.parameter(('row', 'vid'), _field(len(table.columns)))} as vid")
+        source = f"(select {','.join(fields)})"
+    items: list[str] = []
+    fits: list[Convert | None] = []
+    for item, index in zip(returning.items, returning.binds, strict=True):
+        if index >= len(bind_types):
+            raise OraError(1008, "not all variables bound", returning.at)
+        with x.nested(analytic=False, aggregates=grouped):
+            typed = x.value(item, scope)
+        items.append(typed.sql)
+        fits.append(convert(typed.type, bind_type(bind_types[index]).family, how))
+    sql = f"select {','.join(items)} from {source} r"
+    return ReturningPlan(sql, x.parameters, tuple(returning.binds), fits, grouped)
+
+
+def note(result: Result, plan: ReturningPlan, rows: list[tuple[Cell, ...]]) -> None:
+    """Add what one row of binds returned."""
+    result.return_binds = plan.binds
+    result.returned.append(rows)

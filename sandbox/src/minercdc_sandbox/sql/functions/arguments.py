@@ -1,0 +1,77 @@
+"""How many arguments a function takes and the common type of several values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.scope import Typed
+from minercdc_sandbox.sql.types import (
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTERVALS,
+    NULL,
+    NUMBER,
+    NUMERIC,
+    TEMPORAL,
+    TEXT,
+    TIMESTAMP,
+    ZONED,
+    Family,
+    SqlType,
+    inconsistent,
+    varchar,
+)
+
+
+def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int | None = None) -> None:
+    if len(args) < low:
+        raise OraError(
+            938 if low > 1 else 909,
+            "not enough arguments for function" if low > 1 else "invalid number of arguments",
+            expr.at,
+        )
+    if high is not None and len(args) > high:
+        raise OraError(939, "too many arguments for function", expr.at)
+
+
+def common_type(args: Sequence[Typed], at: int) -> SqlType:
+    """Type of CASE, COALESCE and set operations. Raises ORA-00932."""
+    known = [arg.type for arg in args if arg.type.family is not Family.NULL]
+    if not known:
+        return NULL
+    families = {kind.family for kind in known}
+    if len(set(known)) == 1:
+        return known[0]
+    if families <= TEXT:
+        national = any(kind.national for kind in known)
+        return replace(varchar(max(kind.size for kind in known)), national=national)
+    if families <= NUMERIC:
+        return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
+    if len(families) == 1 and families <= INTERVALS:
+        family = known[0].family
+        return SqlType(family, max(kind.precision for kind in known), max(kind.scale for kind in known))
+    if families <= TEMPORAL:
+        if families & {Family.ZONED, Family.LOCAL}:
+            return ZONED
+        return TIMESTAMP if Family.TIMESTAMP in families else DATE
+    if families <= {Family.RAW}:
+        return SqlType(Family.RAW, size=max(kind.size for kind in known))
+    if families <= {Family.ROWID, *TEXT}:
+        return varchar(4000)
+    raise inconsistent(known[0].family, next(k.family for k in known if k.family is not known[0].family), at)
+
+
+def first_type(args: Sequence[Typed], at: int) -> SqlType:
+    """Type of NVL, COALESCE, GREATEST: the first argument's, others are converted to it."""
+    first = next((arg.type for arg in args if arg.type.family is not Family.NULL), NULL)
+    if first.family in TEXT:
+        size = max([arg.type.size for arg in args if arg.type.family in TEXT] or [4000])
+        return replace(varchar(size), national=first.national)
+    if first.family in NUMERIC:
+        families = {arg.type.family for arg in args}
+        return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
+    return first

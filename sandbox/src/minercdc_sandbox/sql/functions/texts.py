@@ -1,0 +1,116 @@
+"""Functions on text."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast, number
+from minercdc_sandbox.sql.functions.arguments import count_arguments
+from minercdc_sandbox.sql.functions.lobs import as_clob
+from minercdc_sandbox.sql.functions.rules import Plain, Rule
+from minercdc_sandbox.sql.scope import Typed
+from minercdc_sandbox.sql.translate.conditions import Conditions
+from minercdc_sandbox.sql.types import (
+    NUMBER,
+    Family,
+    SqlType,
+    varchar,
+)
+
+
+def concat(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    count_arguments(expr, args, 2, 2)
+    parts = [f"coalesce({x.whole_text(arg, expr.at)},'')" for arg in args]
+    joined = f"nullif({'||'.join(parts)},'')"
+    if any(arg.type.family is Family.CLOB for arg in args):
+        return as_clob(joined, args[0].type.national)
+    return Typed(joined, varchar())
+
+
+def charset_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """NLS_CHARSET_ID of the two character sets the database has; NULL for others, as Oracle for unknown names."""
+    count_arguments(expr, args, 1, 1)
+    name = x.to(args[0], Family.VARCHAR, expr.at)
+    known = {"AL32UTF8": 873, "AL16UTF16": 2000}
+    branches = " ".join(f"when '{text}' then x'{number.integer(code).hex()}'" for text, code in known.items())
+    return Typed(f"case upper({name}) {branches} end", NUMBER)
+
+
+PLAIN: dict[str, Plain] = {
+    "UPPER": ("upper", "T", 1, varchar()),
+    "LOWER": ("lower", "T", 1, varchar()),
+    "INITCAP": ("initcap", "T", 1, varchar()),
+    "SUBSTR": ("substr", "TNN", 2, varchar()),
+    "INSTR": ("instr", "TTNN", 2, NUMBER),
+    "LENGTHB": ("lengthb", "T", 1, NUMBER),
+    "TRIM": ("trim", "TT", 1, varchar()),
+    "LTRIM": ("ltrim", "TT", 1, varchar()),
+    "RTRIM": ("rtrim", "TT", 1, varchar()),
+    "LPAD": ("lpad", "TNT", 2, varchar()),
+    "RPAD": ("rpad", "TNT", 2, varchar()),
+    "REPLACE": ("replace", "TTT", 2, varchar()),
+    "TRANSLATE": ("translate", "TTT", 3, varchar()),
+    "SUBSTRB": ("substrb", "TNN", 2, varchar()),
+    "SUBSTRC": ("substr", "TNN", 2, varchar()),
+    "SUBSTR4": ("substr", "TNN", 2, varchar()),
+    "INSTRB": ("instrb", "TT", 2, NUMBER),
+    "INSTRC": ("instr", "TTNN", 2, NUMBER),
+    "INSTR4": ("instr", "TTNN", 2, NUMBER),
+    "LENGTHC": ("length", "T", 1, NUMBER),
+    "LENGTH4": ("length", "T", 1, NUMBER),
+    "LENGTH2": ("length", "T", 1, NUMBER),
+    "NLS_UPPER": ("upper", "T", 1, varchar()),
+    "NLS_LOWER": ("lower", "T", 1, varchar()),
+    "NLS_INITCAP": ("initcap", "T", 1, varchar()),
+    "REVERSE": ("reverse", "T", 1, varchar()),
+    "SOUNDEX": ("soundex", "T", 1, varchar(4)),
+    "COMPOSE": ("compose", "T", 1, varchar()),
+    "DECOMPOSE": ("decompose", "T", 1, varchar()),
+    "REGEXP_SUBSTR": ("regexp_substr", "TTNNTN", 2, varchar()),
+    "REGEXP_REPLACE": ("regexp_replace", "TTTNNT", 2, varchar()),
+    "REGEXP_INSTR": ("regexp_instr", "TTNNNTN", 2, NUMBER),
+    "REGEXP_COUNT": ("regexp_count", "TTNT", 2, NUMBER),
+    "NCHR": ("chr", "N", 1, SqlType(Family.VARCHAR, size=4, national=True)),
+    "ASCII": ("ascii", "T", 1, NUMBER),
+    "CHR": ("chr", "N", 1, varchar(4)),
+}
+
+
+def _dump(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """DUMP, with the type code of Oracle's internal datatypes."""
+    count_arguments(expr, args, 1, 2)
+    code = _CODES.get(args[0].type.family)
+    if code is None:
+        raise OraError(3001, f"unimplemented feature: DUMP of {args[0].type.family}", expr.at)
+    model = f",{x.to(args[1], Family.NUMBER, expr.at)}" if len(args) > 1 else ""
+    return Typed(f"coalesce(o_dump({args[0].sql},{code}{model}),'NULL')", varchar())
+
+
+def _of_cell(function: str, result: SqlType) -> Rule:
+    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+        count_arguments(expr, args, 1, 1 if function == "vsize" else 2)
+        tail = f",{x.to(args[1], Family.VARCHAR, expr.at)}" if len(args) > 1 else ""
+        return Typed(f"o_{function}({args[0].sql}{tail})", result)
+
+    return rule
+
+
+_CODES = {
+    Family.VARCHAR: 1,
+    Family.NUMBER: 2,
+    Family.DATE: 12,
+    Family.RAW: 23,
+    Family.CHAR: 96,
+    Family.FLOAT: 100,
+    Family.DOUBLE: 101,
+    Family.TIMESTAMP: 180,
+    Family.ZONED: 181,
+    Family.LOCAL: 231,
+}
+
+RULES: dict[str, Rule] = {
+    "DUMP": _dump,
+    "VSIZE": _of_cell("vsize", NUMBER),
+    "STANDARD_HASH": _of_cell("standard_hash", SqlType(Family.RAW, size=64)),
+    "NLS_CHARSET_ID": charset_id,
+    "CONCAT": concat,
+}

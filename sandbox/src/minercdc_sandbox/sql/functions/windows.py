@@ -1,0 +1,198 @@
+"""Analytic functions and the text of their windows (SQL Language Reference, Analytic Functions).
+
+A distance in a RANGE is measured by SQLite, so its key is ordered as a plain number: NUMBER as floating point, DATE and
+TIMESTAMP in nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast, intervals, number, temporal
+from minercdc_sandbox.sql.functions.arguments import count_arguments
+from minercdc_sandbox.sql.runtime import Run
+from minercdc_sandbox.sql.scope import Scope, Typed
+from minercdc_sandbox.sql.translate.conditions import Conditions
+from minercdc_sandbox.sql.types import NUMBER, Family
+
+Analytic: TypeAlias = Callable[[Conditions, ast.Call, list[Typed], "Over"], Typed]
+
+
+class Over:
+    """The text of OVER (..): whole, and with only its partition."""
+
+    def __init__(self, partition: str, order: str, frame: str) -> None:
+        self.partition, self.order, self.frame = partition, order, frame
+
+    @property
+    def whole(self) -> str:
+        return f" over ({' '.join(part for part in (self.partition, self.order, self.frame) if part)})"
+
+    @property
+    def partitioned(self) -> str:
+        return f" over ({self.partition})"
+
+
+def window(x: Conditions, over: ast.Window, scope: Scope | None, listed: list[tuple[Typed, ast.OrderItem]]) -> Over:
+    """Translate OVER (..). `listed`: the order of LISTAGG, in which the whole partition is seen.
+
+    Raises ORA-30485 for a frame without an order.
+    """
+    partition = ",".join(x.comparable(x.value(expr, scope)) for expr in over.partition)
+    keys = [(x.value(item.expr, scope), item) for item in over.order] or listed
+    order = ",".join(x.ordering(key, item.descending, item.nulls_first) for key, item in keys)
+    frame = ""
+    if over.frame is not None:
+        if not over.order:
+            raise OraError(30485, "missing ORDER BY expression in the window specification", over.frame.at)
+        if over.frame.mode == "RANGE" and any(amount is not None for _, amount in (over.frame.first, over.frame.last)):
+            return _measured(x, f"partition by {partition}" if partition else "", keys, over.frame)
+        first, last = (_bound(x, over.frame, bound) for bound in (over.frame.first, over.frame.last))
+        frame = f"{over.frame.mode.lower()} between {first} and {last}"
+    elif listed:
+        frame = "rows between unbounded preceding and unbounded following"
+    return Over(f"partition by {partition}" if partition else "", f"order by {order}" if order else "", frame)
+
+
+def _bound(x: Conditions, frame: ast.Frame, bound: ast.FrameBound) -> str:
+    side, amount = bound
+    return side.lower() if amount is None else f"{_integer(x, amount)} {side.lower()}"
+
+
+def _measured(x: Conditions, partition: str, keys: list[tuple[Typed, ast.OrderItem]], frame: ast.Frame) -> Over:
+    """A frame whose bounds are distances of the key. Raises ORA-30486 for several keys, ORA-00902 for keys without distance."""
+    if len(keys) != 1:
+        raise OraError(30486, "invalid window aggregation group in the window specification", frame.at)
+    (key, item) = keys[0]
+    in_time = key.type.family in (Family.DATE, Family.TIMESTAMP)
+    if not in_time and key.type.family is not Family.NUMBER:
+        raise OraError(902, "invalid datatype", frame.at)
+    nulls_first = item.descending if item.nulls_first is None else item.nulls_first
+    order = f"o_range_{'time' if in_time else 'number'}({key.sql}){' desc' if item.descending else ''}"
+    bounds = []
+    for side, amount in (frame.first, frame.last):
+        bounds.append(side.lower() if amount is None else f"{_distance(x, amount, in_time)} {side.lower()}")
+    text = f"range between {bounds[0]} and {bounds[1]}"
+    return Over(partition, f"order by {order} nulls {'first' if nulls_first else 'last'}", text)
+
+
+def _distance(x: Conditions, amount: ast.Expr, in_time: bool) -> str:
+    """A parameter: SQLite wants numbers there, not functions."""
+    inner = type(x)(x.env, x.bind_types)
+    typed = inner.value(amount, None)
+    if typed.type.family is Family.MONTHS:
+        raise OraError(3001, "unimplemented feature: RANGE with a distance in months", amount.at)
+    is_interval = in_time and typed.type.family is Family.INTERVAL
+    sql = typed.sql if is_interval else inner.to(typed, Family.NUMBER, amount.at)
+
+    def distance(run: Run) -> int | float:
+        cell = run.session.evaluate(sql, inner.parameters, run)
+        if not isinstance(cell, bytes):
+            raise OraError(30486, "invalid window aggregation group in the window specification", amount.at)
+        if is_interval:
+            return intervals.decode(cell)
+        value = number.decode(cell)
+        return int(value * temporal.DAY_NS) if in_time else float(value)
+
+    return x.parameter(("distance", id(amount)), distance)
+
+
+def _integer(x: Conditions, expr: ast.Expr) -> str:
+    if not isinstance(expr, ast.Literal) or not expr.text.isdigit():
+        raise OraError(3001, "unimplemented feature: a window distance that is not a whole literal", expr.at)
+    return expr.text
+
+
+def _numbering(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
+    """ROW_NUMBER, RANK, DENSE_RANK."""
+    count_arguments(expr, args, 0, 0)
+    if not over.order:
+        raise OraError(30485, "missing ORDER BY expression in the window specification", expr.at)
+    return Typed(f"o_int({expr.name.lower()}(){over.whole})", NUMBER, False)
+
+
+def _ntile(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
+    count_arguments(expr, args, 1, 1)
+    return Typed(f"o_int(ntile(o_to_int({x.to(args[0], Family.NUMBER, expr.at)})){over.whole})", NUMBER, False)
+
+
+def _percent_rank(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
+    """(rank - 1) / (rows - 1); 0 of a single row."""
+    count_arguments(expr, args, 0, 0)
+    rows = f"count(*){over.partitioned}"
+    return Typed(f"o_div(o_int(rank(){over.whole}-1),o_int(max({rows}-1,1)))", NUMBER, False)
+
+
+def _cume_dist(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
+    """Rows up to the last peer / rows."""
+    count_arguments(expr, args, 0, 0)
+    peers = Over(over.partition, over.order, "range between unbounded preceding and current row").whole
+    return Typed(f"o_div(o_int(count(*){peers}),o_int(count(*){over.partitioned}))", NUMBER, False)
+
+
+def _neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
+    """LAG and LEAD (value [, distance [, default]])."""
+    count_arguments(expr, args, 1, 3)
+    if not over.order:
+        raise OraError(30485, "missing ORDER BY expression in the window specification", expr.at)
+    kind = args[0].type
+    if expr.ignore_nulls:
+        return _known_neighbour(x, expr, args, over)
+    parts = [args[0].sql]
+    if len(args) > 1:
+        parts.append(f"o_to_int({x.to(args[1], Family.NUMBER, expr.at)})")
+    if len(args) > 2:
+        parts.append(x.to(args[2], kind.family, expr.at))
+    return Typed(f"{expr.name.lower()}({','.join(parts)}){over.whole}", kind)
+
+
+def _known_neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
+    """LAG and LEAD IGNORE NULLS: the n-th value that is there, backwards or forwards."""
+    kind, back = args[0].type, expr.name == "LAG"
+    distance = f"o_to_int({x.to(args[1], Family.NUMBER, expr.at)})" if len(args) > 1 else "1"
+    frame = (
+        "rows between unbounded preceding and 1 preceding" if back else "rows between 1 following and unbounded following"
+    )
+    whole = Over(over.partition, over.order, frame).whole
+    sql = f"o_{'last' if back else 'first'}_known({args[0].sql},{distance}){whole}"
+    if len(args) > 2:
+        sql = f"coalesce({sql},{x.to(args[2], kind.family, expr.at)})"
+    return Typed(sql, kind)
+
+
+def _edge(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
+    """FIRST_VALUE, LAST_VALUE and NTH_VALUE (value, n)."""
+    nth = expr.name == "NTH_VALUE"
+    count_arguments(expr, args, 1 + nth, 1 + nth)
+    if expr.ignore_nulls:
+        if nth:
+            place = f"o_to_int({x.to(args[1], Family.NUMBER, expr.at)})"
+            return Typed(f"o_first_known({args[0].sql},{place}){over.whole}", args[0].type)
+        return Typed(f"o_{expr.name.lower()}_known({args[0].sql}){over.whole}", args[0].type)
+    tail = f",o_to_int({x.to(args[1], Family.NUMBER, expr.at)})" if nth else ""
+    return Typed(f"{expr.name.lower()}({args[0].sql}{tail}){over.whole}", args[0].type)
+
+
+def _ratio(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
+    count_arguments(expr, args, 1, 1)
+    value = x.to(args[0], Family.NUMBER, expr.at)
+    return Typed(f"o_ratio({value},o_sum({value}){over.partitioned})", NUMBER)
+
+
+ANALYTIC: dict[str, Analytic] = {
+    "ROW_NUMBER": _numbering,
+    "RANK": _numbering,
+    "DENSE_RANK": _numbering,
+    "NTILE": _ntile,
+    "PERCENT_RANK": _percent_rank,
+    "CUME_DIST": _cume_dist,
+    "LAG": _neighbour,
+    "LEAD": _neighbour,
+    "FIRST_VALUE": _edge,
+    "LAST_VALUE": _edge,
+    "NTH_VALUE": _edge,
+    "RATIO_TO_REPORT": _ratio,
+}
+"""Functions that are nothing without OVER; all aggregates take it too."""

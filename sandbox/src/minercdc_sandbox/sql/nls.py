@@ -1,0 +1,31 @@
+"""NLS settings of a session: the formats of implicit conversions and of LogMiner's literals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minercdc_sandbox.sql import zones
+
+
+@dataclass(frozen=True, slots=True)
+class Nls:
+    """Values as ALTER SESSION sets them; the defaults are those of territory AMERICA.
+
+    :param numeric_characters: decimal character, then group separator.
+    :param time_zone: `+00:00` form or a region's name.
+    """
+
+    date_format: str = "DD-MON-RR"
+    timestamp_format: str = "DD-MON-RR HH.MI.SSXFF AM"
+    timestamp_tz_format: str = "DD-MON-RR HH.MI.SSXFF AM TZR"
+    numeric_characters: str = ".,"
+    time_zone: str = "+00:00"
+    language: str = "AMERICAN"
+    territory: str = "AMERICA"
+    sort: str = "BINARY"
+    comp: str = "BINARY"
+
+    @property
+    def zone(self) -> zones.Zone:
+        """Session time zone."""
+        return zones.parse(self.time_zone)

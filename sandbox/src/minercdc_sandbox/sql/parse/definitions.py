@@ -1,0 +1,255 @@
+"""What stands between the parentheses of CREATE TABLE and after ALTER TABLE ADD: columns, constraints, log groups.
+
+definition := column type {DEFAULT expr | [CONSTRAINT n] NOT NULL | PRIMARY KEY | UNIQUE ..}
+            | [CONSTRAINT n] PRIMARY KEY (..) | UNIQUE (..) | CHECK (..) | SUPPLEMENTAL LOG {DATA (..) COLUMNS | GROUP g (..) [ALWAYS]}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from minercdc_sandbox import tables as dictionary
+from minercdc_sandbox.interfaces import OraError, OraType
+from minercdc_sandbox.redo.large_values import BASICFILE, SECUREFILE, XML_BINARY, XML_CLOB
+from minercdc_sandbox.sql.declare import declare
+from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_constraint, column_list, constraint
+from minercdc_sandbox.sql.parse.sequences import SequenceOptions, sequence_options
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.tables import Column, SupplementalLogGroup
+
+_KINDS = {
+    "ALL": dictionary.ALL_LOGGING,
+    "PRIMARY KEY": dictionary.KEY_LOGGING,
+    "UNIQUE": dictionary.UNIQUE_LOGGING,
+    "FOREIGN KEY": dictionary.FOREIGN_LOGGING,
+}
+
+
+@dataclass(slots=True)
+class Definition:
+    """What stands between the parentheses of CREATE TABLE, or after ADD."""
+
+    columns: list[Column] = field(default_factory=list)
+    constraints: list[ConstraintSpec] = field(default_factory=list)
+    identities: dict[str, SequenceOptions] = field(default_factory=dict)
+    groups: list[SupplementalLogGroup] = field(default_factory=list)
+
+
+def supplemental_kinds(parser: Parser) -> list[str]:
+    """`(ALL, PRIMARY KEY, ..) COLUMNS`."""
+    parser.expect_op("(")
+    kinds = []
+    while True:
+        if parser.word("ALL"):
+            kinds.append("ALL")
+        elif parser.word("PRIMARY", "KEY"):
+            kinds.append("PRIMARY KEY")
+        elif parser.word("UNIQUE", "INDEX") or parser.word("UNIQUE"):
+            kinds.append("UNIQUE")
+        elif parser.word("FOREIGN", "KEY"):
+            kinds.append("FOREIGN KEY")
+        else:
+            raise OraError(905, "missing keyword", parser.token.start)
+        if not parser.op(","):
+            break
+    parser.expect_op(")")
+    parser.expect_word("COLUMNS")
+    return kinds
+
+
+def definition_item(parser: Parser, into: Definition) -> None:
+    """One column or out-of-line constraint."""
+    if (
+        parser.is_word("CONSTRAINT")
+        or parser.is_word("PRIMARY", "KEY")
+        or parser.is_word("FOREIGN", "KEY")
+        or (parser.token.text in ("UNIQUE", "CHECK") and parser.peek().text == "(")
+    ):
+        into.constraints.append(constraint(parser))
+    elif parser.is_word("SUPPLEMENTAL", "LOG"):
+        parser.at += 2
+        into.groups += supplemental(parser)
+    else:
+        _column(parser, into)
+
+
+def supplemental(parser: Parser) -> list[SupplementalLogGroup]:
+    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS` or `GROUP g (..) [ALWAYS]`."""
+    if parser.word("DATA"):
+        return [SupplementalLogGroup("", _KINDS[kind]) for kind in supplemental_kinds(parser)]
+    parser.expect_word("GROUP")
+    name = parser.name()
+    if parser.token.text != "(":
+        return [SupplementalLogGroup(name, dictionary.USER_GROUP, generated=False)]
+    columns = column_list(parser)
+    return [SupplementalLogGroup(name, dictionary.USER_GROUP, parser.word("ALWAYS"), columns, False)]
+
+
+def _column(parser: Parser, into: Definition) -> None:
+    at = parser.token.start
+    name = parser.name(904, "invalid identifier")
+    if parser.token.text in ("GENERATED", "AS"):
+        # A virtual column may leave its type to its expression.
+        column = Column(name, OraType.NUMBER, virtual="")
+    else:
+        column = declare(name, parser.type_name())
+    if any(other.name == name for other in into.columns):
+        raise OraError(957, "duplicate column name", at)
+    into.columns.append(column)
+    column_options(parser, column, into)
+    if column.virtual == "":
+        raise OraError(902, "invalid datatype", at)
+
+
+def column_options(parser: Parser, column: Column, into: Definition) -> None:
+    """DEFAULT, GENERATED, NULL, VISIBLE and constraints in line. Raises ORA-03001 for ENCRYPT and COLLATE."""
+    while True:
+        at = parser.token.start
+        if parser.word("DEFAULT"):
+            column.on_null = parser.word("ON", "NULL")
+            column.default = _text(parser)
+            if column.on_null:
+                _not_null(column, into, at)
+        elif parser.is_word("GENERATED") or (parser.is_word("AS") and parser.peek().text == "("):
+            _generated(parser, column, into)
+        elif parser.word("NULL"):
+            column.nullable = True
+        elif parser.any_word("VISIBLE", "INVISIBLE"):
+            column.invisible = parser.tokens[parser.at - 1].text == "INVISIBLE"
+        elif parser.token.text in ("ENCRYPT", "COLLATE", "WITH", "SCOPE"):
+            raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
+        else:
+            spec = column_constraint(parser, column.name)
+            if spec is None:
+                return
+            if spec.kind == "C" and spec.condition is None:
+                column.nullable = not spec.enabled
+            into.constraints.append(spec)
+
+
+def _text(parser: Parser) -> str:
+    """An expression as it was typed."""
+    start = parser.token.start
+    parser.expr()
+    return parser.sql[start : parser.tokens[parser.at - 1].end]
+
+
+def _not_null(column: Column, into: Definition, at: int) -> None:
+    column.nullable = False
+    into.constraints.append(ConstraintSpec(None, "C", (column.name,), at))
+
+
+def _generated(parser: Parser, column: Column, into: Definition) -> None:
+    """`[GENERATED ALWAYS] AS (expr) [VIRTUAL]`, `GENERATED ALWAYS | BY DEFAULT [ON NULL] AS IDENTITY [(options)]`."""
+    at = parser.token.start
+    how = "ALWAYS"
+    if parser.word("GENERATED") and not parser.word("ALWAYS"):
+        if not parser.word("BY", "DEFAULT"):
+            raise OraError(905, "missing keyword", parser.token.start)
+        how = "BY DEFAULT"
+        column.on_null = parser.word("ON", "NULL")
+    parser.expect_word("AS")
+    if parser.word("IDENTITY"):
+        if into.identities:
+            raise OraError(30669, "table can have only one identity column", at)
+        if column.type is not OraType.NUMBER or column.float_ or column.default is not None:
+            raise OraError(30675, "identity column must be a numeric type", at)
+        column.identity = how
+        into.identities[column.name] = SequenceOptions()
+        if parser.op("("):
+            into.identities[column.name] = sequence_options(parser)
+            parser.expect_op(")")
+        _not_null(column, into, at)
+        return
+    parser.expect_op("(")
+    column.virtual = _text(parser)
+    parser.expect_op(")")
+    parser.word("VIRTUAL")
+
+
+def large_storage(parser: Parser, columns: list[Column]) -> bool:
+    """`LOB (c, ..) STORE AS [SECUREFILE | BASICFILE] ..` or `XMLTYPE [COLUMN] c STORE AS [..] BINARY XML | CLOB`, if it comes."""
+    if parser.is_word("LOB") and parser.peek().text == "(":
+        parser.take()
+        names, is_xml = column_list(parser), False
+    elif parser.word("XMLTYPE"):
+        parser.word("COLUMN")
+        names, is_xml = (parser.name(904, "invalid identifier"),), True
+    else:
+        return False
+    parser.expect_word("STORE")
+    parser.expect_word("AS")
+    storage = parser.any_word(SECUREFILE, BASICFILE) or SECUREFILE
+    if is_xml:
+        storage = XML_BINARY
+        if parser.word("CLOB"):
+            storage = XML_CLOB
+        elif not parser.word("BINARY", "XML"):
+            raise OraError(3001, "unimplemented feature: this storage of an XMLTYPE column", parser.token.start)
+    _storage_parameters(parser)
+    for name in names:
+        column = next((c for c in columns if c.name == name), None)
+        if column is None:
+            raise OraError(904, f'"{name}": invalid identifier')
+        if column.type not in ((OraType.XMLTYPE,) if is_xml else (OraType.CLOB, OraType.BLOB)):
+            raise OraError(22859, "invalid modification of columns")
+        column.storage = storage
+    return True
+
+
+_LOB_PARAMETERS = ("CACHE", "NOCACHE", "LOGGING", "NOCOMPRESS", "KEEP_DUPLICATES", "DECRYPT")
+
+
+def _storage_parameters(parser: Parser) -> None:
+    """`[name] [( .. )]`: what has no effect on redo is read; the rest is refused."""
+    if parser.token.kind in "WQ" and parser.peek().text == "(":
+        parser.take()
+    if not parser.op("("):
+        return
+    while not parser.op(")"):
+        if parser.any_word("TABLESPACE", "CHUNK", "PCTVERSION", "RETENTION"):
+            parser.take()
+        elif not (parser.word("ENABLE", "STORAGE", "IN", "ROW") or parser.any_word(*_LOB_PARAMETERS)):
+            raise OraError(3001, f"unimplemented feature: LOB parameter {parser.token.text}", parser.token.start)
+
+
+_STORAGE_WORDS = (
+    "LOGGING",
+    "NOLOGGING",
+    "NOCOMPRESS",
+    "NOPARALLEL",
+    "CACHE",
+    "NOCACHE",
+    "ONLINE",
+    "MONITORING",
+    "NOMONITORING",
+)
+
+
+def physical_options(parser: Parser) -> bool:
+    """Storage clauses, which have no meaning here; whether there were any. Raises ORA-03001 for ones that have elsewhere."""
+    begun = parser.at
+    while True:
+        at = parser.token.start
+        if parser.any_word("TABLESPACE", "PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS") or parser.word("SEGMENT", "CREATION"):
+            parser.take()
+        elif parser.word("STORAGE"):
+            while parser.take().text != ")":
+                pass
+        elif parser.word("PARALLEL") or parser.word("COMPRESS") or parser.word("ROW", "STORE", "COMPRESS"):
+            _degree(parser)
+        elif parser.word("ORGANIZATION"):
+            if not parser.word("HEAP"):
+                raise OraError(3001, f"unimplemented feature: ORGANIZATION {parser.token.text}", at)
+        elif parser.word("CLUSTER"):
+            raise OraError(3001, "unimplemented feature: CLUSTER", at)
+        elif not parser.any_word(*_STORAGE_WORDS):
+            return parser.at > begun
+
+
+def _degree(parser: Parser) -> None:
+    """What may follow PARALLEL and COMPRESS."""
+    if parser.token.kind == "N" or parser.word("FOR"):
+        parser.take()
+    elif parser.any_word("BASIC", "ADVANCED"):
+        parser.any_word("LOW", "HIGH")

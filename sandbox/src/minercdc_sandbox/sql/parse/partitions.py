@@ -1,0 +1,107 @@
+"""PARTITION BY RANGE, LIST and HASH of CREATE TABLE; composite and reference partitioning are refused by name.
+
+by := PARTITION BY RANGE (..) [INTERVAL (..)] (PARTITION p VALUES LESS THAN (..), ..) | LIST (..) [AUTOMATIC] (PARTITION p VALUES (..), ..) | HASH (..) ..
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.parse.constraints import column_list
+from minercdc_sandbox.sql.parse.definitions import physical_options
+from minercdc_sandbox.sql.parse.statements import Parser
+
+
+@dataclass(slots=True)
+class PartitionSpec:
+    """`bounds`: of RANGE one list of expressions, MAXVALUE as None; of LIST one list per value, DEFAULT as no lists at all."""
+
+    name: str | None
+    text: str | None
+    bounds: list[list[ast.Expr | None]]
+    at: int
+
+
+@dataclass(slots=True)
+class PartitionBy:
+    """What PARTITION BY said. `interval`: of INTERVAL the expression and its text; of AUTOMATIC neither."""
+
+    method: str
+    columns: tuple[str, ...]
+    at: int
+    partitions: list[PartitionSpec] = field(default_factory=list)
+    interval: tuple[ast.Expr | None, str] | None = None
+
+
+def partition_by(parser: Parser) -> PartitionBy | None:
+    """The clause, if it comes."""
+    at = parser.token.start
+    if not parser.word("PARTITION", "BY"):
+        return None
+    method = parser.any_word("RANGE", "LIST", "HASH")
+    if method is None:
+        raise OraError(3001, f"unimplemented feature: PARTITION BY {parser.token.text}", at)
+    found = PartitionBy(method, column_list(parser), at)
+    if method == "RANGE" and parser.is_word("INTERVAL"):
+        found.interval = interval_of(parser)
+    elif method == "LIST" and parser.word("AUTOMATIC"):
+        found.interval = (None, "")
+    for word in ("SUBPARTITION", "SUBPARTITIONS"):
+        if parser.is_word(word):
+            raise OraError(3001, f"unimplemented feature: {word} partitioning", parser.token.start)
+    if method == "HASH" and parser.word("PARTITIONS"):
+        found.partitions = [PartitionSpec(None, None, [], at) for _ in range(parser.integer())]
+        return found
+    parser.expect_op("(")
+    while not found.partitions or parser.op(","):
+        found.partitions.append(partition_spec(parser, method))
+    parser.expect_op(")")
+    return found
+
+
+def interval_of(parser: Parser) -> tuple[ast.Expr | None, str]:
+    """`INTERVAL ([expr])`, with its text."""
+    parser.expect_word("INTERVAL")
+    start = parser.token.start
+    parser.expect_op("(")
+    expr = None if parser.token.text == ")" else parser.expr()
+    parser.expect_op(")")
+    return expr, parser.sql[start + 1 : parser.tokens[parser.at - 1].start]
+
+
+def partition_spec(parser: Parser, method: str) -> PartitionSpec:
+    """`PARTITION [name] [VALUES ..]`, as in CREATE TABLE, ADD PARTITION and SPLIT .. INTO."""
+    at = parser.token.start
+    parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
+    name = None if parser.token.text in ("VALUES", ",", ")") or parser.token.kind == "E" else parser.name()
+    spec = PartitionSpec(name, None, [], at)
+    if method != "HASH":
+        parser.expect_word("VALUES")
+        if method == "RANGE":
+            parser.expect_word("LESS", 14007, "missing LESS keyword")
+            parser.expect_word("THAN", 14008, "missing THAN keyword")
+        bounds(parser, method, spec)
+    physical_options(parser)
+    if parser.token.text == "(":
+        raise OraError(3001, "unimplemented feature: SUBPARTITION partitioning", parser.token.start)
+    return spec
+
+
+def bounds(parser: Parser, method: str, spec: PartitionSpec) -> None:
+    """`(value, ..)`, `(DEFAULT)` of a list, with MAXVALUE in a range."""
+    start = parser.token.start
+    parser.expect_op("(")
+    items: list[ast.Expr | None] = []
+    default = method == "LIST" and parser.word("DEFAULT")
+    while not default and (not items or parser.op(",")):
+        items.append(None if parser.word("MAXVALUE") else parser.expr())
+    parser.expect_op(")")
+    spec.text = None if default else parser.sql[start + 1 : parser.tokens[parser.at - 1].start]
+    spec.bounds = [items] if method == "RANGE" else [_value(item) for item in items]
+
+
+def _value(item: ast.Expr | None) -> list[ast.Expr | None]:
+    """One value of a list; `(a, b)` of several columns."""
+    return list(item.items) if isinstance(item, ast.Row) else [item]

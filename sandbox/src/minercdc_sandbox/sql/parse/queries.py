@@ -1,0 +1,216 @@
+"""Recursive descent over queries.
+
+query  := [WITH ..] body {UNION [ALL] | INTERSECT | MINUS body} [ORDER BY ..] [OFFSET ..] [FETCH ..] [FOR UPDATE ..]
+"""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.parse.relations import RelationGrammar, together
+from minercdc_sandbox.sql.parse.reserved import STOP_ALIAS
+
+
+class QueryGrammar(RelationGrammar):
+    """Reads queries and what only queries have: relations, set operations, ORDER BY, FETCH, FOR UPDATE."""
+
+    def query(self) -> ast.Query:
+        at = self.token.start
+        with_ = self._with() if self.word("WITH") else []
+        query = ast.Query(self._set_operation(), with_, at=at)
+        self._order(query)
+        if self.word("OFFSET"):
+            query.offset = self.sum()
+            if not self.any_word("ROW", "ROWS"):
+                raise OraError(905, "missing keyword", self.token.start)
+        if self.word("FETCH"):
+            self._fetch(query)
+        if self.word("FOR", "UPDATE"):
+            query.for_update = self._for_update()
+        return query
+
+    def _with(self) -> list[tuple[str, list[str], ast.Query]]:
+        found = []
+        if self.token.text in ("FUNCTION", "PROCEDURE") and self.peek().text not in ("AS", "("):
+            raise OraError(3001, f"unimplemented feature: {self.token.text} in WITH", self.token.start)
+        while True:
+            name, columns = self.name(), []
+            if self.op("("):
+                columns = self.names()
+                self.expect_op(")")
+            self.expect_word("AS")
+            self.expect_op("(")
+            found.append((name, columns, self.query()))
+            self.expect_op(")")
+            if not self.op(","):
+                return found
+
+    def _order(self, query: ast.Query) -> None:
+        """ORDER BY; ORDER SIBLINGS BY belongs to the hierarchy of the SELECT before it. Raises ORA-30929."""
+        at = self.token.start
+        if self.word("ORDER", "SIBLINGS", "BY"):
+            if not isinstance(query.body, ast.Select) or query.body.hierarchy is None:
+                raise OraError(30929, "ORDER SIBLINGS BY clause not allowed here", at)
+            query.body.hierarchy.siblings = self.order_items()
+        elif self.word("ORDER"):
+            self.expect_word("BY", 924, "missing BY keyword")
+            query.order_by = self.order_items()
+
+    def _fetch(self, query: ast.Query) -> None:
+        """`FIRST | NEXT [n [PERCENT]] ROW | ROWS ONLY | WITH TIES`."""
+        if not self.any_word("FIRST", "NEXT"):
+            raise OraError(905, "missing keyword", self.token.start)
+        query.fetch = ast.Literal("N", "1", self.token.start)
+        if self.token.text not in ("ROW", "ROWS"):
+            query.fetch = self.sum()
+            query.percent = self.word("PERCENT")
+        if not self.any_word("ROW", "ROWS"):
+            raise OraError(905, "missing keyword", self.token.start)
+        query.ties = self.word("WITH", "TIES")
+        if not query.ties:
+            self.expect_word("ONLY")
+
+    def _for_update(self) -> ast.LockWait:
+        columns: list[ast.Name] = []
+        if self.word("OF"):
+            columns.append(self._column_name())
+            while self.op(","):
+                columns.append(self._column_name())
+        wait = self.lock_wait()
+        wait.of = columns
+        return wait
+
+    def _column_name(self) -> ast.Name:
+        at = self.token.start
+        parts = [self.name(904, "invalid identifier")]
+        while self.op("."):
+            parts.append(self.name(904, "invalid identifier"))
+        return ast.Name(tuple(parts), at)
+
+    def lock_wait(self) -> ast.LockWait:
+        if self.word("NOWAIT"):
+            return ast.LockWait(0.0)
+        if self.word("WAIT"):
+            return ast.LockWait(float(self.integer()))
+        if self.word("SKIP", "LOCKED"):
+            return ast.LockWait(0.0, skip_locked=True)
+        return ast.LockWait()
+
+    def _set_operation(self) -> ast.Select | ast.SetOperation | ast.Query:
+        left: ast.Select | ast.SetOperation | ast.Query = self._select_core()
+        while True:
+            at = self.token.start
+            op = self.any_word("UNION", "INTERSECT", "MINUS", "EXCEPT")
+            if op is None:
+                return left
+            op = "MINUS" if op == "EXCEPT" else op
+            if (op == "UNION" or self.is_word("ALL")) and self.word("ALL"):
+                op = f"{op} ALL"
+            left = ast.SetOperation(op, left, self._select_core(), at)
+
+    def _select_core(self) -> ast.Select | ast.Query:
+        if self.op("("):
+            query = self.query()
+            self.expect_op(")")
+            return query
+        at = self.token.start
+        self.expect_word("SELECT", 900, "invalid SQL statement")
+        distinct = self.any_word("DISTINCT", "UNIQUE", "ALL") in ("DISTINCT", "UNIQUE")
+        items = [self._item()]
+        while self.op(","):
+            items.append(self._item())
+        self.expect_word("FROM", 923, "FROM keyword not found where expected")
+        relations = [self.joined()]
+        while self.op(","):
+            relations.append(self.joined())
+        select = ast.Select(items, relations, distinct=distinct, at=at)
+        if self.word("WHERE"):
+            select.where = self.expr()
+        if self.is_word("CONNECT", "BY") or self.is_word("START", "WITH"):
+            select.hierarchy = self._hierarchy()
+        if self.word("GROUP"):
+            self.expect_word("BY", 924, "missing BY keyword")
+            self._group_by(select)
+        if self.word("HAVING"):
+            select.having = self.expr()
+            if self.is_word("GROUP", "BY") and not select.group_by:
+                self.at += 2
+                self._group_by(select)
+        return select
+
+    def _hierarchy(self) -> ast.Hierarchy:
+        """START WITH and CONNECT BY, in either order."""
+        at = self.token.start
+        start = self.expr() if self.word("START", "WITH") else None
+        if not self.word("CONNECT", "BY"):
+            raise OraError(1788, "CONNECT BY clause required in this query block", at)
+        nocycle = self.word("NOCYCLE")
+        connect = self.expr()
+        if start is None and self.word("START", "WITH"):
+            start = self.expr()
+        return ast.Hierarchy(start, connect, nocycle, at)
+
+    def _group_by(self, select: ast.Select) -> None:
+        """Expressions, ROLLUP, CUBE and GROUPING SETS; what stands side by side is multiplied out."""
+        sets: list[list[ast.Expr]] = [[]]
+        plain = True
+        while True:
+            found = self._grouping()
+            plain = plain and len(found) == 1
+            sets = [[*left, *right] for left in sets for right in found]
+            if not self.op(","):
+                break
+        if plain:
+            select.group_by = sets[0]
+            return
+        select.grouping = sets
+        select.group_by = list({self.sql[e.at : e.at + 1] + repr(e): e for one in sets for e in one}.values())
+
+    def _grouping(self) -> list[list[ast.Expr]]:
+        """The grouping sets of one element of GROUP BY."""
+        if self.token.text in ("ROLLUP", "CUBE") and self.peek().text == "(":
+            cube = self.take().text == "CUBE"
+            self.expect_op("(")
+            parts = [together(expr) for expr in self.expressions()]
+            self.expect_op(")")
+            if cube:
+                masks = range((1 << len(parts)) - 1, -1, -1)
+                width = len(parts)
+                return [[e for n, p in enumerate(parts) if mask >> (width - 1 - n) & 1 for e in p] for mask in masks]
+            return [[e for part in parts[:n] for e in part] for n in range(len(parts), -1, -1)]
+        if self.is_word("GROUPING", "SETS"):
+            self.at += 2
+            self.expect_op("(")
+            sets = self._grouping()
+            while self.op(","):
+                sets += self._grouping()
+            self.expect_op(")")
+            return sets
+        if self.token.text == "(" and self.peek().text == ")":
+            self.at += 2
+            return [[]]
+        return [together(self.expr())]
+
+    def _item(self) -> ast.Item:
+        start = self.token
+        if self.op("*"):
+            return ast.Item(None, None, "*", at=start.start)
+        star = self._qualified_star()
+        if star:
+            return ast.Item(None, None, "*", star, start.start)
+        expr = self.expr()
+        heading = self.heading(start.start, self.tokens[self.at - 1].end)
+        alias = None
+        if self.word("AS") or self.token.kind == "Q" or (self.token.kind == "W" and self.token.text not in STOP_ALIAS):
+            alias = self.name(923, "FROM keyword not found where expected")
+        return ast.Item(expr, alias, heading, at=start.start)
+
+    def _qualified_star(self) -> tuple[str, ...]:
+        parts, n = [], 0
+        while self.peek(n).kind in "WQ" and self.peek(n + 1).text == ".":
+            parts.append(self.peek(n).text)
+            n += 2
+            if self.peek(n).kind == "O" and self.peek(n).text == "*":
+                self.at += n + 1
+                return tuple(parts)
+        return ()

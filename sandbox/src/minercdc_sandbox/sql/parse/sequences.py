@@ -1,0 +1,125 @@
+"""Options of CREATE and ALTER SEQUENCE and of identity columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.objects import Sequence
+from minercdc_sandbox.sql.parse.statements import Parser
+
+_FLAGS = (
+    "ORDER",
+    "NOORDER",
+    "CYCLE",
+    "NOCYCLE",
+    "NOCACHE",
+    "NOMAXVALUE",
+    "NOMINVALUE",
+    "KEEP",
+    "NOKEEP",
+    "SCALE",
+    "NOSCALE",
+)
+HIGHEST, LOWEST = 10**28 - 1, -(10**27 - 1)
+
+
+@dataclass(slots=True)
+class SequenceOptions:
+    """What was said; None or False is as it was."""
+
+    start: int | None = None
+    increment: int | None = None
+    maximum: int | None = None
+    minimum: int | None = None
+    no_maximum: bool = False
+    no_minimum: bool = False
+    cycle: bool | None = None
+    cache: int | None = None
+    ordered: bool | None = None
+    restart: bool = False
+
+    def apply(self, sequence: Sequence, *, new: bool) -> None:
+        """Raises ORA-04001 .. ORA-04013 for values that do not go together."""
+        if self.increment is not None:
+            sequence.increment = self.increment
+        rising = sequence.increment > 0
+        if new or self.no_maximum:
+            sequence.maximum = HIGHEST if rising else -1
+        if new or self.no_minimum:
+            sequence.minimum = 1 if rising else LOWEST
+        sequence.maximum = sequence.maximum if self.maximum is None else self.maximum
+        sequence.minimum = sequence.minimum if self.minimum is None else self.minimum
+        sequence.cycle = sequence.cycle if self.cycle is None else self.cycle
+        sequence.cache = sequence.cache if self.cache is None else self.cache
+        sequence.ordered = sequence.ordered if self.ordered is None else self.ordered
+        if new or self.restart or self.start is not None:
+            first = sequence.minimum if rising else sequence.maximum
+            sequence.start = first if self.start is None else self.start
+            sequence.next = sequence.cached_to = sequence.start
+        elif self.increment is not None and sequence.next is not None:
+            sequence.cached_to = sequence.next
+        _consistent(sequence)
+
+
+def _consistent(sequence: Sequence) -> None:
+    if sequence.increment == 0:
+        raise OraError(4002, "INCREMENT must be a nonzero integer")
+    if sequence.minimum >= sequence.maximum:
+        raise OraError(4004, "MINVALUE must be less than MAXVALUE")
+    if sequence.start < sequence.minimum:
+        raise OraError(4006, "START WITH cannot be less than MINVALUE")
+    if sequence.start > sequence.maximum:
+        raise OraError(4008, "START WITH cannot be more than MAXVALUE")
+    if sequence.next is not None and sequence.next > sequence.maximum:
+        raise OraError(4009, "MAXVALUE cannot be made to be less than the current value")
+    if sequence.next is not None and sequence.next < sequence.minimum:
+        raise OraError(4007, "MINVALUE cannot be made to exceed the current value")
+    if sequence.cycle and sequence.cache * abs(sequence.increment) > sequence.maximum - sequence.minimum + 1:
+        raise OraError(4013, "number to CACHE must be less than one cycle")
+
+
+def sequence_options(parser: Parser) -> SequenceOptions:
+    """Options up to what is none."""
+    found = SequenceOptions()
+    while True:
+        if parser.word("START", "WITH"):
+            found.start = None if parser.word("LIMIT", "VALUE") else _number(parser)
+        elif parser.word("INCREMENT", "BY"):
+            found.increment = _number(parser)
+        elif parser.word("MAXVALUE"):
+            found.maximum = _number(parser)
+        elif parser.word("MINVALUE"):
+            found.minimum = _number(parser)
+        elif parser.word("CACHE"):
+            at = parser.token.start
+            found.cache = _number(parser)
+            if found.cache < 2:
+                raise OraError(4010, "the number of values to CACHE must be greater than 1", at)
+        elif parser.word("RESTART"):
+            found.restart = True
+        else:
+            flag = parser.any_word(*_FLAGS)
+            if flag is None:
+                return found
+            _flag(found, flag)
+
+
+def _flag(found: SequenceOptions, flag: str) -> None:
+    if flag in ("ORDER", "NOORDER"):
+        found.ordered = flag == "ORDER"
+    elif flag in ("CYCLE", "NOCYCLE"):
+        found.cycle = flag == "CYCLE"
+    elif flag == "NOCACHE":
+        found.cache = 0
+    elif flag == "NOMAXVALUE":
+        found.no_maximum = True
+    elif flag == "NOMINVALUE":
+        found.no_minimum = True
+    elif flag in ("KEEP", "SCALE"):
+        raise OraError(3001, f"unimplemented feature: sequence option {flag}")
+
+
+def _number(parser: Parser) -> int:
+    sign = -1 if parser.op("-") else 1
+    return sign * parser.integer()

@@ -1,0 +1,243 @@
+"""Recursive descent over DML; whatever is left unread is an error, so nothing is dropped silently."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.parse.queries import QueryGrammar
+
+
+class Parser(QueryGrammar):
+    """Reads one statement: queries and DML here, DDL and commands by the modules that run them."""
+
+    def insert(self) -> ast.Insert | ast.InsertMany:
+        """INSERT in all its forms."""
+        at = self.token.start
+        self.expect_word("INSERT")
+        if self.is_word("ALL") or self.is_word("FIRST"):
+            return self._insert_many(at)
+        self.expect_word("INTO", 925, "missing INTO keyword")
+        start = self.token.start
+        target = self._target()
+        columns = self._insert_columns()
+        insert = ast.Insert(target, columns, None, None, at)
+        if self.word("VALUES"):
+            insert.values = self._values()
+            while self.op(","):
+                insert.more.append(self._values())
+        elif self._begins_query():
+            insert.query = self.query()
+        else:
+            raise OraError(926, "missing VALUES keyword", self.token.start if columns or self.token.kind != "E" else start)
+        insert.returning = self._returning()
+        insert.errors = self._error_log()
+        return insert
+
+    def _error_log(self) -> ast.ErrorLog | None:
+        """`LOG ERRORS ..`."""
+        at = self.token.start
+        if not self.word("LOG", "ERRORS"):
+            return None
+        owner, name = self.qualified() if self.word("INTO") else (None, None)
+        tag: ast.Expr | None = None
+        if self.op("("):
+            tag = self.expr()
+            self.expect_op(")")
+        limit: int | None = 0
+        if self.word("REJECT", "LIMIT"):
+            limit = None if self.word("UNLIMITED") else self.integer()
+        return ast.ErrorLog(owner, name, tag, limit, at)
+
+    def _begins_query(self) -> bool:
+        return self.is_word("SELECT") or self.is_word("WITH") or self.token.text == "("
+
+    def _insert_columns(self) -> list[tuple[str, int]]:
+        columns: list[tuple[str, int]] = []
+        if self.token.text == "(" and self.peek().text not in ("SELECT", "WITH", "("):
+            self.at += 1
+            while not columns or self.op(","):
+                columns.append((self._last_part(), self.tokens[self.at - 1].start))
+            self.expect_op(")")
+        return columns
+
+    def _values(self) -> list[ast.Expr]:
+        """`(value, ..)`, after VALUES."""
+        self.expect_op("(")
+        values = [self._value()]
+        while self.op(","):
+            values.append(self._value())
+        self.expect_op(")")
+        return values
+
+    def _insert_many(self, at: int) -> ast.InsertMany:
+        """`ALL | FIRST {WHEN condition THEN into ..} [ELSE into ..] query`, `ALL into .. query`."""
+        first = self.take().text == "FIRST"
+        branches: list[tuple[ast.Expr | None, list[ast.InsertInto]]] = []
+        otherwise: list[ast.InsertInto] = []
+        if self.is_word("INTO") and not first:
+            branches.append((None, self._intos()))
+        while self.word("WHEN"):
+            condition = self.expr()
+            self.expect_word("THEN")
+            branches.append((condition, self._intos()))
+        if self.word("ELSE"):
+            otherwise = self._intos()
+        if not branches:
+            raise OraError(905, "missing keyword", self.token.start)
+        if not self._begins_query():
+            raise OraError(928, "missing SELECT keyword", self.token.start)
+        query = self.query()
+        self._no_error_log("INSERT ALL")
+        return ast.InsertMany(first, branches, otherwise, query, at)
+
+    def _no_error_log(self, kind: str) -> None:
+        if self.is_word("LOG", "ERRORS"):
+            raise OraError(3001, f"unimplemented feature: LOG ERRORS of {kind}", self.token.start)
+
+    def _intos(self) -> list[ast.InsertInto]:
+        found: list[ast.InsertInto] = []
+        while self.word("INTO"):
+            at = self.token.start
+            owner, name = self.qualified()
+            columns = self._insert_columns()
+            values = self._values() if self.word("VALUES") else None
+            found.append(ast.InsertInto(ast.TableRef(owner, name, None, at), columns, values))
+        if not found:
+            raise OraError(925, "missing INTO keyword", self.token.start)
+        return found
+
+    def merge(self) -> ast.Merge:
+        """MERGE."""
+        at = self.token.start
+        self.expect_word("MERGE")
+        self.expect_word("INTO", 925, "missing INTO keyword")
+        target = self._target()
+        self.expect_word("USING")
+        source = self.joined()
+        self.expect_word("ON", 969, "missing ON keyword")
+        self.expect_op("(")
+        on = self.expr()
+        self.expect_op(")")
+        merge = ast.Merge(target, source, on, at)
+        while self.is_word("WHEN"):
+            start = self.token.start
+            self.at += 1
+            insert = self.word("NOT")
+            self.expect_word("MATCHED")
+            self.expect_word("THEN")
+            if (merge.insert if insert else merge.update) is not None:
+                raise OraError(933, "SQL command not properly ended", start)
+            if insert:
+                merge.insert = self._merge_insert()
+            else:
+                merge.update = self._merge_update()
+        if merge.update is None and merge.insert is None:
+            raise OraError(905, "missing keyword", self.token.start)
+        self._no_error_log("MERGE")
+        return merge
+
+    def _merge_update(self) -> tuple[list[ast.Assignment], ast.Expr | None, ast.Expr | None]:
+        self.expect_word("UPDATE")
+        self.expect_word("SET", 971, "missing SET keyword")
+        assignments = self._assignments()
+        where = self.expr() if self.word("WHERE") else None
+        delete: ast.Expr | None = None
+        if self.word("DELETE"):
+            self.expect_word("WHERE")
+            delete = self.expr()
+        return assignments, where, delete
+
+    def _merge_insert(self) -> tuple[list[tuple[str, int]], list[ast.Expr], ast.Expr | None]:
+        self.expect_word("INSERT")
+        columns = self._insert_columns()
+        self.expect_word("VALUES", 926, "missing VALUES keyword")
+        values = self._values()
+        return columns, values, self.expr() if self.word("WHERE") else None
+
+    def _value(self) -> ast.Expr:
+        token = self.token
+        if self.word("DEFAULT"):
+            return ast.Literal("P", "", token.start)
+        return self.expr()
+
+    def _last_part(self) -> str:
+        name = self.name(904, "invalid identifier")
+        while self.op("."):
+            name = self.name(904, "invalid identifier")
+        return name
+
+    def _target(self) -> ast.TableRef:
+        at = self.token.start
+        if self.op("("):
+            inline = self.query()
+            self.expect_op(")")
+            return ast.TableRef(None, "", self.table_alias(), at, inline=inline)
+        owner, name = self.qualified()
+        if self.token.text == "@":
+            raise OraError(2019, "connection description for remote database not found", self.token.start)
+        partition = self.partition()
+        return ast.TableRef(owner, name, self.table_alias(), at, partition=partition)
+
+    def update(self) -> ast.Update:
+        at = self.token.start
+        self.expect_word("UPDATE")
+        target = self._target()
+        self.expect_word("SET", 971, "missing SET keyword")
+        assignments = self._assignments()
+        where = self.expr() if self.word("WHERE") else None
+        return ast.Update(target, assignments, where, at, self._returning(), self._error_log())
+
+    def _assignments(self) -> list[ast.Assignment]:
+        """`column = value, (columns) = (query), ..`"""
+        found: list[ast.Assignment] = []
+        while not found or self.op(","):
+            start = self.token.start
+            if self.op("("):
+                found += self._from_query()
+                continue
+            name = self._last_part()
+            self.expect_op("=")
+            found.append((name, self._value(), start))
+        return found
+
+    def _from_query(self) -> list[ast.Assignment]:
+        """`(a, b, ..) = (query)`, after the first parenthesis."""
+        places = [(self.token.start, self._last_part())]
+        while self.op(","):
+            places.append((self.token.start, self._last_part()))
+        self.expect_op(")")
+        self.expect_op("=")
+        at = self.token.start
+        self.expect_op("(")
+        if not self._begins_query():
+            raise OraError(1767, "UPDATE ... SET expression must be a subquery", at)
+        query = self.query()
+        self.expect_op(")")
+        return [(name, ast.Scalar(query, at, n, len(places)), start) for n, (start, name) in enumerate(places)]
+
+    def delete(self) -> ast.Delete:
+        at = self.token.start
+        self.expect_word("DELETE")
+        self.word("FROM")
+        target = self._target()
+        where = self.expr() if self.word("WHERE") else None
+        return ast.Delete(target, where, at, self._returning(), self._error_log())
+
+    def _returning(self) -> ast.Returning | None:
+        at = self.token.start
+        if not self.any_word("RETURNING", "RETURN"):
+            return None
+        items = [self.expr()]
+        while self.op(","):
+            items.append(self.expr())
+        self.expect_word("INTO", 925, "missing INTO keyword")
+        binds: list[int] = []
+        while not binds or self.op(","):
+            token = self.take()
+            if token.kind != "B":
+                raise OraError(1745 if token.kind == "E" else 936, "missing expression", token.start)
+            binds.append(self.bind(token).index)
+        if len(binds) != len(items):
+            few = len(items) < len(binds)
+            raise OraError(947 if few else 913, "not enough values" if few else "too many values", at)
+        return ast.Returning(items, binds, at)

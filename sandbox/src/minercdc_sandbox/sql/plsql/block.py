@@ -1,0 +1,92 @@
+"""A block or CALL from a client: compiled as a whole, run, and what it leaves in the client's binds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
+from minercdc_sandbox.sql.plsql.declarations import in_own_transaction
+from minercdc_sandbox.sql.plsql.errors import UserError
+from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step
+from minercdc_sandbox.sql.plsql.session import BlockSession
+from minercdc_sandbox.sql.plsql.statements import Statements
+from minercdc_sandbox.sql.plsql.variables import Names, OpenCursor, Slots
+
+
+def run(session: BlockSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
+    """Run it; the result has its OUT binds. An error undoes the block.
+
+    Raises ORA-06550 with PLS- text for what it does not know, before anything has run; errors of running have ORA-06512 lines.
+    """
+    parser = Statements(sql, session, Slots(list(bind_types[: len(binds)])), [])
+    step = _compiled(parser)
+    frame = Frame(session, parser.slots, [*map(_opened, binds), *[None] * (len(parser.slots.types) - len(binds))])
+    with session.storage.lock:
+        mark = session.mark()
+        transaction = session.client.transaction
+    try:
+        step(frame)
+    except Leave as leave:
+        if leave.kind != "RETURN":
+            raise OraError(6550, f"PLS-00376: illegal {leave.kind} statement; it must appear inside a loop") from None
+    except OraError as error:
+        with session.storage.lock:
+            # After a COMMIT in the block, what came after it is undone.
+            same = session.client.transaction is transaction
+            session.storage.undo_to(session.client, mark if same else 0)
+        raise _stacked(error, frame) from error
+    return _result(parser, frame)
+
+
+def _opened(cell: Any) -> Any:
+    """A client's cursor as a cursor variable, his array as a collection."""
+    if isinstance(cell, Result):
+        return OpenCursor(cell)
+    if isinstance(cell, tuple):
+        return {n: (one,) for n, one in enumerate(cell, 1)}
+    return cell
+
+
+def _compiled(parser: Statements) -> Step:
+    if parser.word("CALL"):
+        step = parser.call(ends=False)
+    else:
+        label: str | None = None
+        while parser.token.text == "<" and parser.peek().text == "<":
+            label = parser.peek(2).text
+            parser.at += 5
+        if not parser.word("DECLARE") and not parser.is_word("BEGIN"):
+            raise parser.unexpected("begin")
+        step = parser.block_of(Names(None, label))
+        parser.check_gotos()
+        if parser.autonomous:
+            step = in_own_transaction(step)
+        parser.op("/")
+    if parser.token.kind != "E":
+        raise parser.unexpected()
+    return step
+
+
+def _stacked(error: OraError, frame: Frame) -> OraError:
+    stack = frame.stack(error)
+    if isinstance(error, UserError):
+        return OraError(6510, error.text + stack)
+    position = error.position if error.number == 6550 else 0
+    return OraError(error.number, error.text + stack, position)
+
+
+def _result(parser: Statements, frame: Frame) -> Result:
+    """Values of the binds that were assigned; those never read are pure OUT."""
+    clients = frame.slots.clients
+    out = [index for index in sorted(frame.assigned) if index < clients]
+    values: dict[int, Cell | Result] = {index: _closed(frame.cells[index]) for index in out}
+    return Result(out=values, out_only=frozenset(out) - parser.read, implicit=frame.implicit)
+
+
+def _closed(value: Any) -> Any:
+    if isinstance(value, OpenCursor):
+        return value.result
+    if isinstance(value, dict):
+        return tuple(cells[0] for _, cells in sorted(value.items()))
+    return value

@@ -1,0 +1,230 @@
+"""Calls of procedures: local ones, and those of packages that the database has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from minercdc_sandbox.interfaces import Argument, OraError, OraType, Result
+from minercdc_sandbox.sql import ast, number
+from minercdc_sandbox.sql.functions.environment import PACKAGED
+from minercdc_sandbox.sql.plsql import attributes
+from minercdc_sandbox.sql.plsql.dynamic import Dynamic
+from minercdc_sandbox.sql.plsql.errors import located, undeclared
+from minercdc_sandbox.sql.plsql.expressions import integer_of
+from minercdc_sandbox.sql.plsql.frame import Frame, Step
+from minercdc_sandbox.sql.plsql.variables import Collection, OpenCursor, Scalar, Variable
+from minercdc_sandbox.sql.privileges import may_execute
+from minercdc_sandbox.sql.types import Family, type_of_wire
+
+_METHODS = frozenset(("DELETE", "EXTEND", "TRIM"))
+
+
+@dataclass(slots=True)
+class _Given:
+    """One argument: how it is evaluated, and the place that an OUT parameter is assigned to."""
+
+    value: Callable[[Frame], Argument]
+    slot: int | None
+    variable: Variable | None
+
+
+class Calls(Dynamic):
+    """Reads statements that begin with a name."""
+
+    def call(self, *, ends: bool = True) -> Step:
+        """`procedure[(arguments)];`, `package.procedure..`, `collection.method..`; CALL has no semicolon."""
+        start = self.token
+        parts = [self.take().text]
+        while self.op("."):
+            parts.append(self.take().text)
+        variable, rest = self.variable_of(parts)
+        if variable is not None and isinstance(variable.type, Collection) and rest and rest[0] in _METHODS:
+            return self._method(variable, variable.type, rest[0])
+        local = self.subprogram(parts[0]) if len(parts) == 1 else None
+        if local is not None:
+            run = local.call(self, self.call_arguments() if self.token.text == "(" else [], start.start)
+            if local.returns is not None:
+                text = f"PLS-00221: '{parts[0]}' is not a procedure or is undefined"
+                raise located(self.sql, start.start, text)
+            self.need(";")
+            return cast(Step, run)
+        name = ".".join(parts[1:] if parts[0] == "SYS" and len(parts) > 1 else parts)
+        if name == "RAISE_APPLICATION_ERROR" or name == "DBMS_STANDARD.RAISE_APPLICATION_ERROR":
+            return self._application_error()
+        if name == "DBMS_SQL.RETURN_RESULT":
+            return self._return_result()
+        return self._packaged(name, parts, start.start, ends=ends)
+
+    def _packaged(self, name: str, parts: list[str], at: int, *, ends: bool) -> Step:
+        positional: list[_Given] = []
+        named: dict[str, _Given] = {}
+        if self.op("("):
+            while not self.op(")"):
+                self._argument(positional, named)
+                if self.token.text != ")":
+                    self.expect_op(",")
+        if self.token.text == ":=":
+            raise undeclared(self.sql, at, ".".join(parts))
+        if ends or self.token.kind != "E":
+            self.need(";")
+        session = self.session
+        procedure = session.database.procedures.get(name)
+        package = parts[1 if parts[0] == "SYS" and len(parts) > 1 else 0]
+        if procedure is None or not may_execute(session.catalog, session.container, session.user, package):
+            raise undeclared(self.sql, at, ".".join(parts))
+        places: dict[int | str, _Given] = dict(enumerate(positional))
+        places.update(named)
+
+        def step(frame: Frame) -> None:
+            given = [one.value(frame) for one in positional]
+            by_name = {key: one.value(frame) for key, one in named.items()}
+            for place, argument in (procedure(frame.session, given, by_name) or {}).items():
+                _assign(frame, places.get(place), argument, place, self.sql, at)
+
+        return step
+
+    def _argument(self, positional: list[_Given], named: dict[str, _Given]) -> None:
+        if self.token.kind in "WQ" and self.peek().text == "=>":
+            name = self.take().text
+            self.at += 1
+            named[name] = self._given()
+        elif named:
+            text = "PLS-00312: a positional parameter association may not follow a named association"
+            raise located(self.sql, self.token.start, text)
+        else:
+            positional.append(self._given())
+
+    def _given(self) -> _Given:
+        at = self.token.start
+        expr = self._read()
+        if isinstance(expr, ast.Name) and len(expr.parts) > 1 and self._unknown(expr):
+            raise undeclared(self.sql, at, ".".join(expr.parts))
+        value = self.compiled(expr)
+        slot, type_ = value.slot, value.type
+        wire = self.slots.types[slot].type if slot is not None else type_.describe("").type
+        if type_.family is Family.BOOLEAN:
+            # Packages take BOOLEAN arguments as 0 and 1.
+            def truth(frame: Frame) -> Argument:
+                cell = value.value(frame)
+                return Argument(None if cell is None else number.integer(int(cell != b"\x00")), OraType.NUMBER)
+
+            return _Given(truth, slot, value.variable)
+        return _Given(lambda frame: Argument(value.value(frame), wire), slot, value.variable)
+
+    def _unknown(self, expr: ast.Name) -> bool:
+        variable, _ = self.variable_of(expr.parts)
+        parts = expr.parts[1:] if expr.parts[0] == "SYS" else expr.parts
+        known = ".".join(parts) in self.session.database.constants
+        return variable is None and not known and expr.parts[-1] not in ("NEXTVAL", "CURRVAL") and not _is_function(parts)
+
+    def _application_error(self) -> Step:
+        """RAISE_APPLICATION_ERROR(number, text [, keep the stack]). Raises ORA-21000 for a number out of range."""
+        arguments = [self.compiled(expr) for expr in self.call_arguments()]
+        self.need(";")
+        if len(arguments) not in (2, 3):
+            text = "PLS-00306: wrong number or types of arguments in call to 'RAISE_APPLICATION_ERROR'"
+            raise located(self.sql, self.token.start, text)
+        code, text_ = integer_of(arguments[0]), arguments[1]
+
+        def step(frame: Frame) -> None:
+            raised = code(frame)
+            if raised is None or not -20999 <= raised <= -20000:
+                shown = "NULL" if raised is None else str(raised)
+                raise OraError(21000, f"error number argument to raise_application_error of {shown} is out of range")
+            shown = text_.value(frame)
+            raise OraError(-raised, str(shown or ""))
+
+        return step
+
+    def _return_result(self) -> Step:
+        """DBMS_SQL.RETURN_RESULT(cursor): an implicit result for the client (PL/SQL Packages and Types Reference)."""
+        self.need("(")
+        at = self.token.start
+        cursor = self.compiled(self._read())
+        if cursor.slot is None or self.slots.types[cursor.slot].type is not OraType.CURSOR:
+            raise located(self.sql, at, "PLS-00306: wrong number or types of arguments in call to 'RETURN_RESULT'")
+        if self.token.text != ")":
+            raise self.refused("RETURN_RESULT to another client", self.token.start)
+        self.need(")")
+        self.need(";")
+        slot = cursor.slot
+
+        def step(frame: Frame) -> None:
+            opened = frame.cells[slot]
+            if not isinstance(opened, OpenCursor):
+                raise OraError(1001, "invalid cursor")
+            frame.implicit.append(opened.result)
+
+        return step
+
+    def _method(self, variable: Variable, kind: Collection, name: str) -> Step:
+        """DELETE, EXTEND and TRIM of a collection."""
+        given = self.call_arguments() if self.token.text == "(" else []
+        self.need(";")
+        slot = variable.slot
+        index = [attributes.index_of(self, kind, expr) for expr in given]
+        if name != "DELETE" and kind.indexed:
+            text = f"PLS-00306: wrong number or types of arguments in call to '{name}'"
+            raise located(self.sql, self.token.start, text)
+
+        def step(frame: Frame) -> None:
+            found = attributes.elements(frame, slot)
+            keys = [one(frame) for one in index]
+            if name == "DELETE":
+                _delete(found, keys)
+            elif name == "TRIM":
+                for _ in range(keys[0] if keys else 1):
+                    if not found:
+                        raise OraError(6533, "Subscript beyond count")
+                    del found[max(found)]
+            else:
+                _extend(found, kind, keys)
+
+        return step
+
+
+def _is_function(parts: tuple[str, ...]) -> bool:
+    return ".".join(parts) in PACKAGED
+
+
+def _delete(found: dict[Any, Any], keys: list[Any]) -> None:
+    if not keys:
+        found.clear()
+    elif len(keys) == 1:
+        found.pop(keys[0], None)
+    else:
+        for key in [k for k in found if keys[0] <= k <= keys[1]]:
+            del found[key]
+
+
+def _extend(found: dict[Any, Any], kind: Collection, keys: list[Any]) -> None:
+    count = keys[0] if keys else 1
+    width = 1 if isinstance(kind.element, Scalar) else len(kind.element.fields)
+    source = found.get(keys[1]) if len(keys) > 1 else (None,) * width
+    last = max(found, default=0)
+    if kind.limit is not None and last + count > kind.limit:
+        raise OraError(6532, "Subscript outside of limit")
+    for n in range(count):
+        found[last + 1 + n] = source
+
+
+def _assign(frame: Frame, given: _Given | None, argument: Argument, place: int | str, sql: str, at: int) -> None:
+    if given is None or given.slot is None:
+        raise located(sql, at, f"PLS-00363: expression '{place}' cannot be used as an assignment target")
+    value: Any = argument.value
+    if isinstance(value, Result):
+        frame.cells[given.slot] = OpenCursor(value)
+        frame.assigned.add(given.slot)
+    elif isinstance(value, tuple):
+        _assign_array(frame, given, value)
+    else:
+        frame.store(given.slot, value, type_of_wire(argument.type, 0, -127, 4000))
+
+
+def _assign_array(frame: Frame, given: _Given, cells: tuple[Any, ...]) -> None:
+    """A packaged procedure's array goes to a collection, or to a client's."""
+    assert given.slot is not None
+    frame.cells[given.slot] = {n: (cell,) for n, cell in enumerate(cells, 1)}
+    frame.assigned.add(given.slot)

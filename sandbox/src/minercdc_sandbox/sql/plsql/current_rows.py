@@ -1,0 +1,55 @@
+"""UPDATE and DELETE .. WHERE CURRENT OF: the row a cursor FOR UPDATE has fetched last.
+
+    cursor c is select * from item i for update     is run as     select i.*, i.ROWID from item i for update
+
+PL/SQL does the same with the ROWID (PL/SQL Language Reference, "UPDATE Statement Extensions"); here it is one column more, which
+FETCH keeps to itself.
+"""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.plsql.frame import Frame, Value
+from minercdc_sandbox.sql.plsql.variables import OpenCursor
+
+
+def with_row_id(text: str) -> str | None:
+    """The query with its row's ROWID as last column; None unless it is FOR UPDATE of one table."""
+    parser = Parser(text)
+    try:
+        query = parser.query()
+    except OraError:
+        return None
+    select = query.body
+    if query.for_update is None or not isinstance(select, ast.Select) or len(select.relations) != 1:
+        return None
+    table = select.relations[0]
+    if not isinstance(table, ast.TableRef) or table.inline is not None:
+        return None
+    name = f'"{table.alias or table.name}"'
+    pieces, taken, depth = [], 0, 0
+    for before, token in zip(parser.tokens, parser.tokens[1:], strict=False):
+        if token.kind == "O":
+            depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.text == "*" and before.text in ("SELECT", "ALL", ","):
+            pieces += [text[taken : token.start], f"{name}.*"]
+            taken = token.end
+        if depth == 0 and token.kind == "W" and token.text == "FROM":
+            return "".join((*pieces, text[taken : token.start], f", {name}.ROWID ", text[token.start :]))
+    return None
+
+
+def current_row(slot: int) -> Value:
+    """ROWID of the row last fetched. Raises ORA-01001 for a cursor that is not open, ORA-01410 before the first fetch."""
+
+    def row_id(frame: Frame) -> str:
+        cursor = frame.cells[slot]
+        if not isinstance(cursor, OpenCursor):
+            raise OraError(1001, "invalid cursor")
+        if cursor.row_id is None:
+            raise OraError(1410, "invalid ROWID")
+        return cursor.row_id
+
+    return row_id

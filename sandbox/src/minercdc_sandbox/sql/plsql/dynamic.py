@@ -1,0 +1,135 @@
+"""EXECUTE IMMEDIATE: DDL, DML, queries and blocks whose text is known only when they run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minercdc_sandbox.interfaces import BindType, OraError, OraType, Result
+from minercdc_sandbox.sql.plsql.cursors import Cursors, wire_type
+from minercdc_sandbox.sql.plsql.embedded import store_one, types_of
+from minercdc_sandbox.sql.plsql.expressions import Compiled
+from minercdc_sandbox.sql.plsql.frame import Frame, Step
+from minercdc_sandbox.sql.plsql.targets import Target, assign_all
+from minercdc_sandbox.sql.plsql.variables import OpenCursor
+from minercdc_sandbox.sql.translate.environment import VariableNames
+from minercdc_sandbox.sql.types import column_type, type_of_wire
+
+
+@dataclass(slots=True)
+class _Using:
+    """One of USING: `value` when it goes in, `target` when it comes out."""
+
+    value: Compiled | None
+    target: Target | None
+
+    def bind(self, frame: Frame) -> tuple[Any, BindType]:
+        if self.value is not None:
+            return self.value.value(frame), wire_type(self.value)
+        assert self.target is not None
+        column = self.target.scalars[0].column
+        return None, BindType(column.type, column.size or 32767, column.national)
+
+
+class Dynamic(Cursors):
+    """Reads EXECUTE IMMEDIATE."""
+
+    def execute_immediate(self) -> Step:
+        """`EXECUTE IMMEDIATE text [[BULK COLLECT] INTO ..] [USING [IN|OUT|IN OUT] ..] [RETURNING INTO ..];`"""
+        self.need("EXECUTE")
+        self.need("IMMEDIATE")
+        text = self.expression()
+        bulk = self.word("BULK", "COLLECT")
+        targets = self.targets() if self.word("INTO") else []
+        using: list[_Using] = []
+        if self.word("USING"):
+            using.append(self._using())
+            while self.op(","):
+                using.append(self._using())
+        returning: list[Target] = []
+        if self.any_word("RETURNING", "RETURN"):
+            bulk = self.word("BULK", "COLLECT")
+            self.need("INTO")
+            returning = self.targets()
+            using += [_Using(None, target) for target in returning]
+        self.need(";")
+
+        def step(frame: Frame) -> None:
+            bound = [one.bind(frame) for one in using]
+            result = frame.session.run_statement(
+                str(text.value(frame) or ""),
+                [kind for _, kind in bound],
+                [tuple(cell for cell, _ in bound)],
+                VariableNames(),
+            )
+            frame.row_count = result.row_count
+            if result.rows is not None:
+                _into(frame, result, targets, bulk=bulk)
+            elif targets:
+                raise OraError(6502, "PL/SQL: numeric or value error: INTO of a statement that is no query")
+            if result.return_binds:
+                _returned(frame, result, returning, bulk=bulk)
+            _out(frame, result, using, bound)
+
+        return step
+
+    def _using(self) -> _Using:
+        if self.word("OUT"):
+            return _Using(None, self.target())
+        both = self.word("IN", "OUT")
+        if not both:
+            self.word("IN")
+            return _Using(self.expression(), None)
+        start = self.at
+        value = self.expression()
+        self.at = start
+        return _Using(value, self.target())
+
+
+def _into(frame: Frame, result: Result, targets: Sequence[Target], *, bulk: bool) -> None:
+    assert result.rows is not None
+    if not targets:  # a query without INTO is not executed (PL/SQL Language Reference, EXECUTE IMMEDIATE)
+        result.rows.close()
+        frame.row_count = 0
+        return
+    types = types_of(result.columns or ())
+    rows = result.rows.fetch(1 << 62 if bulk else 2)
+    result.rows.close()
+    frame.row_count = len(rows)
+    if bulk:
+        assign_all(frame, targets, rows, types)
+        return
+    width = sum(target.width for target in targets)
+    if width != len(types):
+        few = width > len(types)
+        raise OraError(1007 if few else 1006, "variable not in select list" if few else "bind variable does not exist")
+    store_one(frame, targets, rows, types)
+
+
+def _returned(frame: Frame, result: Result, targets: Sequence[Target], *, bulk: bool) -> None:
+    rows = result.returned[0] if result.returned else []
+    types = [column_type(scalar.column) for target in targets for scalar in target.scalars]
+    if bulk:
+        assign_all(frame, targets, rows, types)
+    elif len(rows) > 1:
+        raise OraError(1422, "exact fetch returns more than requested number of rows")
+    elif rows:
+        store_one(frame, targets, rows, types)
+
+
+def _out(frame: Frame, result: Result, using: Sequence[_Using], bound: Sequence[tuple[Any, BindType]]) -> None:
+    """OUT and IN OUT of a block."""
+    for at, value in result.out.items():
+        target = using[at].target
+        if target is None:
+            continue
+        if isinstance(value, Result):
+            slot = target.variable.slot if target.variable is not None else target.slot
+            if slot is None or frame.slots.types[slot].type is not OraType.CURSOR:
+                raise OraError(6504, "PL/SQL: Return types of Result Set variables or query do not match")
+            frame.cells[slot] = OpenCursor(value)
+            frame.assigned.add(slot)
+        else:
+            kind = bound[at][1]
+            target.store(frame, (value,), (type_of_wire(kind.type, 0, -127, kind.size, kind.national),))

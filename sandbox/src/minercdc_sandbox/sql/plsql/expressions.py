@@ -1,0 +1,288 @@
+"""PL/SQL expressions: SQL's, over variables, with what only PL/SQL has put into places of the row beforehand.
+
+n + t(i) * length(r.name)     place k := t(i);  select n + k * length(r.name), the names being places
+a and b or not c              evaluated here, so that what need not be evaluated is not
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, cast
+
+from minercdc_sandbox.interfaces import OraError, OraType
+from minercdc_sandbox.sql import ast, number
+from minercdc_sandbox.sql.plsql import attributes
+from minercdc_sandbox.sql.plsql.errors import located, message_of, sqlcode, sqlerrm, undeclared
+from minercdc_sandbox.sql.plsql.frame import Frame, Step, Value
+from minercdc_sandbox.sql.plsql.names import BlockGrammar
+from minercdc_sandbox.sql.plsql.variables import (
+    BOOLEAN,
+    NUMBER,
+    TEXT,
+    Collection,
+    Record,
+    RefCursor,
+    Scalar,
+    Variable,
+)
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.sql.types import BOOLEAN as BOOLEAN_TYPE
+from minercdc_sandbox.sql.types import NULL, Family, SqlType, bind_type, column_type
+from minercdc_sandbox.sql.types import NUMBER as NUMBER_TYPE
+
+_CONDITIONS = (
+    *(ast.Logic, ast.Compare, ast.Between, ast.InList, ast.InQuery, ast.Like, ast.IsNull, ast.IsBinary),
+    *(ast.Exists, ast.Quantified),
+)
+TRUTH = {True: b"\x01", False: b"\x00", None: None}
+
+
+@dataclass(slots=True)
+class Compiled:
+    """An expression ready to run. `slot`: it is nothing but that place; `constant`: nothing but a constant."""
+
+    value: Value
+    type: SqlType
+    slot: int | None = None
+    variable: Variable | None = None
+
+
+class Blocks(BlockGrammar):
+    """Compiles what is common to all of PL/SQL: expressions and conditions."""
+
+    def expression(self) -> Compiled:
+        """Read and compile a value."""
+        return self.compiled(self._read())
+
+    def condition(self) -> Callable[[Frame], bool | None]:
+        """Read and compile a condition."""
+        return self.truth(self._read())
+
+    def _read(self) -> ast.Expr:
+        at = self.token.start
+        try:
+            return self.expr()
+        except OraError as error:
+            if error.number in (6550, 1008):
+                raise
+            self.at = next((n for n, t in enumerate(self.tokens) if t.start >= (error.position or at)), self.at)
+            raise self.unexpected() from None
+
+    def compiled(self, expr: ast.Expr) -> Compiled:
+        """Raises PLS-00201 and others within ORA-06550."""
+        if isinstance(expr, _CONDITIONS):
+            truth = self.truth(expr)
+            return Compiled(lambda frame: TRUTH[truth(frame)], BOOLEAN_TYPE)
+        if isinstance(expr, ast.Name) and expr.parts in (("TRUE",), ("FALSE",)) and self.visible.find(expr.parts[0]) is None:
+            cell = TRUTH[expr.parts == ("TRUE",)]
+            return Compiled(lambda frame: cell, BOOLEAN_TYPE)
+        if isinstance(expr, ast.Literal) and expr.kind == "0":
+            return Compiled(lambda frame: None, NULL)
+        if isinstance(expr, ast.Name):
+            variable, rest = self.variable_of(expr.parts)
+            if variable is not None and not rest and isinstance(variable.type, Record | Collection | RefCursor):
+                slot = variable.slot
+                return Compiled(lambda frame: frame.cells[slot], NULL, slot, variable)
+        prelude: list[Step] = []
+        resolved = expr if isinstance(expr, ast.Bind) else self._resolved(expr, prelude)
+        if isinstance(resolved, ast.Bind):
+            at = resolved.index
+            if at < self.slots.clients:
+                self.read.add(at)
+            return Compiled(_after(prelude, lambda frame: frame.cells[at]), self._type_of(at), at)
+        return self._translated(resolved, prelude)
+
+    def _type_of(self, slot: int) -> SqlType:
+        scalar = self.slots.scalars[slot]
+        if scalar is not None:
+            return column_type(scalar.column)
+        if self.slots.types[slot].type is OraType.CURSOR:
+            return NULL
+        return bind_type(self.slots.types[slot])
+
+    def _translated(self, expr: ast.Expr, prelude: list[Step]) -> Compiled:
+        x = Expressions(self.environment, self.slots.types)
+        typed = self._checked(lambda: x.value(expr, None))
+        if typed.literal is not None and not prelude:
+            text = typed.literal
+            return Compiled(lambda frame: text, typed.type)
+        sql, parameters = typed.sql, x.parameters
+
+        def value(frame: Frame) -> Any:
+            return frame.session.evaluate(sql, parameters, frame.session.run(frame.cells))
+
+        return Compiled(_after(prelude, value), typed.type)
+
+    def truth(self, expr: ast.Expr) -> Callable[[Frame], bool | None]:
+        """Three truth values; AND and OR stop as soon as they know."""
+        if isinstance(expr, ast.Logic):
+            parts = [self.truth(operand) for operand in expr.operands]
+            return _negated(parts[0]) if expr.op == "NOT" else _joined(parts, stop=expr.op == "OR")
+        if isinstance(expr, _CONDITIONS):
+            if isinstance(expr, ast.InQuery | ast.Exists):
+                raise located(self.sql, expr.at, "PLS-00405: subquery not allowed in this context")
+            boolean = self._boolean_test(expr)
+            if boolean is not None:
+                return boolean
+            return self._test(expr)
+        if isinstance(expr, ast.Call) and expr.name in ("REGEXP_LIKE", "LNNVL"):
+            return self._test(expr)
+        value = self.compiled(expr)
+        if value.type.family not in (Family.BOOLEAN, Family.NULL):
+            raise located(self.sql, expr.at, "PLS-00382: expression is of wrong type")
+        return lambda frame: None if (cell := value.value(frame)) is None else cell != b"\x00"
+
+    def _boolean_test(self, expr: ast.Expr) -> Callable[[Frame], bool | None] | None:
+        """`flag IS NULL`, `flag = TRUE`: what SQL of older releases has no type for."""
+        if isinstance(expr, ast.IsNull):
+            operand, negated = self.compiled(expr.operand), expr.negated
+            return lambda frame: (operand.value(frame) is None) is not negated
+        if isinstance(expr, ast.Compare) and expr.op in ("=", "<>"):
+            words = (("TRUE",), ("FALSE",))
+            if any(isinstance(side, ast.Name) and side.parts in words for side in (expr.left, expr.right)):
+                left, right, same = self.truth(expr.left), self.truth(expr.right), expr.op == "="
+
+                def test(frame: Frame) -> bool | None:
+                    a, b = left(frame), right(frame)
+                    return None if a is None or b is None else (a is b) is same
+
+                return test
+        return None
+
+    def _test(self, expr: ast.Expr) -> Callable[[Frame], bool | None]:
+        prelude: list[Step] = []
+        resolved = self._resolved(expr, prelude)
+        x = Expressions(self.environment, self.slots.types)
+        sql, parameters = self._checked(lambda: x.condition(resolved, None)), x.parameters
+
+        def value(frame: Frame) -> bool | None:
+            found = frame.session.evaluate(sql, parameters, frame.session.run(frame.cells))
+            return None if found is None else bool(found)
+
+        return _after(prelude, value)
+
+    def _checked(self, make: Callable[[], Any]) -> Any:
+        """Errors of translation are PL/SQL's."""
+        try:
+            return make()
+        except OraError as error:
+            if error.number == 6550:
+                raise
+            if error.number == 904:
+                name = error.text.partition(":")[0].replace('"', "")
+                raise undeclared(self.sql, error.position, name) from None
+            if error.number == 932:
+                raise located(self.sql, error.position, "PLS-00382: expression is of wrong type") from None
+            raise located(self.sql, error.position, f"PL/SQL: {error}") from None
+
+    def _resolved(self, node: Any, prelude: list[Step]) -> Any:
+        """The tree with places instead of names; what fills the places that need it goes to `prelude`."""
+        if isinstance(node, list | tuple):
+            return type(node)(self._resolved(one, prelude) for one in node)
+        if isinstance(node, ast.Query):
+            raise located(self.sql, node.at, "PLS-00405: subquery not allowed in this context")
+        if isinstance(node, ast.Name):
+            return self._resolved_name(node, prelude)
+        if isinstance(node, ast.Call) and node.name.startswith("%"):
+            return self._computed(node, prelude)
+        if isinstance(node, ast.Call) and node.name == "SQLERRM" and node.args:
+            code = self.compiled(node.args[0]).value
+            return self._place(TEXT, lambda frame: message_of(number.to_int(code(frame))), prelude, node.at)
+        if isinstance(node, ast.Bind) and node.index < self.slots.clients:
+            if self.slots.types[node.index].elements:
+                raise located(self.sql, node.at, "PLS-00382: expression is of wrong type")
+            self.read.add(node.index)
+        if not is_dataclass(node) or isinstance(node, type):
+            return node
+        changed = {part.name: self._resolved(getattr(node, part.name), prelude) for part in fields(node)}
+        return replace(cast(Any, node), **changed)
+
+    def _resolved_name(self, node: ast.Name, prelude: list[Step]) -> ast.Expr:
+        slot = self.slot_of(node.parts, node.at)
+        if slot is not None:
+            return ast.Bind(slot, node.parts[-1], node.at)
+        if node.parts == ("SQLCODE",):
+            return self._place(NUMBER, lambda frame: number.encode(sqlcode(frame.error)), prelude, node.at)
+        if node.parts == ("SQLERRM",):
+            return self._place(TEXT, lambda frame: sqlerrm(frame.error), prelude, node.at)
+        parts = node.parts[1:] if node.parts[0] == "SYS" else node.parts
+        if parts == ("DBMS_UTILITY", "FORMAT_ERROR_STACK"):
+            return self._place(TEXT, lambda frame: frame.error and str(frame.error), prelude, node.at)
+        if parts == ("DBMS_UTILITY", "FORMAT_ERROR_BACKTRACE"):
+            return self._place(TEXT, lambda frame: (frame.error and frame.stack(frame.error)[1:]) or None, prelude, node.at)
+        constant = self.session.database.constants.get(".".join(parts))
+        if constant is not None:
+            return ast.Literal("N", str(constant), node.at)
+        if node.parts in (("TRUE",), ("FALSE",)):
+            cell = TRUTH[node.parts == ("TRUE",)]
+            return self._place(BOOLEAN, lambda frame: cell, prelude, node.at)
+        return node
+
+    def _computed(self, node: ast.Call, prelude: list[Step]) -> ast.Expr:
+        """Elements, attributes and calls of local functions."""
+        if node.name == "%CALL":
+            owner = node.args[0]
+            assert isinstance(owner, ast.Name)
+            subprogram = self.subprogram(owner.parts[0])
+            if subprogram.returns is None:
+                raise located(self.sql, node.at, f"PLS-00222: no function with name '{owner.parts[0]}' exists in this scope")
+            return self._place(subprogram.returns, subprogram.call(self, node.args[1:], node.at), prelude, node.at)
+        kind, value = attributes.compiled(self, node)
+        return self._place(kind, value, prelude, node.at)
+
+    def _place(self, kind: Scalar, value: Value, prelude: list[Step], at: int) -> ast.Bind:
+        slot = self.slots.take(kind)
+
+        def fill(frame: Frame) -> None:
+            frame.cells[slot] = value(frame)
+
+        prelude.append(fill)
+        return ast.Bind(slot, "", at)
+
+
+def _after(prelude: list[Step], value: Value) -> Value:
+    if not prelude:
+        return value
+    steps = tuple(prelude)
+
+    def both(frame: Frame) -> Any:
+        for step in steps:
+            step(frame)
+        return value(frame)
+
+    return both
+
+
+def _negated(part: Callable[[Frame], bool | None]) -> Callable[[Frame], bool | None]:
+    return lambda frame: None if (found := part(frame)) is None else not found
+
+
+def _joined(parts: list[Callable[[Frame], bool | None]], *, stop: bool) -> Callable[[Frame], bool | None]:
+    def joined(frame: Frame) -> bool | None:
+        unknown = False
+        for part in parts:
+            found = part(frame)
+            if found is stop:
+                return stop
+            unknown = unknown or found is None
+        return None if unknown else not stop
+
+    return joined
+
+
+def integer_of(value: Compiled) -> Callable[[Frame], int | None]:
+    """A whole number, as loops and indexes want it; NULL is None. Raises ORA-06502."""
+    kind = NUMBER_TYPE
+
+    def whole(frame: Frame) -> int | None:
+        cell = value.value(frame)
+        if cell is None:
+            return None
+        if isinstance(cell, str):
+            cell = frame.fitted(NUMBER, cell, value.type)
+        if value.type.family is not kind.family and not isinstance(cell, bytes):
+            raise OraError(6502, "PL/SQL: numeric or value error")
+        return int(number.rounded(number.decode(cell), 0))
+
+    return whole

@@ -1,0 +1,134 @@
+"""One run of a block: its row of cells, what SQL% tells, and the error that is being handled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, TypeAlias
+
+from minercdc_sandbox.interfaces import Cell, LobKind, OraError, OraType, Result
+from minercdc_sandbox.lobs import access
+from minercdc_sandbox.lobs.locator import is_locator
+from minercdc_sandbox.sql import number
+from minercdc_sandbox.sql.convert import Conversion, Convert, convert
+from minercdc_sandbox.sql.plsql.errors import value_error
+from minercdc_sandbox.sql.plsql.session import BlockSession
+from minercdc_sandbox.sql.plsql.variables import Scalar, Slots
+from minercdc_sandbox.sql.store import storer
+from minercdc_sandbox.sql.types import TEXT, Family, SqlType, bind_type
+
+_SMALL = 2147483647
+_LOBS = {OraType.CLOB: LobKind.CLOB, OraType.BLOB: LobKind.BLOB}
+
+
+@dataclass(slots=True)
+class Frame:
+    """What the closures of a block work on.
+
+    :param cells: values by place: cells, open cursors, dicts of collections.
+    :param assigned: places of client binds that were assigned.
+    :param row_count: SQL%ROWCOUNT, None before the first statement; `bulk` SQL%BULK_ROWCOUNT.
+    :param bulk_errors: SQL%BULK_EXCEPTIONS: iteration and error number.
+    :param error: what a handler is handling.
+    :param depth: calls of local subprograms around the statement.
+    """
+
+    session: BlockSession
+    slots: Slots
+    cells: list[Any]
+    assigned: set[int] = field(default_factory=set)
+    row_count: int | None = None
+    bulk: list[int] = field(default_factory=list)
+    bulk_errors: list[tuple[int, int]] = field(default_factory=list)
+    error: OraError | None = None
+    depth: int = 0
+    implicit: list[Result] = field(default_factory=list)
+    _failing: OraError | None = None
+    _lines: list[tuple[int, int]] = field(default_factory=list)
+    _stores: dict[tuple[int, SqlType], Convert] = field(default_factory=dict)
+
+    def conversion(self) -> Conversion:
+        """What implicit conversions depend on now."""
+        env = self.session.environment
+        return Conversion(env.nls, date.fromtimestamp(self.session.storage.clock.now()), env.lobs)
+
+    def store(self, slot: int, cell: Any, source: SqlType) -> None:
+        """Assign a cell of a type to a scalar. Raises ORA-06502 for what does not fit, ORA-06502 too for conversions that fail."""
+        scalar = self.slots.scalars[slot]
+        if scalar is None:
+            self._store_bind(slot, cell, source)
+        else:
+            self.cells[slot] = self.fitted(scalar, cell, source)
+
+    def fitted(self, scalar: Scalar, cell: Any, source: SqlType) -> Cell:
+        """The cell as a variable of that type holds it."""
+        column = scalar.column
+        if column.type in _LOBS:
+            return self._lob(column.type, cell, source)
+        if cell is None:
+            if scalar.not_null:
+                raise OraError(6502, "PL/SQL: numeric or value error")
+            return None
+        key = (id(scalar), source)
+        fit = self._stores.get(key)
+        if fit is None:
+            self._stores[key] = fit = storer(source, column, "", self.conversion())
+        try:
+            found = fit(cell)
+        except OraError as error:
+            raise value_error(error) from None
+        if scalar.small and isinstance(found, bytes) and abs(number.to_int(found)) > _SMALL:
+            raise OraError(1426, "numeric overflow")
+        return found
+
+    def _lob(self, type_: OraType, cell: Any, source: SqlType) -> Cell:
+        """A locator stays what it is; text and bytes become a temporary LOB."""
+        if cell is None or is_locator(cell):
+            return cell
+        kind = _LOBS[type_]
+        wanted = Family.BLOB if kind is LobKind.BLOB else Family.CLOB
+        first = convert(source, wanted if source.family in (*TEXT, Family.RAW) else Family.VARCHAR, self.conversion())
+        data = cell if first is None else first(cell)
+        locator = access.create_temporary(self.session, kind)
+        return access.write(self.session, locator, 1, data) if data else locator
+
+    def _store_bind(self, slot: int, cell: Any, source: SqlType) -> None:
+        """A client's bind takes what its type can hold."""
+        bind = self.slots.types[slot]
+        fit = convert(source, bind_type(bind).family, self.conversion())
+        try:
+            found = cell if fit is None else fit(cell)
+        except OraError as error:
+            raise value_error(error) from None
+        if isinstance(found, str) and 0 < bind.size < len(found.encode()):
+            raise OraError(6502, "PL/SQL: numeric or value error: character string buffer too small")
+        self.cells[slot] = found
+        self.assigned.add(slot)
+
+    # ---- the stack of an error ----
+
+    def note(self, error: OraError, line: int) -> None:
+        """Remember the statement that raised it, and each call around that."""
+        if self._failing is not error:
+            self._failing, self._lines = error, [(self.depth, line)]
+        elif self.depth < self._lines[-1][0]:
+            self._lines.append((self.depth, line))
+
+    def stack(self, error: OraError) -> str:
+        """ORA-06512 lines of an error."""
+        if self._failing is not error:
+            return ""
+        return "".join(f"\nORA-06512: at line {line}" for _, line in self._lines)
+
+
+Step: TypeAlias = Callable[[Frame], None]
+Value: TypeAlias = Callable[[Frame], Any]
+
+
+class Leave(Exception):
+    """EXIT, CONTINUE, GOTO or RETURN on its way to the loop, label or subprogram it is meant for; `label` None: the innermost loop."""
+
+    def __init__(self, kind: str, label: str | None = None) -> None:
+        super().__init__(kind)
+        self.kind, self.label = kind, label

@@ -1,0 +1,148 @@
+"""Variables of a block: each scalar has one place in the block's row of cells, a record one for each field.
+
+binds of the client | variables, fields, places the compiler needs for itself
+0 .. clients-1      | clients ..
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from minercdc_sandbox.interfaces import BindType, ColumnDescription, OraType, Result
+from minercdc_sandbox.sql.plsql.errors import NAMED, NamedException
+from minercdc_sandbox.tables import Column
+
+if TYPE_CHECKING:
+    from minercdc_sandbox.sql.plsql.cursors import DeclaredCursor
+    from minercdc_sandbox.sql.plsql.subprograms import Subprogram
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar:
+    """`column` says how values fit it; `not_null` and PLS_INTEGER's range are checked too."""
+
+    column: Column
+    not_null: bool = False
+    small: bool = False
+
+    def bind(self) -> BindType:
+        national = self.column.national
+        return BindType(self.column.type, min(self.column.size, 32767), national)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """%ROWTYPE and TYPE .. IS RECORD, of scalars."""
+
+    fields: tuple[tuple[str, Scalar], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collection:
+    """TYPE .. IS TABLE OF, VARRAY. Elements are scalars or records; `indexed` by integer or, when `text`, by VARCHAR2."""
+
+    element: Scalar | Record
+    indexed: bool
+    text: bool = False
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RefCursor:
+    """SYS_REFCURSOR and TYPE .. IS REF CURSOR."""
+
+
+Type: TypeAlias = Scalar | Record | Collection | RefCursor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """`slot`: the first of its places."""
+
+    name: str
+    type: Type
+    slot: int
+    constant: bool = False
+
+    @property
+    def width(self) -> int:
+        return len(self.type.fields) if isinstance(self.type, Record) else 1
+
+
+@dataclass(slots=True)
+class OpenCursor:
+    """An open cursor: `found` None before the first fetch.
+
+    :param marked: each row ends with its ROWID, see `current_rows`; `row_id` is that of the last one fetched.
+    """
+
+    result: Result
+    fetched: int = 0
+    found: bool | None = None
+    marked: bool = False
+    row_id: str | None = None
+
+    def fetch(self, count: int) -> list[tuple[Any, ...]]:
+        """The next rows as the query's columns are."""
+        assert self.result.rows is not None
+        rows = self.result.rows.fetch(count)
+        if not self.marked:
+            return rows
+        self.row_id = str(rows[-1][-1]) if rows else None
+        return [row[:-1] for row in rows]
+
+    def columns(self) -> tuple[ColumnDescription, ...]:
+        """What a row has to show."""
+        columns = self.result.columns or ()
+        return columns[:-1] if self.marked else columns
+
+
+Declared: TypeAlias = "Variable | NamedException | Type | DeclaredCursor | Subprogram"
+
+
+@dataclass(slots=True)
+class Names:
+    """What names mean in a block, around which other blocks may be. `label` qualifies them."""
+
+    parent: Names | None = None
+    label: str | None = None
+    known: dict[str, Declared] = field(default_factory=dict)
+
+    def find(self, name: str) -> Declared | None:
+        scope: Names | None = self
+        while scope is not None:
+            if name in scope.known:
+                return scope.known[name]
+            scope = scope.parent
+        return NamedException(name, NAMED[name]) if name in NAMED else None
+
+    def labelled(self, label: str) -> Names | None:
+        scope: Names | None = self
+        while scope is not None and scope.label != label:
+            scope = scope.parent
+        return scope
+
+
+class Slots:
+    """The types of the block's row of cells, as they are given out."""
+
+    def __init__(self, clients: list[BindType]) -> None:
+        self.types = list(clients)
+        self.scalars: list[Scalar | None] = [None] * len(clients)
+        self.clients = len(clients)
+
+    def take(self, type_: Type) -> int:
+        """Places for a variable; the first one."""
+        at = len(self.types)
+        for scalar in [one for _, one in type_.fields] if isinstance(type_, Record) else [type_]:
+            known = isinstance(scalar, Scalar)
+            self.types.append(scalar.bind() if isinstance(scalar, Scalar) else BindType(OraType.CURSOR))
+            self.scalars.append(scalar if known and isinstance(scalar, Scalar) else None)
+        return at
+
+
+TEXT = Scalar(Column("TEXT", OraType.VARCHAR2, size=32767, char_length=32767))
+NUMBER = Scalar(Column("NUMBER", OraType.NUMBER, 0, -127, 22))
+BOOLEAN = Scalar(Column("BOOLEAN", OraType.BOOLEAN, size=1))
+INTEGER = Scalar(Column("INTEGER", OraType.NUMBER, 0, 0, 22), small=True)

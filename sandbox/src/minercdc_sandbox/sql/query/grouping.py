@@ -1,0 +1,100 @@
+"""GROUP BY: what must be grouped, and ROLLUP, CUBE, GROUPING SETS as a UNION ALL of plain groupings."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.functions.aggregates import AGGREGATES
+from minercdc_sandbox.sql.query.trees import children
+from minercdc_sandbox.sql.scope import Scope, Typed
+from minercdc_sandbox.sql.translate.expressions import Expressions
+
+
+def check_grouped(x: Expressions, exprs: list[ast.Expr], groups: list[Typed], select: ast.Select, scope: Scope) -> None:
+    """What is neither grouped by nor aggregated: ORA-00979, or ORA-00937 without GROUP BY."""
+    known = {group.sql for group in groups}
+    for expr in exprs:
+        culprit = _ungrouped(x, expr, known, scope)
+        if culprit is not None:
+            if select.group_by or select.grouping is not None:
+                raise OraError(979, "not a GROUP BY expression", culprit.at)
+            raise OraError(937, "not a single-group group function", culprit.at)
+
+
+def _ungrouped(x: Expressions, expr: ast.Expr, known: set[str], scope: Scope) -> ast.Expr | None:
+    if isinstance(expr, ast.Call) and expr.name in AGGREGATES and expr.over is None:
+        return None
+    if isinstance(expr, ast.Missing):
+        return None
+    if isinstance(expr, ast.Name):
+        found = scope.resolve(expr)
+        if found is None and len(expr.parts) == 1 and expr.parts[0] in scope.pseudo:
+            return expr if scope.pseudo[expr.parts[0]].sql not in known else None
+        return expr if found is not None and found[1] is scope and found[0].sql not in known else None
+    composed = isinstance(expr, (ast.Call, ast.Binary, ast.Unary, ast.Case, ast.Cast, ast.Parent))
+    if composed and x.value(expr, scope).sql in known:
+        return None
+    for child in children(expr):
+        culprit = _ungrouped(x, child, known, scope)
+        if culprit is not None:
+            return culprit
+    return None
+
+
+def spread(select: ast.Select) -> ast.Select | ast.SetOperation:
+    """One SELECT per grouping set; what a set leaves out is NULL there, and GROUPING knows it."""
+    assert select.grouping is not None
+    every = select.group_by
+    made = [_one_set(select, every, group) for group in select.grouping]
+    found: ast.Select | ast.SetOperation = made[0]
+    for one in made[1:]:
+        found = ast.SetOperation("UNION ALL", found, one, select.at)
+    return found
+
+
+def _one_set(select: ast.Select, every: list[ast.Expr], group: list[ast.Expr]) -> ast.Select:
+    left_out = [expr for expr in every if not _among(expr, group)]
+    items = [
+        replace(item, expr=_without(item.expr, left_out, every)) if item.expr is not None else item for item in select.items
+    ]
+    having = None if select.having is None else _without(select.having, left_out, every)
+    # GROUP BY () is one row even of nothing, but only when there are aggregates or HAVING: a constant group does both.
+    return replace(select, items=items, having=having, group_by=group, grouping=None if group else [])
+
+
+def _among(expr: ast.Expr, group: list[ast.Expr]) -> bool:
+    return any(same(expr, one) for one in group)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal trees, wherever they stand in the text."""
+    if type(a) is not type(b):
+        return False
+    if is_dataclass(a):
+        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name not in ("at", "quoted"))
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b)
+
+
+def _without(node: Any, left_out: list[ast.Expr], every: list[ast.Expr]) -> Any:
+    """The tree with NULLs for what is left out and numbers for GROUPING; arguments of aggregates see the row as it is."""
+    if isinstance(node, ast.Call):
+        if node.name in ("GROUPING", "GROUPING_ID"):
+            bits = [int(_among(arg, left_out)) for arg in node.args]
+            if not all(_among(arg, every) for arg in node.args):
+                raise OraError(979, "not a GROUP BY expression", node.at)
+            return ast.Literal("N", str(int("".join(map(str, bits)) or "0", 2)), node.at)
+        if node.name in AGGREGATES and node.over is None:
+            return node
+    if is_dataclass(node) and not isinstance(node, type) and _among(cast("ast.Expr", node), left_out):
+        return ast.Missing(cast("ast.Expr", node), getattr(node, "at", 0))
+    if isinstance(node, (list, tuple)):
+        return type(node)(_without(one, left_out, every) for one in node)
+    if is_dataclass(node) and not isinstance(node, (ast.Query, type)):
+        changed = {f.name: _without(getattr(node, f.name), left_out, every) for f in fields(node) if f.name != "at"}
+        return replace(node, **changed)
+    return node

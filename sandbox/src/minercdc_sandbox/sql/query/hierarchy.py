@@ -1,0 +1,160 @@
+"""CONNECT BY as a recursive query (SQL Language Reference, Hierarchical Queries).
+
+    src    the rows of FROM, numbered
+    tree   rn, lvl, path of row numbers, the row's columns c.., its parent's p.., then what CONNECT_BY_ROOT and
+           SYS_CONNECT_BY_PATH carry downwards
+
+SQLite takes the row with the greatest level from its queue first, so children come before their parent's siblings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.query.rownum import split_rownum
+from minercdc_sandbox.sql.query.trees import descendants
+from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
+from minercdc_sandbox.sql.translate.environment import quote
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.sql.types import NUMBER, Family, varchar
+
+
+def moved(sources: list[Source], alias: str, letter: str = "c") -> tuple[list[str], list[Source]]:
+    """The columns of several relations as those of one relation: SQL of each, and the relations with their new columns."""
+    items: list[str] = []
+    found: list[Source] = []
+    for source in sources:
+        columns = []
+        for column in source.columns:
+            typed = Typed(f"{alias}.{letter}{len(items)}", column.typed.type, column.typed.nullable)
+            columns.append(Visible(column.name, typed, column.hidden, column.invisible))
+            items.append(column.typed.sql)
+        vid = None
+        if source.vid is not None:
+            vid = (source.vid[0], f"{alias}.{letter}{len(items)}")
+            items.append(source.vid[1])
+        found.append(Source(source.names, columns, vid, source.table))
+    return items, found
+
+
+@dataclass(slots=True)
+class Tree:
+    """One hierarchical SELECT under translation; `sql` is complete when all its expressions are."""
+
+    x: Expressions
+    clause: ast.Hierarchy
+    source: str
+    items: list[str]
+    row: Scope
+    child: Scope
+    alias: str
+    carried: list[tuple[str, str]] = field(default_factory=list)
+    leaf: bool = False
+    cycle: bool = False
+    _start: str = ""
+    _connect: str = ""
+    _limit: str | None = None
+    _keys: list[tuple[Typed, ast.OrderItem]] = field(default_factory=list)
+
+    @property
+    def _follows(self) -> bool:
+        """Only a condition with PRIOR can loop (ORA-01436); without it CONNECT BY LEVEL <= n makes rows."""
+        return any(isinstance(node, ast.Parent) and not node.root for node in descendants(self.clause.connect))
+
+    def translate(self) -> None:
+        """START WITH, CONNECT BY and ORDER SIBLINGS BY."""
+        child, clause = self.child, self.clause
+        if clause.start is not None:
+            child.pseudo["LEVEL"] = Typed("o_int(1)", NUMBER, False)
+            self._start = f" where {self.x.condition(clause.start, child)}"
+        child.pseudo["LEVEL"] = Typed(f"o_int({self.alias}.lvl+1)", NUMBER, False)
+        child.prior = self.row
+        connect, self._limit = split_rownum(self.x, clause.connect)
+        self._connect = self.x.condition(connect, child) if connect is not None else "1"
+        self._keys = [(self.x.value(item.expr, child), item) for item in clause.siblings]
+
+    def outer(self) -> Scope:
+        """The scope of the rows of the tree."""
+        _, parents = moved(self.row.sources, self.alias, "p")
+        scope = Scope(self.row.sources, self.row.parent, prior=Scope(parents, self.row.parent), root=self._root)
+        scope.pseudo["LEVEL"] = Typed(f"o_int({self.alias}.lvl)", NUMBER, False)
+        scope.pseudo["CONNECT_BY_ISLEAF"] = Typed(f"o_int({self.alias}.leaf)", NUMBER, False)
+        scope.pseudo["CONNECT_BY_ISCYCLE"] = Typed(f"o_int({self.alias}.cycle)", NUMBER, False)
+        scope.calls["SYS_CONNECT_BY_PATH"] = self._path
+        return scope
+
+    def _carry(self, first: str, step: Callable[[str], str]) -> str:
+        name = f"x{len(self.carried)}"
+        self.carried.append((first, step(f"{self.alias}.{name}")))
+        return f"{self.alias}.{name}"
+
+    def _root(self, operand: ast.Expr) -> Typed:
+        value = self.x.value(operand, self.child)
+        return Typed(self._carry(value.sql, lambda above: above), value.type)
+
+    def _path(self, call: ast.Call) -> Typed:
+        if len(call.args) != 2:
+            raise OraError(909, "invalid number of arguments", call.at)
+        mark = call.args[1]
+        if not isinstance(mark, ast.Literal) or mark.kind not in "SU" or not mark.text:
+            raise OraError(30003, "illegal parameter in SYS_CONNECT_BY_PATH function", call.at)
+        value = self.x.to(self.x.value(call.args[0], self.child), Family.VARCHAR, call.at)
+        step = f"o_path_step({value},{quote(mark.text)})"
+        return Typed(self._carry(step, lambda above: f"{above}||{step}"), varchar())
+
+    def sql(self) -> str:
+        """The relation of the tree's rows."""
+        a, src, tree = self.alias, f"{self.alias}_src", f"{self.alias}_tree"
+        child = f"{a}_child"
+        width = range(len(self.items))
+        keys = [key.sql for key, _ in self._keys]
+        order = ["lvl desc"] + [self._key_order(n, key, item) for n, (key, item) in enumerate(self._keys)] + ["rn"]
+        columns = [
+            *("rn", "lvl", "path", *(f"c{n}" for n in width), *(f"p{n}" for n in width)),
+            *(f"x{n}" for n in range(len(self.carried))),
+            *(f"k{n}" for n in range(len(keys))),
+        ]
+        rows = ",".join(f"{item} as c{n}" for n, item in enumerate(self.items))
+        own = [f"{child}.c{n}" for n in width]
+        follows = self._follows
+        start = [f"{child}.rn", "1", f"','||{child}.rn||','" if follows else "''", *own, *["null"] * len(own)]
+        start += [first for first, _ in self.carried] + keys
+        named = [f"{item} as {name}" for item, name in zip(start, columns, strict=True)]
+        path = f"o_path({a}.path,{child}.rn)" if follows else "''"
+        if follows and self.clause.nocycle:
+            path = f"{a}.path||{child}.rn||','"
+        step = [f"{child}.rn", f"{a}.lvl+1", path, *own, *(f"{a}.c{n}" for n in width)]
+        step += [text for _, text in self.carried] + keys
+        seen = f"instr({a}.path,','||{child}.rn||',')>0"
+        unseen = f" and not {seen}" if follows and self.clause.nocycle else ""
+        flags = ""
+        if self.leaf:
+            flags += f",not exists(select 1 from {src} {child} where {self._connect}{unseen}) as leaf"
+        if self.cycle:
+            flags += f",exists(select 1 from {src} {child} where {self._connect} and {seen}) as cycle"
+        return (
+            f"(with recursive {src} as materialized (select row_number() over () as rn,{rows or '1 as c0'} from {self.source}),"
+            f"{tree}({','.join(columns)}) as (select {','.join(named)} from {src} {child}{self._start} "
+            f"union all select {','.join(step)} from {tree} {a} join {src} {child} on {self._connect}{unseen} "
+            f"order by {','.join(order)}{self._most()}) select {a}.*{flags} from {tree} {a}) {a}"
+        )
+
+    def _most(self) -> str:
+        """ROWNUM counts the rows of the tree. Roots have passed no CONNECT BY: there is one at least."""
+        return f" limit max(1,{self._limit})" if self._limit is not None else ""
+
+    def _key_order(self, n: int, key: Typed, item: ast.OrderItem) -> str:
+        first = item.descending if item.nulls_first is None else item.nulls_first
+        return f"k{n}{' desc' if item.descending else ''} nulls {'first' if first else 'last'}"
+
+
+def plant(x: Expressions, clause: ast.Hierarchy, source: str, scope: Scope, alias: str) -> Tree:
+    """Begin a tree over the rows of a relation."""
+    items, rows = moved(scope.sources, alias)
+    _, children = moved(scope.sources, f"{alias}_child")
+    tree = Tree(x, clause, source, items, Scope(rows, scope.parent), Scope(children, scope.parent), alias)
+    tree.translate()
+    return tree

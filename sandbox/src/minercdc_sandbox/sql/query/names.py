@@ -1,0 +1,43 @@
+"""What a name in FROM means: CTEs aside, a table, a view, a synonym of one, or a view of the database itself.
+
+Order of search: the schema's own objects, private synonyms, public synonyms, SYS's views (SQL Language Reference, Syntax for
+Schema Objects). What the user may not see does not exist (ORA-00942); what he sees but may not use that way is ORA-01031.
+"""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError, View
+from minercdc_sandbox.objects import StoredView
+from minercdc_sandbox.sql.translate.environment import Environment
+from minercdc_sandbox.tables import Table
+
+_DEPTH = 16
+
+
+def find_relation(
+    env: Environment, owner: str | None, name: str, at: int, privilege: str = "SELECT"
+) -> Table | StoredView | View | None:
+    """The table or view; None is DUAL. Raises ORA-00942, ORA-01031, ORA-01775 for synonyms in a circle."""
+    first_owner, first_name = owner, name
+    for _ in range(_DEPTH):
+        place = owner or env.schema
+        found = env.catalog.table(env.container, place, name) or env.catalog.view(env.container, place, name)
+        if found is not None:
+            env.allowed(privilege, found.owner, found.name, at)
+            return env.private(found) if isinstance(found, Table) and found.temporary else found
+        synonym = env.catalog.synonym(env.container, owner, env.schema, name)
+        if synonym is None:
+            break
+        owner, name = synonym.table_owner, synonym.table_name
+    else:
+        raise OraError(1775, "looping chain of synonyms", at)
+    if owner in (None, "SYS", "PUBLIC"):
+        if name == "DUAL":
+            return None
+        for spelled in (name, name.replace("V_$", "V$", 1)):
+            if spelled in env.views:
+                env.may_see(spelled, at)
+                return env.views[spelled]
+    if (first_owner, first_name) != (owner, name):
+        raise OraError(980, "synonym translation is no longer valid", at)
+    raise OraError(942, f'table or view "{first_owner or env.schema}"."{name}" does not exist', at)

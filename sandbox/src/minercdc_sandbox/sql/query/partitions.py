@@ -1,0 +1,57 @@
+"""`PARTITION (name)` and `PARTITION FOR (values)` behind a table's name: the part of its rows that a statement is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import TypeAlias
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.partitioning import ROW_BITS, TablePartition
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.convert import Conversion
+from minercdc_sandbox.sql.runtime import Run
+from minercdc_sandbox.sql.store import storer
+from minercdc_sandbox.sql.translate.environment import Environment
+from minercdc_sandbox.sql.translate.expressions import Expressions
+from minercdc_sandbox.storage.store import VERSION_BITS
+from minercdc_sandbox.tables import Table
+
+Wanted: TypeAlias = "Callable[[Run], TablePartition]"
+
+
+def wanted_partition(env: Environment, table: Table, said: ast.Partition) -> Wanted:
+    """Raises ORA-14501, ORA-02149; when it is called, ORA-02149 for values that no partition holds."""
+    by = table.partitioning
+    if by is None:
+        raise OraError(14501, "object is not partitioned", said.at)
+    if said.name is not None:
+        found = by.named(said.name, said.at)
+        return lambda run: found
+    if len(said.values) != len(by.columns):
+        raise OraError(
+            14019, "partition bound element must be one of: string, datetime or interval literal, number, or MAXVALUE"
+        )
+    how = Conversion(env.nls, date.today(), env.lobs)
+    x = Expressions(env)
+    parts = []
+    for at, expr in zip(table.positions(by.columns), said.values, strict=True):
+        typed = x.value(expr, None)
+        parts.append((typed.sql, storer(typed.type, table.columns[at], table.columns[at].name, how)))
+
+    def holding(run: Run) -> TablePartition:
+        key = tuple(fit(run.session.evaluate(sql, x.parameters, run)) for sql, fit in parts)
+        partition = by.holding(key)
+        if partition is None:
+            raise OraError(2149, "Specified partition does not exist", said.at)
+        return partition
+
+    return holding
+
+
+def in_partition(x: Expressions, table: Table, said: ast.Partition, vid: str) -> str:
+    """SQL condition: the version lies in the partition."""
+    wanted = wanted_partition(x.env, table, said)
+    number = x.parameter(("partition", id(said)), lambda run: wanted(run).number)
+    bits = ROW_BITS + VERSION_BITS
+    return f"{vid}>=({number}<<{bits}) and {vid}<(({number}+1)<<{bits})"

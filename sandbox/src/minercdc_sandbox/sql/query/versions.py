@@ -1,0 +1,75 @@
+"""Versions of rows as queries see them: ORA_ROWSCN, and VERSIONS BETWEEN with its pseudo-columns.
+
+A version tells its SCNs itself (`s` and `e`, storage/store.py); its transaction is found by the commit SCN, which no other
+transaction has. A DELETE has no version of its own: it is shown as one more row, with the values that were deleted
+(Database Development Guide, "Using Oracle Flashback Version Query").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from minercdc_sandbox.sql.scope import Typed
+from minercdc_sandbox.sql.types import NUMBER, TIMESTAMP, Family, SqlType, varchar
+from minercdc_sandbox.storage.rowid import ROWS_PER_BLOCK
+from minercdc_sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, every_version, history, segment
+from minercdc_sandbox.storage.transactions import TENTATIVE
+from minercdc_sandbox.tables import Table
+
+Parameter: TypeAlias = Callable[[str], str]
+
+_BLOCK_BITS = VERSION_BITS + ROWS_PER_BLOCK.bit_length() - 1
+
+
+def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
+    """ORA_ROWSCN: of the row in a table with ROWDEPENDENCIES, else the newest of its block (SQL Language Reference).
+
+    NULL for a row that the own transaction has changed.
+    """
+    names = (segment(table), history(table)) if table.has_history else (segment(table),)
+    if table.row_dependencies:
+        found = [
+            f"(select case when b.s<{TENTATIVE} then o_int(b.s) end from {name} b where b.vid={alias}.vid)" for name in names
+        ]
+        sql = found[0] if len(found) == 1 else f"coalesce({','.join(found)})"
+    else:
+        block = f"b.vid>=(({alias}.vid>>{_BLOCK_BITS})<<{_BLOCK_BITS}) and b.vid<((({alias}.vid>>{_BLOCK_BITS})+1)<<{_BLOCK_BITS})"
+        newest = f"max(case when b.e<={snapshot} then b.e else b.s end)"
+        found = [f"(select {newest} from {name} b where {block} and b.s<={snapshot})" for name in names]
+        sql = (
+            f"o_int({found[0]})"
+            if len(found) == 1
+            else f"o_int(nullif(max({','.join(f'ifnull({one},0)' for one in found)}),0))"
+        )
+    return Typed(sql, NUMBER)
+
+
+def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
+    """SQL of all committed versions between two SCNs (and of one partition), with `vs` and `ve` their SCNs within that range and `vo` the operation."""
+    name = every_version(table, "".join(f",c{c.slot}" for c in table.columns))
+    columns = "".join(f",v.c{c.slot}" for c in table.columns)
+    places = (segment(table), history(table)) if table.has_history else (segment(table),)
+    followed = "".join(f" and not exists (select 1 from {n} n where n.vid=v.vid+1 and n.s=v.e)" for n in places)
+    begun = f"case when v.s>={low} then v.s end"
+    first = f"case when v.s>={low} then case when v.vid&{VERSION_MASK} then 'U' else 'I' end end"
+    versions = (
+        f"select v.vid{columns},{begun} as vs,case when v.e<={high} then v.e end as ve,{first} as vo"
+        f" from {name} v where v.s<={high} and v.s<{TENTATIVE} and v.e>{low}{part}"
+    )
+    deleted = (
+        f"select v.vid{columns},v.e,null,'D' from {name} v where v.e>{low} and v.e<={high} and v.e<{LIVE}{followed}{part}"
+    )
+    return f"({versions} union all {deleted})"
+
+
+def version_columns(alias: str) -> dict[str, Typed]:
+    """The pseudo-columns of `version_rows`. NULL where a version begins before or ends behind the range."""
+    return {
+        "VERSIONS_STARTSCN": Typed(f"o_int({alias}.vs)", NUMBER),
+        "VERSIONS_ENDSCN": Typed(f"o_int({alias}.ve)", NUMBER),
+        "VERSIONS_STARTTIME": Typed(f"o_scn_time(o_int({alias}.vs))", TIMESTAMP),
+        "VERSIONS_ENDTIME": Typed(f"o_scn_time(o_int({alias}.ve))", TIMESTAMP),
+        "VERSIONS_XID": Typed(f"(select xid from commits where scn={alias}.vs)", SqlType(Family.RAW, size=8)),
+        "VERSIONS_OPERATION": Typed(f"{alias}.vo", varchar(1)),
+    }

@@ -1,0 +1,57 @@
+"""What a WHERE clause says about redo addresses: from which record on the rows of one log can fulfil it.
+
+    THREAD# NOT IN (1) OR RS_ID = ' 0x000000..' OR (THREAD# = 1 AND RS_ID >= :mark)     log of thread 1: from :mark on
+
+AND takes the later bound, OR the earlier one; whatever is not understood bounds nothing, so the bound may come too early
+but never too late, and the condition itself is still evaluated on every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from minercdc_sandbox.sql import ast
+
+Known: TypeAlias = "Callable[[ast.Expr], str | int | None]"
+"""Value of a literal or bind, None for anything else and for NULL."""
+
+NOTHING: Final = "\U0010ffff"
+"""Above every RS_ID: no row of the log can fulfil the condition."""
+_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, high: str) -> str:
+    """The least RS_ID of a row that can fulfil `where`; '' when nothing bounds it, NOTHING when there is no such row.
+
+    :param low, high: the first and the last RS_ID that the log of `thread` can have.
+    """
+    if isinstance(where, ast.Logic) and where.op in ("AND", "OR"):
+        bounds = [first_record(term, known, thread, low, high) for term in where.operands]
+        return max(bounds) if where.op == "AND" else min(bounds)
+    if isinstance(where, ast.Compare):
+        return _compared(where, known, thread, low, high)
+    if isinstance(where, ast.InList) and _column(where.operand) == "THREAD#":
+        values = [known(item) for item in where.items]
+        if all(isinstance(value, int) for value in values):
+            return "" if (thread in values) is not where.negated else NOTHING
+    return ""
+
+
+def _compared(where: ast.Compare, known: Known, thread: int, low: str, high: str) -> str:
+    left, right, op = where.left, where.right, where.op
+    if _column(right):
+        left, right, op = right, left, _FLIPPED.get(op, op)
+    column, value = _column(left), known(right)
+    if column == "THREAD#" and op == "=" and isinstance(value, int):
+        return "" if value == thread else NOTHING
+    if column == "RS_ID" and isinstance(value, str):
+        if op in (">", ">="):
+            return value if value <= high else NOTHING
+        if op == "=":
+            return value if low <= value <= high else NOTHING
+    return ""
+
+
+def _column(expr: ast.Expr) -> str:
+    return expr.parts[-1] if isinstance(expr, ast.Name) else ""

@@ -1,0 +1,118 @@
+"""LIKE and regular expressions, as SQLite calls them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import number
+
+
+@lru_cache(maxsize=256)
+def _like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
+    out, at = [], 0
+    while at < len(pattern):
+        char = pattern[at]
+        if escape and char == escape:
+            at += 1
+            if at >= len(pattern) or pattern[at] not in (escape, "%", "_"):
+                raise OraError(1424, "missing or illegal character following the escape character")
+            out.append(re.escape(pattern[at]))
+        else:
+            out.append({"%": ".*", "_": "."}.get(char) or re.escape(char))
+        at += 1
+    return re.compile("".join(out), re.DOTALL)
+
+
+def like(text: str, pattern: str, escape: str = "") -> int:
+    return _like_pattern(pattern, escape or None).fullmatch(text) is not None
+
+
+@lru_cache(maxsize=256)
+def _regexp(pattern: str, flags: str) -> re.Pattern[str]:
+    classes = {"alpha": "A-Za-z", "digit": "0-9", "alnum": "A-Za-z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s"}
+    for name, members in classes.items():
+        pattern = pattern.replace(f"[:{name}:]", members)
+    known = {"i": re.IGNORECASE, "c": re.RegexFlag(0), "n": re.DOTALL, "m": re.MULTILINE, "x": re.VERBOSE}
+    value = re.RegexFlag(0)
+    for flag in flags:
+        if flag not in known:
+            raise OraError(1760, "illegal argument for function")
+        value |= known[flag]
+    try:
+        return re.compile(pattern, value)
+    except re.error as error:
+        raise OraError(12726, f"invalid regular expression: {error}") from None
+
+
+_ONE = b"\xc1\x02"
+_ZERO = b"\x80"
+
+
+def regexp_like(text: str, pattern: str, flags: str = "") -> int:
+    return _regexp(pattern, flags).search(text) is not None
+
+
+def _match(text: str, pattern: str, position: bytes, occurrence: bytes, flags: str) -> re.Match[str] | None:
+    """The n-th match from a position on. Raises ORA-01428."""
+    start, nth = number.to_int(position), number.to_int(occurrence)
+    if start < 1 or nth < 1:
+        raise OraError(1428, f"argument '{start if start < 1 else nth}' is out of range")
+    for n, found in enumerate(_regexp(pattern, flags).finditer(text, start - 1), 1):
+        if n == nth:
+            return found
+    return None
+
+
+def regexp_substr(
+    text: str, pattern: str, position: bytes = _ONE, occurrence: bytes = _ONE, flags: str = "", group: bytes = _ZERO
+) -> str | None:
+    """REGEXP_SUBSTR; a group that there is not is NULL."""
+    found = _match(text, pattern, position, occurrence, flags)
+    wanted = number.to_int(group)
+    return None if found is None or wanted > (found.re.groups) else found.group(wanted) or None
+
+
+def regexp_instr(
+    text: str,
+    pattern: str,
+    position: bytes = _ONE,
+    occurrence: bytes = _ONE,
+    after: bytes = _ZERO,
+    flags: str = "",
+    group: bytes = _ZERO,
+) -> bytes:
+    """REGEXP_INSTR: where the match begins, or with `after` 1 the place behind it."""
+    found = _match(text, pattern, position, occurrence, flags)
+    wanted = number.to_int(group)
+    if found is None or wanted > found.re.groups or found.start(wanted) < 0:
+        return number.integer(0)
+    return number.integer((found.end(wanted) if number.to_int(after) else found.start(wanted)) + 1)
+
+
+def regexp_count(text: str, pattern: str, position: bytes = _ONE, flags: str = "") -> bytes:
+    """REGEXP_COUNT."""
+    return number.integer(sum(1 for _ in _regexp(pattern, flags).finditer(text, number.to_int(position) - 1)))
+
+
+def regexp_replace(
+    text: str | None,
+    pattern: str | None,
+    new: str | None = None,
+    position: bytes = _ONE,
+    occurrence: bytes = _ZERO,
+    flags: str = "",
+) -> str | None:
+    """REGEXP_REPLACE: all matches, or the n-th; NULL as the new text takes them away."""
+    if text is None or pattern is None:
+        return text
+    start, nth = number.to_int(position) - 1, number.to_int(occurrence)
+    template = re.sub(r"\\(\d)", r"\\g<\1>", new or "")
+    compiled = _regexp(pattern, flags)
+    if not nth:
+        return text[:start] + compiled.sub(template, text[start:]) or None
+    found = _match(text, pattern, position, occurrence, flags)
+    if found is None:
+        return text
+    return text[: found.start()] + found.expand(template) + text[found.end() :] or None

@@ -1,0 +1,41 @@
+"""ROWIDs in SQL: text of a version's row, and a ROWID's place among the versions of a table.
+
+A table is told by its data object id; a partitioned one, whose rows lie in many data objects that come and go while
+statements are kept planned, by its negative OBJECT_ID.
+"""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import number
+from minercdc_sandbox.sql.runtime import asking_session
+from minercdc_sandbox.storage import rowid
+from minercdc_sandbox.storage.store import VERSION_BITS
+from minercdc_sandbox.tables import Table
+
+_ABOVE = (1 << 63) - 1
+
+
+def row_text(told: int, vid: int) -> str:
+    """ROWID of a version's row. Raises ORA-08103 for a partition that is gone."""
+    rid = vid >> VERSION_BITS
+    return rowid.row_text(rowid.object_prefix(told), rid) if told >= 0 else rowid.of_row(_table(told), rid)
+
+
+def row_bound(text: str, told: int, after: int) -> int:
+    """First version id of the row, or of the next one: what a comparison with ROWID becomes."""
+    found = rowid.bounds(text, told) if told >= 0 else rowid.partition_bounds(text, _table(told))
+    rid = found[after]
+    return rid << VERSION_BITS if rid < rowid.ABOVE else _ABOVE
+
+
+def part(text: str, place: int) -> bytes:
+    """DBMS_ROWID: object, file, block or row of a ROWID. Raises ORA-01410."""
+    return number.integer(rowid.fields(text)[place])
+
+
+def _table(told: int) -> Table:
+    table = asking_session().storage.catalog.table_of(-told)
+    if table is None:
+        raise OraError(8103, "object no longer exists")
+    return table

@@ -1,0 +1,291 @@
+"""Date, timestamp and interval functions that SQLite calls. Arguments and results are cells; `zone` is a time zone's text.
+
+`kind` is D date, T timestamp, Z timestamp with time zone, L with local time zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import calendar, convert, date_formats, intervals, number, temporal, zones
+from minercdc_sandbox.sql.number import ARITHMETIC, decode, encode
+from minercdc_sandbox.sql.temporal import DAY_NS
+
+# ---- arithmetic ----
+
+
+def shift_days(cell: bytes, days: bytes) -> bytes:
+    """DATE + n; a timestamp becomes a DATE first, as in Oracle."""
+    base = temporal.encode(temporal.local(cell), fraction=False)
+    seconds = int(number.rounded(decode(days) * 86400, 0))
+    return temporal.shift(base, seconds * 1_000_000_000, fraction=False)
+
+
+def shift_interval(cell: bytes, interval: bytes, direction: int) -> bytes:
+    return temporal.shift(cell, direction * intervals.decode(interval), fraction=True)
+
+
+def shift_months(cell: bytes, interval: bytes, direction: int) -> bytes:
+    return temporal.shift_months(cell, direction * intervals.decode_months(interval))
+
+
+def days_between(a: bytes, b: bytes) -> bytes:
+    return encode(ARITHMETIC.divide(Decimal(_ns(a) - _ns(b)), Decimal(DAY_NS)))
+
+
+def interval_between(a: bytes, b: bytes) -> bytes:
+    return intervals.encode(_ns(a) - _ns(b))
+
+
+def _ns(cell: bytes) -> int:
+    return temporal.to_ns(temporal.decode(cell))
+
+
+def _unit(units: dict[str, int], name: str) -> int:
+    found = units.get(name.upper().strip())
+    if found is None:
+        raise OraError(1760, "illegal argument for function")
+    return found
+
+
+def interval_from(count: bytes, unit: str) -> bytes:
+    """NUMTODSINTERVAL."""
+    return intervals.encode(int(number.rounded(decode(count) * _unit(intervals.UNITS, unit), 0)))
+
+
+def months_from(count: bytes, unit: str) -> bytes:
+    """NUMTOYMINTERVAL."""
+    return intervals.encode_months(int(number.rounded(decode(count) * _unit(intervals.MONTHS, unit), 0)))
+
+
+def combine_intervals(a: bytes, b: bytes, direction: int) -> bytes:
+    """Sum or difference of two intervals of one kind."""
+    if len(a) == 5:
+        return intervals.encode_months(intervals.decode_months(a) + direction * intervals.decode_months(b))
+    return intervals.encode(intervals.decode(a) + direction * intervals.decode(b))
+
+
+def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
+    by = decode(factor)
+    if divide and not by:
+        raise OraError(1476, "divisor is equal to zero")
+    months = len(interval) == 5
+    value = Decimal(intervals.decode_months(interval) if months else intervals.decode(interval))
+    exact = ARITHMETIC.divide(value, by) if divide else ARITHMETIC.multiply(value, by)
+    return intervals.encode_months(int(exact)) if months else intervals.encode(int(number.rounded(exact, 0)))
+
+
+# ---- conversions ----
+
+
+def zone_key(cell: bytes, zone: str) -> bytes:
+    """What timestamps of different kinds compare by. Local ones are UTC already and never come here."""
+    return temporal.instant(cell, zones.parse(zone))
+
+
+def date_text(cell: bytes, model: str, digits: int, zone: str, kind: str) -> str:
+    if kind in "DT" and cell[0] >= 100 and cell[1] >= 100:
+        quick = date_formats.compiled(model, digits)
+        if quick is not None:
+            return quick(cell)
+    return convert.date_text(cell, kind, model, digits, zones.parse(zone))
+
+
+def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
+    moment, found = date_formats.to_moment(text, model, date.fromisoformat(today))
+    if kind in "DT":
+        return temporal.encode(moment, fraction=kind == "T")
+    own = zones.parse(zone) if found is None else found
+    return temporal.zoned(moment, own) if kind == "Z" else temporal.encode(temporal.to_utc(moment, own))
+
+
+def retime(cell: bytes, have: str, want: str, zone: str) -> bytes:
+    return temporal.retime(cell, have, want, zones.parse(zone))
+
+
+def at_zone(cell: bytes, zone: str) -> bytes:
+    return temporal.at_zone(cell, zones.parse(zone))
+
+
+def zone_offset(zone: str, now: bytes) -> str:
+    """TZ_OFFSET: of a zone at a moment in UTC."""
+    return zones.text(zones.offset_at(zones.parse(zone), temporal.decode(now)))
+
+
+# ---- rounding and parts ----
+
+_TRUNC_UNITS = {
+    **dict.fromkeys(("DD", "DDD", "J"), 3),
+    **dict.fromkeys(("MONTH", "MON", "MM", "RM"), 2),
+    **dict.fromkeys(("YYYY", "YEAR", "YYY", "YY", "Y", "SYYYY"), 1),
+    **dict.fromkeys(("HH", "HH24", "HH12"), 4),
+    "MI": 5,
+}
+
+
+def truncate_date(cell: bytes, model: str = "DD") -> bytes:
+    moment = temporal.local(cell)
+    unit = model.upper()
+    if unit == "Q":
+        keep = (moment[0], (moment[1] - 1) // 3 * 3 + 1, 1, 0, 0, 0, 0)
+        return temporal.encode(keep)
+    if unit in ("IW", "DAY", "D", "DY"):
+        day = calendar.day_number(*moment[:3])
+        back = calendar.weekday(day) if unit == "IW" else (calendar.weekday(day) + 1) % 7
+        return temporal.encode((*calendar.from_day_number(day - back), 0, 0, 0, 0))
+    if unit not in _TRUNC_UNITS:
+        raise OraError(1898, "too many precision specifiers")
+    kept = _TRUNC_UNITS[unit]
+    fields = [*moment[:kept], *(1, 1, 1, 0, 0, 0, 0)[kept:]]
+    return temporal.encode((fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6]))
+
+
+_WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
+
+
+def next_day(cell: bytes, name: str) -> bytes:
+    """NEXT_DAY: the first such day after the date, with its time. Raises ORA-01846."""
+    wanted = next((n for n, day in enumerate(_WEEKDAYS) if name.upper().startswith(day[:3])), None)
+    if wanted is None:
+        raise OraError(1846, "not a valid day of the week")
+    base = temporal.encode(temporal.local(cell), fraction=False)
+    year, month, day = temporal.decode(base)[:3]
+    today = date(year, month, day).weekday()
+    return temporal.shift(base, ((wanted - today - 1) % 7 + 1) * DAY_NS, fraction=False)
+
+
+def round_to(cell: bytes, model: str) -> bytes:
+    """ROUND(date, model): of the unit it is in and the next, the nearer; from the middle on the next."""
+    low = truncate_date(cell, model)
+    step = next((n for names, n in _UNIT_DAYS if model.upper() in names), None)
+    months = next((n for names, n in _UNIT_MONTHS if model.upper() in names), None)
+    if step is not None:
+        half = temporal.shift(low, int(step * DAY_NS) // 2, fraction=False)
+        high = temporal.shift(low, int(step * DAY_NS), fraction=False)
+    elif months is not None:
+        high = temporal.shift_months(low, months)
+        half = temporal.shift(low, 15 * DAY_NS, fraction=False)
+        if months > 1:
+            half = temporal.shift_months(low, months // 2)
+            half = temporal.shift(half, 15 * DAY_NS, fraction=False) if months == 3 else half
+    else:
+        raise OraError(1821, "date format not recognized")
+    return high if temporal.encode(temporal.local(cell), fraction=False) >= half else low
+
+
+_UNIT_DAYS: tuple[tuple[tuple[str, ...], float], ...] = (
+    (("DD", "DDD", "J"), 1),
+    (("HH", "HH12", "HH24"), 1 / 24),
+    (("MI",), 1 / 1440),
+    (("DAY", "DY", "D", "WW", "IW", "W"), 7),
+)
+_UNIT_MONTHS = (
+    (("MONTH", "MON", "MM", "RM"), 1),
+    (("Q",), 3),
+    (("YEAR", "SYEAR", "YYYY", "SYYYY", "YYY", "YY", "Y"), 12),
+)
+
+
+def round_date(cell: bytes) -> bytes:
+    ns = temporal.to_ns(temporal.local(cell))
+    return temporal.encode(temporal.from_ns((ns + DAY_NS // 2) // DAY_NS * DAY_NS))
+
+
+def last_day(cell: bytes) -> bytes:
+    year, month, _, hour, minute, second, _ = temporal.local(cell)
+    return temporal.encode((year, month, calendar.month_length(year, month), hour, minute, second, 0))
+
+
+def add_months(cell: bytes, count: bytes) -> bytes:
+    """The last day of a month stays the last day."""
+    year, month, day, hour, minute, second, _ = temporal.local(cell)
+    total = year * 12 + month - 1 + number.to_int(count)
+    new_year, new_month = total // 12, total % 12 + 1
+    calendar.check_day(new_year, new_month, 1)
+    end = calendar.month_length(new_year, new_month)
+    was_end = calendar.month_length(year, month) == day
+    return temporal.encode((new_year, new_month, end if was_end else min(day, end), hour, minute, second, 0))
+
+
+def months_between(a: bytes, b: bytes) -> bytes:
+    x, y = temporal.local(a), temporal.local(b)
+    months = Decimal((x[0] - y[0]) * 12 + x[1] - y[1])
+    ends = calendar.month_length(x[0], x[1]) == x[2] and calendar.month_length(y[0], y[1]) == y[2]
+    if x[2] != y[2] and not ends:
+        seconds = [m[2] * 86400 + m[3] * 3600 + m[4] * 60 + m[5] for m in (x, y)]
+        months += ARITHMETIC.divide(Decimal(seconds[0] - seconds[1]), Decimal(31 * 86400))
+    return encode(months)
+
+
+_FIELDS = {"YEAR": 0, "MONTH": 1, "DAY": 2, "HOUR": 3, "MINUTE": 4, "SECOND": 5}
+
+
+def extract(part: str, cell: bytes) -> bytes:
+    """EXTRACT from a date or timestamp: of one with time zone in UTC, but for TIMEZONE_HOUR and TIMEZONE_MINUTE."""
+    if part in ("TIMEZONE_HOUR", "TIMEZONE_MINUTE"):
+        minutes = temporal.offset_of(cell)
+        sign = -1 if minutes < 0 else 1
+        return encode(sign * (abs(minutes) // 60 if part == "TIMEZONE_HOUR" else abs(minutes) % 60))
+    moment = temporal.decode(cell)
+    value = Decimal(moment[_FIELDS[part]])
+    return encode(value + Decimal(moment[6]).scaleb(-9) if part == "SECOND" else value)
+
+
+def extract_interval(part: str, cell: bytes) -> bytes:
+    """EXTRACT from an interval; every field has the interval's sign."""
+    if part in intervals.MONTHS:
+        months = intervals.decode_months(cell)
+        years, rest = divmod(abs(months), 12)
+        value = Decimal(years if part == "YEAR" else rest)
+        return encode(value.copy_negate() if months < 0 else value)
+    ns = intervals.decode(cell)
+    whole, rest = divmod(abs(ns), intervals.UNITS["MINUTE"])
+    fields = {"DAY": whole // 1440, "HOUR": whole // 60 % 24, "MINUTE": whole % 60}
+    value = Decimal(rest).scaleb(-9) if part == "SECOND" else Decimal(fields[part])
+    return encode(value.copy_negate() if ns < 0 else value)
+
+
+def zone_name(cell: bytes) -> str:
+    """EXTRACT(TIMEZONE_REGION ..)."""
+    zone = temporal.zone_of(cell)
+    return zone if isinstance(zone, str) else "UNKNOWN"
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "days": shift_days,
+    "shift": shift_interval,
+    "shift_months": shift_months,
+    "days_between": days_between,
+    "interval_between": interval_between,
+    "interval": interval_from,
+    "month_interval": months_from,
+    "combine_intervals": combine_intervals,
+    "scale_interval": scale_interval,
+    "text_interval": intervals.parse,
+    "text_months": intervals.parse_months,
+    "interval_text": intervals.text,
+    "months_text": intervals.months_text,
+    "fit_interval": intervals.fitted,
+    "fit_months": intervals.fitted_months,
+    "zone_key": zone_key,
+    "date_text": date_text,
+    "text_date": text_date,
+    "retime": retime,
+    "at_zone": at_zone,
+    "zone_offset": zone_offset,
+    "zone_name": zone_name,
+    "round_fraction": temporal.round_fraction,
+    "trunc_date": truncate_date,
+    "next_day": next_day,
+    "round_to": round_to,
+    "round_date": round_date,
+    "last_day": last_day,
+    "add_months": add_months,
+    "months_between": months_between,
+    "extract": extract,
+    "extract_interval": extract_interval,
+}

@@ -1,0 +1,248 @@
+"""How a cell is stored into a column: conversion, precision and length, chosen once per statement."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from xml.etree import ElementTree
+
+from minercdc_sandbox.interfaces import Cell, LobKind, OraError, OraType
+from minercdc_sandbox.lobs.locator import as_cell, is_locator
+from minercdc_sandbox.redo.large_values import lob_kind
+from minercdc_sandbox.sql import binary, intervals, number, oson, temporal, vectors
+from minercdc_sandbox.sql.convert import Conversion, Convert, convert, utf16_units
+from minercdc_sandbox.sql.types import LARGE, TEXT, Family, SqlType, column_type, inconsistent
+from minercdc_sandbox.storage import rowid
+from minercdc_sandbox.tables import Column
+
+
+def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Convert:
+    """Convert a cell of `source` and fit it to the column.
+
+    :param where: `"OWNER"."TABLE"."COLUMN"`, for messages. Raises ORA-01438, ORA-12899, ORA-00932 and conversion errors.
+    """
+    if column.type in _LARGE_COLUMNS:
+        return _large_storer(source, column, how)
+    target = column_type(column)
+    first = convert(source, target.family, how)
+    fit = _fit(column, where)
+    if first is None:
+        return fit
+    second = first
+    return lambda cell: fit(second(cell))
+
+
+_IMAGES = {OraType.JSON: Family.JSON, OraType.VECTOR: Family.VECTOR}
+_LARGE_COLUMNS = frozenset(
+    (
+        *(OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW, OraType.BOOLEAN, OraType.BFILE),
+        *_IMAGES,
+    )
+)
+
+
+def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
+    """LOBs, XML and LONG, whose values come as text, bytes or a locator; and BOOLEAN."""
+    lobs, have, kind = how.lobs, source.family, lob_kind(column)
+    if column.type is OraType.BOOLEAN:
+        return lambda cell: None if cell is None else boolean(cell, source)
+    if column.type is OraType.BFILE:
+        if have not in (Family.BFILE, Family.NULL):
+            raise inconsistent(Family.BFILE, have)
+        return lambda cell: cell
+    if column.type in (OraType.LONG, OraType.LONG_RAW):
+        return _long_storer(source, column, how)
+    if column.type in _IMAGES:
+        return _image_storer(source, column, how)
+    to = Family.XML if column.type is OraType.XMLTYPE else Family.BLOB if kind is LobKind.BLOB else Family.CLOB
+    if column.type is OraType.XMLTYPE and have not in (*TEXT, Family.XML, Family.NULL):
+        raise inconsistent(to, have)
+    if have in LARGE and have is not to:
+        raise inconsistent(to, have)
+    first = convert(source, Family.VARCHAR if have not in (*TEXT, *LARGE, Family.RAW) else to, how)
+
+    def store(cell: Cell) -> Cell:
+        if first is not None:
+            cell = first(cell)
+        if not cell:
+            return None
+        if to is Family.XML:
+            check_xml(cell if isinstance(cell, str) else lobs.text(lobs.value(cell)))
+        if (isinstance(cell, bytes) and have is Family.RAW) or (kind is LobKind.BLOB and not is_locator(cell)):
+            return as_cell(lobs.create(kind, cell, how.segment))
+        return lobs.stored(cell, kind, how.segment)
+
+    return store
+
+
+def _image_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
+    """JSON and VECTOR: text is parsed, the images that clients send are checked."""
+    lobs, have = how.lobs, source.family
+    if have not in (*TEXT, Family.CLOB, Family.RAW, Family.NULL, _IMAGES[column.type]):
+        raise inconsistent(_IMAGES[column.type], have)
+
+    def store(cell: Cell) -> Cell:
+        if not cell:
+            return None
+        content = lobs.read(lobs.value(cell)) if is_locator(cell) else cell
+        if column.type is OraType.JSON:
+            image = oson.parse_json(content) if isinstance(content, str) else oson.checked(content)
+        else:
+            image = vectors.parse_vector(content, column.storage) if isinstance(content, str) else content
+            image = vectors.check_vector(image, column.precision, column.storage)
+        return as_cell(lobs.create(LobKind.BLOB, image, how.segment))
+
+    return store
+
+
+def _long_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
+    if source.family in LARGE:
+        raise OraError(997, "illegal use of LONG datatype")
+    family = Family.VARCHAR if column.type is OraType.LONG else Family.RAW
+    first = convert(source, family, how)
+    return first if first is not None else lambda cell: cell or None
+
+
+def check_xml(text: str) -> None:
+    """Raises ORA-31011 for what is no well-formed document."""
+    try:
+        ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise OraError(31011, f"XML parsing failed\nORA-19202: Error occurred in XML processing\n{error}") from None
+
+
+_TRUTHS = {
+    **dict.fromkeys(("TRUE", "YES", "ON", "1", "T", "Y"), b"\x01"),
+    **dict.fromkeys(("FALSE", "NO", "OFF", "0", "F", "N"), b"\x00"),
+}
+
+
+def boolean(cell: Cell, source: SqlType) -> bytes:
+    """BOOLEAN of a number or text. Raises ORA-61800."""
+    if source.family is Family.BOOLEAN:
+        assert isinstance(cell, bytes)
+        return cell
+    if isinstance(cell, str):
+        found = _TRUTHS.get(cell.strip().upper())
+        if found is None:
+            raise OraError(61800, f"invalid boolean literal: {cell}")
+        return found
+    if source.family is not Family.NUMBER or cell is None:
+        raise inconsistent(Family.BOOLEAN, source.family)
+    return bytes((int(cell != number.integer(0)),))
+
+
+def _fit(column: Column, where: str) -> Convert:
+    if column.type is OraType.NUMBER:
+        return _fit_number(column)
+    if column.type in (OraType.VARCHAR2, OraType.CHAR):
+        return _fit_text(column, where)
+    if column.type is OraType.RAW:
+        return _fit_raw(column, where)
+    if column.type in (OraType.ROWID, OraType.UROWID):
+        return _fit_row_id(column, where)
+    if column.type is OraType.DATE:
+        return lambda cell: cell[:7] if isinstance(cell, bytes) else None
+    if column.type in (OraType.BINARY_FLOAT, OraType.BINARY_DOUBLE):
+        return lambda cell: binary.resized(cell, column.size) if isinstance(cell, bytes) else None
+    if column.type is OraType.INTERVAL_DS:
+        return lambda cell: intervals.fitted(cell, column.precision, column.scale) if isinstance(cell, bytes) else None
+    if column.type is OraType.INTERVAL_YM:
+        return lambda cell: intervals.fitted_months(cell, column.precision) if isinstance(cell, bytes) else None
+    digits = column.scale
+    return lambda cell: temporal.round_fraction(temporal.canonical(cell), digits) if isinstance(cell, bytes) else None
+
+
+def _fit_number(column: Column) -> Convert:
+    if column.float_:
+        digits = -(-column.precision * 30103 // 100000)
+        return lambda cell: _round_float(cell, digits) if isinstance(cell, bytes) else None
+    if column.scale == -127:
+        return lambda cell: number.canonical(cell) if isinstance(cell, bytes) else None
+    precision, scale = column.precision or 38, column.scale
+    limit = Decimal(10) ** (precision - scale)
+    quick = 193 + (precision - scale) // 2 if scale == 0 else 0
+
+    def fit(cell: Cell) -> Cell:
+        if not isinstance(cell, bytes):
+            return None
+        # An integer with fewer digit pairs than the precision needs no arithmetic.
+        if 193 <= cell[0] < quick and len(cell) - 2 <= cell[0] - 193 and cell[-1] != 1:
+            return cell
+        cell = number.canonical(cell)
+        value = number.decode(cell)
+        if int(value.as_tuple().exponent) < -scale or scale < 0:
+            value = number.rounded(value, scale)
+            cell = number.encode(value)
+        if value >= limit or value <= -limit:
+            raise OraError(1438, "value larger than specified precision allowed for this column")
+        return cell
+
+    return fit
+
+
+def _round_float(cell: bytes, digits: int) -> bytes:
+    value = number.decode(cell)
+    shift = digits - 1 - value.adjusted() if value else 0
+    return number.encode(number.rounded(value, shift)) if value else cell
+
+
+def _too_large(where: str, actual: int, maximum: int) -> OraError:
+    return OraError(12899, f"value too large for column {where} (actual: {actual}, maximum: {maximum})")
+
+
+def _fit_national(column: Column, where: str) -> Convert:
+    chars, padded = column.char_length, column.type is OraType.CHAR
+
+    def fit(cell: Cell) -> Cell:
+        if not cell:
+            return None
+        assert isinstance(cell, str)
+        length = utf16_units(cell)
+        if length > chars:
+            raise _too_large(where, length, chars)
+        return cell + " " * (chars - length) if padded else cell
+
+    return fit
+
+
+def _fit_text(column: Column, where: str) -> Convert:
+    if column.national:
+        return _fit_national(column, where)
+    chars, size, padded = column.char_length, column.size, column.type is OraType.CHAR
+    by_char = column.semantics == "C"
+
+    def fit(cell: Cell) -> Cell:
+        if not cell:
+            return None
+        assert isinstance(cell, str)
+        length = len(cell) if by_char or cell.isascii() else len(cell.encode())
+        if length > chars:
+            raise _too_large(where, length, chars)
+        if by_char and length * 4 > size and len(cell.encode()) > size:
+            raise _too_large(where, len(cell.encode()), size)
+        return cell + " " * (chars - length) if padded else cell
+
+    return fit
+
+
+def _fit_row_id(column: Column, where: str) -> Convert:
+    """Any row's ROWID. Raises ORA-01410 for what none can be."""
+
+    def fit(cell: Cell) -> Cell:
+        if not cell:
+            return None
+        rowid.parse(str(cell))
+        return str(cell)
+
+    return fit
+
+
+def _fit_raw(column: Column, where: str) -> Convert:
+    def fit(cell: Cell) -> Cell:
+        if not cell:
+            return None
+        if len(cell) > column.size:
+            raise _too_large(where, len(cell), column.size)
+        return cell
+
+    return fit

@@ -1,0 +1,206 @@
+"""Typed translation of conditions to SQLite's three truth values: both sides are brought to the type Oracle compares in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.functions.arguments import count_arguments
+from minercdc_sandbox.sql.scope import Scope, Typed
+from minercdc_sandbox.sql.translate.conversions import Conversions
+from minercdc_sandbox.sql.translate.environment import quote
+from minercdc_sandbox.sql.types import BINARY_SIZES, DOUBLE, INSTANTS, NUMERIC, TEMPORAL, TEXT, ZONED, Family, inconsistent
+
+
+@dataclass(slots=True)
+class Conditions(Conversions):
+    """Translates conditions: comparisons, IN, LIKE, EXISTS and their combinations."""
+
+    def value(self, expr: ast.Expr, scope: Scope | None) -> Typed:
+        """A value, which the next level translates."""
+        raise NotImplementedError
+
+    def condition(self, expr: ast.Expr, scope: Scope | None) -> str:
+        """A condition, as SQL with SQLite's three truth values."""
+        if isinstance(expr, ast.Logic):
+            parts = [self.condition(operand, scope) for operand in expr.operands]
+            return f"not ({parts[0]})" if expr.op == "NOT" else "(" + f" {expr.op.lower()} ".join(parts) + ")"
+        if isinstance(expr, ast.Compare):
+            if isinstance(expr.left, ast.Row):
+                return self._compare_rows(expr, scope)
+            return self.compare(expr.op, self.value(expr.left, scope), self.value(expr.right, scope), expr.at)
+        if isinstance(expr, ast.Between):
+            operand = self.value(expr.operand, scope)
+            low = self.compare(">=", operand, self.value(expr.low, scope), expr.at)
+            high = self.compare("<=", operand, self.value(expr.high, scope), expr.at)
+            return f"not ({low} and {high})" if expr.negated else f"({low} and {high})"
+        if isinstance(expr, ast.IsNull):
+            return f"({self.value(expr.operand, scope).sql}) is {'not ' if expr.negated else ''}null"
+        if isinstance(expr, ast.IsBinary):
+            operand = self.value(expr.operand, scope)
+            if operand.type.family not in BINARY_SIZES:
+                operand = Typed(self.to(operand, Family.DOUBLE, expr.at), DOUBLE)
+            name = "is_nan" if expr.what == "NAN" else "is_infinite"
+            return f"{'not ' if expr.negated else ''}o_{name}({operand.sql})"
+        if isinstance(expr, ast.Like):
+            parts = [self.whole_text(self.value(side, scope), expr.at) for side in (expr.operand, expr.pattern)]
+            if expr.escape is not None:
+                parts.append(self.to(self.value(expr.escape, scope), Family.VARCHAR, expr.at))
+            return f"{'not ' if expr.negated else ''}o_like({','.join(parts)})"
+        if isinstance(expr, ast.InList):
+            return self._in_list(expr, scope)
+        if isinstance(expr, ast.InQuery):
+            return self._in_query(expr, scope)
+        if isinstance(expr, ast.Quantified):
+            return self._quantified(expr, scope)
+        if isinstance(expr, ast.Exists):
+            assert self.subquery is not None
+            return f"exists ({self.subquery(expr.query, scope)[0]})"
+        if isinstance(expr, ast.Call) and expr.name == "REGEXP_LIKE":
+            return self._regexp_like(expr, scope)
+        if isinstance(expr, ast.Call) and expr.name == "JSON_EXISTS":
+            text = self.json_text(self.value(expr.args[0], scope), expr.at)
+            return f"o_json_exists({text},{self.value(expr.args[1], scope).sql})"
+        if isinstance(expr, ast.Call) and expr.name == "LNNVL":
+            count_arguments(expr, [], 0)
+            return f"(({self.condition(expr.args[0], scope)}) is not true)"
+        if isinstance(expr, ast.Name | ast.Call | ast.Bind) and self.env.release >= 23:
+            flag = self.value(expr, scope)
+            if flag.type.family is Family.BOOLEAN:
+                return f"({flag.sql}=x'01')"
+        raise OraError(920, "invalid relational operator", expr.at)
+
+    def _compare_rows(self, expr: ast.Compare, scope: Scope | None) -> str:
+        left, right = expr.left, expr.right
+        if not isinstance(left, ast.Row) or not isinstance(right, ast.Row) or expr.op not in ("=", "<>"):
+            raise OraError(3001, "unimplemented feature: this comparison of rows", expr.at)
+        if len(left.items) != len(right.items):
+            raise OraError(913, "too many values", expr.at)
+        pairs = [
+            self.compare("=", self.value(a, scope), self.value(b, scope), expr.at)
+            for a, b in zip(left.items, right.items, strict=True)
+        ]
+        test = "(" + " and ".join(pairs) + ")"
+        return test if expr.op == "=" else f"not {test}"
+
+    def compare(self, op: str, left: Typed, right: Typed, at: int) -> str:
+        """`left op right` in the type Oracle would compare in."""
+        if right.vid is not None and left.vid is None:
+            flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
+            return self.compare(flipped, right, left, at)
+        if left.vid is not None:
+            return self._compare_rowid(op, left, right, at)
+        a, b = self.aligned(left, right, at)
+        return f"({a}{op}{b})"
+
+    def _compare_rowid(self, op: str, left: Typed, right: Typed, at: int) -> str:
+        assert left.vid is not None
+        segments, vid = left.vid
+        if right.vid is not None and right.vid[0] == segments:
+            return f"(({vid}>>26){op}({right.vid[1]}>>26))"
+        text = self.to(right, Family.ROWID, at)
+        first, after = (f"o_row_bound({text},{segments},{n})" for n in (0, 1))
+        return {
+            "=": f"({vid}>={first} and {vid}<{after})",
+            "<>": f"({vid}<{first} or {vid}>={after})",
+            "<": f"({vid}<{first})",
+            "<=": f"({vid}<{after})",
+            ">": f"({vid}>={after})",
+            ">=": f"({vid}>={first})",
+        }[op]
+
+    def aligned(self, left: Typed, right: Typed, at: int) -> tuple[str, str]:
+        """Both sides as SQL that compares rightly byte by byte."""
+        a, b = left.type.family, right.type.family
+        for side in (left, right):
+            self.comparable(side)  # LOBs and LONGs are not
+        if a in TEXT and b in TEXT:
+            return self._aligned_text(left, right)
+        if a in TEMPORAL or b in TEMPORAL:
+            if a is b:
+                return self.comparable(left), self.comparable(right)
+            if INSTANTS & {a, b}:
+                kinds = [s.type.family in TEMPORAL for s in (left, right)]
+                first, second = (
+                    self.instant(s if known else Typed(self.to(s, Family.ZONED, at), ZONED))
+                    for s, known in zip((left, right), kinds, strict=True)
+                )
+                return first, second
+            if a in TEMPORAL and b in TEMPORAL:
+                return left.sql, right.sql
+            family = a if a in TEMPORAL else b
+            return self.to(left, family, at), self.to(right, family, at)
+        if NUMERIC & {a, b}:
+            family = self.numeric(left, right).family
+            return self.to(left, family, at), self.to(right, family, at)
+        for family in (Family.INTERVAL, Family.MONTHS, Family.RAW, Family.ROWID):
+            if family in (a, b):
+                return self.to(left, family, at), self.to(right, family, at)
+        if a is b or Family.NULL in (a, b):
+            return left.sql, right.sql
+        raise inconsistent(a, b, at)
+
+    def _aligned_text(self, left: Typed, right: Typed) -> tuple[str, str]:
+        """CHAR against CHAR or a literal ignores trailing blanks; VARCHAR2 on either side does not."""
+        if left.type.family is Family.CHAR and right.type.family is Family.CHAR:
+            if left.literal is not None and right.literal is not None:
+                return quote(left.literal.rstrip(" ")), quote(right.literal.rstrip(" "))
+            return f"rtrim({left.sql},' ')", f"rtrim({right.sql},' ')"
+        return left.sql, right.sql
+
+    def _in_list(self, expr: ast.InList, scope: Scope | None) -> str:
+        if isinstance(expr.operand, ast.Row):
+            tests = [self._compare_rows(ast.Compare("=", expr.operand, item, expr.at), scope) for item in expr.items]
+            return f"{'not ' if expr.negated else ''}({' or '.join(tests)})"
+        operand = self.value(expr.operand, scope)
+        items = [self.value(item, scope) for item in expr.items]
+        if operand.vid is None and all(item.vid is None for item in items):
+            pairs = [self.aligned(operand, item, expr.at) for item in items]
+            if len({left for left, _ in pairs}) == 1:
+                listed = ",".join(right for _, right in pairs)
+                return f"({pairs[0][0]} {'not ' if expr.negated else ''}in ({listed}))"
+        tests = [self.compare("=", operand, item, expr.at) for item in items]
+        return f"{'not ' if expr.negated else ''}({' or '.join(tests)})"
+
+    def _in_query(self, expr: ast.InQuery, scope: Scope | None) -> str:
+        assert self.subquery is not None
+        operands = expr.operand.items if isinstance(expr.operand, ast.Row) else [expr.operand]
+        left = [self.value(operand, scope) for operand in operands]
+        sql, columns = self.subquery(expr.query, scope)
+        if len(columns) != len(left):
+            raise OraError(
+                913 if len(columns) > len(left) else 947,
+                "too many values" if len(columns) > len(left) else "not enough values",
+                expr.at,
+            )
+        plain = [Typed(one.sql, one.type, one.nullable) for one in left]
+        pairs = [
+            self.aligned(a, Typed(f"c{n}", b.type), expr.at) for n, (a, b) in enumerate(zip(plain, columns, strict=True))
+        ]
+        keys = ",".join(b for _, b in pairs)
+        operand = ",".join(a for a, _ in pairs)
+        return f"(({operand}) {'not ' if expr.negated else ''}in (select {keys} from ({sql})))"
+
+    def _regexp_like(self, expr: ast.Call, scope: Scope | None) -> str:
+        args = [self.value(arg, scope) for arg in expr.args]
+        count_arguments(expr, args, 2, 3)
+        return f"o_regexp_like({','.join(self.to(arg, Family.VARCHAR, expr.at) for arg in args)})"
+
+    def _quantified(self, expr: ast.Quantified, scope: Scope | None) -> str:
+        """`op ANY`, `op ALL`: over a list, or over the one column of a query."""
+        left = self.value(expr.left, scope)
+        if isinstance(expr.items, list):
+            word = " and " if expr.all else " or "
+            return "(" + word.join(self.compare(expr.op, left, self.value(i, scope), expr.at) for i in expr.items) + ")"
+        assert self.subquery is not None
+        sql, columns = self.subquery(expr.items, scope)
+        if len(columns) != 1:
+            raise OraError(913, "too many values", expr.at)
+        plain = Typed(left.sql, left.type, left.nullable)
+        test = self.compare(expr.op, plain, Typed("c0", columns[0].type), expr.at)
+        # Three truth values: ANY is the maximum of the comparisons, ALL the minimum, unknown when only NULLs decide.
+        worst, best = (f"min({test})", f"max(({test}) is null)")
+        if expr.all:
+            return f"(select case when {worst}=0 then 0 when {best} then null else 1 end from ({sql}))"
+        return f"(select case when max({test})=1 then 1 when {best} then null else 0 end from ({sql}))"

@@ -1,0 +1,72 @@
+"""What a translation depends on besides the text, and the SQL text of constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from minercdc_sandbox.catalog import Catalog
+from minercdc_sandbox.interfaces import View
+from minercdc_sandbox.lobs.values import LobStore
+from minercdc_sandbox.sql.nls import Nls
+from minercdc_sandbox.sql.privileges import check_object, check_view
+from minercdc_sandbox.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class VariableNames:
+    """PL/SQL variables that a statement of a block may name, each with its place among the binds."""
+
+    items: tuple[tuple[tuple[str, ...], int], ...] = ()
+
+    def find(self, parts: tuple[str, ...]) -> int | None:
+        return next((at for name, at in self.items if name == parts), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What a translation depends on, besides the text.
+
+    :param release: 19 or 23: which types and functions there are.
+    :param private: the session's own copy of a global temporary table.
+    :param variables: what names that are no columns may mean in a block's statement.
+    :param flashback: DBMS_FLASHBACK is enabled: queries see an earlier SCN.
+    :param archived: ROW ARCHIVAL VISIBILITY is ALL: archived rows are seen, too.
+    :param extended_strings: MAX_STRING_SIZE is EXTENDED: VARCHAR2 and RAW up to 32767 bytes.
+    """
+
+    catalog: Catalog
+    views: Mapping[str, View]
+    container: int
+    schema: str
+    user: str
+    nls: Nls
+    lobs: LobStore
+    release: int = 23
+    extended_strings: bool = False
+    flashback: bool = False
+    archived: bool = False
+    private: Callable[[Table], Table] = lambda table: table
+    variables: VariableNames = field(default_factory=VariableNames)
+
+    def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
+        """Raises ORA-00942 for an object the user may not see, ORA-01031 for what he may not do with it."""
+        check_object(self.catalog, self.container, self.user, privilege, owner, name, at)
+
+    def may_see(self, view: str, at: int) -> None:
+        """Raises ORA-00942 for a view of the database that the user may not see."""
+        check_view(self.catalog, self.container, self.user, view, at)
+
+
+def active(env: Environment, table: Table) -> str:
+    """The condition that keeps archived rows away (VLDB and Partitioning Guide, "In-Database Archiving")."""
+    column = table.archival
+    return "" if column is None or env.archived else f" and c{column.slot}='0'"
+
+
+def quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def blob(cell: bytes) -> str:
+    return f"x'{cell.hex()}'"

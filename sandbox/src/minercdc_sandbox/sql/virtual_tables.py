@@ -1,0 +1,176 @@
+"""What SQLite sees as tables besides stored rows: the database's views, and rows packed into one value.
+
+V$LOG, ALL_TABLES, ..      modules of their names, whose rows come from Python
+o_pack(..), o_unpack(..)   rows as one value and back: lateral subqueries, RETURNING of aggregates
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import apsw
+
+from minercdc_sandbox.interfaces import Cell, View
+from minercdc_sandbox.sql import number
+from minercdc_sandbox.sql.runtime import Run, active_run
+
+_CACHED_ROWS = 20_000
+_WIDEST = 1001
+"""Columns of a packed row: of the widest table, and its version id."""
+
+
+class _ViewTable:
+    """apsw's two-level virtual table: module and table at once."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._declaration = f"create table v({','.join(f'c{n}' for n in range(len(view.columns)))})"
+
+    def Connect(self, *_: Any) -> tuple[str, _ViewTable]:
+        return self._declaration, self
+
+    Create = Connect
+
+    def BestIndex(self, *_: Any) -> None:
+        return None
+
+    def Open(self) -> _ViewCursor:
+        return _ViewCursor(self.view)
+
+    def Disconnect(self) -> None: ...
+
+    Destroy = Disconnect
+
+
+class _ViewCursor:
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._rows: Iterator[tuple[Cell, ...]] = iter(())
+        self.row: tuple[Cell, ...] | None = None
+        self._number = 0
+
+    def Filter(self, *_: Any) -> None:
+        run = active_run()
+        run.scanned = self
+        kept = run.view_rows.get(self._view.name)
+        self._rows = iter(kept) if kept is not None else self._keep(run)
+        self._number = 0
+        self.Next()
+
+    def _keep(self, run: Run) -> Iterator[tuple[Cell, ...]]:
+        """The view's rows; a small view is remembered, because a join asks for it again and again."""
+        kept: list[tuple[Cell, ...]] | None = [] if self._view.restricted is None else None
+        for row in run.view(self._view):
+            if kept is not None:
+                kept.append(row)
+                if len(kept) > _CACHED_ROWS:
+                    kept = None
+            yield row
+        if kept is not None:
+            run.view_rows[self._view.name] = kept
+
+    def Next(self) -> None:
+        self.row = next(self._rows, None)
+        self._number += 1
+
+    def Eof(self) -> bool:
+        return self.row is None
+
+    def Column(self, at: int) -> Cell | int:
+        assert self.row is not None
+        return self._number if at < 0 else self.row[at]
+
+    def Rowid(self) -> int:
+        return self._number
+
+    def Close(self) -> None:
+        close = getattr(self._rows, "close", None)
+        if close is not None:
+            close()
+
+
+def register_views(connection: apsw.Connection, views: Mapping[str, View]) -> None:
+    """Each view is an eponymous virtual table of its name."""
+    register_row_sets(connection)
+    for name, view in views.items():
+        connection.create_module(name, cast(Any, _ViewTable(view)), eponymous=True, eponymous_only=True)
+
+
+class _RowSet:
+    """The table-valued function o_unpack(packed): rows that o_pack made one value of."""
+
+    def __init__(self) -> None:
+        columns = ",".join(f"c{n}" for n in range(_WIDEST))
+        self._declaration = f"create table v({columns},packed hidden)"
+
+    def Connect(self, *_: Any) -> tuple[str, _RowSet]:
+        return self._declaration, self
+
+    Create = Connect
+
+    def BestIndex(self, constraints: Any, _: Any) -> Any:
+        used = [0 if column == _WIDEST and op == apsw.SQLITE_INDEX_CONSTRAINT_EQ else None for column, op in constraints]
+        if 0 not in used:
+            return None
+        first = used.index(0)
+        return [(0, True) if n == first else None for n in range(len(used))], 1, None, False, 1.0
+
+    def Open(self) -> _RowSetCursor:
+        return _RowSetCursor()
+
+    def Disconnect(self) -> None: ...
+
+    Destroy = Disconnect
+
+
+class _RowSetCursor:
+    def __init__(self) -> None:
+        self._rows: list[tuple[Cell, ...]] = []
+        self._at = 0
+
+    def Filter(self, _number: int, _name: str | None, arguments: tuple[Any, ...] | None) -> None:
+        packed = arguments[0] if arguments else None
+        self._rows = marshal.loads(packed) if packed is not None else []
+        self._at = 0
+
+    def Next(self) -> None:
+        self._at += 1
+
+    def Eof(self) -> bool:
+        return self._at >= len(self._rows)
+
+    def Column(self, at: int) -> Cell | int:
+        return self._at if at < 0 else None if at == _WIDEST else self._rows[self._at][at]
+
+    def Rowid(self) -> int:
+        return self._at
+
+    def Close(self) -> None: ...
+
+
+class _Packed:
+    """The aggregate o_pack(c0, c1, ..)."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Cell, ...]] = []
+
+    def step(self, *row: Cell) -> None:
+        self._rows.append(row)
+
+    def final(self) -> bytes:
+        return marshal.dumps(self._rows)
+
+
+def _draw(object_id: int, first: int, following: int) -> bytes:
+    """o_sequence: NEXTVAL and CURRVAL. The first mention in a row draws, the others repeat it."""
+    run = active_run()
+    return number.integer(run.session.sequence_value(object_id, first=bool(first), following=bool(following)))
+
+
+def register_row_sets(connection: apsw.Connection) -> None:
+    """What lateral subqueries, RETURNING of aggregates and sequences need."""
+    connection.create_module("o_unpack", cast(Any, _RowSet()), eponymous=True, eponymous_only=True)
+    connection.create_aggregate_function("o_pack", cast(Any, _Packed), -1)
+    connection.create_scalar_function("o_sequence", cast(Any, _draw), 3)

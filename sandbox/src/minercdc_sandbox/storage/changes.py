@@ -1,0 +1,308 @@
+"""Changes of rows: insert, update, delete and lock, each with its undo and its redo.
+
+scan -> Targets -> claim (wait, or start the statement over) -> new versions, undo entries, redo -> unique keys checked
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.partitioning import TablePartition
+from minercdc_sandbox.records import RedoOp
+from minercdc_sandbox.redo.batches import ChangedRow
+from minercdc_sandbox.redo.large_values import Step
+from minercdc_sandbox.storage import rowid
+from minercdc_sandbox.storage.locks import ROW_EXCLUSIVE, Client
+from minercdc_sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK
+from minercdc_sandbox.storage.strands import STRAND_RECORDS
+from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction, Undo
+from minercdc_sandbox.tables import Constraint, Index, Table
+
+if TYPE_CHECKING:
+    from minercdc_sandbox.storage.engine import Storage
+
+
+@dataclass(slots=True)
+class Target:
+    """A row version an UPDATE or DELETE wants, as its scan saw it."""
+
+    vid: int
+    s: int
+    e: int
+    x: int
+    before: tuple[Cell, ...]
+    after: tuple[Cell, ...] = ()
+
+
+class StatementRestart(Exception):
+    """The statement met a row that changed after its snapshot: run it again with a new one."""
+
+
+class RowChanges:
+    """What transactions do to rows. Every method is called with the storage locked."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._segments, self._locks = storage.segments, storage.locks
+        self._strands, self._transactions = storage.strands, storage.transactions
+
+    def lock_for_dml(self, client: Client, table: Table, seconds: float | None = None) -> Transaction:
+        """TM lock in row exclusive mode, for the rest of the transaction. Raises ORA-00054 after `seconds`."""
+        transaction = self._storage.begin(client)
+        if transaction.read_only:
+            raise OraError(1456, "may not perform insert, delete, update operation inside a READ ONLY transaction")
+        if self._locks.held(table, transaction) < ROW_EXCLUSIVE:
+            before = self._locks.lock_table(client, table, ROW_EXCLUSIVE, seconds)
+            transaction.undo.append(Undo("L", table, before))
+        return transaction
+
+    def insert(self, client: Client, table: Table, rows: Sequence[tuple[Cell, ...]]) -> tuple[int, OraError | None]:
+        """Insert rows up to the first that fails; returns how many, and the error of the failed one.
+
+        A failed row leaves its insert and the undo of it in the redo.
+        """
+        transaction = self.lock_for_dml(client, table)
+        unique = [index for index in table.indexes if index.unique]
+        at = 0
+        while at < len(rows):
+            place = _place(table, rows[at])
+            chunk = rows[at : at + rowid.ROWS_PER_BLOCK - place.next_rid % rowid.ROWS_PER_BLOCK]
+            if table.partitioning is not None:
+                chunk = _together(table, place, chunk)
+            free = self._count_free(transaction, table, unique, chunk) if unique else len(chunk)
+            if free:
+                self._insert_chunk(client, transaction, table, place, chunk[:free])
+                at += free
+                continue
+            try:
+                self._await_key(client, transaction, table, unique, chunk[0])
+            except OraError as error:
+                return at, error
+        return at, None
+
+    def _insert_chunk(
+        self,
+        client: Client,
+        transaction: Transaction,
+        table: Table,
+        place: Table | TablePartition,
+        rows: Sequence[tuple[Cell, ...]],
+    ) -> None:
+        first, place.next_rid = place.next_rid, place.next_rid + len(rows)
+        table.last_rid = place.next_rid - 1
+        if len(rows) > 1:
+            self._segments.insert(table, first, rows, transaction.stamp)
+        else:
+            self._segments.insert_version(table, first << VERSION_BITS, rows[0], transaction.stamp)
+        vid = first << VERSION_BITS
+        transaction.undo.append(Undo("I", table, vid, len(rows)))
+        prefix, start = rowid.prefix_of(table, first)
+        logged: list[ChangedRow] = [(rowid.row_text(prefix, start + n), None, row) for n, row in enumerate(rows)]
+        self._strands.log_rows(client, transaction, table, RedoOp.INSERT, logged, shared=len(rows) > 1)
+
+    def _count_free(
+        self, transaction: Transaction, table: Table, unique: list[Index], rows: Sequence[tuple[Cell, ...]]
+    ) -> int:
+        """How many of the first rows have keys that nobody holds, not even a row before them."""
+        free = len(rows)
+        for index in unique:
+            places = table.positions(index.columns)
+            seen: set[tuple[Cell, ...]] = set()
+            for n in range(free):
+                key = tuple([rows[n][at] for at in places])
+                if not any(key):
+                    continue
+                if key in seen or self._holder(transaction, table, index, key, None) is not None:
+                    free = n
+                    break
+                seen.add(key)
+        return free
+
+    def _holder(
+        self, transaction: Transaction, table: Table, index: Index, key: tuple[Cell, ...], own: int | None
+    ) -> tuple[int, int, int] | None:
+        """The version that holds the key against this transaction."""
+        for vid, s, x in self._segments.holders(table, index, key):
+            if x != transaction.stamp and vid != own:
+                return vid, s, x
+        return None
+
+    def _await_key(
+        self, client: Client, transaction: Transaction, table: Table, unique: list[Index], row: tuple[Cell, ...]
+    ) -> None:
+        """Wait for the open transaction that holds one of the row's keys. Raises ORA-00001 when the holder is certain."""
+        for index in unique:
+            key = tuple(row[at] for at in table.positions(index.columns))
+            holder = self._holder(transaction, table, index, key, None) if any(key) else None
+            if holder is None:
+                continue
+            blocker = self._open_holder(transaction, holder)
+            if blocker is None:
+                self._log_failed_insert(client, transaction, table, row)
+                raise duplicate(table, index)
+            self._locks.wait(client, blocker, None)
+            return
+
+    def _open_holder(self, transaction: Transaction, holder: tuple[int, int, int]) -> Transaction | None:
+        _, s, x = holder
+        for stamp in (x, s):
+            if stamp >= TENTATIVE and stamp != transaction.stamp:
+                return self._transactions.with_stamp(stamp)
+        return None
+
+    def _log_failed_insert(self, client: Client, transaction: Transaction, table: Table, row: tuple[Cell, ...]) -> None:
+        """Oracle writes the row before it finds the key taken in the index, and undoes it."""
+        place = _place(table, row)
+        rid, place.next_rid = place.next_rid, place.next_rid + 1
+        row_id = rowid.of_row(table, rid)
+        self._strands.log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, row)])
+        self._strands.log_rows(client, transaction, table, RedoOp.DELETE, [(row_id, row, None)], undo=True)
+
+    def claim(self, client: Client, table: Table, targets: Sequence[Target], seconds: float | None = None) -> None:
+        """Make sure nobody else changed or locked the rows since the statement's snapshot.
+
+        Raises StatementRestart (after waiting, or at once when a change was committed), ORA-00054, ORA-30006, ORA-00060; and
+        ORA-08177 in place of a restart in a serializable transaction, whose snapshot cannot move.
+        """
+        transaction = client.transaction
+        assert transaction is not None
+        for target in targets:
+            blocker = self.blocker(table, target, transaction)
+            if blocker is not None:
+                if seconds == 0:
+                    raise OraError(54, "resource busy and acquire with NOWAIT specified or timeout expired")
+                self._locks.wait(client, blocker, None if seconds is None else time.monotonic() + seconds)
+                raise StatementRestart
+            if target.e != LIVE:
+                if transaction.snapshot is not None:
+                    raise OraError(8177, "can't serialize access for this transaction")
+                raise StatementRestart
+
+    def blocker(self, table: Table, target: Target, transaction: Transaction) -> Transaction | None:
+        """The other open transaction that changed or locked the row."""
+        if target.x and target.x != transaction.stamp:
+            return self._transactions.with_stamp(target.x)
+        locker = self._locks.row_locker(table.data_object_id, target.vid >> VERSION_BITS)
+        return locker if locker is not transaction else None
+
+    def lock_rows(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
+        """FOR UPDATE, after `claim`."""
+        transaction = self._storage.begin(client)
+        self._strands.start(client, transaction)
+        for target in targets:
+            rid = target.vid >> VERSION_BITS
+            if target.s != transaction.stamp and self._locks.row_locker(table.data_object_id, rid) is None:
+                self._locks.lock_row(table.data_object_id, rid, transaction)
+                transaction.undo.append(Undo("F", table, rid))
+
+    def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
+        """New versions for claimed rows, then the unique keys they changed are checked."""
+        transaction = client.transaction
+        assert transaction is not None
+        moving = [target for target in targets if _moves(table, target, changed)] if table.partitioning is not None else []
+        if moving:
+            targets = [target for target in targets if not any(target is other for other in moving)]
+        if moving:
+            self.delete(client, table, moving)
+        logged = self._new_versions(transaction, table, targets, changed)
+        for at in range(0, len(logged), STRAND_RECORDS):
+            some = logged[at : at + STRAND_RECORDS]
+            self._strands.log_rows(client, transaction, table, RedoOp.UPDATE, some, changed=changed)
+        for target in moving:
+            self._move(client, transaction, table, target)
+        self._check_updated_keys(client, transaction, table, targets, changed)
+
+    def _move(self, client: Client, transaction: Transaction, table: Table, target: Target) -> None:
+        """A row whose new key belongs into another partition was deleted there and is inserted here."""
+        _, error = self.insert(client, table, [target.after])
+        if error is not None:
+            raise error
+        target.vid, target.s = table.last_rid << VERSION_BITS, transaction.stamp
+
+    def rewrite(self, client: Client, table: Table, target: Target, changed: tuple[int, ...], steps: Sequence[Step]) -> None:
+        """A new version of one claimed row whose redo is `steps`: a LOB written through its locator."""
+        transaction = client.transaction
+        assert transaction is not None
+        [(row_id, _, _)] = self._new_versions(transaction, table, [target], changed)
+        self._strands.log_large(client, transaction, table, row_id, steps, undo=False)
+
+    def _new_versions(
+        self, transaction: Transaction, table: Table, targets: Sequence[Target], changed: tuple[int, ...]
+    ) -> list[ChangedRow]:
+        logged: list[ChangedRow] = []
+        fresh = [target for target in targets if target.s != transaction.stamp]
+        if any(target.vid & VERSION_MASK == VERSION_MASK for target in fresh):
+            raise OraError(600, "row has too many versions for the sandbox")
+        self._segments.mark_all(table, [target.vid for target in fresh], transaction.stamp)
+        self._segments.insert_versions(table, [(target.vid + 1, target.after) for target in fresh], transaction.stamp)
+        for target in targets:
+            own = target.s == transaction.stamp
+            if own:
+                self._segments.overwrite(table, target.vid, target.after)
+            transaction.undo.append(Undo("U", table, target.vid, 1, target.before, target.after, changed, in_place=own))
+            logged.append((rowid.of_row(table, target.vid >> VERSION_BITS), target.before, target.after))
+        return logged
+
+    def _check_updated_keys(
+        self, client: Client, transaction: Transaction, table: Table, targets: Sequence[Target], changed: tuple[int, ...]
+    ) -> None:
+        for index in table.indexes:
+            places = table.positions(index.columns)
+            if not index.unique or not set(places).intersection(changed):
+                continue
+            for target in targets:
+                key = tuple(target.after[at] for at in places)
+                if key == tuple(target.before[at] for at in places) or not any(key):
+                    continue
+                own = target.vid if target.s == transaction.stamp else target.vid + 1
+                while (holder := self._holder(transaction, table, index, key, own)) is not None:
+                    blocker = self._open_holder(transaction, holder)
+                    if blocker is None:
+                        raise duplicate(table, index)
+                    self._locks.wait(client, blocker, None)
+
+    def delete(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
+        """End claimed rows."""
+        transaction = client.transaction
+        assert transaction is not None
+        logged: list[ChangedRow] = []
+        for target in targets:
+            own = target.s == transaction.stamp
+            if own:
+                self._segments.remove(table, target.vid)
+            else:
+                self._segments.mark(table, target.vid, transaction.stamp)
+            transaction.undo.append(Undo("D", table, target.vid, 1, target.before, in_place=own))
+            logged.append((rowid.of_row(table, target.vid >> VERSION_BITS), target.before, None))
+        for at in range(0, len(logged), STRAND_RECORDS):
+            self._strands.log_rows(client, transaction, table, RedoOp.DELETE, logged[at : at + STRAND_RECORDS])
+
+
+def _place(table: Table, row: tuple[Cell, ...]) -> Table | TablePartition:
+    """What counts the rows where this one goes. Raises ORA-14400."""
+    return table if table.partitioning is None else table.holding(row)
+
+
+def _together(table: Table, place: Table | TablePartition, rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    """The first rows that go to the same place."""
+    return list(takewhile(lambda row: _place(table, row) is place, rows))
+
+
+def _moves(table: Table, target: Target, changed: tuple[int, ...]) -> bool:
+    """Whether the change takes a row to another partition."""
+    assert table.partitioning is not None
+    if set(changed).isdisjoint(table.positions(table.partitioning.columns)):
+        return False
+    return table.holding(target.after) is not table.partitioning.numbered(target.vid >> VERSION_BITS)
+
+
+def duplicate(table: Table, index: Index) -> OraError:
+    """ORA-00001 names the constraint, which its index is named after unless said otherwise."""
+    constraint: Constraint | None = next((c for c in table.constraints if c.index == index.name), None)
+    name = constraint.name if constraint else index.name
+    return OraError(1, f"unique constraint ({table.owner}.{name}) violated")

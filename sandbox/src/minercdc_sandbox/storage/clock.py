@@ -1,0 +1,85 @@
+"""The SCN clock and its map to time: one counter for the whole database, moved by changes, commits and reads of CURRENT_SCN."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Callable
+
+from minercdc_sandbox.interfaces import OraError
+
+
+class ScnClock:
+    """Hands out SCNs and remembers, once per second of activity, which SCN was current (SMON_SCN_TIME in Oracle).
+
+    :param start: SCN of the moment the database was opened.
+    :param now: host time, seconds since the epoch.
+    :param reserve: told an SCN that is about to be passed; returns up to which it need not be asked again.
+    """
+
+    def __init__(
+        self,
+        start: int = 2_000_000,
+        now: Callable[[], float] = time.time,
+        reserve: Callable[[int], int] | None = None,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._now, self._ahead = now, 0.0
+        self._reserve: Callable[[int], int] = reserve or (lambda _scn: sys.maxsize)
+        self._scn = start
+        self._ceiling = self._reserve(start)
+        self._slots: list[tuple[int, int]] = [(int(now()), start)]
+
+    @property
+    def current(self) -> int:
+        """Newest SCN given out, without moving the clock: the snapshot of a statement that begins now."""
+        return self._scn
+
+    def now(self) -> float:
+        """Host time, seconds since the epoch."""
+        return self._now() + self._ahead
+
+    def jump(self, seconds: float) -> None:
+        """Set the host's clock forward or back; the SCN goes on."""
+        with self._lock:
+            self._ahead += seconds
+
+    def advance(self, count: int = 1) -> int:
+        """Take `count` consecutive SCNs and return the first."""
+        with self._lock:
+            first = self._scn + 1
+            self._scn += count
+            if self._scn > self._ceiling:
+                self._ceiling = self._reserve(self._scn)
+            second = int(self.now())
+            if second > self._slots[-1][0]:
+                self._slots.append((second, first))
+            return first
+
+    def slots_since(self, count: int) -> list[tuple[int, int]]:
+        """The map but for its first `count` entries: (second, SCN), ascending."""
+        return self._slots[count:]
+
+    def remember(self, slots: list[tuple[int, int]]) -> None:
+        """Put an earlier server's map in front of this one's."""
+        self._slots = slots + self._slots
+
+    def read(self) -> int:
+        """CURRENT_SCN: every read moves the clock, so a later commit is always above it."""
+        return self.advance()
+
+    def time_of(self, scn: int) -> int:
+        """SCN_TO_TIMESTAMP, in whole seconds. Raises ORA-08181 outside the map."""
+        at = bisect_right(self._slots, scn, key=lambda slot: slot[1])
+        if at == 0 or scn > self._scn:
+            raise OraError(8181, "specified number is not a valid system change number")
+        return self._slots[at - 1][0]
+
+    def scn_at(self, seconds: float) -> int:
+        """TIMESTAMP_TO_SCN. Raises ORA-08180 before the map begins and for the future."""
+        at = bisect_right(self._slots, seconds, key=lambda slot: slot[0])
+        if at == 0 or seconds > self.now() + 1:
+            raise OraError(8180, "no snapshot found based on specified time")
+        return self._slots[at - 1][1]

@@ -1,0 +1,48 @@
+"""Commits that take one SCN: a test names how many, and each waits for the others.
+
+Instances that commit at the same moment may be given the same SCN (reference: LogMiner facts, B.11: two commits may share
+an SCN). The last one to arrive commits for all, under the one storage lock, so nobody sees one without the others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from minercdc_sandbox.storage.clock import ScnClock
+from minercdc_sandbox.storage.locks import Client
+
+
+class CommitMeeting:
+    """Used under the storage lock, which waiting releases.
+
+    :param size: commits that share an SCN; then later ones do as usual.
+    """
+
+    def __init__(self, lock: threading.Condition, size: int) -> None:
+        self._lock, self._missing = lock, size
+        self._waiting: list[Client] = []
+        self._scn: int | None = None
+
+    def commit(self, client: Client, clock: ScnClock, commit: Callable[[Client, int], object]) -> int:
+        """Wait for the others, and return the common SCN. Raises ORA-01013 and the like when the client gives up waiting."""
+        if self._scn is not None or self._missing <= 0:
+            scn = clock.advance()
+            commit(client, scn)
+            return scn
+        self._missing -= 1
+        self._waiting.append(client)
+        if not self._missing:
+            self._scn = clock.advance()
+            for each in self._waiting:
+                commit(each, self._scn)
+            self._lock.notify_all()
+        try:
+            while self._scn is None:
+                client.check()
+                self._lock.wait(1.0)
+        except BaseException:
+            self._waiting.remove(client)
+            self._missing += 1
+            raise
+        return self._scn

@@ -1,0 +1,318 @@
+"""Transactions over segments: begin, undo, commit, each with its redo; what they do to rows is in `changes`.
+
+One lock guards everything. A session that waits for another's transaction releases it, and starts its statement over.
+Redo of an open transaction sits in its private strand and reaches the log late, with the SCN of the change.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import cast
+
+import apsw
+
+from minercdc_sandbox.catalog import Catalog
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.lobs.values import LobStore
+from minercdc_sandbox.partitioning import ROW_BITS
+from minercdc_sandbox.records import RedoOp
+from minercdc_sandbox.redo.batches import INDEX_INFO, ChangedRow
+from minercdc_sandbox.redo.log import RedoLog
+from minercdc_sandbox.storage import rowid
+from minercdc_sandbox.storage.changes import RowChanges
+from minercdc_sandbox.storage.clock import ScnClock
+from minercdc_sandbox.storage.commit_meeting import CommitMeeting
+from minercdc_sandbox.storage.durability import Durability
+from minercdc_sandbox.storage.history import History
+from minercdc_sandbox.storage.home import DataDirectory
+from minercdc_sandbox.storage.locks import Client, Locks
+from minercdc_sandbox.storage.store import VERSION_BITS, Segments, history, open_store, segment
+from minercdc_sandbox.storage.strands import Strands
+from minercdc_sandbox.storage.transactions import Transaction, Transactions, Undo
+from minercdc_sandbox.tables import Table
+
+_INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=null"
+"""Of commits that share an SCN, VERSIONS_XID cannot tell which one made a version."""
+
+
+class Storage:
+    """The transactional store. Every method is called with `lock` held.
+
+    :param undo_retention: how many SCNs back a snapshot surely reaches; None keeps every version.
+    :param home: where the rows live; None for a database that ends with the process.
+    """
+
+    def __init__(
+        self,
+        clock: ScnClock,
+        redo: RedoLog,
+        catalog: Catalog,
+        undo_retention: int | None = None,
+        home: DataDirectory | None = None,
+    ) -> None:
+        self.lock = threading.Condition(threading.RLock())
+        self.clock, self.redo, self.catalog = clock, redo, catalog
+        self.transactions = Transactions()
+        self._changed_tables: tuple[Table, ...] = ()
+        self.locks = Locks(self.lock)
+        self.db: apsw.Connection = open_store() if home is None else home.db
+        self.segments = Segments(self.db)
+        self.history = History(self.segments, catalog, self.transactions)
+        self.db.execute("create table if not exists commits(scn integer primary key,xid)")
+        self.lobs = LobStore(self.db, self.lock)
+        self.horizon = 0
+        self.strands = Strands(clock, redo, catalog, self.transactions)
+        self.changes = RowChanges(self)
+        self.meeting: CommitMeeting | None = None
+        self._retention = undo_retention
+        self._retention_seconds: int | None = None
+        self._purge_due = 0.0
+        self._purged_at = clock.current
+        redo.flush_strands = self.strands.flush
+        redo.overwritten = self.free_lobs
+        self.durability = Durability(home, clock, redo, catalog, self.transactions)
+        redo.harden = self.durability.harden
+
+    # ---- transactions ----
+
+    def begin(self, client: Client) -> Transaction:
+        """The client's transaction, begun if there is none; a serializable one sees the database as of now to its end."""
+        if client.transaction is None:
+            snapshot = self.clock.current if client.serializable else None
+            client.transaction = self.transactions.begin(
+                scn=self.clock.advance(),
+                time=self.clock.now(),
+                container=client.container,
+                sid=client.sid,
+                serial=client.serial,
+                user=client.user,
+                thread=client.thread,
+            )
+            client.transaction.snapshot = snapshot
+        return client.transaction
+
+    def start(self, client: Client) -> None:
+        """The client's transaction, with an XID, before it has changed a row."""
+        with self.lock:
+            self.strands.start(client, self.begin(client))
+
+    def commit(self, client: Client) -> int | None:
+        """Make the changes visible at one SCN, and return it; None when nothing was changed."""
+        transaction = client.transaction
+        if transaction is None:
+            return None
+        if transaction.active and self.meeting is not None:
+            return self.meeting.commit(client, self.clock, self._commit)
+        return self._commit(client, self.clock.advance() if transaction.active else None)
+
+    def _commit(self, client: Client, scn: int | None) -> int | None:
+        transaction = client.transaction
+        assert transaction is not None
+        if scn is not None:
+            self._stamp(transaction, scn)
+            self.db.execute(_INSERT_COMMIT, (scn, transaction.xid_bytes))
+            transaction.ended = True
+            self.strands.log(client, transaction, self.strands.mark(RedoOp.COMMIT, client, transaction, scn))
+            self.strands.bind(transaction)
+        self._end(client, transaction)
+        if scn is not None and self._changed_tables:
+            self.history.move(self._changed_tables, scn)
+            self._changed_tables = ()
+        self._purge_old_versions()
+        return scn
+
+    def keep_undo_for(self, seconds: int) -> None:
+        """UNDO_RETENTION, as if undo had no room for more: versions that ended longer ago are forgotten."""
+        self._retention_seconds = seconds
+
+    def _purge_old_versions(self) -> None:
+        """With a retention, forget versions that ended before it; snapshots older than `horizon` then get ORA-01555."""
+        horizon = 0
+        if self._retention is not None and self.clock.current - self._purged_at >= self._retention:
+            self._purged_at = self.clock.current
+            horizon = self._purged_at - self._retention
+        if self._retention_seconds is not None and self.clock.now() >= self._purge_due:
+            self._purge_due = self.clock.now() + 1
+            with suppress(OraError):  # ORA-08180: the database is younger than that
+                horizon = max(horizon, self.clock.scn_at(self.clock.now() - self._retention_seconds))
+        if horizon <= self.horizon:
+            return
+        self.horizon = horizon
+        for table in self.catalog.tables():
+            self.segments.purge(table, horizon)
+        self.db.execute("delete from commits where scn<=?", (horizon,))
+
+    def check_snapshot(self, scn: int) -> None:
+        """Raises ORA-01555 when versions of that time may be gone."""
+        if scn < self.horizon:
+            raise OraError(1555, 'snapshot too old: rollback segment number with name "" too small')
+
+    def rollback(self, client: Client) -> None:
+        transaction = client.transaction
+        if transaction is None:
+            return
+        self.undo_to(client, 0)
+        transaction.ended = True
+        if transaction.active:
+            self.strands.log(
+                client, transaction, self.strands.mark(RedoOp.ROLLBACK, client, transaction, self.clock.advance())
+            )
+            self.strands.bind(transaction)
+        self._end(client, transaction)
+
+    def _end(self, client: Client, transaction: Transaction) -> None:
+        client.transaction = None
+        self.transactions.end(transaction)
+        self.locks.release(transaction)
+        self.segments.bury()
+
+    def _stamp(self, transaction: Transaction, scn: int) -> None:
+        new: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        ended: dict[str, list[int]] = defaultdict(list)
+        tables: dict[str, Table] = {}
+        for undo in transaction.undo:
+            name = segment(undo.table)
+            tables[name] = undo.table
+            if undo.op == "I":
+                new[name].append((undo.first, undo.first + ((undo.count - 1) << VERSION_BITS)))
+            elif undo.op in "UD" and not undo.in_place:
+                ended[name].append(undo.first)
+                if undo.op == "U":
+                    new[name].append((undo.first + 1, undo.first + 1))
+        for name, ranges in new.items():
+            self.segments.stamp_new(name, ranges, transaction.stamp, scn)
+        for name, vids in ended.items():
+            self.segments.stamp_ended(name, vids, transaction.stamp, scn)
+            self.history.note_ended(tables[name], len(vids), scn)
+        if ended:
+            self._changed_tables = tuple(tables[name] for name in ended)
+
+    def undo_to(self, client: Client, mark: int) -> None:
+        """Take back all changes after the first `mark` undo entries, newest first, and log the undoing."""
+        transaction = client.transaction
+        if transaction is None:
+            return
+        while len(transaction.undo) > mark:
+            self._undo_one(client, transaction, transaction.undo.pop())
+        transaction.savepoints = [s for s in transaction.savepoints if s[1] <= mark]
+
+    def _undo_one(self, client: Client, transaction: Transaction, undo: Undo) -> None:
+        table, vid = undo.table, undo.first
+        row_id = rowid.of_row(table, vid >> VERSION_BITS) if undo.op in "UD" else None
+        if undo.op == "I":
+            rows = self.segments.read(table, vid, undo.count, transaction.stamp)
+            self.segments.remove(table, vid, undo.count)
+            deleted: list[ChangedRow] = [
+                (rowid.of_row(table, int(row[0]) >> VERSION_BITS), row[1:], None)  # type: ignore[arg-type]
+                for row in reversed(rows)
+            ]
+            self.strands.log_rows(client, transaction, table, RedoOp.DELETE, deleted, undo=True)
+        elif undo.op == "U":
+            assert undo.before is not None
+            if undo.in_place:
+                self.segments.overwrite(table, vid, undo.before)
+            else:
+                self.segments.remove(table, vid + 1)
+                self.segments.mark(table, vid, 0)
+            row: ChangedRow = (row_id, undo.after, undo.before)
+            self.strands.log_rows(client, transaction, table, RedoOp.UPDATE, [row], changed=undo.changed, undo=True)
+        elif undo.op == "D":
+            assert undo.before is not None
+            if undo.in_place:
+                self.segments.insert_version(table, vid, undo.before, transaction.stamp)
+            else:
+                self.segments.mark(table, vid, 0)
+            self.strands.log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, undo.before)], undo=True)
+        elif undo.op == "F":
+            self.locks.unlock_row(table.data_object_id, vid)
+        else:
+            self.locks.lower_table(table, transaction, vid)
+
+    def drop_segment(self, table: Table) -> None:
+        """Its rows are no more. Its LOBs go with the last log that tells of them; of temporary tables none does."""
+        self.segments.drop(segment(table))
+        self.lobs.discard(table.data_object_id, self.clock.current if table.temporary is None else 0)
+        self.free_lobs()
+
+    def free_lobs(self) -> None:
+        """Free the LOBs of segments that no readable log tells of any more."""
+        self.lobs.free_before(self.redo.oldest_change())
+
+    # ---- redo ----
+
+    def log_ddl(
+        self,
+        client: Client,
+        text: str,
+        table: Table | None,
+        owner: str | None,
+        name: str | None,
+        internal: Sequence[str] = (),
+        built: str | None = None,
+    ) -> int:
+        """A DDL as its own transaction: START, DDL, COMMIT; returns the commit SCN.
+
+        :param built: an index whose entries it wrote.
+
+        :param internal: what Oracle did of itself before, logged as INTERNAL DDL.
+        """
+        transaction = self.begin(client)
+        self.strands.start(client, transaction)
+        for kind, statement in (*[("INTERNAL", statement) for statement in internal], ("USER", text)):
+            batch = self.strands.mark(RedoOp.DDL, client, transaction, self.clock.advance())
+            batch.statement, batch.info = statement, f"{kind} DDL (PlSql=0 RecDep=0)"
+            batch.owner, batch.table = owner, name
+            if table is not None:
+                batch.data_obj, batch.data_obj_v = table.object_id, table.version
+            self.strands.log(client, transaction, batch)
+        if built is not None and table is not None:
+            batch = self.strands.mark(RedoOp.INTERNAL, client, transaction, self.clock.advance())
+            batch.info, batch.owner, batch.table = INDEX_INFO + built, owner, name
+            batch.data_obj, batch.data_obj_d, batch.data_obj_v = table.object_id, table.data_object_id, table.version
+            self.strands.log(client, transaction, batch)
+        with self.durability.held():
+            scn = self.commit(client)
+        assert scn is not None
+        return scn
+
+    def log_dictionary(self, client: Client, text: str, info: str) -> None:
+        """DBMS_LOGMNR_D.BUILD: a record in a transaction of its own, in a log that is archived at once."""
+        self.commit(client)
+        transaction = self.begin(client)
+        self.strands.start(client, transaction)
+        batch = self.strands.mark(RedoOp.INTERNAL, client, transaction, self.clock.advance())
+        batch.statement, batch.info = text, info
+        self.strands.log(client, transaction, batch)
+        self.strands.bind(transaction, may_switch=False)
+        sequence = self.redo.threads[transaction.thread].current.sequence
+        self.commit(client)
+        if self.redo.threads[transaction.thread].current.sequence == sequence:
+            self.redo.switch(transaction.thread)
+        self.redo.mark_dictionary(transaction.thread, sequence)
+
+    def restore(self) -> None:
+        """Go on with what the data directory has. Row numbers go on above the highest that is there."""
+        self.durability.restore()
+        for table in self.catalog.tables():
+            partitions = table.partitioning.partitions if table.partitioning is not None else ()
+            for partition in partitions:
+                end = (partition.number + 1) << ROW_BITS
+                partition.next_rid = max(partition.next_rid, self._highest_rid(table, end) + 1)
+            if not partitions:
+                table.next_rid = max(table.next_rid, self._highest_rid(table, rowid.ABOVE - 1) + 1)
+
+    def _highest_rid(self, table: Table, below: int) -> int:
+        names = (segment(table), history(table)) if table.has_history else (segment(table),)
+        found = [
+            self.db.execute(f"select ifnull(max(vid), -1) from {name} where vid<?", (below << VERSION_BITS,)).get
+            for name in names
+        ]
+        return max(cast("list[int]", found)) >> VERSION_BITS
+
+    def close(self) -> None:
+        self.durability.harden()
+        self.db.close()
+        self.redo.close()

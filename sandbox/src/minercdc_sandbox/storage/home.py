@@ -1,0 +1,93 @@
+"""A database's directory: what `--data` keeps, so that a server that is stopped or killed comes back with what it had.
+
+    rows.db     SQLite: the segments, and a table `kept` of named, pickled parts: dictionary, redo threads, the last moment
+    redo.log    every record of every redo thread, framed (redo/journal.py)
+    scn         an SCN no smaller than any that was handed out
+    lock        held while a server uses the directory
+
+The pickles are read back by the version of the sandbox that wrote them, or refused. Keep a directory from strangers:
+reading a pickle runs what it says.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from minercdc_sandbox.interfaces import OraError
+
+FORMAT = 4
+_SCN_STEP = 100_000
+
+
+class DataDirectory:
+    """An open directory, made when it is not there.
+
+    :ivar is_new: nothing was kept here before.
+    :raises OraError: ORA-01102 when another server uses it, ORA-00201 when another version of the sandbox wrote it.
+    :raises OSError: it cannot be made or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        self._lock = (path / "lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.close()
+            raise OraError(1102, f"cannot mount database in EXCLUSIVE mode: another server uses {path}") from None
+        self.db = self._open(path / "rows.db")
+        self.is_new = self.load("format") is None
+        found = self.load("format") or FORMAT
+        if found != FORMAT:
+            self.close()
+            raise OraError(201, f"control file version {found} incompatible with version {FORMAT} of the sandbox: {path}")
+        self.redo = os.open(path / "redo.log", os.O_RDWR | os.O_CREAT, 0o600)
+        self._scn = os.open(path / "scn", os.O_RDWR | os.O_CREAT, 0o600)
+
+    @staticmethod
+    def _open(path: Path) -> apsw.Connection:
+        """What was committed survives a killed process; only a host that dies at once may lose the last commits."""
+        connection = apsw.Connection(str(path), statementcachesize=1000)
+        for pragma in ("locking_mode=exclusive", "journal_mode=wal", "synchronous=normal", "cache_size=-131072"):
+            connection.execute(f"pragma {pragma}").fetchall()
+        connection.execute("create table if not exists kept(name text primary key, value blob) without rowid")
+        connection.execute("begin")
+        return connection
+
+    def load(self, name: str) -> Any:
+        """A part by name; None when it was never saved."""
+        row = self.db.execute("select value from kept where name = ?", (name,)).fetchone()
+        return None if row is None else pickle.loads(row[0])
+
+    def save(self, name: str, value: Any) -> None:
+        """Keep a part from the next `commit` on."""
+        self.db.execute("replace into kept values (?, ?)", (name, pickle.dumps(value, pickle.HIGHEST_PROTOCOL)))
+
+    def commit(self) -> None:
+        """All rows and parts up to here survive."""
+        self.db.execute("commit")
+        self.db.execute("begin")
+
+    def first_scn(self) -> int | None:
+        """Where the clock goes on: above all it ever gave out."""
+        kept = os.pread(self._scn, 8, 0)
+        return int.from_bytes(kept, "big") if kept else None
+
+    def reserve_scns(self, scn: int) -> int:
+        """Note that SCNs up to the one returned may be given out."""
+        ceiling = scn + _SCN_STEP
+        os.pwrite(self._scn, ceiling.to_bytes(8, "big"), 0)
+        return ceiling
+
+    def close(self) -> None:
+        """Free the directory; what was not committed is gone."""
+        for name in ("redo", "_scn"):
+            if hasattr(self, name):
+                os.close(getattr(self, name))
+        self._lock.close()

@@ -1,0 +1,167 @@
+"""Who waits for whom: table locks, rows locked by FOR UPDATE, and waiting for a transaction to end, with deadlock detection.
+
+Rows that were changed need no entry here: the stamp on their version is the lock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.storage.transactions import Transaction
+from minercdc_sandbox.tables import Table
+
+ROW_SHARE, ROW_EXCLUSIVE, SHARE, SHARE_ROW_EXCLUSIVE, EXCLUSIVE = 2, 3, 4, 5, 6
+
+_COMPATIBLE = {
+    ROW_SHARE: {2, 3, 4, 5},
+    ROW_EXCLUSIVE: {2, 3},
+    SHARE: {2, 4},
+    SHARE_ROW_EXCLUSIVE: {2},
+    EXCLUSIVE: set[int](),
+}
+_JOINED = {(3, 4): 5, (4, 3): 5}
+
+BUSY = "resource busy and acquire with NOWAIT specified or timeout expired"
+
+
+@dataclass(slots=True, eq=False)
+class Client:
+    """The session as storage sees it.
+
+    :param details: program, machine, osuser, .. as the client told; go into the redo.
+    :param client_id: what the client calls its user; goes into the redo too.
+    :param serializable: ISOLATION_LEVEL of the session: transactions that begin from now on are serializable.
+    """
+
+    sid: int
+    serial: int
+    user: str
+    container: int
+    details: dict[str, str] = field(default_factory=dict)
+    thread: int = 1
+    transaction: Transaction | None = None
+    cancelled: bool = False
+    killed: bool = False
+    serializable: bool = False
+    running: bool = False
+    client_id: str | None = None
+
+    def check(self) -> None:
+        """Raises ORA-01013 once after a cancel."""
+        if self.cancelled:
+            self.cancelled = False
+            raise OraError(1013, "user requested cancel of current operation")
+
+
+class Locks:
+    """Locks and waits; used under the one storage lock, which waiting releases."""
+
+    def __init__(self, condition: threading.Condition) -> None:
+        self._condition = condition
+        self._tables: dict[int, dict[Transaction, int]] = defaultdict(dict)
+        self._rows: dict[tuple[int, int], Transaction] = {}
+        self._waiting: dict[Transaction, Transaction] = {}
+
+    def wait(
+        self,
+        client: Client,
+        blocker: Transaction,
+        deadline: float | None,
+        blocked: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Until `blocker` ends, or no longer `blocked` (as in Oracle, not when it only gives up the row by a savepoint).
+
+        Raises ORA-00060 when it waits for us, ORA-01013 on cancel, ORA-00054/30006 at the deadline.
+        """
+        mine = client.transaction
+        if mine is not None:
+            other: Transaction | None = blocker
+            while other is not None:
+                if other is mine:
+                    raise OraError(60, "deadlock detected while waiting for resource")
+                other = self._waiting.get(other)
+            self._waiting[mine] = blocker
+        try:
+            while not blocker.ended and blocked():
+                client.check()
+                left = 1.0 if deadline is None else deadline - time.monotonic()
+                if left <= 0:
+                    raise OraError(30006, "resource busy; acquire with WAIT timeout expired")
+                self._condition.wait(min(left, 1.0))
+        finally:
+            if mine is not None:
+                self._waiting.pop(mine, None)
+
+    def waiting(self) -> list[tuple[Transaction, Transaction]]:
+        """(waiter, blocker) pairs, for V$SESSION."""
+        return list(self._waiting.items())
+
+    # ---- tables ----
+
+    def all_held(self) -> list[tuple[int, Transaction, int]]:
+        """Object, transaction and mode of each table lock, for V$LOCK."""
+        return [(object_id, *lock) for object_id, locks in self._tables.items() for lock in locks.items()]
+
+    def held(self, table: Table, transaction: Transaction) -> int:
+        return self._tables[table.object_id].get(transaction, 0)
+
+    def table_blocker(self, table: Table, transaction: Transaction | None, mode: int) -> Transaction | None:
+        for other, held in self._tables[table.object_id].items():
+            if other is not transaction and held not in _COMPATIBLE[mode]:
+                return other
+        return None
+
+    def lock_table(self, client: Client, table: Table, mode: int, seconds: float | None) -> int:
+        """Raise the client's lock on the table to `mode` and return the mode held before. Raises ORA-00054."""
+        transaction = client.transaction
+        assert transaction is not None
+        before = self.held(table, transaction)
+        wanted = _JOINED.get((before, mode), max(before, mode))
+        if wanted == before:
+            return before
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while (blocker := self.table_blocker(table, transaction, wanted)) is not None:
+            if seconds == 0:
+                raise OraError(54, BUSY)
+            try:
+                self.wait(client, blocker, deadline, self._still(table, transaction, wanted))
+            except OraError as error:
+                raise OraError(54, BUSY) if error.number == 30006 else error from None
+        self._tables[table.object_id][transaction] = wanted
+        return before
+
+    def _still(self, table: Table, transaction: Transaction, mode: int) -> Callable[[], bool]:
+        return lambda: self.table_blocker(table, transaction, mode) is not None
+
+    def lower_table(self, table: Table, transaction: Transaction, mode: int) -> None:
+        if mode:
+            self._tables[table.object_id][transaction] = mode
+        else:
+            self._tables[table.object_id].pop(transaction, None)
+        self._condition.notify_all()
+
+    # ---- rows ----
+
+    def row_locker(self, data_object_id: int, rid: int) -> Transaction | None:
+        return self._rows.get((data_object_id, rid)) if self._rows else None
+
+    def lock_row(self, data_object_id: int, rid: int, transaction: Transaction) -> None:
+        self._rows[data_object_id, rid] = transaction
+
+    def unlock_row(self, data_object_id: int, rid: int) -> None:
+        self._rows.pop((data_object_id, rid), None)
+        self._condition.notify_all()
+
+    def release(self, transaction: Transaction) -> None:
+        """At the end of the transaction."""
+        for undo in transaction.undo:
+            if undo.op == "L":
+                self._tables[undo.table.object_id].pop(transaction, None)
+            elif undo.op == "F":
+                self._rows.pop((undo.table.data_object_id, undo.first), None)
+        self._condition.notify_all()

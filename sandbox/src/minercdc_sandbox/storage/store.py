@@ -1,0 +1,217 @@
+"""Row versions in SQLite.
+
+A segment is a table `seg_<data object id>(vid, s, e, x, c0, c1, ..)` with one line per version of a row:
+
+    vid  row number << 26 | version number, so scan order is ROWID order and the versions of a row lie together
+    s    commit SCN that made the version, or the stamp of the transaction that has not committed it yet
+    e    commit SCN that ended it, else LIVE
+    x    stamp of the open transaction that ended it, else 0
+
+Versions that ended long enough ago lie in `old_<data object id>`, see `storage.history`.
+A reader at SCN n with stamp m sees lines with (s <= n or s = m) and e > n and x <> m. Commits change s and e only from
+something above every open reader's n to something else above it, so an open cursor never notices them.
+A unique index ends in e: the current version of a much updated row is found without walking its history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import cast
+
+import apsw
+
+from minercdc_sandbox.interfaces import Cell
+from minercdc_sandbox.tables import Index, Table
+
+LIVE = (1 << 63) - 1
+VERSION_BITS = 26
+VERSION_MASK = (1 << VERSION_BITS) - 1
+
+
+def segment(table: Table) -> str:
+    return f"seg_{table.data_object_id}"
+
+
+def history(table: Table) -> str:
+    """Where the versions are that `storage.history` has moved."""
+    return f"old_{table.data_object_id}"
+
+
+def every_version(table: Table, columns: str) -> str:
+    """SQL of all versions of a table with vid, s, e, x and further columns (`,c0,c1`), wherever they lie."""
+    if not table.has_history:
+        return segment(table)
+    return f"(select vid,s,e,x{columns} from {segment(table)} union all select vid,s,e,x{columns} from {history(table)})"
+
+
+def visible(snapshot: str, own: str) -> str:
+    """SQL condition: the version is seen at `snapshot` by the transaction with stamp `own` (both SQL parameters)."""
+    return f"(s<={snapshot} or s={own}) and e>{snapshot} and x<>{own}"
+
+
+def open_store() -> apsw.Connection:
+    """A private database that spills to an unnamed file.
+
+    SQLite's own journal is off and one SQLite transaction lasts as long as the database: undo is ours, and nothing survives.
+    """
+    connection = apsw.Connection("", statementcachesize=1000)
+    for pragma in ("journal_mode=off", "synchronous=off", "temp_store=file", "cache_size=-131072", "locking_mode=exclusive"):
+        connection.execute(f"pragma {pragma}").fetchall()
+    connection.execute("begin")
+    return connection
+
+
+@lru_cache(maxsize=1024)
+def _holders_of(name: str, slots: tuple[int, ...]) -> str:
+    where = " and ".join(f"c{slot} is ?" for slot in slots)
+    return f"select vid,s,x from {name} where {where} and e={LIVE}"
+
+
+@lru_cache(maxsize=1024)
+def _insert_version(name: str, slots: tuple[int, ...]) -> str:
+    columns = "".join(f",c{slot}" for slot in slots)
+    return f"insert into {name}(vid,s,e,x{columns}) values(?,?,{LIVE},0{',?' * len(slots)})"
+
+
+class Segments:
+    """Physical lines of all tables; knows nothing of transactions. Call under the storage lock."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self.db = db
+        self._dead: list[str] = []
+
+    def create(self, table: Table) -> None:
+        columns = "".join(f",c{c.slot}" for c in table.columns)
+        self.db.execute(f"create table {segment(table)}(vid integer primary key,s,e,x{columns})")
+        for index in table.indexes:
+            self.create_index(table, index)
+
+    def create_index(self, table: Table, index: Index) -> None:
+        columns = ",".join(f"c{table.columns[at].slot}" for at in table.positions(index.columns))
+        tail = ",e" if index.unique else ""
+        name = f"ix_{table.data_object_id}_{index.object_id}"
+        self.db.execute(f"create index {name} on {segment(table)}({columns}{tail})")
+        if index.unique and table.has_history:
+            self.db.execute(f"create index old_{name} on {history(table)}({columns},e)")
+
+    def drop_index(self, table: Table, index: Index) -> None:
+        name = f"ix_{table.data_object_id}_{index.object_id}"
+        self._dead += [f"index {name}", f"index if exists old_{name}"]
+        self.bury()
+
+    def add_column(self, table: Table, slot: int, default: Cell) -> None:
+        """Rows that are there get `default`."""
+        text = "null" if default is None else apsw.format_sql_value(default)
+        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+            self.db.execute(f"alter table {name} add column c{slot} default {text}")
+
+    def fill(self, table: Table, rid: int, slot: int, cell: Cell) -> None:
+        """All versions of a row get a value in a new column."""
+        versions = (rid << VERSION_BITS, (rid << VERSION_BITS) | VERSION_MASK)
+        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+            self.db.execute(f"update {name} set c{slot}=? where vid between ? and ?", (cell, *versions))
+
+    def drop(self, name: str) -> None:
+        """Drop a segment now, or when the last cursor on it has gone."""
+        self._dead += [f"table {name}", f"table if exists {name.replace('seg_', 'old_')}"]
+        self.bury()
+
+    def bury(self) -> None:
+        left = []
+        for name in self._dead:
+            try:
+                self.db.execute(f"drop {name}")
+            except (apsw.LockedError, apsw.SQLError):
+                left.append(name)
+        self._dead = left
+
+    # ---- history ----
+
+    def create_history(self, table: Table) -> None:
+        """A place for old versions, with the columns the segment has, dropped ones too."""
+        names = [str(row[1]) for row in self.db.execute(f"pragma table_info({segment(table)})")]
+        self.db.execute(f"create table {history(table)}(vid integer primary key,{','.join(names[1:])})")
+        for index in table.indexes:
+            if index.unique:
+                columns = ",".join(f"c{table.columns[at].slot}" for at in table.positions(index.columns))
+                name = f"old_ix_{table.data_object_id}_{index.object_id}"
+                self.db.execute(f"create index {name} on {history(table)}({columns},e)")
+
+    def move(self, table: Table, scn: int) -> int:
+        """Versions that ended up to `scn` go to the history; how many."""
+        self.db.execute(f"insert into {history(table)} select * from {segment(table)} where e<={scn}")
+        self.db.execute(f"delete from {segment(table)} where e<={scn}")
+        return self.db.changes()
+
+    # ---- lines ----
+
+    def insert(self, table: Table, first_rid: int, rows: Sequence[tuple[Cell, ...]], stamp: int) -> None:
+        slots = "".join(f",c{c.slot}" for c in table.columns)
+        marks = ",?" * len(table.columns)
+        vid = first_rid << VERSION_BITS
+        step = 1 << VERSION_BITS
+        self.db.executemany(
+            f"insert into {segment(table)}(vid,s,e,x{slots}) values(?,{stamp},{LIVE},0{marks})",
+            [(vid + n * step, *row) for n, row in enumerate(rows)],
+        )
+
+    def insert_version(self, table: Table, vid: int, row: tuple[Cell, ...], stamp: int) -> None:
+        sql = _insert_version(segment(table), tuple([c.slot for c in table.columns]))
+        self.db.execute(sql, (vid, stamp, *row))
+
+    def insert_versions(self, table: Table, rows: Sequence[tuple[int, tuple[Cell, ...]]], stamp: int) -> None:
+        """`insert_version` of many."""
+        if rows:
+            sql = _insert_version(segment(table), tuple([c.slot for c in table.columns]))
+            self.db.executemany(sql, [(vid, stamp, *row) for vid, row in rows])
+
+    def mark_all(self, table: Table, vids: Sequence[int], stamp: int) -> None:
+        """`mark` of many."""
+        if vids:
+            # the text is the same for every transaction, so it is compiled once
+            self.db.executemany(f"update {segment(table)} set x=? where vid=?", [(stamp, vid) for vid in vids])
+
+    def overwrite(self, table: Table, vid: int, row: tuple[Cell, ...]) -> None:
+        assignments = ",".join(f"c{c.slot}=?" for c in table.columns)
+        self.db.execute(f"update {segment(table)} set {assignments} where vid=?", (*row, vid))
+
+    def mark(self, table: Table, vid: int, stamp: int) -> None:
+        """Note who is ending the version; 0 takes it back."""
+        self.db.execute(f"update {segment(table)} set x=? where vid=?", (stamp, vid))
+
+    def remove(self, table: Table, first: int, count: int = 1) -> None:
+        last = first + ((count - 1) << VERSION_BITS)
+        self.db.execute(f"delete from {segment(table)} where vid between ? and ?", (first, last))
+
+    def read(self, table: Table, first: int, count: int, stamp: int) -> list[tuple[Cell, ...]]:
+        """Rows of an array insert of the transaction, with vid in front."""
+        slots = "".join(f",c{c.slot}" for c in table.columns)
+        last = first + ((count - 1) << VERSION_BITS)
+        sql = f"select vid{slots} from {segment(table)} where vid between ? and ? and s=?"
+        return cast(list[tuple[Cell, ...]], self.db.execute(sql, (first, last, stamp)).fetchall())
+
+    def versions(self, table: Table, rid: int) -> list[tuple[int, int, int, int, tuple[Cell, ...]]]:
+        """(vid, s, e, x, row) of all versions of one row, the newest last."""
+        slots = "".join(f",c{c.slot}" for c in table.columns)
+        first = rid << VERSION_BITS
+        sql = f"select vid,s,e,x{slots} from {segment(table)} where vid between ? and ? order by vid"
+        found = self.db.execute(sql, (first, first | VERSION_MASK)).fetchall()
+        return [(*cast("tuple[int, int, int, int]", row[:4]), cast("tuple[Cell, ...]", tuple(row[4:]))) for row in found]
+
+    def stamp_new(self, name: str, ranges: Iterable[tuple[int, int]], stamp: int, scn: int) -> None:
+        self.db.executemany(f"update {name} set s={scn} where vid between ? and ? and s={stamp}", list(ranges))
+
+    def stamp_ended(self, name: str, vids: Iterable[int], stamp: int, scn: int) -> None:
+        self.db.executemany(f"update {name} set e={scn},x=0 where vid=? and x={stamp}", [(vid,) for vid in vids])
+
+    def purge(self, table: Table, scn: int) -> None:
+        """Forget versions that no snapshot from `scn` on can see."""
+        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+            self.db.execute(f"delete from {name} where e<={scn}")
+
+    def holders(self, table: Table, index: Index, key: tuple[Cell, ...]) -> list[tuple[int, int, int]]:
+        """(vid, s, x) of current or tentative versions with this key."""
+        slots = tuple([table.columns[at].slot for at in table.positions(index.columns)])
+        sql = _holders_of(segment(table), slots)
+        return cast(list[tuple[int, int, int]], self.db.execute(sql, key).fetchall())

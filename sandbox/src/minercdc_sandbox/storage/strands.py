@@ -1,0 +1,236 @@
+"""Redo of open transactions: records collected in private strands, bound to the log when a strand is full or its transaction ends.
+
+A strand reaches the log late, with the SCNs of its changes (reference: LogMiner facts, D-7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from minercdc_sandbox.catalog import Catalog
+from minercdc_sandbox.records import RedoOp
+from minercdc_sandbox.redo.batches import ChangedRow, RedoBatch
+from minercdc_sandbox.redo.large_values import (
+    LargeColumns,
+    Step,
+    insert_steps,
+    large_columns,
+    undo_step,
+    update_steps,
+)
+from minercdc_sandbox.redo.log import RedoLog
+from minercdc_sandbox.redo.supplemental import logged_positions
+from minercdc_sandbox.storage import rowid
+from minercdc_sandbox.storage.clock import ScnClock
+from minercdc_sandbox.storage.locks import Client
+from minercdc_sandbox.storage.transactions import Transaction, Transactions
+from minercdc_sandbox.tables import Table
+
+STRAND_RECORDS = 64
+STRAND_BYTES = 128 << 10
+
+
+class Strands:
+    """Writes the redo of all transactions. Every method is called with the storage locked.
+
+    :ivar holding: users whose redo stays in its private strand, however much it is, until their transaction ends or the log
+        is switched, which waits for all strands: see package DBMS_SANDBOX.
+    :ivar starting_late: users in whose next transaction START follows the first change (DBZ-3978).
+    """
+
+    def __init__(self, clock: ScnClock, redo: RedoLog, catalog: Catalog, transactions: Transactions) -> None:
+        self.clock, self.redo, self.catalog, self.transactions = clock, redo, catalog, transactions
+        self.holding: set[str] = set()
+        self.starting_late: set[str] = set()
+
+    def mark(self, op: RedoOp, client: Client, transaction: Transaction, scn: int) -> RedoBatch:
+        """A record of the transaction, to be filled and given to `log`."""
+        return RedoBatch(
+            op,
+            scn,
+            transaction.xid,
+            int(self.clock.now()),
+            transaction.container,
+            transaction.start_scn,
+            user=client.user,
+            session={**client.details, "client_id": client.client_id} if client.client_id else client.details,
+        )
+
+    def log(self, client: Client, transaction: Transaction, batch: RedoBatch) -> None:
+        """Put a record into the strand, and the strand into the log when it is full."""
+        transaction.strand.append(batch)
+        transaction.strand_records += batch.records()
+        transaction.strand_bytes += batch.bytes()
+        self._bind_full(client, transaction)
+
+    def _bind_full(self, client: Client, transaction: Transaction) -> None:
+        if client.user in self.holding and not transaction.ended:
+            return
+        if transaction.strand_records >= STRAND_RECORDS or transaction.strand_bytes >= STRAND_BYTES:
+            self.bind(transaction)
+
+    def start(self, client: Client, transaction: Transaction) -> None:
+        """Give the transaction its undo segment: with the first row it changes or locks, not when it locks a table."""
+        if not transaction.active:
+            transaction.active = True
+            transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()
+            start = self.mark(RedoOp.START, client, transaction, transaction.start_scn)
+            start.statement = transaction.name
+            transaction.strand.append(start)
+
+    def start_phantom(self, client: Client) -> None:
+        """A START without a transaction: its XID is all zero and nothing ends it (dbz#2683)."""
+        scn = self.clock.advance()
+        batch = RedoBatch(RedoOp.START, scn, (0, 0, 0), int(self.clock.now()), client.container, scn)
+        self.redo.write(client.thread, [batch])
+
+    def log_rows(
+        self,
+        client: Client,
+        transaction: Transaction,
+        table: Table,
+        op: RedoOp,
+        rows: list[ChangedRow],
+        *,
+        changed: tuple[int, ...] = (),
+        undo: bool = False,
+        shared: bool = False,
+    ) -> None:
+        """Changes of rows of one table; `shared`: an array insert's, in one record."""
+        if not rows:
+            return
+        if table.partitioning is not None and len({row_id[:6] for row_id, _, _ in rows if row_id}) > 1:
+            for _, some in groupby(rows, key=lambda row: (row[0] or "")[:6]):
+                self.log_rows(client, transaction, table, op, list(some), changed=changed, undo=undo)
+            return
+        large = large_columns(table.columns, json=self.catalog.goldengate)
+        if large:
+            for row in rows:
+                self.log_large(client, transaction, table, row[0], _steps(large, op, row, changed, undo), undo)
+            return
+        self.start(client, transaction)
+        scn = self.clock.advance(1 if shared else len(rows))
+        if not shared and self._extends(transaction, table, rows[0][0], op, scn, changed, undo):
+            self._extend(client, transaction, rows)
+            return
+        batch = self.mark(op, client, transaction, scn)
+        batch.rows, batch.shared = rows, shared
+        self._log_change(client, transaction, table, batch, changed, undo)
+
+    def _extends(
+        self,
+        transaction: Transaction,
+        table: Table,
+        row_id: str | None,
+        op: RedoOp,
+        scn: int,
+        changed: tuple[int, ...],
+        undo: bool,
+    ) -> bool:
+        """Whether rows could be the strand's last batch's next ones: single-row statements that follow each other."""
+        last = transaction.strand[-1] if transaction.strand else None
+        return (
+            last is not None
+            and last.op is op
+            and not last.shared
+            and last.scn + len(last.rows) == scn
+            and last.data_obj_d == rowid.segment_of(table, row_id)[1]
+            and last.data_obj_v == table.version
+            and (last.owner, last.table) == (table.owner, table.name)
+            and last.changed == changed
+            and last.undo == undo
+            and last.logged == self._logged(table, op, changed, undo)
+            and last.time == int(self.clock.now())
+        )
+
+    def _extend(self, client: Client, transaction: Transaction, rows: list[ChangedRow]) -> None:
+        transaction.strand_bytes += transaction.strand[-1].extend(rows)
+        transaction.strand_records += len(rows)
+        self._bind_full(client, transaction)
+
+    def _logged(
+        self, table: Table, op: RedoOp, changed: tuple[int, ...], undo: bool, whole_row: bool = False
+    ) -> tuple[int, ...] | None:
+        """Positions of the old values that go into the record, see `RedoRecord`."""
+        if op in (RedoOp.INSERT, RedoOp.DELETE) or whole_row:
+            return None
+        # Undo is logged without supplemental data (MOS 462948.1).
+        return changed if undo else logged_positions(table, self.catalog.logging, changed)
+
+    def log_large(
+        self, client: Client, transaction: Transaction, table: Table, row_id: str | None, steps: Sequence[Step], undo: bool
+    ) -> None:
+        """One row's change with large values: a record for each step."""
+        self.start(client, transaction)
+        for n, step in enumerate(steps):
+            batch = self.mark(step.op, client, transaction, self.clock.advance())
+            batch.rows = [(row_id, step.before, step.after)]
+            batch.lob, batch.placeholder, batch.continued = step.lob, step.placeholder, n > 0
+            # What follows an insert is found by the row's own values, whatever is logged supplementally.
+            whole = steps[0].op is RedoOp.INSERT
+            self._log_change(client, transaction, table, batch, step.changed, undo, whole_row=whole)
+
+    def _log_change(
+        self,
+        client: Client,
+        transaction: Transaction,
+        table: Table,
+        batch: RedoBatch,
+        changed: tuple[int, ...],
+        undo: bool,
+        *,
+        whole_row: bool = False,
+    ) -> None:
+        batch.changed, batch.undo = changed, undo
+        batch.owner, batch.table = table.owner, table.name
+        batch.data_obj, batch.data_obj_d = rowid.segment_of(table, batch.rows[0][0])
+        batch.data_obj_v = table.version
+        transaction.segments.add(table.data_object_id)
+        batch.logged = self._logged(table, batch.op, changed, undo, whole_row)
+        self.log(client, transaction, batch)
+
+    def bind(self, transaction: Transaction, *, may_switch: bool = True) -> None:
+        """The strand reaches the log."""
+        strand, transaction.strand = transaction.strand, []
+        transaction.strand_records = transaction.strand_bytes = 0
+        if strand:
+            if transaction.logged_from is None:
+                transaction.logged_from = self.redo.threads[transaction.thread].current.sequence
+                if transaction.user in self.starting_late and len(strand) > 1:
+                    self.starting_late.discard(transaction.user)
+                    _start_late(transaction, strand)
+            self.redo.write(transaction.thread, strand, may_switch=may_switch)
+
+    def flush(self) -> None:
+        """All open transactions' redo reaches the log: before a switch."""
+        for transaction in self.transactions.all_open():
+            self.bind(transaction, may_switch=False)
+
+    def release(self, user: str) -> None:
+        """Let a user's strands reach the log again, as they do unless a test holds them back."""
+        self.holding.discard(user)
+        self.flush()
+
+
+def _start_late(transaction: Transaction, strand: list[RedoBatch]) -> None:
+    """Let START follow the first change, at the same SCN."""
+    start, first = strand[:2]
+    start.scn = first.scn
+    transaction.start_scn = start.start_scn = first.start_scn = first.scn
+    strand[:2] = [first, start]
+
+
+def _steps(large: LargeColumns, op: RedoOp, row: ChangedRow, changed: tuple[int, ...], undo: bool) -> Sequence[Step]:
+    """The records of one row's change, in a table with large values."""
+    _, before, after = row
+    if undo:
+        return [undo_step(large, op, before, after, changed)]
+    if op is RedoOp.INSERT:
+        assert after is not None
+        return insert_steps(large, after)
+    if op is RedoOp.UPDATE:
+        assert before is not None
+        assert after is not None
+        return update_steps(large, before, after, changed)
+    return [Step(op, before, after)]

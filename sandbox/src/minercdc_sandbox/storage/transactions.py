@@ -1,0 +1,131 @@
+"""Open transactions: XIDs from undo segments and slots, undo entries newest last, savepoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from minercdc_sandbox.redo.batches import RedoBatch
+    from minercdc_sandbox.tables import Table
+
+_SEGMENTS = 10
+_SLOTS = 34
+
+TENTATIVE = 1 << 61
+"""Stamps from here on are transactions, below are SCNs."""
+
+
+@dataclass(slots=True)
+class Undo:
+    """How to take one change back.
+
+    :param op: `I`, `U`, `D`; `F` for a row lock that FOR UPDATE took, `L` for a table lock.
+    :param first: version id of the row; of the first row of an array insert; for `L` the mode held before.
+    :param count: rows of an array insert.
+    :param in_place: the row version was the transaction's own already, so it was overwritten.
+    """
+
+    op: str
+    table: Table
+    first: int
+    count: int = 1
+    before: tuple[bytes | str | None, ...] | None = None
+    after: tuple[bytes | str | None, ...] | None = None
+    changed: tuple[int, ...] = ()
+    in_place: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Transaction:
+    """One open transaction; what V$TRANSACTION shows.
+
+    :param xid: (usn, slot, sequence).
+    :param stamp: marks its uncommitted row versions.
+    :param start_scn: SCN when it began; `start_time` host seconds.
+    :param strand: redo not yet in the log.
+    :param snapshot: SCN that all statements see, of serializable and read-only transactions.
+    :param active: it has an undo segment and its START is in the strand: it changed or locked a row.
+        LOCK TABLE alone does not make it so.
+    :param ended: its COMMIT or ROLLBACK is written, or about to be.
+    :param logged_from: sequence of the log where its redo begins; None while all of it is in the strand.
+    :param segments: data object ids of the tables it changed.
+    """
+
+    xid: tuple[int, int, int]
+    stamp: int
+    start_scn: int
+    start_time: float
+    container: int
+    sid: int
+    serial: int
+    user: str
+    thread: int = 1
+    name: str | None = None
+    undo: list[Undo] = field(default_factory=list)
+    savepoints: list[tuple[str, int]] = field(default_factory=list)
+    strand: list[RedoBatch] = field(default_factory=list)
+    strand_records: int = 0
+    strand_bytes: int = 0
+    snapshot: int | None = None
+    read_only: bool = False
+    active: bool = False
+    ended: bool = False
+    logged_from: int | None = None
+    segments: set[int] = field(default_factory=set)
+
+    @property
+    def xid_bytes(self) -> bytes:
+        """XID as the RAW(8) of V$TRANSACTION and V$LOGMNR_CONTENTS (little-endian host)."""
+        usn, slot, sequence = self.xid
+        return usn.to_bytes(2, "little") + slot.to_bytes(2, "little") + sequence.to_bytes(4, "little")
+
+
+class Transactions:
+    """The transaction tables. A slot is reused with a higher sequence, never while its transaction is open.
+
+    Containers have undo of their own, so the same XID comes in each of them.
+
+    :ivar begun: how many transactions there have been; stamps are made of it, so none comes twice.
+    :ivar turns: the same by container; XIDs are made of it.
+    """
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.turns: dict[int, int] = {}
+        self._open: dict[tuple[int, int, int], Transaction] = {}
+        self._by_stamp: dict[int, Transaction] = {}
+
+    def begin(
+        self, *, scn: int, time: float, container: int, sid: int, serial: int, user: str, thread: int = 1
+    ) -> Transaction:
+        self.begun += 1
+        while True:
+            turn = self.turns.get(container, 0)
+            self.turns[container] = turn + 1
+            place = (turn % _SEGMENTS + 1, turn // _SEGMENTS % _SLOTS)
+            if (container, *place) not in self._open:
+                break
+        sequence = 301 + 17 * place[0] + turn // (_SEGMENTS * _SLOTS)
+        transaction = Transaction(
+            (*place, sequence), TENTATIVE + self.begun, scn, time, container, sid, serial, user, thread
+        )
+        self._open[container, *place] = transaction
+        self._by_stamp[transaction.stamp] = transaction
+        return transaction
+
+    def end(self, transaction: Transaction) -> None:
+        transaction.ended = True
+        del self._open[transaction.container, *transaction.xid[:2]]
+        del self._by_stamp[transaction.stamp]
+
+    def with_stamp(self, stamp: int) -> Transaction | None:
+        """The open transaction that left this stamp on a row version."""
+        return self._by_stamp.get(stamp)
+
+    def open(self) -> list[Transaction]:
+        """V$TRANSACTION: open transactions that changed or locked rows, oldest first."""
+        return [t for t in self.all_open() if t.active]
+
+    def all_open(self) -> list[Transaction]:
+        return sorted(self._open.copy().values(), key=lambda t: t.stamp)

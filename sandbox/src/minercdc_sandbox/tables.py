@@ -1,0 +1,285 @@
+"""Tables as the dictionary has them: columns, constraints, indexes, log groups, partitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from minercdc_sandbox.interfaces import OraError, OraType
+from minercdc_sandbox.partitioning import Partitioning, TablePartition
+from minercdc_sandbox.records import StoredColumn, TableVersion
+
+ALL_LOGGING = "ALL COLUMN LOGGING"
+KEY_LOGGING = "PRIMARY KEY LOGGING"
+UNIQUE_LOGGING = "UNIQUE KEY LOGGING"
+FOREIGN_LOGGING = "FOREIGN KEY LOGGING"
+USER_GROUP = "USER LOG GROUP"
+
+
+@dataclass(slots=True)
+class Column:
+    """A column as declared.
+
+    :param precision: NUMBER: decimal digits, 0 when left out (`*`); FLOAT: binary digits; INTERVAL: leading digits.
+    :param scale: NUMBER: -127 unconstrained; TIMESTAMP and INTERVAL: fractional digits.
+    :param size: bytes; for character columns the limit in bytes, with `char_length` the limit in characters.
+    :param semantics: `B` or `C`, of character types.
+    :param national: NCHAR or NVARCHAR2: lengths count UTF-16 units.
+    :param default: text of the default expression.
+    :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`.
+    :param virtual: expression of a virtual column, which has no place in the segment.
+    :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
+    :param identity: of identity columns ALWAYS or BY DEFAULT; the default draws from its sequence.
+    :param system: made by Oracle, as ORA_ARCHIVE_STATE of ROW ARCHIVAL.
+    :param shown_after: how many columns were made VISIBLE again before it was shown: such a column goes to the end of `*`.
+    :param slot: physical column of the segment; survives renames and dropped neighbours.
+    """
+
+    name: str
+    type: OraType
+    precision: int = 0
+    scale: int = 0
+    size: int = 0
+    char_length: int = 0
+    semantics: str = "B"
+    nullable: bool = True
+    default: str | None = None
+    float_: bool = False
+    slot: int = 0
+    comment: str | None = None
+    national: bool = False
+    storage: str = ""
+    virtual: str | None = None
+    invisible: bool = False
+    on_null: bool = False
+    identity: str | None = None
+    system: bool = False
+    shown_after: int = 0
+
+    @property
+    def data_type(self) -> str:
+        """DATA_TYPE of ALL_TAB_COLUMNS: `NUMBER`, `FLOAT`, `VARCHAR2`, `TIMESTAMP(6)`, .."""
+        if self.type is OraType.NUMBER:
+            return "FLOAT" if self.float_ else "NUMBER"
+        if self.type in (OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ):
+            tail = {OraType.TIMESTAMP_TZ: " WITH TIME ZONE", OraType.TIMESTAMP_LTZ: " WITH LOCAL TIME ZONE"}
+            return f"TIMESTAMP({self.scale})" + tail.get(self.type, "")
+        if self.type is OraType.INTERVAL_YM:
+            return f"INTERVAL YEAR({self.precision}) TO MONTH"
+        if self.type is OraType.INTERVAL_DS:
+            return f"INTERVAL DAY({self.precision}) TO SECOND({self.scale})"
+        if self.type is OraType.LONG_RAW:
+            return "LONG RAW"
+        return "N" + self.type.name if self.national else self.type.name
+
+    @property
+    def declared(self) -> str:
+        """The type as one would write it, e.g. `NUMBER(10,2)`, `VARCHAR2(20 CHAR)`."""
+        if self.type is OraType.NUMBER:
+            if self.float_:
+                return f"FLOAT({self.precision})"
+            if self.scale == -127:
+                return "NUMBER"
+            digits = str(self.precision) if self.precision else "*"
+            return f"NUMBER({digits})" if self.scale == 0 and self.precision else f"NUMBER({digits},{self.scale})"
+        if self.national and self.type is not OraType.CLOB:
+            return f"{self.data_type}({self.char_length})"
+        if self.type is OraType.VECTOR:
+            return f"VECTOR({self.precision or '*'},{self.storage})"
+        if self.type is OraType.UROWID:
+            return f"UROWID({self.size})"
+        if self.type in (OraType.VARCHAR2, OraType.CHAR):
+            return (
+                f"{self.type.name}({self.char_length} CHAR)" if self.semantics == "C" else f"{self.type.name}({self.size})"
+            )
+        return f"RAW({self.size})" if self.type is OraType.RAW else self.data_type
+
+    def stored(self) -> StoredColumn:
+        return StoredColumn(
+            *(self.name, self.type, self.declared, self.precision, self.scale, self.size, self.national, self.storage)
+        )
+
+
+@dataclass(slots=True)
+class Constraint:
+    """A constraint.
+
+    :param kind: as in ALL_CONSTRAINTS: P, U, R, or C for NOT NULL and CHECK.
+    :param reference: of foreign keys owner and table, and the columns there.
+    :param delete_rule: NO ACTION, CASCADE or SET NULL.
+    """
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    index: str | None = None
+    generated: bool = False
+    condition: str | None = None
+    reference: tuple[str, str, tuple[str, ...]] | None = None
+    delete_rule: str = "NO ACTION"
+    enabled: bool = True
+    validated: bool = True
+    deferrable: bool = False
+    deferred: bool = False
+    rely: bool = False
+
+
+@dataclass(slots=True)
+class Index:
+    owner: str
+    name: str
+    columns: tuple[str, ...]
+    unique: bool
+    object_id: int
+    created: float
+
+
+@dataclass(slots=True)
+class SupplementalLogGroup:
+    """A row of ALL_LOG_GROUPS; `columns` of USER LOG GROUPs only."""
+
+    name: str
+    kind: str
+    always: bool = True
+    columns: tuple[str, ...] = ()
+    generated: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """A table as it is now.
+
+    :param version: DATA_OBJV#, raised by ADD, DROP and MODIFY of columns.
+    :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
+    :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
+    :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN tells of each row, not of its block.
+    :param next_rid: number of the next row inserted; ROWIDs are made of it. Of a partitioned table each partition has its own.
+    :param last_rid: number of the row inserted last.
+    :param row_movement: rows may change their partition (ORA-14402).
+    :param next_slot: physical column the next ADD COLUMN gets.
+    :param virtual: virtual columns, each with its place among all columns.
+    :param analyzed: when DBMS_STATS last counted its rows, and how many there were.
+    :param history_of: the data object id whose old versions lie apart.
+    :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live.
+    """
+
+    container: int
+    owner: str
+    name: str
+    object_id: int
+    data_object_id: int
+    columns: list[Column]
+    created: float
+    last_ddl: float
+    ddl_scn: int
+    version: int = 1
+    constraints: list[Constraint] = field(default_factory=list)
+    checks: list[Constraint] = field(default_factory=list)
+    indexes: list[Index] = field(default_factory=list)
+    log_groups: list[SupplementalLogGroup] = field(default_factory=list)
+    comment: str | None = None
+    next_rid: int = 0
+    last_rid: int = -1
+    next_slot: int = 0
+    tablespace: str = "USERS"
+    row_dependencies: bool = False
+    dropped_as: str | None = None
+    is_view: bool = False
+    virtual: list[tuple[int, Column]] = field(default_factory=list)
+    temporary: str | None = None
+    partitioning: Partitioning | None = None
+    row_movement: bool = False
+    read_only: bool = False
+    analyzed: tuple[float, int] | None = None
+    history_of: int = 0
+
+    @property
+    def has_history(self) -> bool:
+        """Whether some of its versions have moved, see `storage.history`."""
+        return self.history_of == self.data_object_id
+
+    @property
+    def archival(self) -> Column | None:
+        """ORA_ARCHIVE_STATE, of a table with ROW ARCHIVAL: rows in which it is not 0 are archived."""
+        return next((column for column in self.columns if column.system), None)
+
+    def all_columns(self) -> list[Column]:
+        """Stored and virtual columns in the order of their definition."""
+        found = list(self.columns)
+        for place, column in self.virtual:
+            found.insert(place, column)
+        return found
+
+    def shown_columns(self) -> list[Column]:
+        """All columns in the order of COLUMN_ID, which `*` and an INSERT without columns follow."""
+        return sorted(self.all_columns(), key=lambda column: column.shown_after)
+
+    def last_shown(self) -> int:
+        """`shown_after` of a column that is added now."""
+        return max(column.shown_after for column in self.all_columns())
+
+    @property
+    def foreign_keys(self) -> list[Constraint]:
+        """Enabled references to other tables."""
+        return [c for c in self.constraints if c.kind == "R" and c.enabled]
+
+    @property
+    def key(self) -> Constraint | None:
+        """The primary key."""
+        return next((c for c in self.constraints if c.kind == "P"), None)
+
+    def position(self, name: str) -> int:
+        """0-based position of a column. Raises ORA-00904."""
+        for at, column in enumerate(self.columns):
+            if column.name == name:
+                return at
+        raise OraError(904, f'"{name}": invalid identifier')
+
+    def positions(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        return tuple(self.position(name) for name in names)
+
+    def object_ids(self) -> tuple[int, ...]:
+        """OBJECT_ID of the table and of its partitions."""
+        return (self.object_id, *(p.object_id for p in (self.partitioning.partitions if self.partitioning else ())))
+
+    def partition(self, object_id: int) -> TablePartition | None:
+        """The partition with an OBJECT_ID."""
+        found = self.partitioning.partitions if self.partitioning is not None else ()
+        return next((partition for partition in found if partition.object_id == object_id), None)
+
+    def segment_of(self, rid: int) -> tuple[int, int]:
+        """OBJECT_ID and DATA_OBJECT_ID of what a row lies in: the table, or one of its partitions."""
+        if self.partitioning is None:
+            return self.object_id, self.data_object_id
+        found = self.partitioning.numbered(rid)
+        return found.object_id, found.data_object_id
+
+    def row_ids(self) -> str:
+        """SQL of what functions on ROWIDs are told of the table, see `sql.scalars.rowids`."""
+        return str(self.data_object_id if self.partitioning is None else -self.object_id)
+
+    def holding(self, row: tuple[bytes | str | None, ...]) -> TablePartition:
+        """The partition for a row of a partitioned table. Raises ORA-14400."""
+        assert self.partitioning is not None
+        found = self.partitioning.holding(self.partition_key(row))
+        if found is None:
+            raise OraError(14400, "inserted partition key does not map to any partition")
+        return found
+
+    def partition_key(self, row: tuple[bytes | str | None, ...]) -> tuple[bytes | str | None, ...]:
+        assert self.partitioning is not None
+        return tuple([row[at] for at in self.positions(self.partitioning.columns)])
+
+    def stored(self, object_id: int = 0) -> TableVersion:
+        """What LogMiner needs of this version, of the table or of the partition with an OBJECT_ID."""
+        partition = self.partition(object_id)
+        return TableVersion(
+            self.owner,
+            self.dropped_as or self.name,
+            self.object_id if partition is None else partition.object_id,
+            self.data_object_id if partition is None else partition.data_object_id,
+            self.version,
+            tuple(c.stored() for c in self.columns),
+            self.positions(self.key.columns) if self.key else (),
+            self.temporary is not None,
+            None if partition is None else partition.name,
+        )

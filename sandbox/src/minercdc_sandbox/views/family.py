@@ -1,0 +1,83 @@
+"""The forms of a dictionary view: DBA_ of the container, CDB_ of all, ALL_ what the user may see, USER_ his own.
+
+USER_ leaves the OWNER column out, CDB_ adds CON_ID; there is no ALL_RECYCLEBIN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from minercdc_sandbox.asking import asking
+from minercdc_sandbox.catalog import ROOT, Catalog
+from minercdc_sandbox.interfaces import Session, View
+from minercdc_sandbox.objects import StoredView
+from minercdc_sandbox.sql.privileges import ANY, grants_of
+from minercdc_sandbox.tables import Table
+from minercdc_sandbox.views.shape import Row, view
+
+TableRows: TypeAlias = Callable[[Table], Iterable[Row]]
+PlaceRows: TypeAlias = Callable[[Catalog, int], Iterable[Row]]
+"""Rows of one container."""
+
+
+def family(
+    name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False, views: bool = False
+) -> list[View]:
+    """The forms of a view whose rows come from tables, with `views` from views too, as if they were tables."""
+
+    def of_place(catalog: Catalog, container: int) -> Iterator[Row]:
+        for table in catalog.dropped(container) if recycled else catalog.tables(container):
+            yield from rows(table)
+        for stored in catalog.containers[container].views.values() if views else ():
+            yield from rows(_as_table(stored))
+
+    return forms(name, text, of_place, owner=owner, everybody=not recycled)
+
+
+def _as_table(view: StoredView) -> Table:
+    facts = (view.container, view.owner, view.name, view.object_id, view.object_id)
+    return Table(*facts, view.shape, view.created, view.last_ddl, 0, is_view=True)
+
+
+def forms(
+    name: str, text: str, rows: PlaceRows, *, owner: str = "OWNER", named: str = "TABLE_NAME", everybody: bool = True
+) -> list[View]:
+    """The forms of a view. `named`: the column that names the object the user must have a privilege on for ALL_."""
+
+    def here(session: Session) -> Iterator[Row]:
+        yield from rows(asking(session).database.catalog, asking(session).container)
+
+    def own(session: Session) -> Iterator[Row]:
+        for row in here(session):
+            if row[owner] == session.user:
+                yield {key: value for key, value in row.items() if key != owner}
+
+    def seen(session: Session) -> Iterator[Row]:
+        catalog, container = asking(session).database.catalog, asking(session).container
+        may = _visible(catalog, container, session.user)
+        for row in rows(catalog, container):
+            if may(str(row[owner]), str(row.get(named))):
+                yield row
+
+    def everywhere(session: Session) -> Iterator[Row]:
+        catalog, current = asking(session).database.catalog, asking(session).container
+        for container in catalog.containers if current == ROOT else (current,):
+            for row in rows(catalog, container):
+                yield {**row, "CON_ID": container}
+
+    own_text = text.replace(f"{owner} V128, ", "", 1)
+    found = [view(f"DBA_{name}", text, here), view(f"CDB_{name}", f"{text}, CON_ID N", everywhere)]
+    found.append(view(f"USER_{name}", own_text, own))
+    return [view(f"ALL_{name}", text, seen), *found] if everybody else found
+
+
+def _visible(catalog: Catalog, container: int, user: str) -> Callable[[str, str], bool]:
+    """Which objects a user may see: his own, those he has a privilege on, all with an ANY privilege."""
+    grants = grants_of(catalog, container, user)
+    system = {grant.privilege for grant in grants if grant.object is None}
+    anything = {"DBA", "ALL PRIVILEGES", *(one for many in ANY.values() for one in many)}
+    if user in ("SYS", "SYSTEM") or system & anything:
+        return lambda owner, name: True
+    objects = {grant.object for grant in grants if grant.object is not None}
+    return lambda owner, name: owner in (user, "PUBLIC") or f"{owner}.{name}" in objects

@@ -1,0 +1,211 @@
+"""V$LOG, V$LOGFILE, V$ARCHIVED_LOG, V$ARCHIVE_DEST_STATUS, V$LOG_HISTORY and V$THREAD.
+
+In a cluster these read the control file and show all threads; their GV$ forms repeat that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minercdc_sandbox.asking import asking
+from minercdc_sandbox.interfaces import Session
+from minercdc_sandbox.redo.threads import BLOCK_SIZE
+from minercdc_sandbox.views.shape import Row, date, view, yes_no
+
+OPEN_ENDED = 18446744073709551615
+"""NEXT_CHANGE# of a log that is still written (19c and later)."""
+_DESTINATIONS = 31
+
+_LOG = (
+    "GROUP# N, THREAD# N, SEQUENCE# N, BYTES N, BLOCKSIZE N, MEMBERS N, ARCHIVED V3, STATUS V16, FIRST_CHANGE# N, "
+    "FIRST_TIME D, NEXT_CHANGE# N, NEXT_TIME D, CON_ID N"
+)
+_LOGFILE = "GROUP# N, STATUS V7, TYPE V7, MEMBER V513, IS_RECOVERY_DEST_FILE V3, CON_ID N"
+_ARCHIVED_LOG = (
+    "RECID N, STAMP N, NAME V513, DEST_ID N, THREAD# N, SEQUENCE# N, RESETLOGS_CHANGE# N, RESETLOGS_TIME D, RESETLOGS_ID N, "
+    "FIRST_CHANGE# N, FIRST_TIME D, NEXT_CHANGE# N, NEXT_TIME D, BLOCKS N, BLOCK_SIZE N, CREATOR V7, REGISTRAR V7, "
+    "STANDBY_DEST V3, ARCHIVED V3, APPLIED V9, DELETED V3, STATUS V1, COMPLETION_TIME D, DICTIONARY_BEGIN V3, "
+    "DICTIONARY_END V3, END_OF_REDO V3, BACKUP_COUNT N, ARCHIVAL_THREAD# N, ACTIVATION# N, IS_RECOVERY_DEST_FILE V3, "
+    "COMPRESSED V3, FAL V3, END_OF_REDO_TYPE V10, BACKED_BY_VSS V3, CON_ID N"
+)
+_DEST_STATUS = (
+    "DEST_ID N, DEST_NAME V256, STATUS V9, TYPE V16, DATABASE_MODE V15, RECOVERY_MODE V34, PROTECTION_MODE V20, "
+    "DESTINATION V256, STANDBY_LOGFILE_COUNT N, STANDBY_LOGFILE_ACTIVE N, ARCHIVED_THREAD# N, ARCHIVED_SEQ# N, "
+    "APPLIED_THREAD# N, APPLIED_SEQ# N, ERROR V256, SRL V3, DB_UNIQUE_NAME V30, SYNCHRONIZATION_STATUS V22, "
+    "SYNCHRONIZED V3, GAP_STATUS V24, CON_ID N"
+)
+_HISTORY = (
+    "RECID N, STAMP N, THREAD# N, SEQUENCE# N, FIRST_CHANGE# N, FIRST_TIME D, NEXT_CHANGE# N, RESETLOGS_CHANGE# N, "
+    "RESETLOGS_TIME D, CON_ID N"
+)
+_THREAD = (
+    "THREAD# N, STATUS V6, ENABLED V8, GROUPS N, INSTANCE V80, OPEN_TIME D, CURRENT_GROUP# N, SEQUENCE# N, "
+    "CHECKPOINT_CHANGE# N, CHECKPOINT_TIME D, ENABLE_CHANGE# N, ENABLE_TIME D, DISABLE_CHANGE# N, DISABLE_TIME D, "
+    "LAST_REDO_SEQUENCE# N, LAST_REDO_BLOCK N, LAST_REDO_CHANGE# N, LAST_REDO_TIME D, CON_ID N"
+)
+
+
+def _logs(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    for group in redo.groups():
+        yield {
+            "GROUP#": group.group,
+            "THREAD#": group.thread,
+            "SEQUENCE#": group.sequence,
+            "BYTES": group.bytes,
+            "BLOCKSIZE": BLOCK_SIZE,
+            "MEMBERS": len(group.members),
+            "ARCHIVED": yes_no(group.archived),
+            "STATUS": group.status,
+            "FIRST_CHANGE#": group.first_change,
+            "FIRST_TIME": date(group.first_time) if group.sequence else None,
+            "NEXT_CHANGE#": _next(group.next_change, group.status),
+            "NEXT_TIME": date(group.next_time),
+            "CON_ID": 0,
+        }
+
+
+def _files(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    for group in redo.groups():
+        for member in group.members:
+            yield {
+                "GROUP#": group.group,
+                "TYPE": "ONLINE",
+                "MEMBER": member,
+                "IS_RECOVERY_DEST_FILE": "NO",
+                "CON_ID": 0,
+            }
+
+
+def _archived(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    for recid, log in enumerate([*redo.former, *redo.archived()], 1):
+        yield {
+            "RECID": recid,
+            "STAMP": recid,
+            "NAME": log.name,
+            "DEST_ID": log.dest_id,
+            "THREAD#": log.thread,
+            "SEQUENCE#": log.sequence,
+            "RESETLOGS_CHANGE#": log.resetlogs_change,
+            "RESETLOGS_TIME": date(log.resetlogs_time),
+            "RESETLOGS_ID": log.resetlogs_id,
+            "FIRST_CHANGE#": log.first_change,
+            "FIRST_TIME": date(log.first_time),
+            "NEXT_CHANGE#": log.next_change,
+            "NEXT_TIME": date(log.next_time),
+            "BLOCKS": log.blocks,
+            "BLOCK_SIZE": log.block_size,
+            "CREATOR": "ARCH",
+            "REGISTRAR": "ARCH",
+            "STANDBY_DEST": "NO",
+            "ARCHIVED": "YES",
+            "APPLIED": "NO",
+            "DELETED": yes_no(log.deleted),
+            "STATUS": log.status,
+            "COMPLETION_TIME": date(log.completion_time),
+            "DICTIONARY_BEGIN": yes_no(log.dictionary_begin),
+            "DICTIONARY_END": yes_no(log.dictionary_end),
+            "END_OF_REDO": "NO",
+            "BACKUP_COUNT": 0,
+            "ARCHIVAL_THREAD#": log.thread,
+            "ACTIVATION#": asking(session).database.catalog.dbid,
+            "IS_RECOVERY_DEST_FILE": "NO",
+            "COMPRESSED": "NO",
+            "FAL": "NO",
+            "BACKED_BY_VSS": "NO",
+            "CON_ID": 0,
+        }
+
+
+def _destinations(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    newest = redo.archived()[-1:]
+    for number in range(1, _DESTINATIONS + 1):
+        place = redo.destinations.get(number)
+        latest = newest[0] if place and newest else None
+        yield {
+            "DEST_ID": number,
+            "DEST_NAME": f"LOG_ARCHIVE_DEST_{number}",
+            "STATUS": "VALID" if place else "INACTIVE",
+            "TYPE": "LOCAL",
+            "DATABASE_MODE": "OPEN" if place else "UNKNOWN",
+            "RECOVERY_MODE": "IDLE",
+            "PROTECTION_MODE": "MAXIMUM PERFORMANCE",
+            "DESTINATION": place,
+            "STANDBY_LOGFILE_COUNT": 0,
+            "STANDBY_LOGFILE_ACTIVE": 0,
+            "ARCHIVED_THREAD#": latest.thread if latest else 0,
+            "ARCHIVED_SEQ#": latest.sequence if latest else 0,
+            "APPLIED_THREAD#": 0,
+            "APPLIED_SEQ#": 0,
+            "SRL": "NO",
+            "DB_UNIQUE_NAME": asking(session).database.catalog.database_name if place else "NONE",
+            "SYNCHRONIZATION_STATUS": "CHECK CONFIGURATION",
+            "SYNCHRONIZED": "NO",
+            "CON_ID": 0,
+        }
+
+
+def _history(session: Session) -> Iterator[Row]:
+    redo = asking(session).database.redo
+    copies = [log for log in (*redo.former, *redo.archived()) if log.dest_id == min(redo.destinations)]
+    for recid, log in enumerate(copies, 1):
+        yield {
+            "RECID": recid,
+            "STAMP": recid,
+            "THREAD#": log.thread,
+            "SEQUENCE#": log.sequence,
+            "FIRST_CHANGE#": log.first_change,
+            "FIRST_TIME": date(log.first_time),
+            "NEXT_CHANGE#": log.next_change,
+            "RESETLOGS_CHANGE#": log.resetlogs_change,
+            "RESETLOGS_TIME": date(log.resetlogs_time),
+            "CON_ID": 0,
+        }
+
+
+def _threads(session: Session) -> Iterator[Row]:
+    database = asking(session).database
+    redo = database.redo
+    with database.storage.lock:
+        redo.background_write(database.clock.current)
+    for number, thread in sorted(redo.threads.items()):
+        yield {
+            "THREAD#": number,
+            "STATUS": "OPEN" if thread.is_open else "CLOSED",
+            "ENABLED": thread.enabled,
+            "GROUPS": len(thread.groups),
+            "INSTANCE": thread.instance,
+            "OPEN_TIME": date(thread.open_time),
+            "CURRENT_GROUP#": thread.current.group,
+            "SEQUENCE#": thread.current.sequence,
+            "CHECKPOINT_CHANGE#": thread.current.first_change if thread.is_open else thread.checkpoint_change,
+            "CHECKPOINT_TIME": date(thread.current.first_time),
+            "ENABLE_CHANGE#": thread.enabled_change,
+            "ENABLE_TIME": date(thread.enabled_time),
+            "DISABLE_CHANGE#": thread.disabled_change,
+            "DISABLE_TIME": date(thread.disabled_time),
+            "LAST_REDO_SEQUENCE#": thread.current.sequence,
+            "LAST_REDO_BLOCK": thread.last_block,
+            "LAST_REDO_CHANGE#": thread.last_change,
+            "LAST_REDO_TIME": date(thread.last_time),
+            "CON_ID": 0,
+        }
+
+
+def _next(scn: int | None, status: str) -> int | None:
+    if scn is not None:
+        return scn
+    return 0 if status == "UNUSED" else OPEN_ENDED
+
+
+VIEWS = (
+    view("V$LOG", _LOG, _logs),
+    view("V$LOGFILE", _LOGFILE, _files),
+    view("V$ARCHIVED_LOG", _ARCHIVED_LOG, _archived),
+    view("V$ARCHIVE_DEST_STATUS", _DEST_STATUS, _destinations),
+    view("V$LOG_HISTORY", _HISTORY, _history),
+    view("V$THREAD", _THREAD, _threads),
+)

@@ -1,0 +1,195 @@
+"""Sessions and their transactions: V$SESSION, V$TRANSACTION and the GV$ forms of a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from minercdc_sandbox.asking import asking
+from minercdc_sandbox.catalog import ROOT
+from minercdc_sandbox.interfaces import Session, View
+from minercdc_sandbox.session import SandboxSession
+from minercdc_sandbox.sql import date_formats, temporal
+from minercdc_sandbox.storage.locks import EXCLUSIVE
+from minercdc_sandbox.storage.transactions import Transaction
+from minercdc_sandbox.views.shape import Row, date, view
+
+_TRANSACTION = (
+    "ADDR R8, XIDUSN N, XIDSLOT N, XIDSQN N, UBAFIL N, UBABLK N, UBASQN N, UBAREC N, STATUS V16, START_TIME V20, START_SCNB N, "
+    "START_SCNW N, START_UEXT N, START_UBAFIL N, START_UBABLK N, START_UBASQN N, START_UBAREC N, SES_ADDR R8, FLAG N, SPACE V3, "
+    "RECURSIVE V3, NOUNDO V3, PTX V3, NAME V256, PRV_XIDUSN N, PRV_XIDSLT N, PRV_XIDSQN N, PTX_XIDUSN N, PTX_XIDSLT N, "
+    "PTX_XIDSQN N, DSCN-B N, DSCN-W N, USED_UBLK N, USED_UREC N, LOG_IO N, PHY_IO N, CR_GET N, CR_CHANGE N, START_DATE D, "
+    "DSCN_BASE N, DSCN_WRAP N, START_SCN N, DEPENDENT_SCN N, XID R8, PRV_XID R8, PTX_XID R8, CON_ID N"
+)
+_SERIALIZABLE = 1 << 28
+_LOCK = "ADDR R8, KADDR R8, SID N, TYPE V2, ID1 N, ID2 N, LMODE N, REQUEST N, CTIME N, BLOCK N, CON_ID N"
+_PROCESS = (
+    "ADDR R8, PID N, SOSID V24, SPID V24, STID V24, EXECUTION_TYPE V10, PNAME V5, USERNAME V15, SERIAL# N, TERMINAL V30, "
+    "PROGRAM V48, BACKGROUND V1, PGA_USED_MEM N, PGA_ALLOC_MEM N, PGA_FREEABLE_MEM N, PGA_MAX_MEM N, CON_ID N"
+)
+_SESSION = (
+    "SADDR R8, SID N, SERIAL# N, AUDSID N, PADDR R8, USER# N, USERNAME V128, COMMAND N, OWNERID N, TADDR V16, LOCKWAIT V16, "
+    "STATUS V8, SERVER V9, SCHEMA# N, SCHEMANAME V128, OSUSER V128, PROCESS V24, MACHINE V64, PORT N, TERMINAL V30, "
+    "PROGRAM V48, TYPE V10, SQL_ID V13, MODULE V64, ACTION V64, CLIENT_INFO V64, LOGON_TIME D, LAST_CALL_ET N, "
+    "BLOCKING_SESSION_STATUS V11, BLOCKING_SESSION N, EVENT V64, WAIT_CLASS V64, STATE V19, SERVICE_NAME V64, "
+    "CLIENT_IDENTIFIER V64, CON_ID N"
+)
+
+
+def _transactions(session: Session) -> Iterator[Row]:
+    """Open transactions; a PDB sees its own. START_SCN 0 until the first change."""
+    asker = asking(session)
+    for transaction in asker.database.transactions.open():
+        if asker.container not in (ROOT, transaction.container):
+            continue
+        usn, slot, sequence = transaction.xid
+        start = temporal.from_ns(int(transaction.start_time) * 1_000_000_000)
+        yield {
+            "ADDR": transaction.stamp.to_bytes(8, "big"),
+            "XIDUSN": usn,
+            "XIDSLOT": slot,
+            "XIDSQN": sequence,
+            "STATUS": "ACTIVE",
+            "START_TIME": date_formats.to_char(start, "MM/DD/YY HH24:MI:SS"),
+            "START_SCNB": transaction.start_scn & 0xFFFFFFFF,
+            "START_SCNW": transaction.start_scn >> 32,
+            "SES_ADDR": transaction.sid.to_bytes(8, "big"),
+            "FLAG": _SERIALIZABLE if transaction.snapshot is not None else 0,
+            "SPACE": "NO",
+            "RECURSIVE": "NO",
+            "NOUNDO": "NO",
+            "PTX": "NO",
+            "NAME": transaction.name,
+            "USED_UBLK": 1 + len(transaction.undo) // 64,
+            "USED_UREC": len(transaction.undo),
+            "START_DATE": date(transaction.start_time),
+            "START_SCN": transaction.start_scn,
+            "XID": transaction.xid_bytes,
+            "PRV_XID": bytes(8),
+            "PTX_XID": bytes(8),
+            "CON_ID": transaction.container,
+        }
+
+
+def _locks(session: Session) -> Iterator[Row]:
+    """TM: a table; ID1 is its object. TX: a transaction; ID1 and ID2 are its XID, and who waits for it requests it."""
+    asker = asking(session)
+    now = asker.database.clock.now()
+    with asker.database.storage.lock:
+        waits = asker.database.storage.locks.waiting()
+        held = asker.database.storage.locks.all_held()
+        open_ = list(asker.database.transactions.open())
+    found: list[tuple[Transaction, str, int, int, int, int]] = [
+        (one, "TM", object_id, 0, mode, 0) for object_id, one, mode in held
+    ]
+    for transaction in open_:
+        if transaction.active:
+            found.append((transaction, "TX", *_enqueue(transaction), EXCLUSIVE, 0))
+    found += [(waiter, "TX", *_enqueue(blocker), 0, EXCLUSIVE) for waiter, blocker in waits]
+    blocking = {blocker.stamp for _, blocker in waits}
+    for transaction, kind, first, second, mode, request in found:
+        if asker.container not in (ROOT, transaction.container):
+            continue
+        yield {
+            "ADDR": transaction.stamp.to_bytes(8, "big"),
+            "KADDR": transaction.stamp.to_bytes(8, "big"),
+            "SID": transaction.sid,
+            "TYPE": kind,
+            "ID1": first,
+            "ID2": second,
+            "LMODE": mode,
+            "REQUEST": request,
+            "CTIME": max(0, int(now - transaction.start_time)),
+            "BLOCK": int(kind == "TX" and not request and transaction.stamp in blocking),
+            "CON_ID": transaction.container,
+        }
+
+
+def _enqueue(transaction: Transaction) -> tuple[int, int]:
+    usn, slot, sequence = transaction.xid
+    return usn << 16 | slot, sequence
+
+
+def _status(session: SandboxSession) -> str:
+    if session.client.killed:
+        return "KILLED"
+    return "ACTIVE" if session.client.running else "INACTIVE"
+
+
+def _sessions(session: Session) -> Iterator[Row]:
+    asker = asking(session)
+    open_by_sid = {transaction.sid: transaction for transaction in asker.database.transactions.open()}
+    for other in list(asker.database.sessions.values()):
+        if asker.container not in (ROOT, other.container):
+            continue
+        transaction = open_by_sid.get(other.sid)
+        yield {
+            "SADDR": other.sid.to_bytes(8, "big"),
+            "PADDR": _process_address(other),
+            "SID": other.sid,
+            "SERIAL#": other.serial,
+            "AUDSID": 100_000 + other.sid,
+            "USERNAME": other.user,
+            "TADDR": f"{transaction.stamp:016X}" if transaction is not None else None,
+            "STATUS": _status(other),
+            "SERVER": "DEDICATED",
+            "SCHEMANAME": other.schema,
+            "OSUSER": other.details.get("osuser"),
+            "PROCESS": other.details.get("pid"),
+            "MACHINE": other.details.get("machine"),
+            "TERMINAL": other.details.get("terminal"),
+            "PROGRAM": other.details.get("program"),
+            "TYPE": "USER",
+            "MODULE": other.module or other.details.get("program"),
+            "ACTION": other.action,
+            "CLIENT_INFO": other.client_info,
+            "LOGON_TIME": date(other.logon_time),
+            "BLOCKING_SESSION_STATUS": "UNKNOWN",
+            "SERVICE_NAME": other.service,
+            "CLIENT_IDENTIFIER": other.client_id,
+            "CON_ID": other.container,
+        }
+
+
+def _processes(session: Session) -> Iterator[Row]:
+    """One server process for each session."""
+    for other in list(asking(session).database.sessions.values()):
+        yield {
+            "ADDR": _process_address(other),
+            "PID": other.sid,
+            "SOSID": str(os.getpid()),
+            "SPID": str(os.getpid()),
+            "STID": str(other.sid),
+            "EXECUTION_TYPE": "THREAD",
+            "PNAME": None,
+            "USERNAME": "oracle",
+            "SERIAL#": other.serial,
+            "TERMINAL": "UNKNOWN",
+            "PROGRAM": "oracle@sandbox",
+            "BACKGROUND": None,
+            "PGA_USED_MEM": other.pga,
+            "PGA_ALLOC_MEM": other.pga,
+            "PGA_FREEABLE_MEM": 0,
+            "PGA_MAX_MEM": other.pga,
+            "CON_ID": other.container,
+        }
+
+
+def _process_address(session: SandboxSession) -> bytes:
+    """Joins V$SESSION.PADDR to V$PROCESS.ADDR."""
+    return (1 << 32 | session.sid).to_bytes(8, "big")
+
+
+def _with_instance(rows: Iterator[Row]) -> Iterator[Row]:
+    return ({"INST_ID": 1, **row} for row in rows)
+
+
+VIEWS: tuple[View, ...] = (
+    view("V$PROCESS", _PROCESS, _processes),
+    view("V$TRANSACTION", _TRANSACTION, _transactions),
+    view("GV$TRANSACTION", "INST_ID N, " + _TRANSACTION, lambda session: _with_instance(_transactions(session))),
+    view("V$SESSION", _SESSION, _sessions),
+    view("V$LOCK", _LOCK, _locks),
+    view("GV$LOCK", "INST_ID N, " + _LOCK, lambda session: _with_instance(_locks(session))),
+    view("GV$SESSION", "INST_ID N, " + _SESSION, lambda session: _with_instance(_sessions(session))),
+)

@@ -1,0 +1,60 @@
+"""How a view is written down: columns as one text, rows as mappings of plain values.
+
+    shape("NAME V128, CREATED D, DBID N", rows)    N NUMBER, V<n> VARCHAR2, R<n> RAW, D DATE, T<n> TIMESTAMP, L LONG
+
+A column a row does not mention is NULL. Integers become NUMBERs; dates come as DATE bytes from `date`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraType, Session, View
+from minercdc_sandbox.sql import number, temporal
+
+Value: TypeAlias = int | str | bytes | None
+Row: TypeAlias = Mapping[str, Value]
+_KINDS = {"N": OraType.NUMBER, "V": OraType.VARCHAR2, "R": OraType.RAW, "D": OraType.DATE, "L": OraType.LONG}
+_SIZES = {OraType.NUMBER: 22, OraType.DATE: 7, OraType.LONG: 0}
+
+
+def columns_of(text: str) -> tuple[ColumnDescription, ...]:
+    """Column descriptions of a shape text."""
+    found = []
+    for item in text.split(","):
+        name, kind = item.split()
+        type_ = _KINDS[kind[0]]
+        size = int(kind[1:]) if kind[1:] else _SIZES[type_]
+        found.append(ColumnDescription(name, type_, 0, -127 if type_ is OraType.NUMBER else 0, size))
+    return tuple(found)
+
+
+def view(name: str, text: str, rows: Callable[[Session], Iterable[Row]]) -> View:
+    """A view whose rows are mappings. Raises KeyError at scan when a row names a column the view has not."""
+    columns = columns_of(text)
+    places = {column.name: at for at, column in enumerate(columns)}
+    empty: list[Cell] = [None] * len(columns)
+
+    def cells(session: Session) -> Iterator[tuple[Cell, ...]]:
+        for row in rows(session):
+            out = empty.copy()
+            for key, value in row.items():
+                out[places[key]] = number.integer(value) if isinstance(value, int) else value
+            yield tuple(out)
+
+    return View(name, columns, cells)
+
+
+@lru_cache(maxsize=1 << 12)
+def date(seconds: float | None) -> bytes | None:
+    """DATE of host seconds since the epoch (the host keeps UTC)."""
+    if seconds is None:
+        return None
+    return temporal.encode(temporal.from_ns(int(seconds) * 1_000_000_000), fraction=False)
+
+
+def yes_no(flag: bool) -> str:
+    """YES or NO."""
+    return "YES" if flag else "NO"

@@ -1,0 +1,430 @@
+"""Execute, execute again and fetch: the calls that run statements and return rows.
+
+    execute (94)        SQL or cursor number, options, binds  -> describe, rows, out binds, RPA, OER
+    execute again (4)   DML or block by number; (78) query by number
+    fetch (5)           more rows
+    describe (98)       columns of a statement that was not executed
+
+Rows are due when the fetch option is set or the prefetch count is not zero (ojdbc, go-ora), never more than asked: a client
+would write past its arrays. ORA-01403 may ride with the last rows and saves the round trip that would find the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Result
+from minercdc_sandbox.wire import replies
+from minercdc_sandbox.wire.binds import BindReader, CursorNumber, Oac, check_supported, check_values, read_oacs
+from minercdc_sandbox.wire.conversation import Conversation, Cursor
+from minercdc_sandbox.wire.lobs import LOB_TYPES
+from minercdc_sandbox.wire.negotiation import Ttc
+from minercdc_sandbox.wire.packets import ProtocolError, ReplyWriter, UnreadCall
+from minercdc_sandbox.wire.primitives import NULL, sb, ub
+from minercdc_sandbox.wire.redescribed import defines_again
+from minercdc_sandbox.wire.rows import (
+    Define,
+    column_encoder,
+    describe,
+    describe_body,
+    describe_columns,
+    row_header,
+    rows_encoder,
+)
+from minercdc_sandbox.wire.statements import StatementKind, repeated_binds, return_binds, statement_kind
+
+_BIND, _DEFINE, _EXECUTE, _FETCH = 0x08, 0x10, 0x20, 0x40
+_COMMIT = 0x100
+_UNKNOWN_DIRECTIONS = 0x400
+"""The client does not know which binds are OUT and sends values for all: PL/SQL, and ojdbc's and go-ora's RETURNING INTO."""
+_DESCRIBE_ONLY = 0x20000
+_BATCH_ERRORS = 0x80000
+_IN, _OUT, _IN_OUT = 0x20, 0x10, 0x30
+_FLAGS, _SCROLLABLE = 9, 0x02
+_MAX_OPTIONS = 64
+_MAX_SQL = 16 << 20
+_FETCH_STEP = 1000
+"""Rows asked of the session at a time, so that memory does not grow with the client's array size."""
+_SHORT_INSTEAD = {OraType.LONG: OraType.VARCHAR2, OraType.LONG_RAW: OraType.RAW}
+"""As binds LONGs have no two integers behind their values."""
+_LONGS = frozenset((OraType.LONG, OraType.LONG_RAW))
+"""Rows with such columns are never prefetched (Call Interface Programmer's Guide, "Fetching Results"): ojdbc fetches them one by one."""
+_BATCH_FAILED = OraError(24381, "error(s) in array DML")
+
+
+@dataclass(slots=True)
+class _Request:
+    """An execute call, wholly read.
+
+    :param rows_wanted: rows the client has room for.
+    """
+
+    cursor: Cursor
+    options: int
+    new: bool
+    rows_wanted: int
+    bind_rows: Sequence[tuple[Cell, ...]]
+    want_row_counts: bool = False
+    refused: OraError | None = None
+
+    def has(self, option: int) -> bool:
+        return bool(self.options & option)
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------------
+
+
+def execute(talk: Conversation) -> None:
+    """Function 94."""
+    request = _read_execute(talk)
+    talk.cursor = request.cursor.number
+    if request.refused:
+        raise request.refused
+    _run(talk, request)
+
+
+def _read_execute(talk: Conversation) -> _Request:
+    r = talk.reader
+    options, number, has_sql, sql_size = r.ub(), r.ub(), r.u8(), r.ub()
+    r.u8()
+    option_count = r.ub()
+    r.raw(2)
+    r.ub()
+    prefetch = r.ub()
+    r.ub()
+    has_binds, bind_count = r.u8(), r.ub()
+    r.raw(5)
+    has_defines, define_count = r.u8(), r.ub()
+    r.ub()
+    r.raw(3)
+    r.ub()
+    r.u8()
+    r.ub()
+    r.ub()
+    want_row_counts = r.u8()
+    r.ub()
+    r.u8()
+    if talk.agreed.field_version >= 8:
+        r.u8()
+        r.ub()
+        r.u8()
+        r.ub()
+        r.u8()
+        if talk.agreed.field_version >= 9:
+            r.u8()
+            r.ub()
+    if option_count > _MAX_OPTIONS or sql_size > _MAX_SQL:
+        raise ProtocolError(f"execute with {option_count} options and a statement of {sql_size} bytes")
+    sql = talk.text(sql_size) if has_sql else None
+    extra = [r.ub() for _ in range(option_count)]
+    count = extra[1] if len(extra) > 1 else 1
+    cursor, refused = _cursor_for(talk, number, sql)
+    if len(extra) > _FLAGS and extra[_FLAGS] & _SCROLLABLE:
+        refused = OraError(3001, "unimplemented feature: scrollable cursors")
+    query = cursor.kind is StatementKind.QUERY
+    if has_binds and bind_count:
+        cursor.oacs = read_oacs(r, bind_count, talk.agreed)
+        cursor.out_only = frozenset()
+    if has_defines and define_count:  # ojdbc sends both when it parses a described query again
+        cursor.defines = read_oacs(r, define_count, talk.agreed)
+        cursor.encode = None
+    iterations = 1 if query else max(1, count)
+    rows: Sequence[tuple[Cell, ...]] = ((),)
+    # ojdbc runs a cursor again by its number: no descriptions come, the values do, and those of OUT binds too.
+    bound = bool(has_binds and options & _BIND) or bool(sql is None and options & _EXECUTE)
+    if bound and cursor.oacs:
+        sent = range(len(cursor.oacs)) if options & _UNKNOWN_DIRECTIONS else _sent(cursor)
+        rows = _read_binds(talk, cursor, iterations, sent)
+    elif iterations > 1:
+        rows = BindReader([], plsql=True).read(r, count)
+    wanted = (count or prefetch) if query else prefetch
+    return _Request(cursor, options, sql is not None, wanted, rows, bool(want_row_counts), refused)
+
+
+def _cursor_for(talk: Conversation, number: int, sql: str | None) -> tuple[Cursor, OraError | None]:
+    """The cursor an execute is about; what is wrong with it is told once the message is read."""
+    if sql is None:
+        known = talk.cursors.get(number)
+        if known is None:
+            raise UnreadCall(1001, "invalid cursor")
+        return known, None
+    kind = statement_kind(sql)
+    known = talk.cursors.get(number)
+    if known is not None:
+        known.close_rows()
+        fresh = Cursor(number, sql, kind)
+        if sql == known.sql:
+            fresh.columns = (
+                known.columns
+            )  # what the client knows of it: ojdbc keeps that when it parses again after an error
+        talk.cursors[number] = fresh
+        return fresh, None
+    try:
+        return talk.open_cursor(sql, kind), None
+    except OraError as error:
+        return Cursor(0, sql, kind), error
+
+
+def _sent(cursor: Cursor) -> list[int]:
+    """Positions of the binds whose values the client sends: not those of RETURNING INTO, nor a block's OUT binds again."""
+    left_out = cursor.out_only
+    if cursor.kind is StatementKind.OTHER:
+        left_out = return_binds(cursor.sql)
+    return [i for i in range(len(cursor.oacs)) if i not in left_out]
+
+
+def _read_binds(talk: Conversation, cursor: Cursor, count: int, sent: Sequence[int]) -> Sequence[tuple[Cell, ...]]:
+    plsql = cursor.kind is StatementKind.PLSQL
+    repeated = repeated_binds(cursor.sql) if any(oac.is_repeated for oac in cursor.oacs) else {}
+    sent = [at for at in sent if not cursor.oacs[at].is_repeated or at not in repeated]
+    rows = BindReader(cursor.oacs, plsql=plsql, sent=sent).read(talk.reader, count)
+    if repeated:
+        rows = [tuple(row[repeated.get(at, at)] for at in range(len(row))) for row in rows]
+    if not any(oac.kind == OraType.CURSOR for oac in cursor.oacs):
+        return rows
+    return [tuple([_bound_cursor(talk, cell) for cell in row]) for row in rows]
+
+
+def _bound_cursor(talk: Conversation, cell: Any) -> Any:
+    """A REF CURSOR that the client hands back: the open query of that number; its rows go on where the client has left them."""
+    if not isinstance(cell, CursorNumber):
+        return cell
+    known = talk.cursors.get(cell)
+    return Result(known.columns, known.rows) if known is not None and known.rows is not None else None
+
+
+def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
+    """Functions 4 and 78."""
+    r = talk.reader
+    number, count = r.ub(), r.ub()
+    r.ub()
+    flags = r.ub()
+    cursor = talk.cursors.get(number)
+    if cursor is None:
+        raise UnreadCall(1001, "invalid cursor")
+    talk.cursor = number
+    iterations = 1 if and_fetch else max(1, count)
+    rows: Sequence[tuple[Cell, ...]] = ((),)
+    if cursor.oacs:
+        rows = _read_binds(talk, cursor, iterations, _sent(cursor))
+    elif iterations > 1:
+        rows = BindReader([], plsql=True).read(r, iterations)
+    options = _EXECUTE | (_FETCH if and_fetch else 0) | (_COMMIT if flags & 1 else 0)
+    _run(talk, _Request(cursor, options, new=False, rows_wanted=count, bind_rows=rows))
+
+
+def fetch(talk: Conversation) -> None:
+    """Function 5."""
+    number, count = talk.reader.ub(), talk.reader.ub()
+    cursor = talk.cursor_of(number)
+    reply = talk.reply()
+    _send_rows(talk, cursor, count, reply, parameters=b"")
+
+
+# ---- running --------------------------------------------------------------------------------------------------------------
+
+
+def _run(talk: Conversation, request: _Request) -> None:
+    cursor = request.cursor
+    check_supported(cursor.oacs, plsql=cursor.kind is StatementKind.PLSQL)
+    if request.has(_DESCRIBE_ONLY) or not request.has(_EXECUTE | _FETCH | _DEFINE):
+        _describe_only(talk, cursor)
+    elif cursor.kind is StatementKind.QUERY:
+        _run_query(talk, request)
+    elif cursor.kind is StatementKind.PLSQL:
+        _run_block(talk, request)
+    else:
+        _run_statement(talk, request)
+
+
+def _session_execute(talk: Conversation, request: _Request, rows: Sequence[tuple[Cell, ...]]) -> Result:
+    cursor = request.cursor
+    if rows and len(rows[0]) != len(cursor.oacs):
+        raise OraError(1008, "not all variables bound")
+    check_values(cursor.oacs, rows)
+    return talk.session.execute(
+        cursor.sql,
+        [oac.bind_type() for oac in cursor.oacs],
+        rows,
+        batch_errors=request.has(_BATCH_ERRORS),
+        row_counts=request.want_row_counts,
+        commit=request.has(_COMMIT),
+    )
+
+
+def _described(talk: Conversation, columns: Sequence[ColumnDescription]) -> bytes:
+    return describe(columns, talk.agreed.field_version, talk.agreed.wide_scale)
+
+
+def _describe_only(talk: Conversation, cursor: Cursor) -> None:
+    columns = talk.session.describe(cursor.sql)
+    reply = talk.reply()
+    if columns is not None:
+        reply.add(_described(talk, columns))
+    talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end()))
+
+
+def describe_text(talk: Conversation) -> None:
+    """Function 98: ojdbc's PreparedStatement.getMetaData before the first execute. Reply: 08, column count, columns."""
+    r = talk.reader
+    r.u8()
+    number, has_sql, sql_size = r.ub(), r.u8(), r.ub()
+    r.ub()
+    r.raw(2)
+    if sql_size > _MAX_SQL:
+        raise ProtocolError(f"a statement of {sql_size} bytes to describe")
+    sql = talk.text(sql_size) if has_sql else talk.cursor_of(number).sql
+    columns = talk.session.describe(sql) or ()
+    body = describe_columns(columns, talk.agreed.field_version, talk.agreed.wide_scale)
+    talk.finish(talk.reply(), bytes((Ttc.PARAMETER,)) + ub(len(columns)), body, replies.error(talk.call_end()))
+
+
+def _parameters(talk: Conversation, cursor: Cursor, row_counts: Sequence[int] | None = None) -> bytes:
+    return replies.execute_parameters(cursor.number, row_counts, talk.changed_schema())
+
+
+def _run_query(talk: Conversation, request: _Request) -> None:
+    cursor, again = request.cursor, False
+    if request.has(_EXECUTE):
+        cursor.close_rows()
+        if cursor.sql:  # a REF CURSOR has none: it is open already
+            result = _session_execute(talk, request, request.bind_rows)
+            if result.columns is None or result.rows is None:
+                raise OraError(600, "internal error code: a query without columns")
+            if cursor.columns is not None and result.columns != cursor.columns:
+                cursor.defines = defines_again(cursor.columns, cursor.defines, result.columns, talk.agreed)
+                again = True
+            if result.columns != cursor.columns:
+                cursor.encode = None
+            cursor.columns, cursor.rows, cursor.fetched = result.columns, result.rows, 0
+    if cursor.columns is None:
+        raise OraError(1002, "fetch out of sequence")
+    if request.new and cursor.defines and len(cursor.defines) != len(cursor.columns):
+        # ojdbc parses again after an error and sends the defines it made before DDL.
+        cursor.defines = defines_again((), cursor.defines, cursor.columns, talk.agreed)
+    reply = talk.reply()
+    if request.new or again:
+        reply.add(_described(talk, cursor.columns))
+    undefined_lobs = cursor.defines is None and any(column.type in LOB_TYPES for column in cursor.columns)
+    prefetched = request.rows_wanted and not any(column.type in _LONGS for column in cursor.columns)
+    rows_due = request.has(_FETCH) or cursor.defines is not None or prefetched
+    if undefined_lobs or not rows_due:  # the client defines LOB columns first, then asks again
+        talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end()))
+        return
+    _send_rows(talk, cursor, request.rows_wanted, reply, _parameters(talk, cursor))
+
+
+def _send_rows(talk: Conversation, cursor: Cursor, count: int, reply: ReplyWriter, parameters: bytes) -> None:
+    if cursor.columns is None:
+        raise OraError(1002, "fetch out of sequence")
+    if cursor.encode is None:
+        if cursor.defines and len(cursor.defines) != len(cursor.columns):
+            raise OraError(1007, "variable not in select list")
+        defines = [Define(oac.kind, oac.prefetch) for oac in cursor.defines] if cursor.defines else None
+        cursor.encode = rows_encoder(talk.session, cursor.columns, defines)
+    reply.add(row_header(len(cursor.columns)))
+    left = count
+    while left > 0 and cursor.rows is not None:
+        step = min(left, _FETCH_STEP)
+        rows = cursor.rows.fetch(step)
+        reply.add(cursor.encode(rows))
+        cursor.fetched += len(rows)
+        left -= len(rows)
+        if len(rows) < step:
+            cursor.close_rows()
+    over = cursor.rows is None
+    end = talk.call_end(rows=cursor.fetched)
+    talk.finish(reply, parameters, replies.error(end, replies.NO_DATA_FOUND if over else None))
+
+
+def _run_statement(talk: Conversation, request: _Request) -> None:
+    cursor = request.cursor
+    result = _session_execute(talk, request, request.bind_rows)
+    counts = result.row_counts if request.want_row_counts else None
+    end = talk.call_end(rows=result.row_count, batch_errors=result.batch_errors, row_id=result.last_row_id)
+    failure = _BATCH_FAILED if result.batch_errors else None
+    reply = talk.reply()
+    if result.return_binds:
+        reply.add(_io_vector(len(cursor.oacs), Result(out_only=frozenset(result.return_binds))))
+        for rows in result.returned:
+            reply.add(bytes((Ttc.ROW_DATA,)), *_returned(talk, cursor, result.return_binds, rows))
+    talk.finish(reply, _parameters(talk, cursor, counts), replies.error(end, failure))
+
+
+def _returned(
+    talk: Conversation, cursor: Cursor, positions: Sequence[int], rows: Sequence[tuple[Cell, ...]]
+) -> Iterator[bytes]:
+    """What one iteration gave back: for each bind the number of rows, then its values."""
+    order = sorted(range(len(positions)), key=lambda n: positions[n])
+    for n in order:
+        yield ub(len(rows))
+        for row in rows:
+            yield _out_value(talk, cursor.oacs[positions[n]], row[n])
+
+
+# ---- PL/SQL ----------------------------------------------------------------------------------------------------------------
+
+
+def _run_block(talk: Conversation, request: _Request) -> None:
+    cursor = request.cursor
+    results: list[Result] = []
+    for row in request.bind_rows:
+        try:
+            results.append(_session_execute(talk, request, (row,)))
+        except OraError as error:
+            error.rows_done = len(results)  # where executemany failed
+            raise
+    reply = talk.reply()
+    if cursor.oacs:
+        out = results[-1]
+        cursor.out_only = out.out_only
+        reply.add(_io_vector(len(cursor.oacs), out))
+        for result in results:
+            if result.out:
+                reply.add(
+                    bytes((Ttc.ROW_DATA,)), *(_out_value(talk, cursor.oacs[i], result.out[i]) for i in sorted(out.out))
+                )
+    reply.add(_implicit_results(talk, results[-1].implicit))
+    # A block has no row count of its own; clients show what they find here.
+    talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end(rows=results[-1].row_count)))
+
+
+def _io_vector(count: int, result: Result) -> bytes:
+    directions = bytes(_OUT if i in result.out_only else _IN_OUT if i in result.out else _IN for i in range(count))
+    return bytes((Ttc.IO_VECTOR, 0)) + ub(count % 256) + ub(count // 256) + ub(1) + b"\0\0\0" + directions
+
+
+def _out_value(talk: Conversation, oac: Oac, value: Cell | Result) -> bytes:
+    if isinstance(value, Result):
+        return b"\1" + _open_result(talk, value) + sb(0)
+    if isinstance(value, tuple):
+        single = oac._replace(flags=0)
+        return ub(len(value)) + b"".join(_out_value(talk, single, one) for one in value)
+    if oac.is_array:
+        return ub(0)
+    if value is None:
+        return NULL + sb(0)
+    kind = _SHORT_INSTEAD.get(oac.type, oac.type)
+    try:
+        return column_encoder(talk.session, kind, Define(oac.kind, oac.prefetch), oac.charset_form == 2)([value])[0] + sb(0)
+    except (TypeError, AttributeError):
+        raise OraError(6502, "PL/SQL: numeric or value error: OUT bind of another type") from None
+
+
+def _open_result(talk: Conversation, result: Result) -> bytes:
+    """Description and cursor number of an open query the client is given."""
+    if result.columns is None:
+        raise OraError(6504, "PL/SQL: Return types of Result Set variables or query do not match")
+    cursor = talk.open_cursor("", StatementKind.QUERY)
+    cursor.columns, cursor.rows = result.columns, result.rows
+    return describe_body(result.columns, talk.agreed.field_version, talk.agreed.wide_scale) + ub(cursor.number)
+
+
+def _implicit_results(talk: Conversation, results: Sequence[Result]) -> bytes:
+    """1B, count, each behind a byte that no client looks at."""
+    if not results:
+        return b""
+    opened = b"".join(b"\0" + _open_result(talk, result) for result in results)
+    return bytes((Ttc.IMPLICIT_RESULTS,)) + ub(len(results)) + opened

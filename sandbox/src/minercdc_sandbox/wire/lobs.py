@@ -1,0 +1,294 @@
+"""LOBs on the wire: values in rows, and the LOB call (function 96) that reads and writes through locators.
+
+    in a row        ub locator size (0: NULL), ub8 length, ub chunk size, [first of it when the define asked], clr locator
+    as LONG         clr content, 00 00                          (NULL: 00 00 00)
+    JSON, VECTOR    as in a row, the whole image in front of the locator
+    XMLTYPE         as CLOB: drivers would ask DBMS_PICKLER for the shape of the object type, which is not here
+
+Text travels as UTF-16BE, lengths and offsets count its units; a half of a surrogate pair may come alone.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from minercdc_sandbox.interfaces import Cell, LobKind, OraError, OraType, Session
+from minercdc_sandbox.lobs.files import refuse_file
+from minercdc_sandbox.wire import replies
+from minercdc_sandbox.wire.negotiation import CHARSET_AL16UTF16, Ttc
+from minercdc_sandbox.wire.packets import ProtocolError
+from minercdc_sandbox.wire.primitives import NULL, clr, sb, ub
+
+if TYPE_CHECKING:
+    from minercdc_sandbox.wire.conversation import Conversation
+
+ColumnEncoder = Callable[[Sequence[Cell]], list[bytes]]
+
+LOB_TYPES = frozenset((OraType.CLOB, OraType.BLOB, OraType.JSON, OraType.VECTOR, OraType.XMLTYPE))
+"""Columns that a client defines before rows come."""
+_NULL_LONG = b"\0\0\0"
+_LOCATOR_BYTES = 40
+_MAX_LOCATORS = 1 << 20
+_MAX_SCNS = 255
+_MAX_READ = 1 << 28
+_READ_UNITS = 1 << 24
+"""Units asked of the session at a time."""
+
+
+# ---- values ------------------------------------------------------------------------------------------------------------------
+
+
+def _wire_text(text: str) -> bytes:
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def content(session: Session, locator: bytes) -> str | bytes:
+    """All of a LOB."""
+    length = session.lob_calls.length(locator)
+    pieces = [session.lob_calls.read(locator, at, _READ_UNITS) for at in range(1, length + 1, _READ_UNITS)]
+    if pieces and isinstance(pieces[0], str):
+        joined = b"".join(_wire_text(str(piece)) for piece in pieces)  # a piece may end within a surrogate pair
+        return joined.decode("utf-16-be", "surrogatepass")
+    return b"".join(piece for piece in pieces if isinstance(piece, bytes))
+
+
+def _head(session: Session, locator: bytes) -> bytes:
+    """Size of the locator, length and chunk size of the LOB."""
+    return ub(len(locator)) + ub(session.lob_calls.length(locator)) + ub(session.lob_calls.chunk_size(locator))
+
+
+def locators(session: Session, prefetch: int | None) -> ColumnEncoder:
+    """CLOB and BLOB by locator.
+
+    :param prefetch: units of the content that come along; None: not even its length does.
+    """
+    if prefetch is None:
+        return lambda cells: [ub(len(cell)) + clr(cell) if isinstance(cell, bytes) else NULL for cell in cells]
+
+    def first(locator: bytes) -> bytes:
+        if not prefetch:
+            return b""
+        piece = session.lob_calls.read(locator, 1, prefetch)
+        if isinstance(piece, bytes):
+            return clr(piece)
+        return b"\1" + ub(CHARSET_AL16UTF16) + b"\1" + clr(_wire_text(piece))
+
+    def encode(cells: Sequence[Cell]) -> list[bytes]:
+        return [_head(session, cell) + first(cell) + clr(cell) if isinstance(cell, bytes) else NULL for cell in cells]
+
+    return encode
+
+
+def contents(session: Session, national: bool) -> ColumnEncoder:
+    """LOBs that the client defined as LONG or LONG RAW; NCLOB comes in UTF-16."""
+    charset = "utf-16-be" if national else "utf-8"
+
+    def one(locator: bytes) -> bytes:
+        whole = content(session, locator)
+        raw = whole.encode(charset, "replace") if isinstance(whole, str) else whole
+        return clr(raw) + b"\0\0" if raw else _NULL_LONG
+
+    return lambda cells: [one(cell) if isinstance(cell, bytes) else _NULL_LONG for cell in cells]
+
+
+def images(session: Session) -> ColumnEncoder:
+    """JSON (OSON) and VECTOR: the image comes with the locator."""
+
+    def one(locator: bytes) -> bytes:
+        return _head(session, locator) + clr(bytes(content(session, locator))) + clr(locator)  # type: ignore[arg-type]
+
+    return lambda cells: [one(cell) if isinstance(cell, bytes) else NULL for cell in cells]
+
+
+def narrow(locator: bytes) -> bytes:
+    """The sandbox's 40 bytes of a locator: ojdbc has room for more in temporary LOBs and sends all of it."""
+    if len(locator) <= _LOCATOR_BYTES:
+        return locator
+    return struct.pack(">H", _LOCATOR_BYTES - 2) + locator[2:_LOCATOR_BYTES]
+
+
+def _widened(locator: bytes, size: int) -> bytes:
+    """A client reads back as many bytes as it sent; the first two tell the size."""
+    if size <= len(locator):
+        return locator
+    return struct.pack(">H", size - 2) + locator[2:] + bytes(size - len(locator))
+
+
+# ---- the LOB call ------------------------------------------------------------------------------------------------------------
+
+
+class _Call(NamedTuple):
+    """A LOB call as it was read.
+
+    :param destination: offset in the destination; of CREATE TEMPORARY the LOB's type.
+    :param form: source offset; of CREATE TEMPORARY the character set form.
+    """
+
+    operation: int
+    locator: bytes
+    offset: int
+    destination: int
+    amount: int
+    data: bytes
+    wants_amount: bool
+    wants_flag: bool
+
+
+class _Done(NamedTuple):
+    """What a LOB call brought: the locator to keep, an amount, a flag, content."""
+
+    locator: bytes
+    amount: int = 0
+    flag: bool = False
+    data: bytes | None = None
+
+
+_LENGTH, _READ, _TRIM, _WRITE = 0x1, 0x2, 0x20, 0x40
+_CREATE_TEMPORARY, _FREE_TEMPORARY = 0x110, 0x111
+_CHUNK_SIZE, _OPEN, _CLOSE, _IS_OPEN = 0x4000, 0x8000, 0x10000, 0x11000
+_FILE_OPERATIONS = 0x100, 0x200, 0x400, 0x800
+"""FILEOPEN, FILECLOSE, FILEISOPEN, FILEEXISTS."""
+_ARRAY = 0x80000
+_READ_ONLY = 1
+
+
+def _locator_size(talk: Conversation) -> int:
+    """Without a pointer there is no locator, whatever the size says: that of CREATE TEMPORARY's destination is a duration."""
+    pointer, size = talk.reader.u8(), talk.reader.ub()
+    return size if pointer else 0
+
+
+def _read_call(talk: Conversation) -> _Call:
+    r = talk.reader
+    source_size = _locator_size(talk)
+    destination_size = _locator_size(talk)
+    r.ub()
+    r.ub()
+    r.raw(2)
+    wants_flag = bool(r.u8())
+    operation = r.ub()
+    scn_pointer, scn_count = r.u8(), r.ub()
+    offset, destination = r.ub(), r.ub()
+    wants_amount = bool(r.u8())
+    r.raw(6)  # an array of LOBs, which no client sends
+    if max(source_size, destination_size) > _MAX_LOCATORS or scn_count > _MAX_SCNS:
+        raise ProtocolError(f"LOB locators of {source_size} and {destination_size} bytes, {scn_count} SCNs")
+    locator = r.raw(source_size)
+    r.raw(destination_size)
+    if operation == _CREATE_TEMPORARY:
+        r.ub()
+    amount = r.ub() if wants_amount else 0
+    for _ in range(scn_count if scn_pointer else 0):
+        r.ub()
+    data = b""
+    if operation == _WRITE:
+        if r.u8() != Ttc.LOB_DATA:
+            raise ProtocolError("a LOB write without data")
+        data = r.clr() or b""
+    return _Call(operation, locator, offset, destination, amount, data, wants_amount, wants_flag)
+
+
+def _is_text(session: Session, locator: bytes) -> bool:
+    return isinstance(session.lob_calls.read(locator, 1, 1), str)
+
+
+def _length(session: Session, call: _Call) -> _Done:
+    return _Done(call.locator, session.lob_calls.length(call.locator))
+
+
+def _read(session: Session, call: _Call) -> _Done:
+    if min(call.amount, session.lob_calls.length(call.locator)) > _MAX_READ:
+        raise OraError(3001, f"unimplemented feature: more than {_MAX_READ} units of a LOB in one call")
+    piece = session.lob_calls.read(call.locator, call.offset, call.amount)
+    if isinstance(piece, bytes):
+        return _Done(call.locator, len(piece), data=piece)
+    raw = _wire_text(piece)
+    return _Done(call.locator, len(raw) // 2, data=raw)
+
+
+def _write(session: Session, call: _Call) -> _Done:
+    if not _is_text(session, call.locator):
+        return _Done(session.lob_calls.write(call.locator, call.offset, call.data), len(call.data))
+    if len(call.data) % 2:
+        raise OraError(29275, "partial multibyte character")
+    text = call.data.decode("utf-16-be", "surrogatepass")
+    return _Done(session.lob_calls.write(call.locator, call.offset, text), len(call.data) // 2)
+
+
+def _trim(session: Session, call: _Call) -> _Done:
+    return _Done(session.lob_calls.trim(call.locator, call.amount), call.amount)
+
+
+def _create_temporary(session: Session, call: _Call) -> _Done:
+    national = call.offset == 2
+    text = LobKind.NCLOB if national else LobKind.CLOB
+    return _Done(session.lob_calls.create_temporary(LobKind.BLOB if call.destination == OraType.BLOB else text))
+
+
+def _free_temporary(session: Session, call: _Call) -> _Done:
+    at = 0
+    while at < len(call.locator):
+        size = int.from_bytes(call.locator[at : at + 2], "big") + 2
+        session.lob_calls.free_temporary(narrow(call.locator[at : at + size]))
+        at += size
+    return _Done(call.locator)
+
+
+def _chunk_size(session: Session, call: _Call) -> _Done:
+    return _Done(call.locator, session.lob_calls.chunk_size(call.locator))
+
+
+def _open(session: Session, call: _Call) -> _Done:
+    return _Done(session.lob_calls.open(call.locator, read_only=call.amount == _READ_ONLY), call.amount)
+
+
+def _close(session: Session, call: _Call) -> _Done:
+    return _Done(session.lob_calls.close(call.locator))
+
+
+def _is_open(session: Session, call: _Call) -> _Done:
+    return _Done(call.locator, flag=session.lob_calls.is_open(call.locator))
+
+
+LOB_OPERATIONS: dict[int, Callable[[Session, _Call], _Done]] = {
+    _LENGTH: _length,
+    _READ: _read,
+    _TRIM: _trim,
+    _WRITE: _write,
+    _CREATE_TEMPORARY: _create_temporary,
+    _FREE_TEMPORARY: _free_temporary,
+    _CHUNK_SIZE: _chunk_size,
+    _OPEN: _open,
+    _CLOSE: _close,
+    _IS_OPEN: _is_open,
+}
+
+
+def lob_call(talk: Conversation) -> None:
+    """Function 96. Raises OraError for operations on files and others that the sandbox does not have."""
+    call = _read_call(talk)
+    size = len(call.locator)
+    if call.operation != _FREE_TEMPORARY:
+        call = call._replace(locator=narrow(call.locator))
+    operation = LOB_OPERATIONS.get(call.operation)
+    if call.operation in _FILE_OPERATIONS:
+        refuse_file(call.locator)
+    if operation is None:
+        raise OraError(3001, f"unimplemented feature: LOB operation {call.operation:#x}")
+    done = operation(talk.session, call)
+    reply = talk.reply()
+    if done.data is not None:
+        reply.add(bytes((Ttc.LOB_DATA,)), clr(done.data))
+    tail = ub(0) if call.operation == _CREATE_TEMPORARY else b""  # its character set
+    tail += (sb(done.amount) if call.wants_amount else b"") + (bytes((done.flag,)) if call.wants_flag else b"")
+    talk.finish(reply, bytes((Ttc.PARAMETER,)), _widened(done.locator, size), tail, replies.error(talk.call_end()))
+
+
+def free_temporaries(talk: Conversation) -> None:
+    """The same call as a piggyback: python-oracledb frees the temporary LOBs it dropped."""
+    call = _read_call(talk)
+    if call.operation & ~_ARRAY != _FREE_TEMPORARY:
+        raise ProtocolError(f"LOB operation {call.operation:#x} as a piggyback")
+    _free_temporary(talk.session, call)

@@ -1,0 +1,99 @@
+"""Several pluggable databases, and incarnations of the database."""
+
+from __future__ import annotations
+
+import oracledb
+import pytest
+from sandbox.tests.server.mining_lab import add_all_logs, start_mining
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+
+def fails(code: int, connection: oracledb.Connection, statement: str) -> None:
+    with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code:05d}"):
+        connection.cursor().execute(statement)
+
+
+def root(server: SandboxProcess) -> oracledb.Connection:
+    return server.connect(service=server.root_service)
+
+
+def test_pluggable_databases_have_users_tables_and_xids_of_their_own(fresh_sandbox: SandboxProcess) -> None:
+    fresh_sandbox.create_user("app")
+    with root(fresh_sandbox) as admin, fresh_sandbox.connect() as inside:
+        fails(65040, inside, "create pluggable database sales admin user boss identified by boss")
+        fails(65012, admin, "create pluggable database orclpdb1 admin user boss identified by boss")
+        cursor = admin.cursor()
+        cursor.execute("create pluggable database sales admin user boss identified by boss")
+        with pytest.raises(oracledb.DatabaseError, match="ORA-12514|DPY-6001"):
+            fresh_sandbox.connect("boss", "boss", "sales")
+        cursor.execute("alter pluggable database sales open")
+        fails(65019, admin, "alter pluggable database sales open")
+        names = cursor.execute("select con_id, name, open_mode from v$pdbs order by 1").fetchall()
+        assert names[1:] == [(3, "ORCLPDB1", "READ WRITE"), (4, "SALES", "READ WRITE")]
+        with fresh_sandbox.connect("boss", "boss", "sales") as boss:
+            boss.cursor().execute("create user app identified by other")
+            boss.cursor().execute("grant connect, resource, unlimited tablespace to app")
+        # The same name, another user: each with the password of its own container.
+        with pytest.raises(oracledb.DatabaseError, match="ORA-01017"):
+            fresh_sandbox.connect("app", "app", "sales")
+        with fresh_sandbox.connect("app", "app") as one, fresh_sandbox.connect("app", "other", "sales") as two:
+            for number, session in enumerate((one, two)):
+                session.cursor().execute("create table item (id number)")
+                session.cursor().execute("insert into item values (:1)", [number])
+            found = cursor.execute("select con_id, xid from v$transaction").fetchall()
+            assert {con_id for con_id, _ in found} == {3, 4}
+            for session in (one, two):
+                session.commit()
+            assert two.cursor().execute("select id from item").fetchall() == [(1,)]
+        with fresh_sandbox.connect("c##minercdc", "minercdc", fresh_sandbox.root_service) as miner:
+            mining = miner.cursor()
+            add_all_logs(mining)
+            start_mining(mining)
+            rows = mining.execute(
+                "select src_con_name, src_con_id, rawtohex(xid) from v$logmnr_contents where operation_code = 7"
+            ).fetchall()
+            by_name = {pdb: {xid for name, _, xid in rows if name == pdb} for pdb in ("ORCLPDB1", "SALES")}
+            assert by_name["ORCLPDB1"] & by_name["SALES"], "the same XID comes in both"
+        fails(65025, admin, "drop pluggable database sales including datafiles")
+        cursor.execute("alter pluggable database sales close immediate")
+        cursor.execute("drop pluggable database sales including datafiles")
+        assert cursor.execute("select count(*) from v$pdbs where name = 'SALES'").fetchall() == [(0,)]
+
+
+def test_resetlogs_begins_a_new_incarnation(fresh_sandbox: SandboxProcess) -> None:
+    fresh_sandbox.create_user("app")
+    with root(fresh_sandbox) as admin:
+        cursor = admin.cursor()
+        with fresh_sandbox.connect("app", "app") as app:
+            app.cursor().execute("create table item (id number)")
+            app.cursor().execute("insert into item values (1)")
+            app.commit()
+        cursor.execute("alter system switch logfile")
+        ((old,),) = cursor.execute("select name from v$archived_log").fetchall()
+        cursor.execute("call dbms_sandbox.reset_logs()")
+        found = cursor.execute(
+            "select incarnation#, status, prior_incarnation# from v$database_incarnation order by 1"
+        ).fetchall()
+        assert found == [(1, "PARENT", 0), (2, "CURRENT", 1)]
+        assert cursor.execute("select sequence# from v$log where status = 'CURRENT'").fetchall() == [(1,)]
+        changes = cursor.execute("select resetlogs_change#, prior_resetlogs_change# from v$database").fetchone()
+        assert changes[0] > changes[1] == 1
+        logs = cursor.execute("select distinct resetlogs_id from v$archived_log").fetchall()
+        assert len(logs) == 1
+        with fresh_sandbox.connect("app", "app") as app:
+            app.cursor().execute("insert into item values (2)")
+            app.commit()
+            assert app.cursor().execute("select id from item order by 1").fetchall() == [(1,), (2,)]
+        cursor.execute("alter system switch logfile")
+        names = cursor.execute("select sequence#, resetlogs_id, name from v$archived_log order by recid").fetchall()
+        assert (names[0][0], names[-1][0]) == (1, 1)
+        assert names[0][1] < names[-1][1]
+        with fresh_sandbox.connect("c##minercdc", "minercdc", fresh_sandbox.root_service) as miner:
+            fails(1287, miner, f"begin dbms_logmnr.add_logfile('{old}', dbms_logmnr.new); end;")
+            mining = miner.cursor()
+            mining.execute("begin dbms_logmnr.add_logfile(:1, dbms_logmnr.new); end;", [names[-1][2]])
+            mining.execute("begin dbms_logmnr.start_logmnr(options => dbms_logmnr.dict_from_online_catalog); end;")
+            sql = "select rs_id, scn from v$logmnr_contents where operation_code = 1"
+            ((rs_id, scn),) = mining.execute(sql).fetchall()
+            assert rs_id.startswith(" 0x000001.")
+            assert scn >= changes[0]
