@@ -1,14 +1,23 @@
-"""Pages that are made from the code are as the code makes them."""
+"""Pages that are made from the code are as the code makes them; facts that are cited, and links, lead somewhere."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from minercdc.cli.errors_page import errors_page
 from minercdc.cli.types_page import types_page
 from minercdc.config.document import configuration_page
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+FACTS = DOCS / "reference" / "logminer-facts.md"
+# A fact is cited by its anchor, or by its number alone: D-4, B.7.1, E55.
+CITED = re.compile(r"logminer-facts\.md#([\w-]+)|\b(D-\d+|B\.\d+(?:\.\d+)?|E\d\d)\b")
+PAGES = sorted({*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "sandbox").glob("*.md"), *(ROOT / "sandbox" / "docs").glob("*.md")})
 
 
 def test_the_configuration_page_is_current() -> None:
@@ -21,3 +30,38 @@ def test_the_page_of_types_is_current() -> None:
 
 def test_the_page_of_errors_is_current() -> None:
     assert (DOCS / "errors.md").read_text() == errors_page(), "run `make docs`"
+
+
+def sources() -> Iterator[Path]:
+    for folder in ("src", "tests", "docs", "sandbox/src", "sandbox/tests"):
+        yield from (ROOT / folder).rglob("*.py")
+        yield from (ROOT / folder).rglob("*.md")
+
+
+def anchors(page: Path) -> set[str]:
+    """Explicit anchors of a page, and those that a heading has by its text."""
+    text = page.read_text()
+    headings = (re.sub(r"[^\w\- ]", "", line).strip().lower().replace(" ", "-") for line in re.findall(r"^#+ (.*)$", text, re.M))
+    return {*re.findall(r'<a id="([^"]+)">', text), *headings}
+
+
+def anchor_of(fact: str) -> str:
+    """`D-4`, `B.7.1` and `E05` have the anchors `d-4`, `b-7-1` and `e-5`."""
+    return f"e-{int(fact[1:])}" if fact.startswith("E") else fact.lower().replace(".", "-")
+
+
+def test_every_fact_that_is_cited_is_in_the_reference() -> None:
+    known = anchors(FACTS)
+    cited = [(path, link or anchor_of(fact)) for path in sources() for link, fact in CITED.findall(path.read_text())]
+    assert {("d-4"), ("e-55")} <= {anchor for _, anchor in cited}
+    assert not {f"{path.relative_to(ROOT)}: {anchor}" for path, anchor in cited if anchor not in known}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```|`[^`]*`", "", page.read_text(), flags=re.M | re.S)
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([\w-]+))?\)", prose):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{path} does not exist"
+        if anchor:
+            assert anchor in anchors(target), f"{path} has no #{anchor}"
