@@ -1,4 +1,4 @@
-"""Channel in-process: a connector of this program's own, asked for everything there is.
+"""Channel in-process: a connector of this program's own, and every signal there is.
 
 python signals/in_process.py CONFIG
 """
@@ -69,9 +69,13 @@ def main(config: Path, seconds: float = 60.0) -> dict[str, str]:
         deadline = time.monotonic() + seconds
         while set(answers) != set(SIGNALS) and running.is_alive() and time.monotonic() < deadline:
             time.sleep(0.1)
-            for told in connector.notifications():
-                if isinstance(told, dict) and told["aggregate_type"] == "Signal" and told["type"] != "ACCEPTED":
-                    answers[str(told["id"])] = str(told["type"])
+            for notification in connector.notifications():
+                if (
+                    isinstance(notification, dict)
+                    and notification["aggregate_type"] == "Signal"
+                    and notification["type"] != "ACCEPTED"
+                ):
+                    answers[str(notification["id"])] = str(notification["type"])
         return answers
     finally:
         stop.set()

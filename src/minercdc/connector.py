@@ -58,7 +58,7 @@ class Connector:
     def run(self, stop: StopFlag) -> None:
         """Capture until `stop` is set.
 
-        :raises MinerCdcError: what does not pass by itself.
+        :raises MinerCdcError: an error that a restart does not help.
         """
         signals = self._config.signals
         make_private(self._config.log_mining.minercdc_state_dir)
@@ -72,7 +72,7 @@ class Connector:
             run(self._parts, stop)
 
     def signal(self, type: str, data: Mapping[str, JsonValue] | None = None, id: str = "") -> str:
-        """Send a signal over channel `in-process`. It is acted on though the process be killed, once the connector runs again.
+        """Send a signal over channel `in-process`. It survives a kill of the process: it is acted on once the connector runs again.
 
         :param type: execute-snapshot, stop-snapshot, ...; see docs/signals.md.
         :returns: its id, which its notifications carry.

@@ -20,10 +20,10 @@
     |  |- DeliveryError               restart from the last offset
     |  `- FencedError                 stop: another instance of the same name took over
     |- LakeError              8xxx    the stream into the lake ended; run it again once the cause is gone
-    `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox of this machine did not come up
+    `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox of this machine did not start
        `- StateDirectoryError         stop: the disk of minercdc.state.dir is full or not writable
 
-Foreign exceptions are classified once, at the rim that touched the foreign thing; inside, code just raises.
+Exceptions of the driver and of Kafka are classified once, where they are raised; other code only raises ours.
 """
 
 from __future__ import annotations

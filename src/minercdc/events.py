@@ -12,7 +12,7 @@ numbers, times and RAWs in redo keep its spelling (`.5`), which the encoder take
     TIMESTAMP         '2026-02-28 13:45:59.123456789' (nine digits)
     RAW               'deadbeef' lower-case hex
     NULL              None
-    redo did not say  UNAVAILABLE
+    not in the redo   UNAVAILABLE
 """
 
 from __future__ import annotations
@@ -108,16 +108,16 @@ class ChangeEvent:
 
 @dataclass(slots=True)
 class UndecodableRow:
-    """A row that is left out because it could not be decoded, with what it takes to repair it by hand.
+    """A row that is left out because it could not be decoded, with what a repair by hand needs.
 
     :param table: None when not even that is known.
     :param op: of the row: INSERT, UPDATE, DELETE or what LogMiner calls it.
     :param reason: code and message of the error.
     :param redo_sql: SQL_REDO, as far as there is any.
-    :param seq: of the transaction's last change before it, 0 when it has none; its own when it is `counted`.
+    :param seq: number of the transaction's last change before it, 0 when it has none; its own number when it is `counted`.
     :param code: of the error; '' for a row of a table that is suspended already.
     :param hint: of the error.
-    :param counted: it was not looked at, because its table is suspended; such rows have numbers like changes.
+    :param counted: it was not decoded, because its table is suspended; such rows have numbers like changes.
     :param images: of a row that was decoded: its table version, the row before and the row after.
     """
 
@@ -140,7 +140,7 @@ class UndecodableRow:
 
 @dataclass(slots=True)
 class VanishedRow:
-    """A key that the table's topic has, and the table has not any more: nothing else is known of the row.
+    """A key that the table's topic holds and the table does not any more: nothing else is known of the row.
 
     :param key: of its records, as bytes.
     """
@@ -153,7 +153,7 @@ class VanishedRow:
 
 @dataclass(slots=True)
 class SuspensionChange:
-    """From here on a table is suspended, or, when `suspended` is None, not any more.
+    """From this event on a table is suspended, or no longer, when `suspended` is None.
 
     :param table: `SCHEMA.TABLE`.
     """
@@ -187,15 +187,15 @@ class SchemaChange:
 
 @dataclass(slots=True)
 class Progress:
-    """Everything up to `position` has been yielded. Comes after every commit, and as an idle tick.
+    """Everything up to `position` has been emitted. Comes after every commit, and as an idle tick.
 
     :param position: where to go on from; None while an initial snapshot is under way.
-    :param complete_scn: every commit at or below it has been yielded.
-    :param time_us: source time up to which every commit has been yielded, microseconds since the epoch in UTC; 0 when not known.
+    :param complete_scn: every commit at or below it has been emitted.
+    :param time_us: source time up to which every commit has been emitted, microseconds since the epoch in UTC; 0 when not known.
     :param committed: the transaction that ended here; None for an idle tick.
-    :param snapshot: state of the initial snapshot, when it is due or running; None once it is a thing of the past.
-    :param signals: state of what signals asked for, None when it is as before.
-    :param more: rows follow at once, so nobody need hurry to make this durable.
+    :param snapshot: state of the initial snapshot, when it is due or running; None when there is no more to do for it.
+    :param signals: what signals have left to do, None when it is as before.
+    :param more: rows follow at once, so this need not be made durable now.
     """
 
     position: Position | None
@@ -209,7 +209,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """What became of a snapshot or signal; ordered among the rows, and told once the Progress behind it is durable.
+    """A report on a snapshot or signal. It has its place among the rows, and is shown once the Progress after it is durable.
 
     :param id: of the signal or run; a UUID where nothing else names it.
     :param aggregate_type: what it is about: `Initial Snapshot`, `Incremental Snapshot`, `Signal`, ...

@@ -15,7 +15,7 @@ _PHASES = ("starting", "snapshot", "streaming", "reconnecting", "stopped")
 
 
 class CounterCollector(Collector):
-    """Reads the counters whenever Prometheus asks.
+    """Reads the counters at each request of Prometheus.
 
     :param connector: value of the label `connector`.
     """

@@ -1,4 +1,4 @@
-"""Counts what happens, as plain integers; the terminal view and the log read them."""
+"""Counters of what happens, as plain integers; the terminal view and the log read them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class TableScan:
 
 @dataclass(frozen=True, slots=True)
 class AskedScan:
-    """A snapshot that a signal asked for, in the table it has come to.
+    """A snapshot that a signal requested, in the table it has come to.
 
     :param kind: incremental or blocking.
     :param table: '' between two tables.
     :param last, maximum: keys, as texts: the last one delivered, and the one it ends at; '' when not known.
-    :param tables_left: behind this one.
+    :param tables_left: how many follow this one.
     """
 
     id: str
@@ -51,16 +51,16 @@ class SuspendedShow:
 
 @dataclass(slots=True)
 class Counters:
-    """Counters of one life of a connector.
+    """Counters of one connector, over all runs of its process.
 
     :param phase: what the connector is doing, in a word or two.
     :param source_us: time of the newest change delivered, microseconds since the epoch in UTC.
     :param skipped: rows left out, because they could not be decoded or LogMiner does not support them.
-    :param left_out: the same per table; of suspended tables it counts what was not looked at.
+    :param left_out: the same per table; of suspended tables it counts rows that were not decoded.
     :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
     :param unselected: rows whose large values could not be read again: undo or the row is gone; the placeholder stands for them.
-    :param asked: snapshots that signals asked for, in the order they came.
+    :param asked: snapshots that signals requested, in the order they came.
     :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in UTC;
         0 while that is not known.
     :param source_ahead_us: the source's clock is that far ahead of ours.

@@ -10,7 +10,7 @@ from minercdc.errors import StateDirectoryError
 
 
 def make_private(directory: Path) -> None:
-    """Make the directory with mode 0700, or take the rights of others away when it is ours.
+    """Make the directory with mode 0700; remove the rights of others from one that is ours.
 
     :raises StateDirectoryError: it cannot be made.
     """

@@ -1,14 +1,14 @@
-"""Which tables are suspended: the one set that the publisher keeps, and decoder and signals look at.
+"""Which tables are suspended: one set, which the publisher keeps and the decoder and the signals read.
 
     row cannot be decoded or encoded      suspend: its table's rows are left out from here on       publisher
     resume-table, or the cause is gone    resume: an incremental snapshot reads the table again     signals/resuming.py
 
-Left out is decided by where a row was committed, so that it is the same at every replay:
+Which rows are left out depends on where they were committed, so that it is the same at every replay:
 
     suspended                        every row
-    read again (`Resumption`)        rows committed at or before `covered_scn`: what is read has them, and also their deletes
+    read again (`Resumption`)        rows committed at or before `covered_scn`: the rows that are read hold them, and their deletes
     read again, row not decodable    its transaction began at or before `fixed_scn`: the redo is older than the repair, so the
-                                     table is read once more behind it; else it is a new fault, and the table is suspended
+                                     table is read once more after it; else it is a new fault, and the table is suspended
 
 Numbers of changes (`seq`) must not depend on what is suspended, for they say where a split transaction goes on. So a table
 that is suspended within a transaction is decoded to that transaction's end (its rows are left out all the same), at a replay too;
@@ -40,17 +40,17 @@ class Suspensions:
         return bool(self._suspended or self._resuming)
 
     def load(self, suspended: Iterable[SuspendedTable], resuming: Iterable[Resumption], *, split: bool) -> None:
-        """As stored."""
+        """Take over the stored state."""
         self._suspended = {entry.table: entry for entry in suspended}
         self.follow(resuming)
         self.split = split
 
     def follow(self, resuming: Iterable[Resumption]) -> None:
-        """Which tables are read again has changed."""
+        """Take over which tables are read again now."""
         self._resuming = {resumption.table: resumption for resumption in resuming}
 
     def tables(self) -> tuple[SuspendedTable, ...]:
-        """All that are suspended, in the order they were."""
+        """All that are suspended, in the order they were suspended."""
         return tuple(self._suspended.values())
 
     def find(self, table: str) -> SuspendedTable | None:
@@ -62,7 +62,7 @@ class Suspensions:
         self._suspended[entry.table] = entry
 
     def remove(self, table: str) -> SuspendedTable | None:
-        """The table is not suspended any more; what it was."""
+        """End a table's suspension; returns it, None when there was none."""
         return self._suspended.pop(table, None)
 
     def leaves_out(self, table: str, tx: TransactionInfo | None) -> bool:
@@ -86,6 +86,6 @@ class Suspensions:
         return frozenset(suspended | (covered - self._suspended.keys()))
 
     def is_older_than_repair(self, table: str, tx: TransactionInfo | None) -> bool:
-        """Whether redo of this transaction was perhaps written before the table's repair; of an unknown start it may have been."""
+        """Whether redo of this transaction may be older than the table's repair; true when its start is not known."""
         resumption = self._resuming.get(table)
         return resumption is not None and tx is not None and tx.start_scn <= resumption.fixed_scn

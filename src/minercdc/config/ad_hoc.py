@@ -1,4 +1,4 @@
-"""Sections for what is asked for while the connector runs, and for what it tells about it."""
+"""Sections for signals to a running connector, and for its notifications."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHANNELS = ("source", "kafka", "file", "http", "in-process")
 
 
 class SignalConfig(Section):
-    """Signals: what is asked for while the connector runs (docs/signals.md)."""
+    """Signals: requests to a running connector (docs/signals.md)."""
 
     signal_enabled_channels: WordList = Field(
         ("source",), description="Where signals come from, any of `source`, `kafka`, `file`, `http`, `in-process`."
@@ -96,7 +96,7 @@ class IncrementalConfig(Section):
 
 
 class NotificationConfig(Section):
-    """Notifications: what snapshots and signals came to."""
+    """Notifications: reports on snapshots and signals."""
 
     notification_enabled_channels: WordList = Field(
         (),

@@ -1,7 +1,7 @@
 """Debezium and Connect properties that have no field here, each with the reason.
 
 `IGNORED` have no meaning without Kafka Connect or for our design and are accepted with a log line; `INERT` are accepted only
-with a value that asks for nothing we lack; `UNSUPPORTED` are refused.
+with a value that needs nothing we lack; `UNSUPPORTED` are refused.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ IGNORED_PREFIXES: Mapping[str, str] = {
     "errors.log.": "every error is logged",
 }
 
-# property -> the values (in any case) that ask for nothing that is missing here
+# property -> the values (in any case) that need nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
     "provide.transaction.metadata": ("false",),
     "include.schema.comments": ("false",),

@@ -1,4 +1,4 @@
-"""Section for heartbeats: records that say at regular times that the connector is alive, whatever happens in the source."""
+"""Section for heartbeats: records at regular times that show that the connector is alive."""
 
 from __future__ import annotations
 

@@ -225,10 +225,10 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
 
 
 def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
-    """What no section can see alone."""
+    """Contradictions between sections."""
     archived_only = sections["log_mining"].log_mining_archive_log_only_mode
     if archived_only and sections["database"].database_connection_adapter == "logminer_unbuffered":
-        # Where a pass has to begin is told by what is open now, not by what was when the last archived log ended.
+        # The transactions that are open now say where a pass begins, not those that were open when the last archived log ended.
         yield "log.mining.archive.log.only.mode: works with database.connection.adapter=logminer only"
     if sections["incremental"].marks:
         yield from _without_marks(sections)
@@ -253,7 +253,7 @@ def _plain_names(properties: Mapping[str, str], problems: list[str]) -> dict[str
     for name, value in properties.items():
         plain = name.removeprefix("debezium.source.")
         if plain.removeprefix("internal.") in _KNOWN:
-            plain = plain.removeprefix("internal.")  # Debezium hides some of its properties behind this prefix
+            plain = plain.removeprefix("internal.")  # Debezium gives some of its properties this prefix
         if plain in found:
             problems.append(f"{plain}: given twice, as {name} too")
         found[plain] = value
@@ -261,7 +261,7 @@ def _plain_names(properties: Mapping[str, str], problems: list[str]) -> dict[str
 
 
 def _default_schemas_like_connect(properties: dict[str, str]) -> None:
-    """Connect's JsonConverter writes schemas unless told otherwise: who names it expects them."""
+    """Connect's JsonConverter writes schemas by default: a configuration that names it expects them."""
     for side in ("key", "value"):
         if properties.get(f"{side}.converter") == debezium.JSON_CONVERTER:
             properties.setdefault(f"{side}.converter.schemas.enable", "true")
@@ -321,7 +321,7 @@ def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator
             if value.lower() not in map(str.lower, inert):
                 problems.append(f"{name}: {value} is not supported yet; only {inert[0]}")
             else:
-                yield name, "asks for nothing"
+                yield name, "this value holds here anyway"
         elif reason := debezium.UNSUPPORTED.get(name) or _by_prefix(debezium.UNSUPPORTED_PREFIXES, name):
             problems.append(f"{name}: not supported ({reason})")
             del rest[name]

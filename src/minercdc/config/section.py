@@ -86,7 +86,7 @@ class Section(BaseSettings):
     @field_validator("*", mode="before")
     @classmethod
     def _fold(cls, value: object, info: ValidationInfo) -> object:
-        """Of an enumeration the word itself, in whichever case it is written."""
+        """The word of an enumeration as it is declared, in whichever case it is written."""
         if not isinstance(value, str) or info.field_name is None:
             return value
         choices = _choices(cls.model_fields[info.field_name].annotation)

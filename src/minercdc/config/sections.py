@@ -228,7 +228,7 @@ class SnapshotConfig(Section):
     )
     snapshot_mode_configuration_based_start_stream: bool = Field(False, description="Stream changes afterwards.")
     snapshot_mode_configuration_based_snapshot_on_schema_error: bool = Field(
-        False, description="Read the structures anew when the schema history cannot be used."
+        False, description="Read the structures again when the schema history cannot be used."
     )
     snapshot_mode_configuration_based_snapshot_on_data_error: bool = Field(
         False, description="Take a new snapshot when redo of the offset is gone."

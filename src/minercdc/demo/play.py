@@ -72,7 +72,7 @@ def _fetch_jars(console: Console) -> None:
 
 
 def _datetimes_as_timestamps(cursor: oracledb.Cursor, value: object, array_size: int) -> oracledb.Var | None:
-    """The driver binds a datetime as DATE unless told otherwise, and DATE has no fraction of a second."""
+    """The driver binds a datetime as DATE by default, and DATE has no fraction of a second."""
     return cursor.var(oracledb.DB_TYPE_TIMESTAMP, arraysize=array_size) if isinstance(value, datetime) else None
 
 

@@ -54,7 +54,7 @@ class Command:
         )
 
     def kill(self) -> None:
-        """End it as a crash would."""
+        """Kill it, as a crash would."""
         self._process.kill()
         self._process.wait()
         self._close()

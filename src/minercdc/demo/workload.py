@@ -1,4 +1,4 @@
-"""Concurrent sessions that use the order-entry schema as an application would, rollbacks and all.
+"""Concurrent sessions that use the order-entry schema as an application would, with rollbacks.
 
 Each session draws from its own seeded generator, so two runs do the same things, if not in the same interleaving.
 """

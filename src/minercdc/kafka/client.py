@@ -1,4 +1,4 @@
-"""The Kafka client's rim: settings for librdkafka, topics, whole-topic reads, and errors classified once."""
+"""All calls of the Kafka client: settings for librdkafka, topics, whole-topic reads. Its errors are classified here only."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class KafkaClient:
     def producer(self, transactional_id: str) -> Producer:
         """A transactional producer; older ones of the same id are fenced by its `init_transactions`.
 
-        :raises ConfigError-like SinkError: librdkafka refuses a setting.
+        :raises SinkError: librdkafka refuses a setting.
         """
         settings = {
             "partitioner": "murmur2_random",  # the same partition as Java's producer chooses
@@ -242,11 +242,11 @@ class KafkaClient:
         end: int | None = None,
         isolation: str = "read_committed",
     ) -> Iterator[Any]:
-        """Messages up to the partition's end at the moment of asking, unless another one is given.
+        """Messages up to the partition's end at the time of the call, unless another one is given.
 
         A broker that has just started may not know its topics yet, a new leader may not know its high watermark, and another
         producer's open transaction holds the last stable offset back: taking any of these for the end would read an old
-        offset and repeat rows. So the topic must be there, the end is asked for without regard to transactions, and reading
+        offset and repeat rows. So the topic must exist, the end is requested with isolation level read_uncommitted, and reading
         goes on until it is reached.
         """
         consumer = Consumer(

@@ -55,7 +55,7 @@ def plain(field: str, kind: str, *, optional: bool = False) -> Schema:
 
 
 def wrapped(enabled: bool, schema: Schema) -> tuple[str, str]:
-    """What stands before and behind a payload: `schemas.enable` of a converter."""
+    """Text before and after a payload: `schemas.enable` of a converter."""
     if not enabled:
         return "", ""
     return f'{{"schema":{json.dumps(schema, separators=(",", ":"))},"payload":', "}"

@@ -41,7 +41,7 @@ def dead_letter(topic: str, row: UndecodableRow) -> Record:
 
 
 def _images(row: UndecodableRow) -> dict[str, JsonValue]:
-    """Of a row that was decoded, in Oracle's text: `before` and `after`, without what redo did not tell."""
+    """`before` and `after` of a row that was decoded, in Oracle's text, without values that redo does not hold."""
     if row.images is None or row.redo_sql is not None:
         return {}
     schema, before, after = row.images

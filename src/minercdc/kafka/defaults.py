@@ -1,7 +1,7 @@
 """The DEFAULT of a column as `default` of its field's schema, where Debezium has one: constants, also in parentheses.
 
-Numbers are those of types that print as numbers or text; times and intervals those that TO_DATE and its kin make. The present
-time in a NOT NULL column is the epoch. Other expressions are left out, for a row without the column does not have their
+Numbers have a default in types that print as numbers or text, times and intervals when TO_DATE and its kin make them. The
+present time in a NOT NULL column is the epoch. Other expressions are left out: a row without the column does not have their
 present value.
 """
 
@@ -50,7 +50,7 @@ def column_default(column: Column, codec: Codec) -> JsonValue:
 
 
 def _printed(column: Column, codec: Codec, text: str) -> str | None:
-    """As JSON."""
+    """The value as JSON."""
     kind = column.type_name
     if kind in _CHARACTER:
         return _character(column, text)
@@ -83,7 +83,7 @@ def _time(column: Column, text: str) -> str | None:
     if column.type_name == _LOCAL:
         return None  # what time it is depends on the session that inserts
     if call := _CALL.fullmatch(text):
-        return moment(call[2], call[3]) if call[3] else None  # without a format the session's counts
+        return moment(call[2], call[3]) if call[3] else None  # without a format the session's applies
     if column.nullable:
         return None  # Debezium reads neither literals nor the present
     if literal := _TIME_LITERAL.fullmatch(text):
@@ -92,7 +92,7 @@ def _time(column: Column, text: str) -> str | None:
 
 
 def _bare(text: str) -> str:
-    """Without comments, and without parentheses around all of it."""
+    """The expression without comments, and without parentheses around all of it."""
     text = _COMMENT.sub(lambda match: match[1] or " ", text).strip()
     while text.startswith("(") and _closes(text) == len(text) - 1:
         text = text[1:-1].strip()

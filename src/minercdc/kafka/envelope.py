@@ -1,6 +1,6 @@
 """Turns events into records: Debezium's envelopes, tombstones, key changes, schema-change records.
 
-vanished                the delete, its tombstone: found by a suspended table's re-read, only the key is known
+vanished                the delete, its tombstone: found when a suspended table is read again, only the key is known
 insert, read            one record
 update, same key        one record
 update of a key column  delete of the old key, its tombstone, create of the new key
@@ -86,7 +86,7 @@ class EnvelopeEncoder:
     :param key_columns: positions of a table's record key; empty for none.
     :param dead_letters: topic for rows that are left out, None for none.
     :param notifications: None when they are not wanted in a topic.
-    :param captured: whether DDL of a table is told; that of the signal table is followed, but nobody's business.
+    :param captured: whether DDL of a table is published. DDL of the signal table updates our schema but is not published.
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
@@ -149,7 +149,7 @@ class EnvelopeEncoder:
         return (record,)
 
     def _encode_other(self, event: Event) -> Sequence[Record]:
-        """Records of what is no row change."""
+        """Records of events other than row changes."""
         if isinstance(event, UndecodableRow):
             return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
         if isinstance(event, Notification):
@@ -174,7 +174,7 @@ class EnvelopeEncoder:
         return _rowid_key(compiled.rowid_frame, event) if compiled.rowid_frame else key, value
 
     def _schema_changed(self, event: SchemaChange) -> Sequence[Record]:
-        # As Debezium: a TRUNCATE changes no structure, and is told in the table's topic when that is asked for.
+        # As Debezium: a TRUNCATE changes no structure; by option it is a record in the table's topic.
         shown = self._include_schema_changes and not event.truncate and self._captured(event.table)
         records = [self._schema_change(event)] if shown else []
         if event.truncate and Op.TRUNCATE not in self._skipped:
@@ -200,7 +200,7 @@ class EnvelopeEncoder:
         return Record(compiled.topic, None, value, partition=0)
 
     def _format_of(self, schema: TableSchema) -> _TableFormat:
-        """The table version's format; events of one table come in runs, which need no look-up."""
+        """The table version's format. Events of one table follow each other, and need no look-up then."""
         found = self._formats.get((schema.id, schema.version)) or self._compile(schema)
         self._schema, self._format = schema, found
         return found
@@ -288,7 +288,7 @@ def _reselected(scn: Scn) -> Headers:
 
 
 def _end(ns: int) -> str:
-    """Of an envelope, from the operation on."""
+    """The end of an envelope, from the operation on."""
     return f'","ts_ms":{ns // 1_000_000},"ts_us":{ns // 1000},"ts_ns":{ns}}}'
 
 

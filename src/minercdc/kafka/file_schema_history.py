@@ -2,7 +2,7 @@
 
     write line .. flush to disk -> Kafka transaction: records + offset with the length of the file
 
-The offset names the length that belongs to it. What a killed connector wrote behind that length was not committed: it is cut off
+The offset names the length that belongs to it. What a killed connector wrote after that length was not committed: it is cut off
 at the next start, and mined again with its DDL.
 """
 
@@ -24,7 +24,7 @@ _HINT = "Put the file back, or start once with snapshot.mode=recovery, which rea
 
 
 class FileSchemaHistory:
-    """History of one connector (contracts.SchemaHistory); nobody else may write to its file.
+    """History of one connector (contracts.SchemaHistory); no other process may write to its file.
 
     :param server: topic.prefix.
     """
@@ -59,7 +59,7 @@ class FileSchemaHistory:
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """The changes within the first `mark` bytes, oldest first; the rest is cut off with the next line.
 
-        :raises SchemaHistoryError: the file has not what the offset counts on, or cannot be read.
+        :raises SchemaHistoryError: the file is shorter than the offset says, or cannot be read.
         """
         if mark is None:
             raise SchemaHistoryError(
@@ -81,7 +81,7 @@ class FileSchemaHistory:
                 ) from None
 
     def forget(self) -> None:
-        """Begin anew: what is there is of no use."""
+        """Start over: what is in the file cannot be used."""
         self._length, self._hardened = 0, True
 
 

@@ -1,15 +1,19 @@
 """Which process a connector's name belongs to: the one that claimed it last.
 
-Kafka fences a producer when another one with the same transactional id starts. That alone does not tell a process whether it was
-replaced: librdkafka reports a fence as a general fatal error at times, a broker fences a producer whose transaction timed out while the
-process was stopped, and a replaced process that starts a new producer would fence its successor. So each process writes a claim into
-the offset topic before its first `init_transactions`:
+Kafka fences a producer when another one with the same transactional id starts. That alone does not show a process whether it was
+replaced:
+
+* librdkafka may report a fence as a general fatal error;
+* a broker also fences a producer whose transaction timed out while the process was stopped;
+* a replaced process that starts a new producer would fence its successor.
+
+So each process writes a claim into the offset topic before its first `init_transactions`:
 
     new process    claim -> init_transactions (fences the old producer) -> is the claim still mine? -> offset -> work
     old process    fenced, restarting or idle -> is the claim still mine?   no: FencedError, it ends   yes: restart with a new producer
 
-A claim is not part of a Kafka transaction, so that nobody has to wait for undecided ones to read it. When two processes start at the
-same time, the later claim wins, and the other one ends.
+A claim is not part of a Kafka transaction: a reader need not wait for undecided ones. When two processes start at the same
+time, the later claim wins, and the other process ends.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ class Ownership:
         self._read_to = 0
 
     def claim(self, client: KafkaClient, topic: str) -> None:
-        """Take the name over, the first time; later calls only check that nobody else has.
+        """The first call takes the name over; later calls only check that no other process has.
 
         :raises FencedError: another process has claimed the name since.
         """

@@ -25,11 +25,11 @@ PrintRecord: TypeAlias = Callable[[Row | None, Row | None, str, Op, str], tuple[
 """Key and value from the row before, the row after, the source block, the operation, and the envelope's end from there on.
 
 The key is that of the row after, or of a deleted row; None for a table without one. Raises one of `NO_TEXT` when redo does not
-tell a value of the key.
+hold a value of the key.
 """
 
 Frame: TypeAlias = tuple[str, str]
-"""Text before and behind a key or an envelope."""
+"""Text before and after a key or an envelope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class PrintedColumn:
     """One member of a printed struct.
 
     :param position: in the row.
-    :param unavailable: JSON printed when redo does not say the value.
+    :param unavailable: JSON printed when redo does not hold the value.
     """
 
     name: str

@@ -3,10 +3,10 @@
 A record is sent in the same Kafka transaction as the offset that passes its DDL, so a `read_committed` reader finds history
 and offset always in step: rows mined again after a kill meet the shape of their time, not a newer one.
 
-    CREATE A .. ALTER A .. (garbage) .. CREATE A, anew .. CREATE B ..
-                                        '- the structures were read again here: what lies before does not count any more
+    CREATE A .. ALTER A .. (garbage) .. CREATE A, again .. CREATE B ..
+                                        '- the structures were read again here: earlier records do not count
 
-Nothing is ever deleted from the topic: it may be shared, and who looks for what went wrong finds it there.
+Nothing is ever deleted from the topic: it may be shared, and it shows later what went wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from minercdc.kafka import table_changes
 from minercdc.kafka.client import KafkaClient
 from minercdc.offset import JsonValue
 
-_ANEW = "structures_read_anew"
+_READ_AGAIN = "structures_read_anew"  # a stored member: the name stays
 _RECOVERY = "Start once with snapshot.mode=recovery, which reads the structures from the database again."
 
 
@@ -38,11 +38,11 @@ class KafkaSchemaHistory:
         self._topic = topic
         self._server = server
         self._clock_ms = clock_ms
-        self._anew = False
+        self._starting_over = False
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
-        begun = dict(position) | ({_ANEW: True} if self._anew else {})
-        self._anew = False
+        begun = dict(position) | ({_READ_AGAIN: True} if self._starting_over else {})
+        self._starting_over = False
         document = document_of(change, begun, server=self._server, ts_ms=self._clock_ms())
         return Record(self._topic, None, json.dumps(document, separators=(",", ":")).encode(), partition=0)
 
@@ -51,8 +51,8 @@ class KafkaSchemaHistory:
         return None
 
     def forget(self) -> None:
-        """Begin anew with the next entry: a reader leaves out what was before it, readable or not."""
-        self._anew = True
+        """Start over with the next entry: a reader leaves out the records before it, readable or not."""
+        self._starting_over = True
 
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """Everything remembered, oldest first.
@@ -64,7 +64,7 @@ class KafkaSchemaHistory:
         begins = self._client.first_offset(self._topic)
         for offset, value in self._client.read_all(self._topic):
             if value is not None:
-                if begins_anew(value, self._server):
+                if starts_over(value, self._server):
                     records.clear()
                     begins = 0
                 records.append((offset, value))
@@ -85,13 +85,13 @@ class KafkaSchemaHistory:
                 ) from None
 
 
-def begins_anew(value: bytes, server: str) -> bool:
+def starts_over(value: bytes, server: str) -> bool:
     """Whether this record is the first of structures that were read again, so that those before it do not count."""
-    if _ANEW.encode() not in value:
+    if _READ_AGAIN.encode() not in value:
         return False
     try:
         document = json.loads(value)
-        return bool(document["position"].get(_ANEW)) and document["source"]["server"] == server
+        return bool(document["position"].get(_READ_AGAIN)) and document["source"]["server"] == server
     except (ValueError, KeyError, TypeError, AttributeError):
         return False
 

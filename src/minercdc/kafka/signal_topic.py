@@ -38,10 +38,10 @@ class SignalTopic:
         self._next = -1
 
     def poll(self, taken: str) -> tuple[list[bytes], str]:
-        """Values of the records that have come since, without waiting.
+        """Values of the records written since `taken`, without waiting.
 
         :param taken: offset to go on from, '' for the topic's beginning.
-        :returns: values, and the offset behind them.
+        :returns: values, and the offset after them.
         :raises DeliveryError, SinkError: the topic cannot be read.
         """
         try:

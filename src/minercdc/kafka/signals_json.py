@@ -1,6 +1,6 @@
-"""What signals asked for, as the part `signals` of the stored offset, and back.
+"""The work that signals requested, as the part `signals` of the stored offset, and back.
 
-The part has a version of its own. What we do not know in it was asked for by a newer program: it is refused rather than lost.
+The part has a version of its own. A member that we do not know was written by a newer program: it is refused rather than lost.
 """
 
 from __future__ import annotations

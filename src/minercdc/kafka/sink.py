@@ -1,8 +1,10 @@
 """Sends records and the offset in Kafka transactions: they become visible to `read_committed` readers all together, or never.
 
-The producer's transactional id is the connector's name. Start-up is the claim of that name (see `ownership`), then
-`init_transactions`, which aborts what an older run left open and fences it if it is still there, and only then the offset is read; so
-nobody can move it in between.
+The producer's transactional id is the connector's name. Start-up has three steps:
+
+1. claim the name (`ownership`);
+2. `init_transactions`, which aborts what an older run left open, and fences that run;
+3. read the offset. No other process can move it any more.
 """
 
 from __future__ import annotations
@@ -134,8 +136,8 @@ class KafkaSink:
                 raise self._failed(error, doing) from None
 
     def _failed(self, error: KafkaError, doing: str) -> SinkError:
-        """Our error for librdkafka's. Whether another instance is the cause is told by the claim, not by librdkafka: a fatal error
-        may hide a fence, and a fence may be a transaction of ours that timed out."""
+        """Our error for librdkafka's. The claim shows whether another instance is the cause, not librdkafka: a fatal error may
+        hide a fence, and a fence may be a transaction of ours that timed out."""
         found = classify(error, doing)
         if not error.fatal() and not isinstance(found, FencedError):
             return found

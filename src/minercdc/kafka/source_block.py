@@ -1,4 +1,4 @@
-"""Prints the `source` block of an envelope: constants of the table, of the transaction, then of the row."""
+"""Prints the `source` block of an envelope: members of the table, of the transaction, then of the row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _text(value: str | None) -> str:
 
 
 class SourceBlock:
-    """Prints source blocks of one connector. What is the same as in the block before is not printed anew.
+    """Prints source blocks of one connector. Pieces that are the same as in the block before are reused.
 
     :param name: topic.prefix.
     """

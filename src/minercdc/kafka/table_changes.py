@@ -153,8 +153,8 @@ def table_id(text: str) -> TableId:
 
 
 def change_of(document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]:
-    """What a document of `tableChanges` asks for, be it of the schema-change topic or of the history: the table, and its
-    structure, None for DROP.
+    """The table that a document of `tableChanges` names, and its new structure, None for DROP. Takes documents of the
+    schema-change topic and of the history.
 
     :raises KeyError, ValueError, TypeError: it is not of that form.
     """
@@ -171,7 +171,7 @@ _ARGUMENTS = re.compile(r"\((\d+)\)")
 
 
 def _from_debezium(column: Column) -> Column:
-    """The inverse of `_as_debezium`; leaves alone what is written as it is."""
+    """The inverse of `_as_debezium`; other types stay as they are."""
     digits = [int(number) for number in _ARGUMENTS.findall(column.type_name)]
     name, length, scale = _ARGUMENTS.sub("", column.type_name), column.length, column.scale
     if digits and name.startswith("TIMESTAMP"):
@@ -184,7 +184,7 @@ def _from_debezium(column: Column) -> Column:
 
 
 def table_of(change: Mapping[str, Any]) -> TableSchema:
-    """The table version that a remembered change tells of.
+    """The table version that a record of the history holds.
 
     :raises KeyError, ValueError, TypeError: the record is not of the form we write.
     """

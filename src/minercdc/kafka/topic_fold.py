@@ -1,10 +1,10 @@
-"""A table's topic as the memory of what its readers hold: which keys are alive there, and which were not written since a mark.
+"""Reads a table's topic to find keys that are alive there, and that were not written since a mark: what its readers hold.
 
     begin   a thread reads the topic from its beginning to its present end, beside the stream
-    gone    what was written meanwhile is read, then keys are given that are alive and have no record at or after the mark
+    gone    records written meanwhile are read, then keys are returned that are alive and have no record at or after the mark
 
-What is found is kept in a file, not in memory. Deletes that are written for the keys given are records behind the mark like any
-other, so to fold again, after a kill or for the next keys, gives what is left.
+The keys are kept in a file, not in memory. A delete that is written for a returned key is a record after the mark like any
+other. So folding again, after a kill or for the next keys, returns what is left.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class TopicFold:
         self._reading: _Reading | None = None
 
     def ends(self, table: TableSchema) -> tuple[tuple[int, int], ...]:
-        """(partition, offset) behind the last record of the table's topic, those of open transactions included."""
+        """(partition, offset after the last record) of the table's topic, records of open transactions included."""
         return self._client.ends(self._topics.of_table(table.id))
 
     def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None:
         """Fold from the beginning on.
 
-        :param marks: records at or behind these offsets say that a row is there.
+        :param marks: records at or after these offsets show that a row exists.
         """
         self.close()
         for left in self._directory.glob(f"{self._prefix}*.sqlite"):  # by a process that was killed
@@ -76,7 +76,7 @@ class TopicFold:
         self._reading.thread.start()
 
     def ready(self) -> bool:
-        """Whether `gone` may be asked. Raises what folding ended with."""
+        """Whether `gone` may be called. Raises the error that folding ended with."""
         return self._reading is not None and self._reading.ready()
 
     def gone(self, most: int) -> list[bytes]:
@@ -85,7 +85,7 @@ class TopicFold:
         return self._reading.gone(most)
 
     def limits(self) -> str:
-        """What could not be seen, '' when all could."""
+        """Why some keys could not be found, '' when all could."""
         return self._reading.limits() if self._reading else ""
 
     def close(self) -> None:
@@ -124,12 +124,12 @@ class _Reading:
             raise self._unusable(error) from error
 
     def limits(self) -> str:
-        told = []
+        limits = []
         if self._cut:
-            told.append("the beginning of the topic was deleted by retention: rows last written there cannot be found")
+            limits.append("the beginning of the topic was deleted by retention: rows last written there cannot be found")
         if self._keyless:
-            told.append("records without a key cannot be told apart: rows that vanished are not deleted")
-        return "; ".join(told)
+            limits.append("records without a key cannot be matched with rows: rows that vanished are not deleted")
+        return "; ".join(limits)
 
     def close(self) -> None:
         self._abandoned.set()
@@ -153,7 +153,7 @@ class _Reading:
                 self._remove()
 
     def _fold(self) -> None:
-        """On to the present end."""
+        """Read to the present end."""
         for partition, end in self._client.ends(self._topic):
             begin = self._next.get(partition)
             if begin is None:

@@ -1,4 +1,4 @@
-"""The delete of a row of which only the key is known, from its records: the row is gone from the table, and redo did not tell."""
+"""The delete of a row of which only the key is known, from its records: the row left the table without redo that we could read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def print_vanished(frame: Frame, columns: Sequence[str], key: dict[str, str], so
     """The envelope: the columns of the key as they were, all others null.
 
     :param columns: names of all that are published.
-    :param end: from behind the operation on.
+    :param end: text after the operation.
     """
     before = ",".join(f"{encode_basestring(name)}:{key.get(name, 'null')}" for name in columns)
     head, tail = frame

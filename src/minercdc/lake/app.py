@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class StopFlag(Protocol):
-    """Asked now and then; a `threading.Event` fits."""
+    """Polled now and then; a `threading.Event` fits."""
 
     def is_set(self) -> bool: ...
 
@@ -44,7 +44,7 @@ def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
     register_functions(spark)
     lake, root = config.lake, lake_root(config)
     checkpoint = lake.minercdc_lake_checkpoint or f"{root}/_checkpoint"
-    writer: Future[str] = Future()  # the query's id, which lives and dies with its checkpoint
+    writer: Future[str] = Future()  # the query's id, which its checkpoint keeps
     structures = Structures(config.identity, config.topics, config.kafka, config.values, config.kafka_client)
 
     opened: dict[str, LakeTable] = {}

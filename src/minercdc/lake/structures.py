@@ -1,7 +1,7 @@
 """What the tables look like, learnt from the connector's schema-history topic.
 
-A history record lies in the same Kafka transaction as, or an earlier one than, the rows of the shape it tells of; so a reader
-that has rows and then reads the history to its end knows their shape.
+A history record lies in the Kafka transaction of the first rows of its shape, or in an earlier one. So a reader that has rows
+and then reads the history to its end knows their shape.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOT_IN_A_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
 
 @dataclass(slots=True)
 class Structure:
-    """A table's columns over its whole life: columns that were dropped in the source stay in the lake.
+    """A table's columns over all its versions: columns that were dropped in the source stay in the lake.
 
     :param key: names of the key columns of its newest version.
     """
@@ -76,7 +76,7 @@ class Structures:
     def refresh(self) -> None:
         """Read what the history has gained.
 
-        :raises SchemaHistoryError: a record is not of the connector's form, and the structures were not read anew since.
+        :raises SchemaHistoryError: a record is not of the connector's form, and the structures were not read again since.
         """
         unreadable: Exception | None = None
         for value in self._new_records():
@@ -84,7 +84,7 @@ class Structures:
                 document = json.loads(value)
                 if document["source"]["server"] == self._prefix:
                     if document["position"].get("structures_read_anew"):
-                        unreadable = None  # the connector was told to recover
+                        unreadable = None  # snapshot.mode=recovery
                     for change in document["tableChanges"]:
                         self._apply(change, int(document["position"]["scn"]))
             except (ValueError, KeyError, TypeError) as error:

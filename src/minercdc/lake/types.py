@@ -34,7 +34,7 @@ SPARK_MAX_PRECISION = 38
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """A column as the schema history tells it."""
+    """A column as the schema history has it."""
 
     name: str
     type_name: str
@@ -108,7 +108,7 @@ _TEXT_LITERAL = re.compile(r"'((?:[^']|'')*)'")
 
 
 def fill_of(column: LakeColumn, default: str) -> str | None:
-    """Spark SQL for an Oracle DEFAULT; None when it is no literal (SYSDATE: Oracle evaluated it at the DDL, redo does not tell)."""
+    """Spark SQL for an Oracle DEFAULT; None when it is no literal (SYSDATE: Oracle evaluated it at the DDL, and redo does not hold the value)."""
     if _NUMERIC_LITERAL.fullmatch(default):
         return f"CAST('{default}' AS {column.spark_type})"
     if (match := _TEXT_LITERAL.fullmatch(default)) and column.spark_type == "STRING":

@@ -109,5 +109,5 @@ def _ivy_jar() -> Path:
 
 
 def _failure(lines: Sequence[str]) -> str:
-    telling = [line.strip() for line in lines if any(word in line for word in ("not found", "ERROR", "FAILED", "Exception"))]
-    return "; ".join(telling[:3]) or (lines[-1].strip() if lines else "no output")
+    useful = [line.strip() for line in lines if any(word in line for word in ("not found", "ERROR", "FAILED", "Exception"))]
+    return "; ".join(useful[:3]) or (lines[-1].strip() if lines else "no output")

@@ -45,7 +45,7 @@ def _installed() -> Iterator[Path]:
 
 
 def version_of(java: Path) -> int:
-    """Major version that `java -version` tells; 0 when it does not run."""
+    """Major version that `java -version` prints; 0 when it does not run."""
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):

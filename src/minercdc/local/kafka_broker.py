@@ -53,7 +53,7 @@ _LOG4J = """\
 
 
 class KafkaBroker:
-    """A broker whose data lives in `data`; starting it again there finds its topics again.
+    """A broker whose data is in `data`; started again there, it has its topics again.
 
     :param port: 0 for a free one.
     :param advertised: `HOST:PORT` that clients are sent to; default where it listens.
@@ -155,7 +155,7 @@ class KafkaBroker:
         raise LocalServiceError(f"the broker did not answer in time; see {self.data / 'broker.log'}")
 
     def kill(self) -> None:
-        """End it at once, as a crash would."""
+        """Kill it, as a crash would."""
         if self._process:
             self._process.kill()
             self._ended()

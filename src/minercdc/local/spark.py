@@ -18,7 +18,7 @@ from minercdc.local.java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What Spark's launcher always asks for and the packaged runtime lacks; without the module Spark only loses an optimisation.
+# A module that Spark's launcher always requests and the packaged runtime lacks; without it Spark only loses an optimisation.
 _SHIM = """\
 #!/bin/sh
 # Starts Java without the option that names a module this runtime may not have.

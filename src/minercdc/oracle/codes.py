@@ -1,7 +1,7 @@
-"""What an Oracle or driver error means for us: one table, keyed by number.
+"""What to do about an Oracle or driver error: one table, keyed by number.
 
-Foreign exceptions become ours here and nowhere else; `oracle_errors` wraps every call that can raise them. Of message texts
-only the codes in them are looked at: the rest comes in the client's language.
+The driver's exceptions become ours here and nowhere else; `oracle_errors` wraps every call that can raise them. Only the codes in
+a message text are read: the rest is in the client's language.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ ORA: Final[Mapping[int, Known]] = {
     1295: Known(_S, "dictionary of another database"),
     1296: Known(_S, "character sets of dictionary and log differ"),
     1297: Known(_S, "redo versions of dictionary and log differ"),
-    1298: Known(_S, "two dictionaries were asked for"),
+    1298: Known(_S, "two dictionaries were requested"),
     1299: Known(_G, "dictionary of another incarnation"),
     1300: Known(_S, "the database must be writable for these options"),
     1306: Known(_M, "V$LOGMNR_CONTENTS without START_LOGMNR"),
@@ -153,7 +153,7 @@ ORA: Final[Mapping[int, Known]] = {
     44613: Known(_S, "dictionary files are desupported"),
     65040: Known(_P, "not allowed in a PDB: LogMiner needs the root"),
 }
-"""Oracle's codes that the connector can meet. Those that python-oracledb hides behind DPY-4011 count by their own number."""
+"""Oracle's codes that the connector can meet. Codes that python-oracledb reports as DPY-4011 count by their own number."""
 
 DPY: Final[Mapping[int, Known]] = {
     1001: Known(_T, "not connected"),
@@ -174,7 +174,7 @@ DPY: Final[Mapping[int, Known]] = {
     5001: Known(_T, "message too long"),
     5002: Known(_T, "message garbled"),
     5003: Known(_T, "message garbled"),
-    5004: Known(_T, "data that nobody asked for"),
+    5004: Known(_T, "data that was not requested"),
     5005: Known(_T, "the listener refused, in a form of its own"),
     5006: Known(_T, "message cut short"),
     6000: Known(_T, "the listener refused"),
@@ -182,12 +182,12 @@ DPY: Final[Mapping[int, Known]] = {
     6002: Known(_S, "the certificate is of another name"),
     6003: Known(_T, "the listener does not know the SID"),
     6004: Known(_T, "the proxy failed"),
-    6005: Known(_T, "cannot connect; what stands behind it decides"),
+    6005: Known(_T, "cannot connect; its cause decides"),
     6006: Known(_S, "the certificate is of another server"),
 }
 """python-oracledb's own codes, thin mode."""
 
-# These stand around the error that tells: recursive SQL failed; fatal LogMiner error.
+# These wrap the error that counts: recursive SQL failed; fatal LogMiner error.
 _WRAPPERS = frozenset([604, 1280])
 _IN_TEXT = re.compile(r"\bORA-(\d{5})\b")
 
@@ -272,7 +272,7 @@ def classify(error: oracledb.Error, doing: str = "") -> SourceError | Prerequisi
 
 
 def _hint(error: oracledb.Error) -> str:
-    """DPY-6005 (cannot connect) holds what happened as its cause, of which more can be said."""
+    """DPY-6005 (cannot connect) has a cause, which allows a better hint."""
     cause = error.__cause__
     prefix, number = code_of(error)
     deeper = _hint(cause) if isinstance(cause, oracledb.Error) and cause is not error else ""

@@ -1,7 +1,7 @@
 """Connections to Oracle, with the session settings that everything else relies on.
 
-The NLS formats decide what SQL_REDO looks like, the time zone how TIMESTAMP WITH LOCAL TIME ZONE prints; both are lost
-with a connection, so this one routine prepares every connection there is.
+The NLS formats decide how SQL_REDO prints values, the time zone how it prints TIMESTAMP WITH LOCAL TIME ZONE. Both are lost
+with a connection, so this one routine prepares every connection (docs/reference/logminer-facts.md#d-33).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def secrets_in(url: str) -> list[str]:
 
 
 def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -> oracledb.Connection:
-    """A connection ready for use. A listener that is not there yet is asked again, for a few seconds.
+    """A connection ready for use. While the listener is not there yet, tries again for a few seconds.
 
     :param container: where to work, when `database.pdb.name` is given: LogMiner in the root, tables in the PDB.
     """
@@ -120,7 +120,7 @@ def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
 
 
 def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: str) -> oracledb.Connection:
-    """Limit the whole logon: the driver limits the TCP connection, and then waits for ever for a server that says nothing."""
+    """Limit the whole logon: the driver limits the TCP connection only, and then waits for ever for a silent server."""
     outcome: Future[oracledb.Connection] = Future()
 
     def attempt() -> None:

@@ -1,4 +1,4 @@
-"""Tables, columns and keys as the dictionary tells them, a few queries for all tables of a schema together."""
+"""Tables, columns and keys from the dictionary, a few queries for all tables of a schema together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What threads fetch, for the one that asked for it."""
+"""Hands what threads fetch to the thread that consumes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 CANCEL_SECONDS: Final = 3.0
 """How long a cancelled call may take to end. Longer is a network that swallows everything: its thread is left to its own end."""
 
-# How long a thread that cannot hand over what it has waits before it looks whether anybody still wants it.
+# Seconds between two looks whether the consumer has gone, for a thread that waits for room.
 _LOOK_SECONDS = 0.1
 
 
@@ -25,9 +25,9 @@ class _End:
 class Handover(Generic[T]):
     """A bounded queue from fetching threads to the thread that iterates.
 
-    :param depth: so many items wait at the most.
+    :param depth: how many items may wait.
     :param fetching: number of threads, each of which calls `end` once.
-    :ivar abandoned: to be set when nobody takes any more.
+    :ivar abandoned: to be set when the consumer takes no more.
     """
 
     def __init__(self, depth: int, fetching: int = 1) -> None:
@@ -36,7 +36,7 @@ class Handover(Generic[T]):
         self.abandoned = threading.Event()
 
     def give(self, item: T) -> bool:
-        """Wait for room. False when nobody wants it any more."""
+        """Wait for room and put an item. False when the consumer takes no more."""
         return self._put(item)
 
     def end(self, error: BaseException | None = None) -> None:
@@ -53,7 +53,7 @@ class Handover(Generic[T]):
         return False
 
     def taken(self, tick: float) -> Iterator[T | None]:
-        """What the threads give, until all have ended; None whenever nothing came for `tick` seconds. Raises their errors."""
+        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises their errors."""
         while self._fetching:
             try:
                 item = self._queue.get(timeout=tick)

@@ -1,4 +1,4 @@
-"""What the database spends on our session: LogMiner's sessions grow, and only their end gives the memory back."""
+"""Memory that the database spends on our session: LogMiner's sessions grow, and only their end frees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps a cursor busy in a thread of its own, and tells when it stays silent."""
+"""Fetches ahead in a thread of its own, and reports when nothing comes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def prefetch(
 ) -> Iterator[Iterator[T | None]]:
     """Iterate over `batches` while a thread fetches ahead; None comes whenever nothing came for `tick` seconds.
 
-    Exceptions of `batches` are raised here. Leaving the context ends the thread: what blocks it should yield to `cancel`.
+    Exceptions of `batches` are raised here. Leaving the context ends the thread: `cancel` must end what blocks it.
     """
     prefetched = _Prefetched(batches, depth)
     prefetched.thread.start()

@@ -33,8 +33,8 @@ def current_scn(connection: oracledb.Connection) -> Scn:
 
 
 def written_scn(connection: oracledb.Connection) -> Scn:
-    """The SCN that the logs have come to: every commit below it is in them. A reader of redo comes there even when nothing
-    is written any more, which cannot be said of CURRENT_SCN."""
+    """The SCN that the logs have come to: every commit below it is in them. A reader of redo reaches it even when nothing
+    more is written, which is not so for CURRENT_SCN."""
     sql = "SELECT MIN(LAST_REDO_CHANGE#) FROM V$THREAD WHERE STATUS = 'OPEN'"
     return Scn(int(one_row(connection, sql, "reading the redo threads")[0]))
 
@@ -71,8 +71,8 @@ def resetlogs_scn(connection: oracledb.Connection) -> int:
 
 
 def _transactions_view(connection: oracledb.Connection) -> str:
-    """V$TRANSACTION tells of the own instance only; GV$TRANSACTION needs a grant of its own, so it is asked where there are
-    several instances."""
+    """V$TRANSACTION shows the own instance only. GV$TRANSACTION needs a grant of its own, so it is used only with several
+    instances."""
     sql = "SELECT COUNT(*) FROM V$THREAD WHERE STATUS = 'OPEN'"
     instances = one_row(connection, sql, "counting the instances")[0]
     return "GV$TRANSACTION" if instances > 1 else "V$TRANSACTION"
@@ -81,7 +81,7 @@ def _transactions_view(connection: oracledb.Connection) -> str:
 def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
     """START_SCN of the oldest transaction that is open in any container and instance; None when there is none.
 
-    START_SCN is 0 for a moment when a transaction begins; such a one has no change yet.
+    START_SCN is 0 for a moment when a transaction begins; that transaction has no change yet.
     """
     sql = f"SELECT MIN(START_SCN) FROM {_transactions_view(connection)} WHERE START_SCN > 0"
     oldest = one_row(connection, sql, "reading the open transactions")[0]
@@ -96,7 +96,7 @@ def open_transactions(connection: oracledb.Connection) -> set[bytes]:
 
 
 def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
-    """An SCN that no transaction began before which is open now, or begins later."""
+    """An SCN at or before the start of every transaction that is open now or begins later."""
     now = current_scn(connection)
     oldest = oldest_open_scn(connection)
     return now if oldest is None else min(now, oldest)

@@ -85,8 +85,8 @@ class PrimaryKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyUnclear:
-    """A constraint was dropped, or a key is disabled: what the key is then, and which columns are NOT NULL, only the dictionary
-    knows."""
+    """A constraint was dropped, or a key is disabled. Only the dictionary knows what the key is then, and which columns are
+    NOT NULL."""
 
 
 Change: TypeAlias = AddColumns | ModifyColumn | DropColumns | RenameColumn | PrimaryKey | KeyUnclear
@@ -106,7 +106,7 @@ class AlterTable:
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """A statement about a table whose effect this grammar does not tell.
+    """A statement about a table whose effect this grammar does not know.
 
     :param name: None when not even the table is clear.
     """
@@ -119,7 +119,7 @@ Statement: TypeAlias = CreateTable | AlterTable | DropTable | TruncateTable | Re
 
 
 class ShapeUnclear(Exception):
-    """A change that does not fit the table as it is known; the dictionary has to tell."""
+    """A change that does not fit the table as it is known; the dictionary has to be read."""
 
 
 def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:

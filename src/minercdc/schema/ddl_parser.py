@@ -171,13 +171,13 @@ def _key_unclear(tokens: Tokens) -> KeyUnclear:
 
 
 def _skip_rest(tokens: Tokens) -> None:
-    """Step over a clause that changes no shape; another clause behind it would be beyond this grammar."""
+    """Step over a clause that changes no shape; a further clause would be beyond this grammar."""
     while tokens.peek()[0] != "end":
         tokens.skip_balanced()
         if tokens.take("DROP", "INDEX"):  # of a constraint that is dropped or disabled
             continue
         if tokens.word() in ("ADD", "DROP", "MODIFY", "RENAME"):
-            raise Unknown(f"{tokens.word()} behind another clause")
+            raise Unknown(f"{tokens.word()} after another clause")
 
 
 def _add(tokens: Tokens) -> list[Change]:

@@ -36,7 +36,7 @@ class TableFilter:
     _cache: dict[tuple[str, str], bool] = field(default_factory=dict, compare=False, repr=False)
 
     def includes(self, schema: str, table: str) -> bool:
-        """Whether `schema`.`table` is captured; remembered, as it is asked for every row."""
+        """Whether `schema`.`table` is captured; cached, since it is called for every row."""
         try:
             return self._cache[schema, table]
         except KeyError:

@@ -1,4 +1,4 @@
-"""The shape of a table at one point of its life."""
+"""The shape of a table at one point of the redo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TableId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column as ALL_TAB_COLS tells it.
+    """One column as ALL_TAB_COLS has it.
 
     :param type_name: DATA_TYPE without arguments: NUMBER, VARCHAR2, TIMESTAMP, `TIMESTAMP WITH TIME ZONE`, ...
     :param length: characters or bytes for text and RAW; precision of NUMBER; None when not given.

@@ -22,7 +22,7 @@ __all__ = ["LARGE_TYPES", "UNMINED_TYPES", "Codec", "FieldType", "ValueHandling"
 _FAMILIES: tuple[ModuleType, ...] = (number, text, temporal, raw, interval, lob, document, boolean)
 _FAMILY_OF = {name: family for family in _FAMILIES for name in family.TYPES}
 CAPTURED_TYPES = frozenset(_FAMILY_OF)
-"""Names of the types whose values can be captured, as the dictionary tells them."""
+"""Names of the types whose values can be captured, as the dictionary spells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Codec:
     from_driver: Callable[[object], str]
 
 
-# Values that LogMiner tells with op codes of their own, which are asked for by lob.enabled.
+# LogMiner has operation codes of their own for these values; `lob.enabled` reads them.
 LARGE_TYPES = lob.TYPES | {"XMLTYPE"}
 
 # Snapshots have their values; LogMiner prints every row of a table with such a column as `Unsupported` (23ai).

@@ -31,7 +31,7 @@ CHARACTER_SETS: Final[Mapping[str, str]] = {
     "EE8MSWIN1250": "cp1250",
     "CL8MSWIN1251": "cp1251",
 }
-# Oracle publishes neither the numbers of its regions nor a function that tells a region by its number.
+# Oracle publishes neither the numbers of its regions nor a function that names a region by its number.
 _NAMES_AND_VALUES = "With log.mining.strategy=redo_log_catalog rows from before an ALTER TABLE come with names and values."
 _BIAS = 0x80000000
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
@@ -47,7 +47,7 @@ class Encoding:
     """What of a database decides how values are stored.
 
     :param charset: NLS_CHARACTERSET.
-    :param time_zone: asks for DBTIMEZONE, an offset or the name of a region; called when it is needed.
+    :param time_zone: reads DBTIMEZONE, an offset or the name of a region; called when it is needed.
     """
 
     charset: str = "AL32UTF8"

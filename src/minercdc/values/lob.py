@@ -13,7 +13,7 @@ TYPES: Final = frozenset({"CLOB", "NCLOB", "BLOB"})
 
 
 def reading(column: Column) -> Reading:
-    """Redo has small values as plain literals; those that lie outside the row come piece by piece (capture/logminer/lobs)."""
+    """Redo has small values as plain literals; those that lie outside the row come piece by piece (capture/logminer/large_rows.py)."""
     if column.type_name == "BLOB":
         return Reading({"HEXTORAW": str.lower, "EMPTY_BLOB": None}, as_is, raw.reading(column).from_driver)
     # EMPTY_CLOB() stands for empty NCLOBs, too.

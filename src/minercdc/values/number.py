@@ -89,7 +89,7 @@ def binary_double(text: str) -> str:
 
 
 def reading(column: Column) -> Reading:
-    """The driver is asked for NUMBER as str, which is exact; TO_CHAR would round at 40 characters."""
+    """The driver fetches NUMBER as str, which is exact; TO_CHAR would round at 40 characters."""
     if column.type_name in ("BINARY_FLOAT", "BINARY_DOUBLE"):
         convert = binary_float if column.type_name == "BINARY_FLOAT" else binary_double
         return Reading({"": convert}, as_is, lambda value: convert(repr(value)))
@@ -199,7 +199,7 @@ def _decimal_json(scale: int) -> Convert:
 
     def to_json(text: str) -> str:
         try:
-            # Nearly all amounts have all their digits behind the point.
+            # Nearly all amounts have all their digits after the point.
             if text[point] == ".":
                 unscaled = int(text.replace(".", "", 1))
                 if 0x7FFF < unscaled < 0x80_0000:  # three bytes, as most amounts have

@@ -1,4 +1,4 @@
-"""Leaves out the columns whose types cannot be captured, saying so."""
+"""Leaves out the columns whose types cannot be captured, and logs them."""
 
 from __future__ import annotations
 

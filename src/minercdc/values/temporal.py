@@ -176,7 +176,7 @@ def _units_json(digits: int, checked: Callable[[Convert], Convert]) -> Convert:
         return str(seconds * 10**digits + int(fraction[:digits] or 0))
 
     def to_json(text: str) -> str:
-        # Nearly all values are dates that a datetime holds; it leaves out digits behind the sixth, as wanted.
+        # Nearly all values are dates that a datetime holds; it leaves out digits after the sixth, as wanted.
         try:
             return str((from_iso(text) - epoch) // unit)
         except (ValueError, TypeError):
