@@ -1,4 +1,4 @@
-"""What `minercdc run` shows of snapshots that signals asked for."""
+"""What `minercdc run` shows of snapshots that signals requested."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def incremental(*tables: TableRead) -> AdHocSnapshot:
     return AdHocSnapshot("inc-1", False, ("P.SHOP.ORDERS",), tables)
 
 
-def test_the_line_tells_table_rows_chunks_and_keys() -> None:
+def test_the_line_shows_table_rows_chunks_and_keys() -> None:
     line = summary(counters(incremental(READING, TableRead("SHOP.LINES"))), Rate())
     assert line.endswith(
         "; incremental snapshot inc-1: SHOP.ORDERS, 2,040 rows, 2 chunks, key 2048 of 30000, 1 more to come"
@@ -37,7 +37,7 @@ def test_a_paused_and_a_blocking_one_say_so() -> None:
     assert line.endswith("of 30000, paused; blocking snapshot b: SHOP.ORDERS, 7 rows")
 
 
-def test_nothing_is_told_when_nothing_was_asked_for() -> None:
+def test_nothing_is_shown_when_nothing_was_requested() -> None:
     assert ";" not in summary(counters(), Rate())
 
 

@@ -63,7 +63,7 @@ def test_all_formats_say_the_same(tmp_path: Path, ending: str) -> None:
     assert load_config(file) == parse_properties(GOOD)
 
 
-def test_every_problem_is_told_at_once() -> None:
+def test_every_problem_is_reported_at_once() -> None:
     found = problems(
         {
             **GOOD,
@@ -103,7 +103,7 @@ def test_every_problem_is_told_at_once() -> None:
         ({"database.password": "${file:/nowhere:x}"}, "placeholder cannot be resolved"),
     ],
 )
-def test_a_bad_value_is_told_with_its_property(change: dict[str, str], expected: str) -> None:
+def test_a_bad_value_is_reported_with_its_property(change: dict[str, str], expected: str) -> None:
     assert any(expected in line for line in problems({**GOOD, **change})), expected
 
 
@@ -137,7 +137,7 @@ def test_client_settings_are_passed_on() -> None:
 
 
 @pytest.mark.parametrize("text", ["[1, 2", "- a\n- b", "just text", ""])
-def test_a_file_that_holds_no_properties_is_told(tmp_path: Path, text: str) -> None:
+def test_a_file_that_holds_no_properties_is_reported(tmp_path: Path, text: str) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=r"c\.yaml"):
@@ -156,8 +156,10 @@ def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
     ]
     (refused,) = problems({**GOOD, "notification.enabled.channels": "log,jmx"})
     assert "GET /notifications" in refused
-    chosen = parse_properties({**GOOD, "notification.enabled.channels": "log,sink", "notification.sink.topic.name": "told"})
-    assert chosen.notifications.sink_topic == "told"
+    chosen = parse_properties(
+        {**GOOD, "notification.enabled.channels": "log,sink", "notification.sink.topic.name": "reports"}
+    )
+    assert chosen.notifications.sink_topic == "reports"
 
 
 @pytest.mark.parametrize(

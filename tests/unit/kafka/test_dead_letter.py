@@ -17,7 +17,7 @@ ROW = UndecodableRow(
 )
 
 
-def test_it_tells_what_was_in_redo_and_where() -> None:
+def test_it_holds_what_was_in_redo_and_where() -> None:
     record = dead_letter("letters", ROW)
     assert (record.topic, record.partition) == ("letters", 0)
     assert record.key is not None
@@ -38,7 +38,7 @@ def test_it_tells_what_was_in_redo_and_where() -> None:
     }
 
 
-def test_a_row_that_was_decoded_is_told_by_its_images() -> None:
+def test_a_row_that_was_decoded_has_its_images() -> None:
     images = replace(ROW, redo_sql=None, images=(ORDERS, ("1", UNAVAILABLE, "2.50", None), None))
     value = json.loads(dead_letter("letters", images).value or b"")
     assert (value["before"], "after" in value) == ({"ORDER_ID": "1", "TOTAL": "2.50", "CREATED": None}, False)

@@ -1,4 +1,4 @@
-"""Which DEFAULTs are told in the schema of a field."""
+"""Which DEFAULTs are in the schema of a field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minercdc.values.codec import ValueHandling, codec_for
 
 
 @pytest.mark.parametrize(
-    ("column", "told"),
+    ("column", "default"),
     [
         (Column("C", "NUMBER", 5, 0, default="7"), 7),
         (Column("C", "NUMBER", 5, 0, default=" -7 "), -7),
@@ -76,5 +76,5 @@ from minercdc.values.codec import ValueHandling, codec_for
         (Column("C", "DATE"), None),
     ],
 )
-def test_constants_are_told_and_expressions_are_not(column: Column, told: JsonValue) -> None:
-    assert column_default(column, codec_for(column, ValueHandling())) == told
+def test_constants_have_a_default_and_expressions_do_not(column: Column, default: JsonValue) -> None:
+    assert column_default(column, codec_for(column, ValueHandling())) == default

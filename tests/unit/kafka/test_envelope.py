@@ -131,10 +131,10 @@ def test_rows_within_a_millisecond_share_the_engines_time() -> None:
     begun = 1_789_990_213_402_118_903
     times = (begun, begun + 999_999, begun + 1_000_000, begun + 999_999_999, begun - 1)
     printing = encoder(iter(times).__next__)
-    told = [value_of(printing.encode(event(Op.CREATE, None, NEW))[0]) for _ in times]
-    assert [value["ts_ns"] for value in told] == [begun, begun, *times[2:]]
-    assert all(value["ts_us"] == value["ts_ns"] // 1000 for value in told)
-    assert all(value["ts_ms"] == value["ts_ns"] // 1_000_000 for value in told)
+    values = [value_of(printing.encode(event(Op.CREATE, None, NEW))[0]) for _ in times]
+    assert [value["ts_ns"] for value in values] == [begun, begun, *times[2:]]
+    assert all(value["ts_us"] == value["ts_ns"] // 1000 for value in values)
+    assert all(value["ts_ms"] == value["ts_ns"] // 1_000_000 for value in values)
 
 
 def test_a_delete_has_a_tombstone_unless_switched_off() -> None:
@@ -181,7 +181,7 @@ ENCODED = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="
     [("bytes", ENCODED), ("base64", ENCODED), ("base64-url-safe", ENCODED), ("hex", PLACEHOLDER.encode().hex())],
 )
 @pytest.mark.parametrize("decimal", ["precise", "string", "double"])
-def test_what_redo_does_not_tell_has_a_placeholder_where_the_type_has_room_for_one(
+def test_what_redo_does_not_hold_has_a_placeholder_where_the_type_has_room_for_one(
     binary: Any, printed: str, decimal: Any
 ) -> None:
     """That of bytes is encoded as they are; numbers and times have none, also where they are printed as text."""
@@ -196,7 +196,7 @@ def test_what_redo_does_not_tell_has_a_placeholder_where_the_type_has_room_for_o
     assert value_of(record)["before"] == value_of(record)["after"] == expected
 
 
-def test_a_row_whose_key_redo_does_not_tell_is_refused_with_the_sql_that_helps() -> None:
+def test_a_row_whose_key_redo_does_not_hold_is_refused_with_the_sql_that_helps() -> None:
     unknown: Row = (UNAVAILABLE, "PAID", UNAVAILABLE, UNAVAILABLE)
     with pytest.raises(SchemaMismatchError, match="ADD SUPPLEMENTAL LOG DATA"):
         encoder().encode(event(Op.UPDATE, unknown, unknown))
@@ -283,7 +283,7 @@ def test_names_and_values_of_any_characters_are_printed_as_json() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "kind"), [(None, ORDERS, "CREATE"), (ORDERS, ORDERS, "ALTER"), (ORDERS, None, "DROP")]
 )
-def test_a_schema_change_tells_the_structure_and_the_history_gives_it_back(
+def test_a_schema_change_holds_the_structure_and_the_history_gives_it_back(
     before: TableSchema | None, after: TableSchema | None, kind: str
 ) -> None:
     change = SchemaChange(ORDERS.id, before, after, "ddl", Scn(2**60), 0)

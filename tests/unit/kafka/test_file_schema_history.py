@@ -86,7 +86,7 @@ def test_a_file_that_is_gone_or_spoilt_stops(path: Path) -> None:
         recovered(path, mark)
 
 
-def test_it_can_begin_anew(path: Path) -> None:
+def test_it_can_start_over(path: Path) -> None:
     path.write_bytes(b"spoilt\n" * 100)
     history = history_of(path)
     history.forget()

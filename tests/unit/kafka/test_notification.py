@@ -11,8 +11,8 @@ STARTED = Notification("a-1", "Initial Snapshot", "STARTED", 1_700_000_000_123_4
 
 
 def test_a_notification_is_debeziums_document() -> None:
-    record = NotificationEncoder("told", "shop", key_schemas=False, value_schemas=False).encode(STARTED)
-    assert (record.topic, record.partition) == ("told", 0)
+    record = NotificationEncoder("reports", "shop", key_schemas=False, value_schemas=False).encode(STARTED)
+    assert (record.topic, record.partition) == ("reports", 0)
     assert json.loads(record.key or b"") == {"id": "a-1"}
     assert json.loads(record.value or b"") == {
         "id": "a-1",
@@ -24,7 +24,7 @@ def test_a_notification_is_debeziums_document() -> None:
 
 
 def test_converters_with_schemas_wrap_key_and_value() -> None:
-    record = NotificationEncoder("told", "shop", key_schemas=True, value_schemas=True).encode(STARTED)
+    record = NotificationEncoder("reports", "shop", key_schemas=True, value_schemas=True).encode(STARTED)
     key, value = json.loads(record.key or b""), json.loads(record.value or b"")
     assert key["schema"]["name"] == "io.debezium.connector.common.NotificationKey"
     assert value["schema"]["name"] == "io.debezium.connector.common.Notification"

@@ -1,4 +1,4 @@
-"""Rows of which redo did not tell everything, for every type and every way of rendering it."""
+"""Rows of which redo does not hold everything, for every type and every way of rendering it."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ SIZES = [(None, None), (9, 0), (38, 0), (12, 2), (5, -2), (2, 9)]
 def _rows(print_record: PrintRecord, before: Row | None, after: Row | None) -> Any:
     key, value = print_record(before, after, '{"ssn":0}', Op.UPDATE, END)
     assert key is None
-    return _told(json.loads(value))
+    return _rows_of(json.loads(value))
 
 
-def _told(envelope: dict[str, Any]) -> dict[str, Any]:
-    """What an envelope tells of rows; the rest of it has to be what it always is."""
+def _rows_of(envelope: dict[str, Any]) -> dict[str, Any]:
+    """The rows of an envelope; checks the rest of it."""
     rows = {"before": envelope.pop("before"), "after": envelope.pop("after")}
     assert envelope == {"source": {"ssn": 0}, "transaction": None, "op": "u", "ts_ms": 1}
     return rows
 
 
 @pytest.mark.parametrize("type_name", sorted(_FAMILY_OF))
-def test_a_value_that_redo_did_not_tell_is_told_as_such(type_name: str) -> None:
+def test_a_value_that_redo_does_not_hold_is_printed_as_such(type_name: str) -> None:
     for handling, (length, scale) in itertools.product(HANDLINGS, SIZES):
         codec = codec_for(Column("C", type_name, length, scale), handling)
         columns = [PrintedColumn("A", 0, codec_for(Column("A", "CHAR", 1), handling)), PrintedColumn("C", 1, codec, '"?"')]
@@ -84,9 +84,12 @@ def test_names_and_texts_around_are_what_they_are() -> None:
     print_record = compile_record(columns, columns[1:3], 4, ("[", "]"), ('{"payload":', "}"))
     for before, after in ((row, None), (None, row), (row, row)):
         key, value = print_record(before, after, '{"ssn":0}', Op.UPDATE, END)
-        told = json.loads(value)
-        assert list(told) == ["payload"]
-        assert _told(told["payload"]) == {"before": document if before else None, "after": document if after else None}
+        envelope = json.loads(value)
+        assert list(envelope) == ["payload"]
+        assert _rows_of(envelope["payload"]) == {
+            "before": document if before else None,
+            "after": document if after else None,
+        }
         assert key is not None
         assert json.loads(key) == [keyed]
 
@@ -102,8 +105,8 @@ def test_the_key_is_that_of_the_row_after_or_of_a_deleted_row() -> None:
     ):  # fmt: skip
         printed, value = print_record(before, after, '{"ssn":0}', Op.UPDATE, END)
         assert printed == key
-        told = _told(json.loads(value))
-        assert set(told["after"] or told["before"]) == {"C"}
+        envelope = _rows_of(json.loads(value))
+        assert set(envelope["after"] or envelope["before"]) == {"C"}
     for row in ((UNAVAILABLE, None, "2"), ("1", None, UNAVAILABLE)):
         with pytest.raises(NO_TEXT):
             print_record(None, row, "{}", Op.CREATE, END)

@@ -88,7 +88,7 @@ GARBAGE = (b"", b"{", b"[]", b"{}", b"\xff", b'{"source":{"server":"s"}}', b'{"s
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)
-def test_what_cannot_be_read_stops_until_it_is_begun_anew(garbage: bytes) -> None:
+def test_what_cannot_be_read_stops_until_it_starts_over(garbage: bytes) -> None:
     topic = Topic()
     history = history_in(topic)
     topic.records.append(history.entry(change(None, OLD, 1), {}))
@@ -117,7 +117,7 @@ def test_a_history_without_its_beginning_is_not_taken_for_whole() -> None:
     assert [found.after for found in history_in(topic).recover(None)] == [NEW]
 
 
-def test_another_connector_in_the_topic_that_begins_anew_does_not_count() -> None:
+def test_another_connector_in_the_topic_that_starts_over_does_not_count() -> None:
     topic = Topic()
     topic.records.append(history_in(topic).entry(change(None, OLD, 1), {}))
     other = history_in(topic, "other")

@@ -36,9 +36,9 @@ def structures_of(monkeypatch: pytest.MonkeyPatch, *values: bytes) -> Structures
     return found
 
 
-def test_what_cannot_be_read_is_passed_over_once_the_structures_were_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    anew = record(["ID", "V"], structures_read_anew=True)
-    structures = structures_of(monkeypatch, record(["ID"]), b"garbage", anew)
+def test_what_cannot_be_read_is_passed_over_once_the_structures_were_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = record(["ID", "V"], structures_read_anew=True)
+    structures = structures_of(monkeypatch, record(["ID"]), b"garbage", again)
     structures.refresh()
     found = structures.of_topic("p.S.T")
     assert found is not None
@@ -46,6 +46,6 @@ def test_what_cannot_be_read_is_passed_over_once_the_structures_were_read_anew(m
 
 
 def test_what_cannot_be_read_stops_the_lake(monkeypatch: pytest.MonkeyPatch) -> None:
-    anew = record(["ID"], structures_read_anew=True)
+    again = record(["ID"], structures_read_anew=True)
     with pytest.raises(SchemaHistoryError, match="cannot be read"):
-        structures_of(monkeypatch, anew, b"garbage").refresh()
+        structures_of(monkeypatch, again, b"garbage").refresh()

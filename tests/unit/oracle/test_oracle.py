@@ -73,7 +73,7 @@ def test_number_of_dpy_errors_is_not_mistaken_for_ora() -> None:
     assert type(classify(error("DPY-1555"))) is UnknownSourceError
 
 
-def test_the_number_behind_a_closed_connection_decides() -> None:
+def test_the_number_with_a_closed_connection_decides() -> None:
     assert type(classify(error("DPY-4011", recoverable=True, number=600))) is MiningSessionError
 
 
@@ -90,7 +90,7 @@ def test_the_error_in_a_wrapper_decides(wrapper: int) -> None:
 @pytest.mark.parametrize(
     ("cause", "kind"), [("DPY-3001", PrerequisiteError), ("DPY-4018", SourceError), ("", TransientSourceError)]
 )
-def test_what_stands_behind_a_failed_connect_decides(cause: str, kind: type[MinerCdcError]) -> None:
+def test_the_cause_of_a_failed_connect_decides(cause: str, kind: type[MinerCdcError]) -> None:
     found = error("DPY-6005")
     found.__cause__ = error(cause) if cause else TimeoutError()
     assert type(classify(found)) is kind
