@@ -18,7 +18,7 @@ class TableScan:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedScan:
+class RequestedScan:
     """A snapshot that a signal requested, in the table it has come to.
 
     :param kind: incremental or blocking.
@@ -60,7 +60,7 @@ class Counters:
     :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
     :param unselected: rows whose large values could not be read again: undo or the row is gone; the placeholder stands for them.
-    :param asked: snapshots that signals requested, in the order they came.
+    :param requested: snapshots that signals requested, in the order they came.
     :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in UTC;
         0 while that is not known.
     :param source_ahead_us: the source's clock is that far ahead of ours.
@@ -84,7 +84,7 @@ class Counters:
     progress_us: int = 0
     source_ahead_us: int = 0
     scans: list[TableScan] = field(default_factory=list)
-    asked: list[AskedScan] = field(default_factory=list)
+    requested: list[RequestedScan] = field(default_factory=list)
     trouble: str = ""
 
     def lag_seconds(self, now: float) -> float:

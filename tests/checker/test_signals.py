@@ -183,7 +183,7 @@ def _rows_are_not_compared(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_chunk_does_not_wait_for_the_stream(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(IncrementalSnapshots, "_ready", lambda *_: True)
+    patch.setattr(IncrementalSnapshots, "_is_deliverable", lambda *_: True)
 
 
 def _chunks_may_be_older_than_what_was_told(patch: pytest.MonkeyPatch) -> None:
@@ -204,14 +204,14 @@ def _progress_is_not_stored(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_chunk_of_another_shape_is_delivered(patch: pytest.MonkeyPatch) -> None:
-    taken = IncrementalSnapshots._taken
+    deliver_outcome = IncrementalSnapshots._deliver_outcome
 
     def blind(self: IncrementalSnapshots, state: Any, snapshot: Any, table: Any, outcome: Any, time_us: int) -> Any:
         if isinstance(outcome, Chunk) and (shape := self._shape(outcome.schema.id)):
             outcome.schema = shape
-        return taken(self, state, snapshot, table, outcome, time_us)
+        return deliver_outcome(self, state, snapshot, table, outcome, time_us)
 
-    patch.setattr(IncrementalSnapshots, "_taken", blind)
+    patch.setattr(IncrementalSnapshots, "_deliver_outcome", blind)
 
 
 # Each with the strategy it concerns.

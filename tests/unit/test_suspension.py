@@ -273,7 +273,7 @@ def life_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Life:
             world.suspensions, world, Fold(topics, world.chance), find, learn, "PDB", clock=lambda: float(next(ticks))
         )
         if not automatic:
-            resumptions._repaired = lambda *_: iter(())  # type: ignore[method-assign]
+            resumptions._begin_repaired = lambda *_: iter(())  # type: ignore[method-assign]
 
         def no_change(document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]:
             raise KeyError("table")

@@ -1,7 +1,7 @@
 """The command line: parses, calls, prints; no logic.
 
     minercdc run CONFIG        capture into Kafka
-    minercdc signal CONFIG ..  ask a running connector for something
+    minercdc signal CONFIG ..  send a running connector a signal
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
     minercdc config            the properties, as Markdown
     minercdc types             Oracle's types in topic and lake, as Markdown
@@ -85,7 +85,7 @@ def _log_to(console: Console, verbose: bool) -> None:
     else:
         logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(message)s", stream=sys.stderr)
     logging.getLogger("urllib3").setLevel(logging.WARNING)
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what matters of it comes as an exception
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what matters comes as an exception
 
 
 def _log_lines(lines: Sequence[str]) -> None:

@@ -17,16 +17,16 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from minercdc.metrics import AskedScan, Counters
+from minercdc.metrics import Counters, RequestedScan
 
 log = logging.getLogger("minercdc")
 
 _LONGEST_KEY = 40  # in a line
-_MOST_ASKED = 3  # of the snapshots that wait for each other
+_MOST_REQUESTED = 3  # of the snapshots that wait for each other
 
 
 class Rate:
-    """Events per second since the last look."""
+    """Events per second since the last call."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -41,8 +41,8 @@ class Rate:
         return self.per_second
 
 
-def asked(scan: AskedScan) -> str:
-    """How far a snapshot is that a signal asked for."""
+def requested(scan: RequestedScan) -> str:
+    """How far a snapshot is that a signal requested."""
     where = f": {scan.table}, {scan.rows:,} rows" if scan.table else ""
     if scan.chunks:
         where += f", {scan.chunks:,} chunks"
@@ -76,7 +76,7 @@ def summary(counters: Counters, rate: Rate) -> str:
         text += f", SUSPENDED: {', '.join(one.table for one in counters.suspended)}"
     if counters.restarts:
         text += f", {counters.restarts} restarts"
-    return "; ".join([text, *map(asked, counters.asked[:_MOST_ASKED])])
+    return "; ".join([text, *map(requested, counters.requested[:_MOST_REQUESTED])])
 
 
 class Ticker:

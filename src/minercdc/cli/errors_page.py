@@ -10,8 +10,8 @@ from minercdc.oracle.codes import DPY, ORA, Known
 
 _HEAD = """# Errors
 
-Every failure ends in one message: a code, what happened and where, and, where it helps, a hint. The code tells what is to be
-done; the exit status tells a supervisor the same in short.
+Look up the code of a message here. Every failure ends in one message: a code, what happened and where, and, where it helps, a hint.
+The code says what to do; the exit status says the same to a supervisor.
 
 | exit status | meaning | start again? |
 |---|---|---|
@@ -20,12 +20,12 @@ done; the exit status tells a supervisor the same in short.
 | 2 | the configuration or the command line is wrong | after correcting it |
 | 3 | the database lacks something | after running the SQL in the message |
 
-What passes by itself does not end the connector. It logs a warning that names the trouble and the wait (`going on from the last
-offset in 2.0 s`) and tries again, for ever or `errors.max.retries` times. Waits double up to `retriable.restart.connector.wait.ms`.
+A failure that passes by itself does not end the connector. The log has a warning with the cause and the wait (`going on from the last
+offset in 2.0 s`), and the connector tries again, for ever or `errors.max.retries` times. Waits double up to `retriable.restart.connector.wait.ms`.
 Records and offset are committed in one Kafka transaction, so a restart neither loses nor repeats a change.
 """
 
-# Of each class what its message means to a user: the words behind its code, and a paragraph.
+# What the message of each class means to a user: the words after its code, and a paragraph.
 _PARAGRAPHS: Mapping[type[MinerCdcError], tuple[str, str]] = {
     errors.MinerCdcError: (
         "",
@@ -115,24 +115,29 @@ redo is missing, or the table was excluded at that time. A new snapshot of the t
     ),
     errors.MissingKeyError: (
         "redo does not hold the key",
-        """As MC-4001. A row with a key was changed or deleted, and its redo does not tell which one it was: the table has no supplemental logging,
+        """As MC-4001. A row with a key was changed or deleted, and its redo does not say which one: the table has no supplemental logging,
 or had none when the row was written. The message holds the `ALTER TABLE .. ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS`. Rows written before
 it stay as they are, which is why the suspended table is read again then.""",
     ),
     errors.UnsupportedRowError: (
         "LogMiner does not support the row",
-        """As MC-4001. LogMiner printed the row as `Unsupported` (operation code 255): it tells that a row was changed, but not how. That
+        """As MC-4001. LogMiner printed the row as `Unsupported` (operation code 255): it shows that a row was changed, but not how. That
 happens with tables that have a column of a type LogMiner cannot show, such as BOOLEAN, JSON, VECTOR or an object type; rows of
 such a table come from snapshots only, and it stays suspended. Leave the table out (`table.exclude.list`), or set
 `event.processing.failure.handling.mode=warn` to go on without its changes.""",
     ),
     errors.SchemaHistoryError: (
         "the schema history",
-        """*Exit status 1.* The schema history (topic or file) has a record that cannot be read, its first records were deleted by retention, a file is
-gone or shorter than the offset says, or it lacks a table that the offset refers to. The topic must be kept for ever (`retention.ms=-1`). Restore
-it, or start once with `snapshot.mode=recovery`: the structures are read from the database again and written behind what is there, which does not count
-any more; nothing needs to be deleted. What DDL changed since the offset is then decoded with the later shape. Or [reset the
-connector](operations.md#reset). A topic that was deleted whole cannot be told from a new one: present shapes are taken, with one warning per table.""",
+        """*Exit status 1.* The schema history cannot be used. One of these is the cause:
+
+* a record of the topic or file cannot be read;
+* the first records were deleted by retention: the topic must be kept for ever (`retention.ms=-1`);
+* a file is gone, or shorter than the offset says;
+* a table that the offset refers to is missing.
+
+Restore it, or start once with `snapshot.mode=recovery`. The structures are then read from the database again and appended; earlier records do not count any
+more, and nothing needs to be deleted. Rows from before a DDL since the offset are decoded with the later shape. Or [reset the
+connector](operations.md#reset). A topic that was deleted as a whole looks like a new one: present shapes are taken, with one warning per table.""",
     ),
     errors.SinkError: (
         "Kafka refused",
@@ -152,7 +157,7 @@ on. If both were meant to run, give each its own `name` and `topic.prefix`.""",
     ),
     errors.LocalServiceError: (
         "a local server or tool",
-        """*Exit status 1.* Java, a jar, the broker, Spark or the sandbox that minercdc starts on this machine did not come up: a port
+        """*Exit status 1.* Java, a jar, the broker, Spark or the sandbox that minercdc runs on this machine did not start: a port
 in use (choose another by `--port`), no network to fetch jars, a full disk. The message names the log file to look into.""",
     ),
     errors.StateDirectoryError: (

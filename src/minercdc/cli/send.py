@@ -1,4 +1,4 @@
-"""`minercdc signal CONFIG TYPE ..`: asks a running connector for something, and prints the id that its answers will carry."""
+"""`minercdc signal CONFIG TYPE ..`: sends a running connector a signal, and prints the id that its answers will carry."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def addressed(
     context: typer.Context,
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.")],
 ) -> None:
-    """Ask a running connector for something."""
+    """Send a running connector a signal."""
     context.obj = config
 
 
@@ -185,7 +185,7 @@ def drop_transaction(
 def list_transactions(
     context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
 ) -> None:
-    """Have the open transactions told by a notification."""
+    """Have the open transactions listed by a notification."""
     _send(context, _How(channel, identity, wait, timeout), "list-transactions", {})
 
 
@@ -198,7 +198,7 @@ def schema_changes(
     wait: Wait = False,
     timeout: Timeout = 60.0,
 ) -> None:
-    """Tell the connector the shape of tables by hand."""
+    """Give the connector the shape of tables by hand."""
     try:
         changes = json.loads(file.read_text())
     except ValueError as error:

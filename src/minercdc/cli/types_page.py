@@ -74,7 +74,7 @@ _ROWS: tuple[tuple[str, str, int | None, int | None, str, str], ...] = (
 _INTRODUCTION = """\
 # Types: Oracle, topic, Spark
 
-Made by `minercdc types`; do not edit. The topic's form is that of the default modes (`decimal.handling.mode=precise`,
+Look up here what becomes of a column. Made by `minercdc types`; do not edit. The topic's form is that of the default modes (`decimal.handling.mode=precise`,
 `time.precision.mode=adaptive`, `binary.handling.mode=bytes`); `string`, `hex` and the others follow Debezium's manual.
 The lake reads `precise` and `string` decimals and `adaptive` times; it refuses the rest at the start, naming the property.
 
@@ -84,16 +84,21 @@ The lake reads `precise` and `string` decimals and `adaptive` times; it refuses 
 
 _CLOSING = """
 What does not fit is never cut silently. A value that its topic type cannot hold (a TIMESTAMP(9) of the year 9999 as int64
-nanoseconds) is a `ValueDecodeError`, and `event.processing.failure.handling.mode` says what follows. What redo does not tell
-(a column without supplemental logging) is `unavailable.value.placeholder` in character columns, the same encoded as
-`binary.handling.mode` says in BLOB and RAW columns, and null elsewhere, also where numbers and times are printed as text;
+nanoseconds) is a `ValueDecodeError`, and `event.processing.failure.handling.mode` says what follows.
+
+A value that redo does not hold (a column without supplemental logging) is
+
+* `unavailable.value.placeholder` in character columns;
+* the placeholder, encoded as `binary.handling.mode` says, in BLOB and RAW columns;
+* null elsewhere, also where numbers and times are printed as text.
+
 `minercdc check` warns of tables where that can happen. Columns of other types (BFILE, UROWID, objects, collections) are left out
 of the events, with one warning per table. INVISIBLE columns are columns; virtual ones are not, as redo does not have them.
 
 Large values: with `lob.enabled=false`, the default, CLOB, NCLOB, BLOB and XMLTYPE columns hold the placeholder, in snapshots
 too, and an update of such columns only has no event. With `lob.enabled=true` the placeholder means: not changed by this
 statement. It is also what `before` has of every LOB, and of a LOB that DBMS_LOB changed in part when its value was not given
-in the same transaction: redo tells the part only (counted, and one warning per table). A statement that LogMiner spreads over
+in the same transaction: redo holds the part only (counted, and one warning per table). A statement that LogMiner spreads over
 several rows is one event; what DBMS_LOB writes to a row after an INSERT or UPDATE of it in the same transaction is part of that
 event, also with changes of other rows between them.
 

@@ -29,13 +29,13 @@ class TopicEnds:
         ]
         if not wanted:
             return {}
-        asked = self._admin.list_offsets(
+        requested = self._admin.list_offsets(
             {partition: OffsetSpec.latest() for partition in wanted},
             isolation_level=IsolationLevel.READ_COMMITTED,
             request_timeout=10,
         )
         ends: dict[str, dict[str, int]] = {}
-        for partition, answer in asked.items():
+        for partition, answer in requested.items():
             ends.setdefault(partition.topic, {})[str(partition.partition)] = answer.result().offset
         return ends
 

@@ -301,11 +301,11 @@ class KafkaClient:
         return self._offset_of(topic, partition, OffsetSpec.latest())
 
     def _offset_of(self, topic: str, partition: int, which: OffsetSpec) -> int:
-        asked = TopicPartition(topic, partition)
+        end = TopicPartition(topic, partition)
         answer = self._admin_client().list_offsets(
-            {asked: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
+            {end: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
         )
-        return int(answer[asked].result().offset)
+        return int(answer[end].result().offset)
 
 
 class _Deadline:

@@ -1,1 +1,1 @@
-"""Ad hoc snapshots and whatever else is asked for while the connector runs."""
+"""Signals to a running connector, and the snapshots they request."""

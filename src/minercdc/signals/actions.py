@@ -1,4 +1,4 @@
-"""What each signal does: from a signal and the state to answers and the state behind it."""
+"""What each signal does: from a signal and the state to answers and the state after it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Actions:
         try:
             action = action_of(received)
             _log.info("signal %s by %s: %s", received.id, received.channel, described(received))
-            return self._done(action, received, state, progress, time_us)
+            return self._perform(action, received, state, progress, time_us)
         except SignalRefused as refused:
             return self._refused(received, refused, state, time_us)
         except _DEFECTS as error:  # a restart would meet the same signal again
@@ -122,24 +122,24 @@ class Actions:
             return self._refused(received, defect, state, time_us)
 
     def after(self, state: SignalState, time_us: int) -> Acted:
-        """`drop-transaction`: the position that is stored next knows of it, so that it is done."""
-        told: list[Event] = []
+        """Finish each `drop-transaction`: it is done when the next stored position contains it."""
+        reports: list[Event] = []
         for signal_id, xid in state.drops:
             if signal_id in self._dropping:
                 self._dropping.discard(signal_id)
-                told.append(answers.answer(Signal(signal_id, "drop-transaction", "", ""), "COMPLETED", time_us, xid=xid))
+                reports.append(answers.answer(Signal(signal_id, "drop-transaction", "", ""), "COMPLETED", time_us, xid=xid))
                 state = replace(state, drops=tuple(drop for drop in state.drops if drop[0] != signal_id))
             else:
                 self._source.drop_transaction(xid)
                 self._dropping.add(signal_id)
-        return told, state
+        return reports, state
 
     def _refused(self, signal: Signal, refused: SignalRefused, state: SignalState, time_us: int) -> Acted:
         shown = printable(signal.id), printable(signal.type) or "no type", printable(refused.reason)
         _log.warning("signal %s (%s) is refused: %s", *shown)
         return [answers.answer(signal, "REFUSED", time_us, reason=refused.reason)], state
 
-    def _done(self, action: Action, signal: Signal, state: SignalState, progress: Progress, time_us: int) -> Acted:
+    def _perform(self, action: Action, signal: Signal, state: SignalState, progress: Progress, time_us: int) -> Acted:
         match action:
             case ExecuteSnapshot():
                 return self._execute(action, signal, state, time_us)
@@ -191,17 +191,17 @@ class Actions:
             data["unmatched"] = answers.joined(unknown)
         if len(wanted) < len(matched):
             data["suspended"] = answers.joined(str(table) for table in matched if table not in wanted)
-        told = [answers.answer(signal, "ACCEPTED", time_us, **data), answers.started(snapshot, time_us)]
-        return told, replace(state, snapshots=(*state.snapshots, snapshot))
+        reports = [answers.answer(signal, "ACCEPTED", time_us, **data), answers.started(snapshot, time_us)]
+        return reports, replace(state, snapshots=(*state.snapshots, snapshot))
 
     def _resume(self, collections: Sequence[str], signal: Signal, state: SignalState) -> Acted:
-        """Taken note of; `Resumptions` acts on it, and answers."""
+        """Put the tables into the state; `Resumptions` reads them, and answers."""
         known = [entry.table for entry in self._suspended()]
         wanted = [name for name in known if any(names(pattern, self._table(name)) for pattern in collections)]
         if not wanted:
             raise SignalRefused(f"no such table is suspended; suspended are: {', '.join(known) or 'none'}")
-        if asked := [table for _, table in state.resumes if table in wanted]:
-            raise SignalRefused(f"{', '.join(asked)}: to be resumed already")
+        if requested := [table for _, table in state.resumes if table in wanted]:
+            raise SignalRefused(f"{', '.join(requested)}: to be resumed already")
         given = {name: signal.id if len(wanted) == 1 else f"{signal.id}-{name}" for name in wanted}
         if taken := [s.id for s in state.snapshots if s.id in given.values()] + [
             one.signal for one in state.resuming if one.signal in given.values() and one.table not in wanted
@@ -215,26 +215,26 @@ class Actions:
 
     def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
         """Tables that are not begun are left out; the one under way ends where it is."""
-        told: list[Event] = []
+        reports: list[Event] = []
         for snapshot in [s for s in state.snapshots if action.blocking in (None, s.blocking)]:
             kept = tuple(table for table in snapshot.tables if not self._stops(action, table))
             if len(kept) == len(snapshot.tables):
                 continue
             stopped = [f"{self._database}.{table.table}" for table in snapshot.tables if table not in kept]
-            told.append(answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=answers.joined(stopped)))
+            reports.append(answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=answers.joined(stopped)))
             if kept:
                 rows = snapshot.rows + sum(
                     table.rows for table in snapshot.tables if table not in kept and snapshot.blocking
                 )
                 state = replaced(state, snapshot, replace(snapshot, tables=kept, rows=rows))
             else:
-                told.append(answers.aborted(snapshot, signal.id, time_us))
+                reports.append(answers.aborted(snapshot, signal.id, time_us))
                 state = without(state, snapshot)
-        if not told:
+        if not reports:
             raise SignalRefused("no snapshot of such a table is under way")
         if not any(not snapshot.blocking for snapshot in state.snapshots):
             state = replace(state, paused=False)
-        return [*told, answers.answer(signal, "COMPLETED", time_us)], state
+        return [*reports, answers.answer(signal, "COMPLETED", time_us)], state
 
     def _stops(self, action: StopSnapshot, table: TableRead) -> bool:
         table_id = self._table(table.table)
@@ -247,11 +247,11 @@ class Actions:
         if state.paused == paused:
             raise SignalRefused("it is paused already" if paused else "it is not paused")
         type_ = "PAUSED" if paused else "RESUMED"
-        told = [
+        reports = [
             answers.of_snapshot(running[0], type_, time_us, data_collections=answers.joined(running[0].collections)),
             answers.answer(signal, "COMPLETED", time_us),
         ]
-        return told, replace(state, paused=paused)
+        return reports, replace(state, paused=paused)
 
     def _change(self, document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]:
         try:
@@ -286,8 +286,8 @@ class Actions:
         if not self._source.drop_transaction(xid):
             raise SignalRefused(f"no transaction {xid} is open, as far as redo is read")
         self._dropping.add(signal.id)
-        told = [answers.answer(signal, "ACCEPTED", time_us, xid=xid)]
-        return told, replace(state, drops=(*state.drops, (signal.id, xid)))
+        reports = [answers.answer(signal, "ACCEPTED", time_us, xid=xid)]
+        return reports, replace(state, drops=(*state.drops, (signal.id, xid)))
 
     def _list(self, signal: Signal, state: SignalState, time_us: int) -> Acted:
         if self._source.open_transactions is None:

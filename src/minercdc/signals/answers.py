@@ -1,4 +1,4 @@
-"""Notifications about signals and the snapshots they asked for, in Debezium's words as far as it has any.
+"""Notifications about signals and the snapshots they requested, in Debezium's words as far as it has any.
 
 | aggregate              | types                                                                                    |
 |------------------------|------------------------------------------------------------------------------------------|
@@ -26,18 +26,18 @@ BLOCKING: Final = "Initial Snapshot"
 
 
 def answer(signal: Signal, type_: str, time_us: int, **data: str) -> Notification:
-    """What becomes of a signal: ACCEPTED, COMPLETED or REFUSED."""
-    told = {"signal_type": signal.type, "channel": signal.channel, **data}
-    return Notification(signal.id, SIGNAL, type_, time_us, told)
+    """The result of a signal: ACCEPTED, COMPLETED or REFUSED."""
+    additional = {"signal_type": signal.type, "channel": signal.channel, **data}
+    return Notification(signal.id, SIGNAL, type_, time_us, additional)
 
 
 def completed(snapshot: AdHocSnapshot, time_us: int) -> Notification:
-    """The signal that asked for this snapshot is done."""
+    """The signal that requested this snapshot is done."""
     return Notification(snapshot.id, SIGNAL, "COMPLETED", time_us, {"signal_type": "execute-snapshot"})
 
 
 def aborted(snapshot: AdHocSnapshot, by: str, time_us: int) -> Notification:
-    """The signal that asked for this snapshot comes to nothing more: another one stopped it."""
+    """The signal that requested this snapshot ends: another one stopped it."""
     return Notification(
         snapshot.id, SIGNAL, "ABORTED", time_us, {"signal_type": "execute-snapshot", "reason": f"stopped by signal {by}"}
     )

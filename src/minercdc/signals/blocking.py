@@ -1,11 +1,11 @@
 """Blocking snapshots: the stream comes to an SCN, waits while the tables are read as of it, and goes on.
 
-    signal        s = an SCN that is written, and not below what was told; the tables' changes behind s are noted from here on
-    stream at s   rows of each table AS OF s in order of ROWID, without those that a newer image was told of
-    killed        goes on behind the last ROWID: at the same s, unless newer changes were told meanwhile; then at a new one
-    DDL behind s  ORA-01466: the rest is read at a new s, which the stream comes to first
+    signal        s = an SCN that is written, and not below what was emitted; the tables' changes after s are noted from here on
+    stream at s   rows of each table AS OF s in order of ROWID, except rows with a newer change in the stream
+    killed        goes on after the last ROWID: at the same s, unless newer changes were emitted meanwhile; then at a new one
+    DDL after s   ORA-01466: the rest is read at a new s, which the stream comes to first
 
-As with incremental chunks nothing older ever follows anything newer, at any number of redo threads. Rows are marked as those of
+As with incremental chunks, no older image ever follows a newer one, with any number of redo threads. Rows are marked as those of
 the initial snapshot (`snapshot.marks`): Debezium runs the same code for both. A row that is held back for its mark is not in
 the state, and its table stays there until it is delivered.
 """
@@ -42,14 +42,14 @@ Batch: TypeAlias = Sequence[tuple[str, Row]]
 
 
 class Tables(Protocol):
-    """What a blocking snapshot asks of the database."""
+    """What a blocking snapshot reads from the database."""
 
     def written_scn(self) -> int: ...
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Batch]:
-        """Rows behind a ROWID as of an SCN, or those of a SELECT; an empty batch now and then while nothing comes.
+        """Rows after a ROWID as of an SCN, or those of a SELECT; an empty batch now and then while nothing comes.
 
-        :raises SnapshotTooOldError: not as of that SCN any more.
+        :raises SnapshotTooOldError: they cannot be read as of that SCN any more.
         """
 
     def close(self) -> None: ...
@@ -60,7 +60,7 @@ class BlockingSnapshots:
 
     :param shape, learn: as of `IncrementalSnapshots`.
     :param now_us: microseconds since the epoch in UTC.
-    :ivar told_scn: rows were delivered as of this SCN, perhaps before the stream told the commits at it.
+    :ivar read_scn: highest SCN that emitted rows were read at; the stream may emit commits at it later.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class BlockingSnapshots:
         self._learn = learn
         self._database = database
         self._now_us = now_us
-        self._fixed: str | None = None  # the snapshot whose SCN was fixed in this life
-        self.told_scn = 0
+        self._fixed: str | None = None  # the snapshot whose SCN was fixed in this run
+        self.read_scn = 0
         self.changes = Changes()
 
     def close(self) -> None:
@@ -88,19 +88,19 @@ class BlockingSnapshots:
         self._fixed = None
 
     def resume(self, state: SignalState, stop: StopFlag) -> Generator[Step, None, None]:
-        """What an earlier life left, before the stream moves at all."""
+        """Finish what an earlier run left, before the stream moves."""
         snapshot = _running(state)
         if snapshot is not None and snapshot.reached:
             self._fixed = snapshot.id
             yield from self._read(state, snapshot, stop)
 
     def step(
-        self, state: SignalState, complete_scn: int, told_scn: int, time_us: int, stop: StopFlag
+        self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int, stop: StopFlag
     ) -> Generator[Step, None, None]:
         """What can be delivered now; the stream waits meanwhile.
 
-        :param complete_scn: every commit at or below it has been told.
-        :param told_scn: no commit behind it has been told.
+        :param complete_scn: every commit at or below it has been emitted.
+        :param emitted_scn: highest commit SCN emitted so far.
         """
         if self._fixed is not None and all(snapshot.id != self._fixed for snapshot in state.snapshots):
             self._fixed = None  # it was stopped
@@ -108,7 +108,7 @@ class BlockingSnapshots:
             self._source.close()
         while (snapshot := _running(state)) is not None and not stop.is_set():
             if self._fixed != snapshot.id:
-                state = self._fix(state, snapshot, told_scn)
+                state = self._fix(state, snapshot, emitted_scn)
                 yield (), state
                 return
             if complete_scn < snapshot.scn - 1:  # what is committed at the SCN is what is read
@@ -121,24 +121,24 @@ class BlockingSnapshots:
                 state = step[1]
                 yield step
 
-    def _fix(self, state: SignalState, snapshot: AdHocSnapshot, told_scn: int) -> SignalState:
+    def _fix(self, state: SignalState, snapshot: AdHocSnapshot, emitted_scn: int) -> SignalState:
         """Choose the SCN; from here on changes of the tables are noted."""
         self.changes.forget()
         for table in snapshot.tables:
             self.changes.follow(self._table(table))
         # Rows may be delivered as of an earlier one of its SCNs, in images up to that.
-        scn = max(self._source.written_scn(), told_scn, snapshot.scn)
+        scn = max(self._source.written_scn(), emitted_scn, snapshot.scn)
         self.changes.prune(scn)
         self._fixed = snapshot.id
         _log.info("blocking snapshot %s: waiting for the stream to come to SCN %d", snapshot.id, scn)
         return replaced(state, snapshot, replace(snapshot, scn=scn, reached=False))
 
     def _read(self, state: SignalState, snapshot: AdHocSnapshot, stop: StopFlag) -> Iterator[Step]:
-        told = _Told(state, snapshot, self._scanned)
-        self.told_scn = max(self.told_scn, snapshot.scn)
+        delivery = _Delivery(state, snapshot, self._report_scan)
+        self.read_scn = max(self.read_scn, snapshot.scn)
         try:
             for place, table in enumerate(snapshot.tables, 1):
-                yield from self._rows(told, place, table, stop)
+                yield from self._rows(delivery, place, table, stop)
                 if stop.is_set():
                     return
         except GeneratorExit:
@@ -147,53 +147,53 @@ class BlockingSnapshots:
         except SnapshotTooOldError as error:
             _log.warning("blocking snapshot %s: %s; the rest is read at a later SCN", snapshot.id, error.message)
             self._fixed = None
-            yield told.step()
-            yield (), told.state(reached=False)
+            yield delivery.step()
+            yield (), delivery.state(reached=False)
             return
         self._fixed = None
         self.changes.forget()
         self._source.close()
-        told.end()
-        events, state = told.step()
-        done, time_us = _now(state, snapshot), self._now_us()
+        delivery.end()
+        events, state = delivery.step()
+        done, time_us = _current(state, snapshot), self._now_us()
         _log.info("blocking snapshot %s is complete; streaming goes on", snapshot.id)
         yield (
             [*events, answers.of_snapshot(done, "COMPLETED", time_us), answers.completed(done, time_us)],
             without(state, done),
         )
 
-    def _rows(self, told: _Told, place: int, table: TableRead, stop: StopFlag) -> Iterator[Step]:
-        """Read one table; what is certain is told now and then, and makes a step."""
-        name, scn = self._table(table), told.snapshot.scn
+    def _rows(self, delivery: _Delivery, place: int, table: TableRead, stop: StopFlag) -> Iterator[Step]:
+        """Read one table; rows that are certain are emitted now and then, as a step."""
+        name, scn = self._table(table), delivery.snapshot.scn
         schema = self._shape(name)
         if schema is None and (change := self._learn(name)) is not None:
-            told.events.append(change)
+            delivery.events.append(change)
             schema = change.after
         if schema is None:
-            told.finish(place, "UNKNOWN_SCHEMA")
-            yield told.step()
+            delivery.finish(place, "UNKNOWN_SCHEMA")
+            yield delivery.step()
             return
-        _log.info("blocking snapshot %s: reading %s as of SCN %d", told.snapshot.id, name, scn)
+        _log.info("blocking snapshot %s: reading %s as of SCN %d", delivery.snapshot.id, name, scn)
         try:
             for batch in self._source.rows(schema, scn, table.last[0] if table.last else "", table.condition):
                 if stop.is_set():
                     return
-                told.take(place, list(self._events(schema, scn, batch)))
-                if not batch and not told.events:
-                    yield (), told.state()  # nothing comes for a while: what came before need not wait
-                elif not batch or len(told.events) >= _PROGRESS_ROWS:
-                    told.events.append(
-                        answers.in_progress(told.snapshot, told.table(place), self._named(table), self._now_us())
+                delivery.take(place, list(self._events(schema, scn, batch)))
+                if not batch and not delivery.events:
+                    yield (), delivery.state()  # nothing comes for a while: earlier rows need not wait
+                elif not batch or len(delivery.events) >= _PROGRESS_ROWS:
+                    delivery.events.append(
+                        answers.in_progress(delivery.snapshot, delivery.table(place), self._full_name(table), self._now_us())
                     )
-                    yield told.step()
+                    yield delivery.step()
         except (SnapshotTooOldError, TransientSourceError):
             raise
         except (SourceError, PrerequisiteError, DecodeError) as error:
-            _log.warning("blocking snapshot %s: %s is left out: %s", told.snapshot.id, name, error.message)
-            told.finish(place, "SQL_EXCEPTION", error)
+            _log.warning("blocking snapshot %s: %s is left out: %s", delivery.snapshot.id, name, error.message)
+            delivery.finish(place, "SQL_EXCEPTION", error)
         else:
-            told.finish(place, "SUCCEEDED")
-        yield told.step()
+            delivery.finish(place, "SUCCEEDED")
+        yield delivery.step()
 
     def _events(self, schema: TableSchema, scn: int, batch: Batch) -> Iterator[ChangeEvent]:
         time_us = self._now_us()
@@ -201,15 +201,17 @@ class BlockingSnapshots:
         for row_id, row in self.changes.current(chunk):
             yield ChangeEvent(Op.READ, schema, None, row, Scn(scn), time_us, None, 0, row_id or None)
 
-    def _scanned(self, snapshot: AdHocSnapshot, table: TableRead, status: str, error: MinerCdcError | None) -> Notification:
+    def _report_scan(
+        self, snapshot: AdHocSnapshot, table: TableRead, status: str, error: MinerCdcError | None
+    ) -> Notification:
         data = {"error": error.message} if error else {}
-        return answers.scanned(snapshot, table, self._named(table), status, self._now_us(), **data)
+        return answers.scanned(snapshot, table, self._full_name(table), status, self._now_us(), **data)
 
     def _table(self, table: TableRead) -> TableId:
         schema, _, name = table.table.partition(".")
         return TableId(self._database, schema, name)
 
-    def _named(self, table: TableRead) -> str:
+    def _full_name(self, table: TableRead) -> str:
         return f"{self._database}.{table.table}"
 
 
@@ -217,13 +219,13 @@ def _running(state: SignalState) -> AdHocSnapshot | None:
     return next((snapshot for snapshot in state.snapshots if snapshot.blocking), None)
 
 
-def _now(state: SignalState, snapshot: AdHocSnapshot) -> AdHocSnapshot:
+def _current(state: SignalState, snapshot: AdHocSnapshot) -> AdHocSnapshot:
     """The snapshot as the state has it."""
     return next(found for found in state.snapshots if found.id == snapshot.id)
 
 
-class _Told:
-    """What is delivered of a snapshot, and the state that says so.
+class _Delivery:
+    """What was delivered of a snapshot, and the state that says so.
 
     :param scanned: makes the notification that a table is done.
     :ivar events: delivered, but not yielded yet.
@@ -238,7 +240,7 @@ class _Told:
         self.snapshot = snapshot
         self.events: list[Event] = []
         self._state = state
-        self._scanned = scanned
+        self._report_scan = scanned
         self._tables = dict(enumerate(snapshot.tables, 1))
         self._rows = snapshot.rows  # of tables that are done; their place is 0
         begun = [place for place, table in self._tables.items() if table.rows]
@@ -246,11 +248,11 @@ class _Told:
         self._finished: dict[int, tuple[str, MinerCdcError | None]] = {}
 
     def table(self, place: int) -> TableRead:
-        """How far a table is that is not done."""
+        """Progress of a table that is not done."""
         return self._tables[place]
 
     def state(self, **changed: Any) -> SignalState:
-        """With what is in `events` delivered.
+        """The state once `events` are delivered.
 
         :param changed: other members of the snapshot.
         """
@@ -258,7 +260,7 @@ class _Told:
         return replaced(self._state, now, now)
 
     def step(self) -> Step:
-        """What was delivered since the last one."""
+        """The events since the last step, and the state after them."""
         events, self.events = self.events, []
         return events, self.state()
 
@@ -272,7 +274,7 @@ class _Told:
         if self._marks.held_of(place):
             self._deliver(self._marks.end_table(place))
         else:
-            self._done(place)
+            self._report_done(place)
 
     def end(self) -> None:
         """All tables are read."""
@@ -285,14 +287,14 @@ class _Told:
             last = (rows[-1].row_id,) if rows[-1].row_id else table.last
             self._tables[place] = replace(table, rows=table.rows + len(rows), last=last)
             if place in self._finished and not self._marks.holds((place, 0)):
-                self._done(place)
+                self._report_done(place)
 
-    def _done(self, place: int) -> None:
+    def _report_done(self, place: int) -> None:
         status, error = self._finished[place]
         table = self._tables.pop(place)
         self._rows += table.rows
         status = "EMPTY" if status == "SUCCEEDED" and not table.rows else status
-        scanned = self._scanned(self.snapshot, table, status, error)
+        scanned = self._report_scan(self.snapshot, table, status, error)
         self.events.append(scanned)
         if error is not None:
             self.events += answers.never_read(

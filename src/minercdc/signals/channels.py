@@ -1,10 +1,10 @@
 """Where signals come from besides the stream itself: what every such channel can do, and the one that is a file.
 
     file                 users append to it, or `minercdc signal`
-    http, in-process     `SignalJournal`: what was taken is in a file before it is answered, and survives the process
+    http, in-process     `SignalJournal`: a signal is in a file before it is answered, and survives the process
 
-A channel hands out what it has together with a mark in its own words that says how far it was read. The mark is stored with
-the position, in the Kafka transaction that says what became of the signal: after a kill the channel goes on behind it.
+A channel returns its signals together with a mark, in a form of its own, that says how far it was read. The mark is stored with
+the position, in the Kafka transaction of the signal's result: after a kill the channel goes on after it.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from minercdc.state_directory import make_private, private_opener
 
 _log = logging.getLogger(__name__)
 
-# Something that came: a signal, or what is wrong with it.
+# A signal, or what is wrong with it.
 Received: TypeAlias = Signal | SignalRefused
 
 
 class SignalChannel(Protocol):
-    """A channel that is asked now and then."""
+    """A channel that is polled now and then."""
 
     @property
     def name(self) -> str: ...
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
-        """What has come since, without waiting, and how far that is.
+        """Signals since `taken`, without waiting, and the mark after them.
 
         :param taken: mark of what was acted on, '' for nothing.
         """
 
     def stored(self, taken: str) -> None:
-        """What was handed out up to this mark is durable."""
+        """The results of all signals up to this mark are durable."""
 
     def close(self) -> None: ...
 
@@ -52,7 +52,7 @@ class SignalFile:
     """A file with a JSON document per line (`signal.file`).
 
     The mark is `<bytes> <SHA-256 of them>`. The file is emptied once everything in it is acted on and that is durable; until
-    then, and after a kill in between, the mark tells what of it is done. It is let go of at the next look.
+    then, and after a kill in between, the mark says how much of it is done. It is forgotten at the next poll.
 
     :param name: of the channel.
     """
@@ -74,7 +74,7 @@ class SignalFile:
             return (), taken
         if not content or self._emptied:
             taken = ""
-        begin = _done(content, taken)
+        begin = _end_of_taken(content, taken)
         end = content.rfind(b"\n") + 1  # a line without its end is still being written
         if end <= begin:
             return (), taken
@@ -96,11 +96,11 @@ class SignalFile:
             _log.warning("signals of channel %s, %s, cannot be emptied: %s", self.name, self._path, error)
 
     def close(self) -> None:
-        """It is not kept open."""
+        """Nothing to do: the file is not kept open."""
 
 
 class SignalJournal(SignalFile):
-    """Signals given to this process, kept in a file until they are acted on: one that was taken outlives a kill.
+    """Signals given to this process, kept in a file until they are acted on: they survive a kill.
 
     Each line has a member of its own, so that a signal that is sent once more is one more signal.
 
@@ -115,7 +115,7 @@ class SignalJournal(SignalFile):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is something that may not have been acted on."""
+        """Whether there may be signals that were not acted on."""
         return self._file.exists() and self._file.stat().st_size > 0
 
     def put(self, signal: Signal) -> None:
@@ -134,7 +134,7 @@ class SignalJournal(SignalFile):
             ) from error
 
 
-def _done(content: bytes, taken: str) -> int:
+def _end_of_taken(content: bytes, taken: str) -> int:
     """Bytes at the beginning that were acted on."""
     if not taken:
         return 0

@@ -1,4 +1,4 @@
-"""What blocking snapshots and actions ask of the database, on connections made when they are needed."""
+"""What blocking snapshots and actions read from the database, on connections made when they are needed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TableSource:
             return read_table_ids(connection, self._filter, self._database)
 
     def learn(self, table: TableId) -> SchemaChange | None:
-        """The present shape of a table that the stream has told nothing of; `tables` knows it from here on."""
+        """The present shape of a table that the stream has not had yet; `tables` knows it from here on."""
         with closing(self._connect()) as connection:
             found = read_tables(connection, [table])
             scn = current_scn(connection)
@@ -69,7 +69,7 @@ class TableSource:
     def written_scn(self) -> int:
         """An SCN that the stream comes to even when nothing more happens."""
         with closing(self._connect()) as connection:
-            current_scn(connection)  # moves it forward: later commits lie behind what is read next
+            current_scn(connection)  # moves it forward: later commits come after what is read next
             return written_scn(connection)
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
@@ -83,7 +83,7 @@ class TableSource:
                 yield [(row_id or "", row) for row_id, row in scan.rows(batch)] if batch else ()
 
     def close(self) -> None:
-        """Let go of the connection that rows were read on."""
+        """Close the connection that rows were read on."""
         if self._reading is not None:
             self._reading.close()
             self._reading = None
@@ -97,6 +97,6 @@ def insert_signal(connection: oracledb.Connection, table: TableId, identity: str
 
 
 def _cancel(connection: oracledb.Connection) -> None:
-    """Break a fetch that nobody waits for any more."""
+    """Break a fetch whose rows are not needed any more."""
     with suppress(oracledb.Error):
         connection.cancel()

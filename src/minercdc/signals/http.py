@@ -1,4 +1,4 @@
-"""A port for signals and for looking: what JMX is to Debezium.
+"""An HTTP port for signals and status: what JMX is to Debezium.
 
     POST /signals          {"id", "type", "data"} -> 202 {"id"} once it is durable; 400 when it could not be acted on anyway
     GET  /snapshots        what is under way
@@ -6,8 +6,8 @@
     GET  /health           200, or 503 while the connector cannot work; DEGRADED, with the reasons, while tables are suspended
     GET  /metrics          Prometheus' text format
 
-What changes something needs the bearer token, and so does everything but /health and /metrics on an address that others reach. A request
-must name this host, not one that a web page had resolved to it, and one that a page of another origin makes is refused.
+A POST needs the bearer token, and so does everything but /health and /metrics on an address that others reach. A request must name
+this host, not one that a web page resolved to it. A request that a page of another origin makes is refused.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def serve(
 
 
 def _hosts(host: str) -> frozenset[str]:
-    """Names that requests may call a loopback address by; none are looked at where others may ask anyway."""
+    """Names that requests may use for a loopback address; none are checked where others may connect anyway."""
     return frozenset({host, *_LOOPBACK}) if host in _LOOPBACK else frozenset()
 
 
@@ -152,7 +152,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in the middle of a request is none of our user's business; what else fails is."""
+        """Log errors, but not that a client went away in the middle of a request."""
         error = sys.exception()
         _log.log(logging.DEBUG if isinstance(error, OSError) else logging.ERROR, "a request failed: %r", error)
 

@@ -1,4 +1,4 @@
-"""Incremental snapshots: chunks of a table, delivered among the stream's events without ever going back behind them.
+"""Incremental snapshots: chunks of a table, delivered among the stream's events; no chunk has an older image than the stream.
 
 The stage calls `step` where the stream has come to a whole transaction's end. What a step yields is complete in itself:
 rows and notifications, then the state that says they are delivered; both go into one Kafka transaction.
@@ -37,7 +37,7 @@ _ROWS_PER_STEP = 16_384
 class Reader(Protocol):
     """See `ChunkReader`."""
 
-    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None: ...
+    def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None: ...
     def first(self) -> Outcome | None: ...
     def take(self) -> None: ...
     def floor(self) -> int: ...
@@ -48,9 +48,9 @@ class IncrementalSnapshots:
     """Runs the incremental snapshots of a state, one table at a time.
 
     :param shape: version of a table at the point the stream has come to.
-    :param learn: reads the shape of a table that the stream has not told of; None when there is no such table.
+    :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
     :param database: first part of the tables' names.
-    :ivar told_scn: as of `BlockingSnapshots`.
+    :ivar read_scn: as of `BlockingSnapshots`.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class IncrementalSnapshots:
         self._shape = shape
         self._learn = learn
         self._database = database
-        self.told_scn = 0
-        self._stream_told = 0
+        self.read_scn = 0
+        self._emitted_scn = 0
         self._reading: tuple[str, TableRead] | None = None  # snapshot, and its table as far as it is delivered
         self._closed: dict[str, int] = {}  # windows whose high mark has come, with its SCN
         self.changes = Changes()
 
     def mark(self, window: str, opens: bool, scn: int) -> None:
-        """A mark came with the stream; ours or one of an earlier life, which fits no chunk."""
+        """A mark came with the stream: ours, or one of an earlier run, which fits no chunk."""
         if not opens:
             self._closed[window] = scn
 
@@ -82,13 +82,13 @@ class IncrementalSnapshots:
         self._closed.clear()
         self._reading = None
 
-    def step(self, state: SignalState, complete_scn: int, told_scn: int, time_us: int) -> Iterator[Step]:
+    def step(self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int) -> Iterator[Step]:
         """What can be delivered now.
 
-        :param complete_scn: every commit at or below it has been told.
-        :param told_scn: no commit behind it has been told.
+        :param complete_scn: every commit at or below it has been emitted.
+        :param emitted_scn: highest commit SCN emitted so far.
         """
-        self._stream_told = told_scn
+        self._emitted_scn = emitted_scn
         rows = 0
         while rows < _ROWS_PER_STEP:
             snapshot = next((snapshot for snapshot in state.snapshots if not snapshot.blocking), None)
@@ -97,76 +97,78 @@ class IncrementalSnapshots:
                     self.close()
                 return
             if not snapshot.tables:
-                told = [answers.of_snapshot(snapshot, "COMPLETED", time_us)]
+                reports = [answers.of_snapshot(snapshot, "COMPLETED", time_us)]
                 if not is_resumption(state, snapshot):  # that one is answered when its deletes are delivered, too
-                    told.append(answers.completed(snapshot, time_us))
+                    reports.append(answers.completed(snapshot, time_us))
                 state = without(state, snapshot)
-                yield told, state
+                yield reports, state
                 continue
             table = snapshot.tables[0]
             if self._reading != (snapshot.id, table):
-                events, state = self._start(state, snapshot, table, time_us)
+                events, state = self._start_table(state, snapshot, table, time_us)
                 if events:
                     yield events, state
                 continue
             outcome = self._reader.first()
-            if outcome is None or not self._ready(outcome, complete_scn):
+            if outcome is None or not self._is_deliverable(outcome, complete_scn):
                 self.changes.prune(self._reader.floor())
                 return
-            events, state = self._taken(state, snapshot, table, outcome, time_us)
+            events, state = self._deliver_outcome(state, snapshot, table, outcome, time_us)
             rows += len(events)
             yield events, state
 
-    def _start(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, time_us: int) -> Step:
+    def _start_table(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, time_us: int) -> Step:
         name = self.table(table.table)
         self.close()
         events: list[Event] = []
         if self._shape(name) is None:
             change = self._learn(name)
             if change is None:
-                return self._done(state, snapshot, table, "UNKNOWN_SCHEMA", time_us)
+                return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us)
             events.append(change)
         self._reading = (snapshot.id, table)
         self.changes.follow(name)
-        self._reader.start(name, table, snapshot.surrogate_key, max(self._stream_told, covered_scn(state, snapshot)))
+        self._reader.start(name, table, snapshot.surrogate_key, max(self._emitted_scn, covered_scn(state, snapshot)))
         _log.info("incremental snapshot %s: reading %s%s", snapshot.id, name, " on" if table.last else "")
         return events, state
 
-    def _ready(self, outcome: Outcome, complete_scn: int) -> bool:
+    def _is_deliverable(self, outcome: Outcome, complete_scn: int) -> bool:
         if isinstance(outcome, Failed):
             return outcome.scn - 1 <= complete_scn
         if not isinstance(outcome, Chunk):
             return True
         chunk = outcome
         if chunk.window and not chunk.ceiling:
-            # It was read before that commit, so it knows nothing of that SCN or later.
+            # The chunk was read before that commit, so it has nothing of that SCN or later.
             chunk.ceiling = self._closed.get(chunk.window, 1) - 1
         return 0 < chunk.ceiling <= complete_scn
 
-    def _taken(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, outcome: Outcome, time_us: int) -> Step:
+    def _deliver_outcome(
+        self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, outcome: Outcome, time_us: int
+    ) -> Step:
         if isinstance(outcome, Broken):
             raise outcome.error
         if isinstance(outcome, Failed):
-            return self._failed(state, snapshot, table, outcome, time_us)
+            return self._give_up_table(state, snapshot, table, outcome, time_us)
         if isinstance(outcome, Began):
             self._reader.take()
             begun = replace(table, order=outcome.order, maximum=outcome.maximum, last=())
             if not outcome.maximum:
-                return self._done(state, snapshot, begun, "EMPTY", time_us)
+                return self._finish_table(state, snapshot, begun, "EMPTY", time_us)
             self._reading = (snapshot.id, begun)
             return (), with_table(state, snapshot, begun)
         name = outcome.schema.id
         shape = self._shape(name)
         if shape is None:
-            return self._done(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
+            return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
         if shape.version != outcome.schema.version:
             _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, name)
-            floor = max(self._stream_told, covered_scn(state, snapshot))
+            floor = max(self._emitted_scn, covered_scn(state, snapshot))
             self._reader.start(name, table, snapshot.surrogate_key, floor)
             return (), state
-        return self._delivered(state, snapshot, table, outcome, shape, time_us)
+        return self._deliver_chunk(state, snapshot, table, outcome, shape, time_us)
 
-    def _delivered(
+    def _deliver_chunk(
         self,
         state: SignalState,
         snapshot: AdHocSnapshot,
@@ -180,7 +182,7 @@ class IncrementalSnapshots:
             ChangeEvent(Op.READ, shape, None, row, scn, chunk.time_us, None, 0, row_id, snapshot=mark)
             for row_id, row in self.changes.current(chunk)
         ]
-        self.told_scn = max(self.told_scn, chunk.floor, chunk.ceiling)
+        self.read_scn = max(self.read_scn, chunk.floor, chunk.ceiling)
         self._reader.take()
         self._closed.pop(chunk.window, None)
         self.changes.prune(self._reader.floor())
@@ -189,31 +191,33 @@ class IncrementalSnapshots:
         events.append(answers.in_progress(snapshot, table, self.name(table), time_us))
         if not chunk.final:
             return events, with_table(state, snapshot, table)
-        told, state = self._done(state, snapshot, table, "SUCCEEDED" if table.last else "EMPTY", time_us)
-        return [*events, *told], state
+        reports, state = self._finish_table(state, snapshot, table, "SUCCEEDED" if table.last else "EMPTY", time_us)
+        return [*events, *reports], state
 
-    def _failed(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, outcome: Failed, time_us: int) -> Step:
+    def _give_up_table(
+        self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, outcome: Failed, time_us: int
+    ) -> Step:
         name = self.table(table.table)
         _log.warning("incremental snapshot %s: %s is given up: %s", snapshot.id, name, outcome.error.message)
         dropped = self._shape(name) is None
         no_key = isinstance(outcome.error, UnsupportedRowError)
         status = "UNKNOWN_SCHEMA" if dropped else "NO_PRIMARY_KEY" if no_key else "SQL_EXCEPTION"
-        events, state = self._done(state, snapshot, table, status, time_us, error=outcome.error.message)
+        events, state = self._finish_table(state, snapshot, table, status, time_us, error=outcome.error.message)
         if dropped:
             return events, state
         return [
             *events,
-            *answers.never_read(snapshot, table, self.name(table), outcome.error.message, self._stream_told, time_us),
+            *answers.never_read(snapshot, table, self.name(table), outcome.error.message, self._emitted_scn, time_us),
         ], state
 
-    def _done(
+    def _finish_table(
         self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, status: str, time_us: int, **data: str
     ) -> Step:
-        told = answers.scanned(snapshot, table, self.name(table), status, time_us, **data)
+        reports = answers.scanned(snapshot, table, self.name(table), status, time_us, **data)
         _log.info("incremental snapshot %s: %s is done, %s, %d rows", snapshot.id, self.name(table), status, table.rows)
         self.close()
         state = with_result(state, snapshot, status, data.get("error", ""))
-        return [told], replaced(state, snapshot, replace(snapshot, tables=snapshot.tables[1:]))
+        return [reports], replaced(state, snapshot, replace(snapshot, tables=snapshot.tables[1:]))
 
     def table(self, name: str) -> TableId:
         """The table of a name as the state has it."""
@@ -221,7 +225,7 @@ class IncrementalSnapshots:
         return TableId(self._database, schema, table)
 
     def name(self, table: TableRead) -> str:
-        """As notifications have it."""
+        """`DATABASE.SCHEMA.TABLE`, as in notifications."""
         return f"{self._database}.{table.table}"
 
 

@@ -77,7 +77,7 @@ class Keyset:
 
         :param scn: as of when; None for now.
         """
-        where = [*self._behind(last, ":l"), *self._up_to(maximum, ":m")]
+        where = [*self._after(last, ":l"), *self._up_to(maximum, ":m")]
         if self._condition:
             where.append(self._in_parentheses())
         return (
@@ -95,7 +95,7 @@ class Keyset:
         )
 
     def _in_parentheses(self) -> str:
-        return f"({self._condition}\n)"  # behind a comment, too
+        return f"({self._condition}\n)"  # a newline ends a comment of the condition
 
     def _table(self, scn: int | None) -> str:
         name = f'"{self.schema.id.schema}"."{self.schema.id.table}"'
@@ -133,7 +133,7 @@ class Keyset:
             for i, (name, bind) in enumerate(zip(self._quoted, self._binds, strict=True))
         ]
 
-    def _behind(self, last: Sequence[str], prefix: str) -> list[str]:
+    def _after(self, last: Sequence[str], prefix: str) -> list[str]:
         if not last:
             return []
         first, bind = self._placed(prefix)[0]

@@ -58,7 +58,7 @@ def _shape(table: TableSchema, name: str) -> Iterator[Finding]:
 
 
 def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iterator[Finding]:
-    """LogMiner tells an INSERT with the columns that are logged; all of them only where that was asked for."""
+    """LogMiner shows an INSERT with the columns that are logged: all of them only with supplemental logging of ALL columns."""
     everything = one_row(connection, "SELECT SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE", "checking V$DATABASE")[0]
     sql = (
         "SELECT COUNT(*) FROM ALL_LOG_GROUPS"

@@ -5,7 +5,7 @@ With marks, each chunk is read between its own two.
 
     thread   Began, Chunk, Chunk, .. | Failed      -> queue ->      stage   first() .. take()
 
-Where reading goes on after an error is known here; where it goes on after a kill, the stage knows from the stored state.
+After an error the reader knows where to go on; after a kill the stage knows it from the stored state.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Began:
 class Failed:
     """The table cannot be read.
 
-    :param scn: of after the failure. DDL that the stream has not come to yet may be the cause (a RENAME: ORA-00942), so the
-        stream has to come to it before the table is given up; 0 when that does not matter.
+    :param scn: an SCN after the failure; 0 when it does not matter. DDL that the stream has not come to yet may be the cause
+        (a RENAME: ORA-00942), so the table is given up only when the stream has come to this SCN.
     """
 
     error: MinerCdcError
@@ -103,24 +103,24 @@ class ChunkReader:
         marks: Marks | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._parts = _Parts(connect, shape, pace, marks, now)
+        self._context = ReaderContext(connect, shape, pace, marks, now)
         self._reading: _Reading | None = None
 
-    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
-        """Read from where `state` says on; what was being read is abandoned.
+    def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
+        """Begin to read a table after the last key of `state`, and stop reading any other.
 
-        :param told_scn: no commit behind it has been told; no chunk may be older than that.
+        :param emitted_scn: highest commit SCN emitted so far; no chunk may be older.
         """
         self.stop()
-        self._reading = _Reading(self._parts, table, state, surrogate, told_scn)
+        self._reading = _Reading(self._context, table, state, surrogate, emitted_scn)
         self._reading.thread.start()
 
     def first(self) -> Outcome | None:
-        """What comes next, as far as it is read; it stays first until it is taken."""
+        """The next outcome, None when it is not read yet; it stays the next until `take`."""
         return self._reading.first() if self._reading else None
 
     def take(self) -> None:
-        """Done with what is first."""
+        """Drop the outcome that `first` returned."""
         if self._reading:
             self._reading.take()
 
@@ -136,7 +136,9 @@ class ChunkReader:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class ReaderContext:
+    """What the reading of every table shares; see `ChunkReader`."""
+
     connect: Callable[[], oracledb.Connection]
     shape: Callable[[TableId], TableSchema | None]
     pace: Pace
@@ -149,7 +151,7 @@ class _Parts:
 
 @dataclass(slots=True)
 class _Window:
-    """A window whose high mark is not written yet."""
+    """A chunk between two marks, whose high mark is not written yet."""
 
     id: str
     opened_ms: int
@@ -157,7 +159,7 @@ class _Window:
 
 @dataclass(slots=True)
 class _Flight:
-    """Outcomes on their way, and what they weigh."""
+    """Outcomes that were read and not taken, with their rows and bytes."""
 
     outcomes: deque[Outcome] = field(default_factory=deque)
     rows: int = 0
@@ -167,16 +169,16 @@ class _Flight:
 class _Reading:
     """The reading of one table, from its start or a later key on."""
 
-    def __init__(self, parts: _Parts, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
-        self._parts = parts
-        self._told_scn = told_scn
+    def __init__(self, context: ReaderContext, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
+        self._context = context
+        self._emitted_scn = emitted_scn
         self._table = table
         self._state = state  # moves with what is read, ahead of the stored one
         self._surrogate = surrogate
         self._flight = _Flight()
         self._changed = threading.Condition()
         self._abandoned = threading.Event()
-        self._scn = 0  # last one that was asked for: no later chunk is older
+        self._scn = 0  # of the last read: no later chunk is older
         self._unclosed: _Window | None = None
         self._too_old = False
         self.thread = threading.Thread(target=self._run, name=f"incremental snapshot of {table}", daemon=True)
@@ -235,7 +237,7 @@ class _Reading:
             self._abandoned.wait(wait)
 
     def _connect(self) -> oracledb.Connection:
-        connection = self._parts.connect()
+        connection = self._context.connect()
         try:
             with oracle_errors("preparing the session"), connection.cursor() as cursor:
                 cursor.execute(SESSION)
@@ -245,7 +247,7 @@ class _Reading:
         return connection
 
     def _present_scn(self) -> int:
-        """0 when the signal's own condition may be the cause, or the database does not answer."""
+        """CURRENT_SCN; 0 when the signal's own condition may be the cause, or the database does not answer."""
         if self._state.condition:
             return 0
         try:
@@ -255,8 +257,8 @@ class _Reading:
             return 0
 
     def _outdated(self, error: SourceError) -> bool:
-        """A column that the stream still knows is gone: wait for the stream to come to its DDL. A condition that names no
-        column of the table fails alike, and it will not get better."""
+        """Whether a column that the stream still knows is gone, so that the stream has to come to its DDL first. A condition that
+        names no column fails in the same way, and for good."""
         return error.ora_code == _INVALID_IDENTIFIER and not self._state.condition
 
     def _read(self, connection: oracledb.Connection) -> None:
@@ -266,22 +268,22 @@ class _Reading:
             return
         more = True
         while more and not self._abandoned.is_set():
-            schema = self._parts.shape(self._table)
+            schema = self._context.shape(self._table)
             if schema is None:
                 raise SourceError(f"{self._table} was dropped")
             if not key_columns(schema, self._state.order):
                 self._begin(connection)
-            keyset = Keyset(schema, self._state.order, self._state.condition, lobs=self._parts.pace.lobs)
-            more = self._marked(connection, keyset) if self._parts.marks else self._stretch(connection, keyset)
+            keyset = Keyset(schema, self._state.order, self._state.condition, lobs=self._context.pace.lobs)
+            more = self._marked(connection, keyset) if self._context.marks else self._stretch(connection, keyset)
 
     def _begin(self, connection: oracledb.Connection) -> bool:
         """Fix the order and the end; False when there is nothing to read."""
-        schema = self._parts.shape(self._table)
+        schema = self._context.shape(self._table)
         if schema is None:
             raise SourceError(f"{self._table} was dropped")
         order = order_of(schema, self._surrogate)
-        self._ask_scn(connection)
-        keyset = Keyset(schema, order, self._state.condition, lobs=self._parts.pace.lobs)
+        self._choose_scn(connection)
+        keyset = Keyset(schema, order, self._state.condition, lobs=self._context.pace.lobs)
         with oracle_errors(f"looking for the last row of {self._table}"), connection.cursor() as cursor:
             cursor.outputtypehandler = exact_values
             cursor.execute(keyset.maximum_statement(None))
@@ -291,12 +293,12 @@ class _Reading:
         self._put(Began(order, maximum))
         return bool(maximum)
 
-    def _ask_scn(self, connection: oracledb.Connection) -> int:
-        # Each read of CURRENT_SCN moves it forward: no later commit has an SCN up to those read behind it.
+    def _choose_scn(self, connection: oracledb.Connection) -> int:
+        # Each read of CURRENT_SCN moves it forward: no later commit has an SCN up to those read after it.
         now = current_scn(connection)
-        # Behind a DDL that nothing followed, the written SCN is too old for its table (ORA-01466). And the newest commits
-        # that were told may be newer than it: their rows must not come in an older image.
-        scn = now if self._too_old else max(written_scn(connection), self._told_scn)
+        # After a DDL that nothing followed, the written SCN is too old for its table (ORA-01466). And the newest commits
+        # emitted may be newer than it: their rows must not come in an older image.
+        scn = now if self._too_old else max(written_scn(connection), self._emitted_scn)
         with self._changed:
             self._scn = scn
         return scn
@@ -304,11 +306,11 @@ class _Reading:
     def _stretch(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
         """Several chunks as of one SCN; whether there is more.
 
-        The stream need not have told every commit of that very SCN, which in an idle database it cannot know: one that it
-        tells later has the images that the chunk has.
+        The stream may emit commits at exactly that SCN later: in an idle database it cannot know that there are no more. They
+        have the images that the chunk has.
         """
-        scn, size = self._ask_scn(connection), self._parts.pace.chunk
-        time_us = self._parts.now_ms() * 1000
+        scn, size = self._choose_scn(connection), self._context.pace.chunk
+        time_us = self._context.now_ms() * 1000
         limit = _STRETCH * size
         chunks = _sized(self._fetched(connection, keyset, scn, limit), size)
         self._too_old = False
@@ -329,14 +331,14 @@ class _Reading:
         return not final
 
     def _marked(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
-        """One chunk between two marks. It is handed over before the high mark, so that whoever sees that has the chunk."""
-        marks, limit = self._parts.marks, self._parts.pace.chunk
+        """One chunk between two marks. It is put before the high mark is written: a stage that sees the mark has the chunk."""
+        marks, limit = self._context.marks, self._context.pace.chunk
         assert marks is not None
-        scn = self._ask_scn(connection)
-        window = _Window(str(uuid4()), self._parts.now_ms())
+        scn = self._choose_scn(connection)
+        window = _Window(str(uuid4()), self._context.now_ms())
         marks.open(connection, window.id, window.opened_ms)
         rows = [row for batch in self._fetched(connection, keyset, None, limit) for row in batch]
-        final, time_us = len(rows) < limit, self._parts.now_ms() * 1000
+        final, time_us = len(rows) < limit, self._context.now_ms() * 1000
         chunk = (
             self._chunk(keyset, rows, scn, 0, time_us, final=final, window=window.id)
             if rows
@@ -349,14 +351,14 @@ class _Reading:
 
     def _close(self, connection: oracledb.Connection) -> None:
         assert self._unclosed is not None
-        assert self._parts.marks is not None
-        self._parts.marks.close(connection, self._unclosed.id, self._unclosed.opened_ms, self._parts.now_ms())
+        assert self._context.marks is not None
+        self._context.marks.close(connection, self._unclosed.id, self._unclosed.opened_ms, self._context.now_ms())
         self._unclosed = None
 
     def _fetched(
         self, connection: oracledb.Connection, keyset: Keyset, scn: int | None, limit: int
     ) -> Iterator[list[tuple[str, Row]]]:
-        state, pace = self._state, self._parts.pace
+        state, pace = self._state, self._context.pace
         with oracle_errors(f"reading a chunk of {self._table}"), connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = min(pace.chunk, _LARGE_ROWS) if pace.lobs else pace.chunk
             cursor.outputtypehandler = exact_values
@@ -384,12 +386,12 @@ class _Reading:
         return Chunk(keyset.schema, rows, last, floor, ceiling, time_us, final, window, size)
 
     def _end(self, keyset: Keyset, scn: int, time_us: int) -> Chunk:
-        """The rows that were left are gone."""
+        """An empty last chunk: the rows that were left are gone."""
         return Chunk(keyset.schema, (), self._state.last, scn, scn - 1, time_us, final=True)
 
     def _put(self, outcome: Outcome) -> None:
-        """Hand over, once there is room."""
-        flight, most = self._flight, _IN_FLIGHT * self._parts.pace.chunk
+        """Put an outcome, once there is room."""
+        flight, most = self._flight, _IN_FLIGHT * self._context.pace.chunk
         with self._changed:
             while (flight.rows >= most or flight.bytes >= _IN_FLIGHT_BYTES) and not self._abandoned.is_set():
                 self._changed.wait(_WAIT_SECONDS)

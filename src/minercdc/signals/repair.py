@@ -42,7 +42,7 @@ class RepairSource:
         return ""
 
     def moment(self) -> tuple[int, int]:
-        """See `resuming.Database`. The first is read first: it moves forward what the second one tells."""
+        """See `resuming.Database`. CURRENT_SCN is read first: that moves the written SCN forward."""
         with closing(self._connect()) as connection:
             now = current_scn(connection)
             return now, written_scn(connection)

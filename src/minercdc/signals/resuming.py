@@ -1,25 +1,26 @@
 """Suspended tables are read again: from the signal, or the dictionary that shows the repair, to the last delete.
 
     begin      everything is delivered; the cause is gone at SCN `fixed`; the logs and the stream have come to `covered`; the table's
-               topic ends at `marks`. The table is not suspended any more, and an incremental snapshot of it is asked for
+               topic ends at `marks`. The table is not suspended any more, and an incremental snapshot of it is requested
     reading    the snapshot; rows committed at or before `covered` are left out of the stream, later ones are delivered
-    deleting   keys that the topic shows as alive, and that have no record behind the marks, are gone: each gets its delete
+    deleting   keys that the topic shows as alive, and that have no record at or after the marks, are gone: each gets its delete
     done       until no transaction is open that began before `fixed`
 
-Why nothing is missing, and nothing comes back. Every chunk is read as of `covered` or later. A change committed at or before
-`covered` is in the chunks, or its row is not in them: then nothing behind the marks tells of its key, and the fold of the topic
-finds it. That is why those changes are left out even where they could be decoded: a row told of behind the marks by an old change,
-and deleted by one that cannot be decoded, would look alive. A change committed behind `covered` comes by the stream, and the chunks
-give way to it as in any incremental snapshot.
+Why nothing is missing, and nothing comes back. Every chunk is read as of `covered` or later.
 
-Redo written before the repair may still come behind `covered`: of transactions that were open then. All of them began at or before
+* A change committed at or before `covered` is in the chunks, or its row is not in them. Then no record after the marks has its key,
+  and the fold of the topic finds it. So those changes are left out even where they could be decoded: a row that an old change wrote
+  after the marks, and that a change we cannot decode deleted, would look alive.
+* A change committed after `covered` comes by the stream, and the chunks give way to it as in any incremental snapshot.
+
+Redo written before the repair may still come after `covered`: of transactions that were open then. All of them began at or before
 `fixed`, which is read from the database after the repair was seen. If such a row cannot be decoded, it is left out and the table is
-suspended once more, silently (`SuspendedTable.again`); at the end of its transaction all of this begins again with later `covered`
-and `marks`, and that read holds what the row did. There are finitely many of these transactions. A row that cannot be decoded in a
-transaction that began behind `fixed` is a new fault, and suspends the table as the first one did.
+suspended once more, silently (`SuspendedTable.again`). At the end of its transaction all of this begins again with later `covered`
+and `marks`, and that read holds the row's change. There are finitely many of these transactions. A row that cannot be decoded in a
+transaction that began after `fixed` is a new fault, and suspends the table as the first one did.
 
-The topic is the memory of what its readers hold, so nothing of it is kept here: killed anywhere, the fold is made again, and the
-deletes that were delivered are records behind the marks.
+The topic holds what its readers have, so no copy is kept here: after a kill the fold is made again, and the deletes that were
+delivered are records after the marks.
 """
 
 from __future__ import annotations
@@ -42,10 +43,8 @@ _log = logging.getLogger(__name__)
 
 Step: TypeAlias = tuple[Sequence[Event], SignalState]
 _DELETES_PER_STEP = 10_000
-_LOOK_SECONDS = 5.0  # between two questions to the database about one thing
-_GUESSES = (
-    3  # times that a table is read again by itself in one life of the stream, though the dictionary never showed the cause
-)
+_LOOK_SECONDS = 5.0  # between two queries to the database for one thing
+_GUESSES = 3  # times that a table is read again by itself in one run, though the dictionary never showed the cause
 
 
 class Suspended(Protocol):
@@ -58,16 +57,16 @@ class Suspended(Protocol):
 
 
 class Database(Protocol):
-    """What is asked of the database."""
+    """What a resumption reads from the database."""
 
     def obstacle(self, table: TableId, code: str) -> str:
-        """Why a table could not be decoded still, with the SQL that repairs it; '' when nothing is known to be in the way."""
+        """Why a table still could not be decoded, with the SQL that repairs it; '' when no cause is known."""
 
     def moment(self) -> tuple[int, int]:
         """Its present SCN, and the one that the logs have come to."""
 
     def oldest_open_scn(self) -> int:
-        """No transaction that is open, or begins later, began before this SCN."""
+        """An SCN at or before the start of every transaction that is open or begins later."""
 
 
 class TopicMemory(Protocol):
@@ -86,7 +85,7 @@ class Resumptions:
 
     :param memory: None when deletes are not looked for; then `why` says why not.
     :param shape: version of a table at the point the stream has come to.
-    :param learn: reads the shape of a table that the stream has not told of; None when there is no such table.
+    :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
     :ivar begun: how many were begun; a chunk that was read for an earlier one of the table must not be delivered then.
     """
 
@@ -126,47 +125,49 @@ class Resumptions:
         if self._memory is not None:
             self._memory.close()
 
-    def step(self, state: SignalState, complete_scn: int, told_scn: int, time_us: int) -> Iterator[Step]:
-        """What can be done now.
+    def step(self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int) -> Iterator[Step]:
+        """Do what can be done now; yields steps.
 
-        :param complete_scn: every commit at or below it has been told.
-        :param told_scn: no commit behind it has been told.
+        :param complete_scn: every commit at or below it has been emitted.
+        :param emitted_scn: highest commit SCN emitted so far.
         """
         if not (state.resumes or state.resuming or self._suspended.tables()) or self._suspended.split:
             return
-        for steps in (self._new_faults, self._asked, self._again, self._repaired):
-            for step in steps(state, told_scn, time_us):
+        for steps in (self._end_faulted, self._begin_requested, self._begin_again, self._begin_repaired):
+            for step in steps(state, emitted_scn, time_us):
                 state = step[1]
                 yield step
         for table in [one.table for one in state.resuming]:
-            for step in self._further(table, state, complete_scn, told_scn, time_us):
+            for step in self._continue(table, state, complete_scn, emitted_scn, time_us):
                 state = step[1]
                 yield step
 
     # ---- what begins ----
 
-    def _new_faults(self, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
-        """What reads a table that is suspended comes to nothing."""
+    def _end_faulted(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
+        """End the resumptions whose tables are suspended again by a new fault."""
         for entry in self.suspended():
-            told: list[Event] = []
+            reports: list[Event] = []
             for resumption in [one for one in state.resuming if one.table == entry.table]:
-                told += self._ended(resumption, entry.reason, time_us)
+                reports += self._ended(resumption, entry.reason, time_us)
                 state = without_resumption(state, entry.table)
                 self.close()
             for snapshot in [one for one in state.snapshots if not one.blocking]:
                 kept = tuple(table for table in snapshot.tables if table.table != entry.table)
                 if len(kept) < len(snapshot.tables):
                     name = f"{self._database}.{entry.table}"
-                    told.append(answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=name, error=entry.reason))
+                    reports.append(
+                        answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=name, error=entry.reason)
+                    )
                     state = replace(
                         state,
                         snapshots=tuple(replace(s, tables=kept) if s.id == snapshot.id else s for s in state.snapshots),
                     )
-            if told:
-                yield told, state
+            if reports:
+                yield reports, state
 
-    def _asked(self, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
-        """Signals `resume-table`, in their order."""
+    def _begin_requested(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
+        """Begin what signals `resume-table` requested, in their order."""
         for signal_id, table in state.resumes:
             entry = self._suspended.find(table)
             if entry is not None and self._is_read_whole(state, table):
@@ -178,24 +179,24 @@ class Resumptions:
                 state = left
                 yield [answers.answer(_signal(signal_id), "REFUSED", time_us, reason=reason)], state
                 continue
-            for events, state in self._begin(state, left, entry, signal_id, told_scn, time_us):  # noqa: B020
+            for events, state in self._begin(state, left, entry, signal_id, emitted_scn, time_us):  # noqa: B020
                 yield events, state
 
-    def _again(self, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
-        """Rows of before the repair came behind what was read: it is read once more, for the same signal."""
+    def _begin_again(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
+        """Rows from before the repair came after what was read: read the table once more, for the same signal."""
         for entry in [one for one in self._suspended.tables() if one.again]:
             if self._is_read_whole(state, entry.table):
                 continue
             known = next((one for one in state.resuming if one.table == entry.table), None)
             signal_id = known.signal if known else _automatic_id(entry)
-            for events, state in self._begin(state, state, entry, signal_id, told_scn, time_us, known):  # noqa: B020
+            for events, state in self._begin(state, state, entry, signal_id, emitted_scn, time_us, known):  # noqa: B020
                 yield events, state
 
-    def _repaired(self, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
-        """The dictionary shows that the cause is gone.
+    def _begin_repaired(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
+        """Begin with tables whose cause is gone by the dictionary.
 
-        Where it never showed the cause, the table was repaired before we looked, or it is not what is wrong: then it is tried a few
-        times only.
+        Where the dictionary never showed the cause, the table was repaired before we looked, or the cause is another one. Such a
+        table is tried a few times only.
         """
         for entry in self.suspended():
             table = entry.table
@@ -211,7 +212,7 @@ class Resumptions:
                 self._guesses[table] = tried + 1
             self._seen_broken = {seen for seen in self._seen_broken if seen[0] != table}
             _log.info("%s: the dictionary shows that it can be decoded now; it is read again", table)
-            for events, state in self._begin(state, state, entry, _automatic_id(entry), told_scn, time_us):  # noqa: B020
+            for events, state in self._begin(state, state, entry, _automatic_id(entry), emitted_scn, time_us):  # noqa: B020
                 yield events, state
 
     def _begin(
@@ -220,7 +221,7 @@ class Resumptions:
         state: SignalState,
         entry: SuspendedTable,
         signal_id: str,
-        told_scn: int,
+        emitted_scn: int,
         time_us: int,
         known: Resumption | None = None,
     ) -> Iterator[Step]:
@@ -230,7 +231,7 @@ class Resumptions:
         :param known: the resumption that it goes on with.
         """
         name = self._table(entry.table)
-        schema, told = self._shape(name), list[Event]()
+        schema, reports = self._shape(name), list[Event]()
         if schema is None:
             change = self._learn(name)
             if change is None or change.after is None:
@@ -244,7 +245,7 @@ class Resumptions:
                 )
                 return
             schema = change.after
-            told.append(change)
+            reports.append(change)
         marks: tuple[tuple[int, int], ...] = ()
         if self._memory is not None:
             self.close()
@@ -252,7 +253,7 @@ class Resumptions:
             marks = self._memory.ends(schema)
         now, written = self._source.moment()
         fixed = known.fixed_scn if known else now
-        resumption = Resumption(entry.table, signal_id, fixed, max(written, told_scn), marks)
+        resumption = Resumption(entry.table, signal_id, fixed, max(written, emitted_scn), marks)
         resumption = replace(resumption, answered=known is not None and known.answered)
         snapshot = AdHocSnapshot(
             id=signal_id,
@@ -265,27 +266,27 @@ class Resumptions:
         self.begun += 1
         if known is None:
             collections = answers.joined(snapshot.collections)
-            told.append(answers.answer(_signal(signal_id), "ACCEPTED", time_us, data_collections=collections))
+            reports.append(answers.answer(_signal(signal_id), "ACCEPTED", time_us, data_collections=collections))
         _log.info(
             "%s is not suspended any more; it is read again, for SCN %d and later", entry.table, resumption.covered_scn
         )
-        yield [*told, SuspensionChange(entry.table, None), answers.started(snapshot, time_us)], state
+        yield [*reports, SuspensionChange(entry.table, None), answers.started(snapshot, time_us)], state
 
     # ---- what goes on ----
 
-    def _further(self, table: str, state: SignalState, complete_scn: int, told_scn: int, time_us: int) -> Iterator[Step]:
+    def _continue(self, table: str, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int) -> Iterator[Step]:
         one = next((one for one in state.resuming if one.table == table), None)
         if one is None or self._suspended.find(table) is not None:
             return
         if one.phase == "reading":
-            yield from self._reading(one, state, told_scn, time_us)
+            yield from self._reading(one, state, emitted_scn, time_us)
         elif one.phase == "deleting":
-            yield from self._deleting(one, state, told_scn, time_us)
+            yield from self._deleting(one, state, emitted_scn, time_us)
         else:
             yield from self._settling(one, state, complete_scn)
 
-    def _reading(self, one: Resumption, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
-        """A table that cannot be read, or is not any more, is as incomplete as before."""
+    def _reading(self, one: Resumption, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
+        """A table that cannot be read, or whose reading was stopped, is as incomplete as before."""
         stopped = not any(snapshot.id == one.signal for snapshot in state.snapshots)
         if not one.failure and not stopped:
             return
@@ -296,20 +297,20 @@ class Resumptions:
         reason = f"it could not be read again: {one.failure}" if one.failure else "reading it again was stopped"
         _log.error("%s IS SUSPENDED again: %s", one.table, reason)
         fix = f"minercdc signal CONFIG resume-table --collection {one.table}"
-        entry = SuspendedTable(one.table, told_scn, "MC-3001", reason, fix)
+        entry = SuspendedTable(one.table, emitted_scn, "MC-3001", reason, fix)
         yield [SuspensionChange(one.table, entry), *self._ended(one, reason, time_us)], state
 
-    def _deleting(self, one: Resumption, state: SignalState, told_scn: int, time_us: int) -> Iterator[Step]:
+    def _deleting(self, one: Resumption, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
         schema = self._shape(self._table(one.table))
         if schema is None or self._memory is None:
             note = self._why if schema else "it was dropped"
-            told = [] if one.answered else self._completed(one.signal, one.table, time_us, note)
-            yield told, with_resumption(state, replace(one, phase="done", answered=True))
+            reports = [] if one.answered else self._completed(one.signal, one.table, time_us, note)
+            yield reports, with_resumption(state, replace(one, phase="done", answered=True))
             return
         mine = replace(one, deleted=0)
         if self._folding != mine:
             if any(replace(other, deleted=0) == self._folding for other in state.resuming):
-                return  # one topic at a time: to begin here would take the other's result away
+                return  # one topic at a time: to begin here would lose the other's result
             self._memory.begin(schema, one.marks)
             self._folding = mine
         if not self._memory.ready():
@@ -317,7 +318,7 @@ class Resumptions:
         yield from _durable(state)
         keys = self._memory.gone(_DELETES_PER_STEP)
         if keys:
-            gone = [VanishedRow(schema, key, Scn(told_scn), time_us) for key in keys]
+            gone = [VanishedRow(schema, key, Scn(emitted_scn), time_us) for key in keys]
             yield gone, with_resumption(state, replace(one, deleted=one.deleted + len(keys)))
             return
         limits = self._memory.limits()
@@ -325,11 +326,11 @@ class Resumptions:
         if limits:
             _log.warning("%s: not all rows that vanished could be found: %s", one.table, limits)
         _log.info("%s is complete again; %d rows had vanished", one.table, one.deleted)
-        told = [] if one.answered else self._completed(one.signal, one.table, time_us, limits, one.deleted)
-        yield told, with_resumption(state, replace(one, phase="done", answered=True))
+        reports = [] if one.answered else self._completed(one.signal, one.table, time_us, limits, one.deleted)
+        yield reports, with_resumption(state, replace(one, phase="done", answered=True))
 
     def _settling(self, one: Resumption, state: SignalState, complete_scn: int) -> Iterator[Step]:
-        """Older transactions may still bring rows of before the repair."""
+        """Wait for transactions that may still bring rows from before the repair."""
         if one.settled_scn:
             if complete_scn >= one.settled_scn:
                 yield (), without_resumption(state, one.table)
@@ -339,7 +340,7 @@ class Resumptions:
     # ---- questions and answers ----
 
     def _obstacle(self, entry: SuspendedTable) -> str:
-        """That it cannot be found out is one, too."""
+        """Why a table cannot be read again yet; an error of the check counts, too."""
         try:
             return self._source.obstacle(self._table(entry.table), entry.code)
         except TransientSourceError:
@@ -359,7 +360,7 @@ class Resumptions:
         return True
 
     def _ended(self, one: Resumption, reason: str, time_us: int) -> list[Event]:
-        """It comes to nothing."""
+        """End a resumption without result."""
         if one.answered:
             return []
         return [answers.answer(_signal(one.signal), "ABORTED", time_us, reason=reason)]
@@ -376,7 +377,7 @@ class Resumptions:
 
 
 def _durable(state: SignalState) -> Iterator[Step]:
-    """When this is through, all that was yielded is committed: a step without events says that nothing follows at once. The
+    """After this step everything emitted is committed: a step without events says that nothing follows at once. The
     first one may end a transaction of the stream, at which a commit can wait."""
     yield (), state
     yield (), state

@@ -1,4 +1,4 @@
-"""What the state of signals says of suspended tables that are read again; pure."""
+"""The part of the signals' state about suspended tables that are read again; pure."""
 
 from __future__ import annotations
 

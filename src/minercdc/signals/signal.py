@@ -1,4 +1,4 @@
-"""What a signal is, and what it asks for: from the bytes or row of a channel to an action, or a refusal that says why.
+"""What a signal is, and what it requests: from the bytes or row of a channel to an action, or a refusal that says why.
 
     row (id, type, data)  --signal_of_row-----.
                                               +--> Signal --action_of--> one of the actions
@@ -26,7 +26,7 @@ Data: TypeAlias = Mapping[str, JsonValue]
 _LONGEST_SHOWN = 1000  # characters
 _DEEPEST = 50  # levels of JSON; `tableChanges` have 6
 
-# Rows that the connector itself writes around a chunk; they ask for nothing.
+# Rows that the connector itself writes around a chunk; they request nothing.
 OPEN_MARK: Final = "snapshot-window-open"
 CLOSE_MARK: Final = "snapshot-window-close"
 STOP: Final = "stop-snapshot"
@@ -43,7 +43,7 @@ def printable(text: str) -> str:
 class SignalRefused(Exception):
     """A signal that cannot be acted on.
 
-    :param reason: for the one who sent it.
+    :param reason: for its sender.
     :param id: its id, as far as it could be read; type and channel likewise.
     """
 
@@ -55,7 +55,7 @@ class SignalRefused(Exception):
         self.channel = channel
 
     def signal(self) -> Signal:
-        """What is known of it."""
+        """The signal as far as it is known."""
         return Signal(self.id, self.type, "", self.channel)
 
 
@@ -107,7 +107,7 @@ class PauseSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ResumeSnapshot:
-    """And go on."""
+    """Incremental snapshots go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ Action: TypeAlias = (
 def signal_of_row(row: Row, channel: str = "source") -> Signal:
     """A row of the signal table; its columns go by position: id, type, data.
 
-    :raises SignalRefused: it has not that many columns, or redo does not tell them.
+    :raises SignalRefused: it has fewer columns, or redo does not hold them.
     """
     values = [value if isinstance(value, str) else "" for value in row[:3]]
     if len(values) < 3:
@@ -187,7 +187,7 @@ def signal_of_json(text: str | bytes, channel: str) -> Signal:
 
 
 def _parsed(text: str | bytes) -> Any:
-    """What JSON from outside holds.
+    """The value of JSON text from outside.
 
     :raises ValueError: it is no JSON, is nested so deeply that a Python function may fail on it, or holds text that cannot be encoded.
     """
@@ -216,10 +216,10 @@ def described(signal: Signal) -> str:
 
 
 def action_of(signal: Signal) -> Action:
-    """What the signal asks for.
+    """The action that a signal requests.
 
-    :raises SignalRefused: no such type, or its data is not as that type wants it: one with a member that has no meaning there
-        would ask for something else than what was meant (a misspelt filter: for the whole table).
+    :raises SignalRefused: no such type, or its data is not of the form of that type. A member without meaning is refused, since
+        the sender meant something by it (a misspelt filter would read the whole table).
     """
     if signal.id != printable(signal.id):
         raise SignalRefused(f"the id has control characters, or more than {_LONGEST_SHOWN} characters")

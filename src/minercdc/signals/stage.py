@@ -1,11 +1,11 @@
-"""Between the capture and everything behind it: signals are read out of the stream and acted on where it is whole.
+"""The stage between the capture and the publisher: takes signals out of the stream and acts on them where the stream is whole.
 
     ChangeEvent    of the signal table: kept for its transaction's end; of a table that is read: its key is noted
     SchemaChange   a table that is read may have been emptied
     Progress       signals of the transaction, then of the other channels; rows that may be delivered now
 
-What signals asked for lives in `SignalState`, which every Progress carries: accepting a signal, delivering a chunk and
-moving the position are one Kafka transaction, whatever is killed when.
+`SignalState` is what signals have left to do, and every Progress carries it. So accepting a signal, delivering a chunk and
+moving the position are one Kafka transaction, whenever a kill comes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SignalStage:
     """See `contracts.SignalActions`.
 
     :param channels: those that do not come with the stream.
-    :param interval: seconds between two looks at them.
+    :param interval: seconds between two polls of them.
     :param now_us: microseconds since the epoch in UTC.
     """
 
@@ -74,40 +74,40 @@ class SignalStage:
         self._clock = clock
         self._observe = observe
         self._resumptions = resumptions
-        self._looked = float("-inf")
-        self._told_scn = 0  # no commit behind it has been told
+        self._polled_at = float("-inf")
+        self._emitted_scn = 0  # highest commit SCN emitted so far
         self._received: list[Received] = []  # of the transaction under way, and of the channels
         self._marks: dict[str, str] = {}  # of the channels: how far `_received` is read
-        self._interrupting = False  # a snapshot that holds the stream up is to be stopped
+        self._interrupting = False  # a snapshot that the stream waits for is to be stopped
 
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
     ) -> Iterator[Event]:
         """See `contracts.SignalActions`."""
         table = self._table.id if self._table else None
-        self._told_scn = max(start.delivered_scn, partial_scn)
+        self._emitted_scn = max(start.delivered_scn, partial_scn)
         self._observe(state)
         if state.snapshots:
             begin = Progress(start, Scn(0), 0, signals=state)
-            state = yield from self._whole(begin, state, lambda state: self._blocking.resume(state, stop))
-            self._told_scn = max(self._told_scn, self._blocking.told_scn)
+            state = yield from self._emit_progress(begin, state, lambda state: self._blocking.resume(state, stop))
+            self._emitted_scn = max(self._emitted_scn, self._blocking.read_scn)
         noting = (self._incremental.changes, self._blocking.changes)
         for event in events:
             if isinstance(event, ChangeEvent):
                 for changes in noting:
                     changes.note(event)
                 if event.schema.id == table:
-                    self._row(event)
+                    self._take_row(event)
                     if not (self._table and self._table.published):
                         continue
                 yield event
             elif isinstance(event, Progress):
-                state = yield from self._progress(event, state, stop)
+                state = yield from self._take_progress(event, state, stop)
             else:
                 if isinstance(event, SchemaChange):
                     for changes in noting:
                         changes.note_schema(event)
-                    state = self._renamed(event, state)
+                    state = self._follow_rename(event, state)
                 yield event
 
     def stored(self, state: SignalState) -> None:
@@ -124,7 +124,7 @@ class SignalStage:
         for channel in self._channels:
             channel.close()
 
-    def _row(self, event: ChangeEvent) -> None:
+    def _take_row(self, event: ChangeEvent) -> None:
         """A row of the signal table: a mark, or a signal."""
         row = event.before if event.op is Op.DELETE else event.after
         if row is None or event.tx is None or event.op not in (Op.CREATE, Op.DELETE):
@@ -141,29 +141,29 @@ class SignalStage:
         elif event.op is Op.CREATE and self._table and self._table.listens:
             self._received.append(signal)
 
-    def _progress(self, progress: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
-        """The stream is whole here. Yields the Progress with what is still to do; returns that state."""
+    def _take_progress(self, progress: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
+        """Emit a Progress, at which the stream is whole, with the state of what is still to do; returns that state."""
         if progress.committed is not None:
-            self._told_scn = max(self._told_scn, progress.committed.commit_scn)
-        state = yield from self._act(progress, state)
+            self._emitted_scn = max(self._emitted_scn, progress.committed.commit_scn)
+        state = yield from self._act_on_received(progress, state)
         scn, time_us = progress.complete_scn, self._now_us()
-        return (yield from self._whole(progress, state, lambda state: self._steps(state, scn, time_us, stop)))
+        return (yield from self._emit_progress(progress, state, lambda state: self._make_steps(state, scn, time_us, stop)))
 
-    def _act(self, progress: Progress, state: SignalState) -> Generator[Event, None, SignalState]:
-        """Act on every signal that has come."""
-        self._look(state)
+    def _act_on_received(self, progress: Progress, state: SignalState) -> Generator[Event, None, SignalState]:
+        """Act on every signal received; returns the state after them."""
+        self._poll_channels(state)
         received, self._received = self._received, []
         state, self._marks = replace(state, taken={**state.taken, **self._marks}), {}
-        for events, after in self._acted(received, state, progress, self._now_us()):
+        for events, after in self._act_on_each(received, state, progress, self._now_us()):
             yield from events
             state = after
         return state
 
-    def _look(self, state: SignalState) -> None:
-        """Read the channels, when it is time. What they have is acted on, and counts as taken, at the next `_act`."""
-        if self._clock() - self._looked < self._interval:
+    def _poll_channels(self, state: SignalState) -> None:
+        """Read the channels, when it is time. `_act_on_received` acts on what they have, and marks it as taken."""
+        if self._clock() - self._polled_at < self._interval:
             return
-        self._looked = self._clock()
+        self._polled_at = self._clock()
         for channel in self._channels:
             taken = {**state.taken, **self._marks}.get(channel.name)
             found, mark = channel.poll(taken or "")
@@ -172,24 +172,24 @@ class SignalStage:
                 self._marks[channel.name] = mark
             self._interrupting |= any(isinstance(one, Signal) and one.type.strip() == STOP for one in found)
 
-    def _whole(
+    def _emit_progress(
         self, progress: Progress, state: SignalState, steps: Callable[[SignalState], Generator[Step, None, None]]
     ) -> Generator[Event, None, SignalState]:
-        """The Progress and what may be delivered after it.
+        """Emit the Progress and what may be delivered after it; returns the state after that.
 
-        A blocking snapshot holds the stream up, so the channels are looked at between its steps. When one has a stop-snapshot, the
-        read ends where it is, as if the connector had been killed there; the signals are acted on, and what is left is read on.
+        The stream waits for a blocking snapshot, so the channels are polled between its steps. When one has a stop-snapshot, the
+        read ends where it is, as if the connector had been killed there. The signals are acted on, and the rest is read on.
         """
         while True:
             self._interrupting = False
-            state = yield from self._told(replace(progress, signals=state), steps(state), state)
+            state = yield from self._emit_with_steps(replace(progress, signals=state), steps(state), state)
             if not self._interrupting:
                 return state
             progress = replace(progress, committed=None, snapshot=None)
-            state = yield from self._act(progress, state)
+            state = yield from self._act_on_received(progress, state)
 
-    def _renamed(self, change: SchemaChange, state: SignalState) -> SignalState:
-        """A table that waits to be read, or is being read, goes on under its new name."""
+    def _follow_rename(self, change: SchemaChange, state: SignalState) -> SignalState:
+        """Give a table that waits to be read, or is being read, its new name in the state."""
         if change.before is None or change.after is None or change.before.id == change.after.id:
             return state
         old, new = str(change.before.id), str(change.after.id)
@@ -204,45 +204,50 @@ class SignalStage:
         self._blocking.fix_again()
         return replace(state, snapshots=snapshots)
 
-    def _steps(self, state: SignalState, scn: int, time_us: int, stop: StopFlag) -> Generator[Step, None, None]:
-        """What may be delivered now. Rows that are read tell of commits at their SCN, perhaps before the stream does: so
-        incremental chunks wait for a blocking snapshot, and each kind counts as told for what the other reads later."""
+    def _make_steps(self, state: SignalState, scn: int, time_us: int, stop: StopFlag) -> Generator[Step, None, None]:
+        """What may be delivered now.
+
+        Rows that are read may show commits at their SCN before the stream does. So incremental chunks wait for a blocking
+        snapshot, and neither kind reads below the SCN of what the other has emitted.
+        """
         if self._resumptions:
             begun = self._resumptions.begun
-            for step in self._resumptions.step(state, scn, self._told_scn, time_us):
+            for step in self._resumptions.step(state, scn, self._emitted_scn, time_us):
                 state = step[1]
                 yield step
             if self._resumptions.begun > begun:
-                self._incremental.close()  # a chunk on its way may be older than what is left out of the stream
+                self._incremental.close()  # a chunk that was read ahead may be older than what is left out of the stream
         if not any(snapshot.blocking for snapshot in state.snapshots):
-            for step in self._incremental.step(state, scn, self._told_scn, time_us):
+            for step in self._incremental.step(state, scn, self._emitted_scn, time_us):
                 state = step[1]
                 yield step
-            self._told_scn = max(self._told_scn, self._incremental.told_scn)
-        before = self._blocking.told_scn
+            self._emitted_scn = max(self._emitted_scn, self._incremental.read_scn)
+        before = self._blocking.read_scn
         try:
-            yield from self._blocking.step(state, scn, self._told_scn, time_us, stop)
+            yield from self._blocking.step(state, scn, self._emitted_scn, time_us, stop)
         finally:
-            if self._blocking.told_scn > before:
-                self._told_scn = max(self._told_scn, self._blocking.told_scn)
-                self._incremental.close()  # a chunk on its way may be older than those rows: it is read again
+            if self._blocking.read_scn > before:
+                self._emitted_scn = max(self._emitted_scn, self._blocking.read_scn)
+                self._incremental.close()  # a chunk that was read ahead may be older than those rows: it is read again
 
-    def _acted(self, received: Sequence[Received], state: SignalState, progress: Progress, time_us: int) -> Iterator[Acted]:
-        """What earlier signals left to do in the capture, then the signals one after the other."""
+    def _act_on_each(
+        self, received: Sequence[Received], state: SignalState, progress: Progress, time_us: int
+    ) -> Iterator[Acted]:
+        """Finish what earlier signals left to do in the capture, then act on the signals one after the other."""
         finished = self._actions.after(state, time_us)
         state = finished[1]
         yield finished
         for item in received:
-            acted = self._actions.act(_named(item), state, progress, time_us)
+            acted = self._actions.act(_with_id(item), state, progress, time_us)
             state = acted[1]
             yield acted
 
-    def _told(
+    def _emit_with_steps(
         self, progress: Progress, steps: Generator[Step, None, None], state: SignalState
     ) -> Generator[Event, None, SignalState]:
-        """The Progress, then each step with one of its own; returns the state behind them.
+        """Emit the Progress, then each step with a Progress of its own; returns the state after them.
 
-        All but the last one say that more follows, so that many chunks share a Kafka transaction; a step without events
+        All but the last Progress say that more follows, so that many chunks share a Kafka transaction. A step without events
         makes what came before durable.
         """
         held = progress
@@ -254,15 +259,15 @@ class SignalStage:
                 state = after
                 held = replace(progress, committed=None, snapshot=None, signals=state)
                 if any(snapshot.blocking for snapshot in state.snapshots):
-                    self._look(state)
+                    self._poll_channels(state)
                     if self._interrupting:
                         break
         yield held
         return state
 
 
-def _named(item: Received) -> Received:
-    """With an id, so that its answers can be told apart."""
+def _with_id(item: Received) -> Received:
+    """Give a signal without id one, so that its answers can be matched with it."""
     if isinstance(item, Signal):
         return item if item.id else replace(item, id=str(uuid4()))
     return item if item.id else SignalRefused(item.reason, id=str(uuid4()), type=item.type, channel=item.channel)

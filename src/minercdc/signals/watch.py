@@ -1,4 +1,4 @@
-"""What a process remembers of its signals and snapshots, for whoever asks (HTTP, in-process)."""
+"""What a process remembers of its signals and snapshots, for HTTP and in-process readers."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from collections.abc import Mapping
 from math import isnan
 from threading import Lock
 
-from minercdc.metrics import AskedScan, Counters
+from minercdc.metrics import Counters, RequestedScan
 from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, TableRead
 
 _REMEMBERED = 1000
 
 
 class Watch:
-    """The latest notifications and the present state; outlives the lives of the stream, and is safe to ask from any thread.
+    """The latest notifications and the present state, over all runs of the process; any thread may read them.
 
     :param counters: of the connector.
     """
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
-        self._told: deque[Mapping[str, JsonValue]] = deque(maxlen=_REMEMBERED)
+        self._notifications: deque[Mapping[str, JsonValue]] = deque(maxlen=_REMEMBERED)
         self._state = SignalState()
         self._lock = Lock()
 
     def notify(self, document: Mapping[str, JsonValue]) -> None:
-        """A notification has become durable."""
+        """Remember a notification that is durable now."""
         with self._lock:
-            self._told.append(document)
+            self._notifications.append(document)
 
     def observe(self, state: SignalState) -> None:
-        """The state has moved."""
+        """Take over the state."""
         self._state = state
-        self._counters.asked = [_asked(snapshot, state.paused) for snapshot in state.snapshots]
+        self._counters.requested = [_requested_scan(snapshot, state.paused) for snapshot in state.snapshots]
 
     def notifications(self) -> list[JsonValue]:
         """The last thousand of this process, oldest first."""
         with self._lock:
-            return [dict(document) for document in self._told]
+            return [dict(document) for document in self._notifications]
 
     def snapshots(self) -> dict[str, JsonValue]:
         """Ad hoc snapshots that are not complete, and how far the initial one is."""
@@ -102,9 +102,9 @@ def _snapshot(snapshot: AdHocSnapshot) -> JsonValue:
     }
 
 
-def _asked(snapshot: AdHocSnapshot, paused: bool) -> AskedScan:
+def _requested_scan(snapshot: AdHocSnapshot, paused: bool) -> RequestedScan:
     table = snapshot.tables[0] if snapshot.tables else TableRead("")
-    return AskedScan(
+    return RequestedScan(
         id=snapshot.id,
         kind=_kind(snapshot),
         table=table.table,

@@ -1,14 +1,14 @@
-"""Which rows of a chunk are out of date: the stream has told something newer of them.
+"""Which rows of a chunk are out of date: the stream has emitted newer changes of them.
 
-A chunk is read as of some SCN s. It is delivered once the stream has told every commit before s, without the rows whose key
-the stream has changed behind s. So nothing older ever follows anything newer:
+A chunk is read as of some SCN s. It is delivered once the stream has emitted every commit before s, except rows whose key
+changed in the stream after s. So no older image ever follows a newer one:
 
-    a change before s  came before the chunk, which knows it
-    a change at s      is what the chunk has, whichever comes first
-    a change behind s  came before the chunk: its row is left out; or comes later: it is newer than the row
+    a change before s  was emitted before the chunk, which has it
+    a change at s      is what the chunk has, whichever is emitted first
+    a change after s   was emitted before the chunk: its row is left out; or is emitted later: it is newer than the row
 
 That holds with several redo threads as well, whose commits do not come in order of SCN. Between marks in the signal table
-s is not known exactly: `floor` is an SCN of before, `ceiling` the commit of the mark behind.
+s is not known exactly: `floor` is an earlier SCN, `ceiling` the commit SCN of the mark after the chunk.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Chunk:
     :param ceiling: the stream has to have come here; 0 while that is the SCN of a mark which has not come yet.
     :param window: id of its marks, '' without marks.
     :param time_us: when it was read, microseconds since the epoch in UTC.
-    :param final: there is nothing behind it.
+    :param final: no chunk follows it.
     :param size: bytes it holds, roughly.
     """
 
@@ -59,7 +59,7 @@ class Changes:
         self.floor = 0
 
     def follow(self, table: TableId) -> None:
-        """Take note of this table from now on."""
+        """Note changes of this table from now on."""
         self._keys.setdefault(table, {})
 
     def forget(self) -> None:
@@ -72,7 +72,7 @@ class Changes:
         return sum(map(len, self._keys.values()))
 
     def note(self, event: ChangeEvent) -> None:
-        """A row was changed."""
+        """Note the change of a row."""
         keys = self._keys.get(event.schema.id)
         if keys is None or event.tx is None or event.tx.commit_scn <= self.floor:
             return
@@ -82,22 +82,22 @@ class Changes:
                 keys[identity] = scn
 
     def note_schema(self, change: SchemaChange) -> None:
-        """A table was emptied or dropped: whatever was read of it before is out of date."""
+        """Note that a table was emptied or dropped: all rows read before are out of date."""
         if change.table in self._keys and (change.truncate or change.after is None):
             self._emptied[change.table] = max(change.scn, self._emptied.get(change.table, 0))
 
     def _identities(self, event: ChangeEvent) -> Iterator[object]:
-        """Keys before and after; the ROWID where redo does not tell a key or there is none."""
+        """Keys before and after; the ROWID where redo does not hold a key or there is none."""
         key_of = self._key(event.schema)
-        told = False
+        identified = False
         for row in (event.before, event.after):
             if row is None or key_of is None:
                 continue
             key = key_of(row)
             if key is not UNAVAILABLE and not (isinstance(key, tuple) and UNAVAILABLE in key):
-                told = True
+                identified = True
                 yield key
-        if (not told or event.before is None) and event.row_id:
+        if (not identified or event.before is None) and event.row_id:
             yield RowId(event.row_id)
 
     def _key(self, schema: TableSchema) -> Callable[[Row], Any] | None:
@@ -107,7 +107,7 @@ class Changes:
         return self._key_of[known]
 
     def current(self, chunk: Chunk) -> Iterator[tuple[str, Row]]:
-        """Rows of a chunk that nothing newer was told of."""
+        """Rows of a chunk that have no newer change in the stream."""
         table = chunk.schema.id
         if self._emptied.get(table, 0) > chunk.floor:
             return iter(())
@@ -124,7 +124,7 @@ class Changes:
         )
 
     def prune(self, floor: int) -> None:
-        """No chunk that is read, or will be, has a lower floor: changes up to it say nothing any more."""
+        """Forget changes up to this SCN: no chunk that is read, or will be, has a lower floor."""
         self.floor = max(self.floor, floor)
         if len(self) < 2 * self._pruned + 1000:
             return

@@ -1,6 +1,6 @@
 """Cuts a large table into ranges of ROWIDs that are read side by side.
 
-The ranges cover all ROWIDs there can be, without hole or overlap, so no row depends on the extents being told completely:
+The ranges cover all ROWIDs there can be, without hole or overlap. So no row depends on a complete list of extents:
 they only say where to cut. ROWIDs are compared by the database, in the order of data object, file, block and row.
 """
 
@@ -28,7 +28,7 @@ _EXTENTS = (
 
 
 class Extent(NamedTuple):
-    """A run of blocks of one segment, as DBA_EXTENTS tells it."""
+    """A run of blocks of one segment, from DBA_EXTENTS."""
 
     data_object_id: int
     file: int
@@ -51,7 +51,7 @@ def _text(number: int, width: int) -> str:
 
 
 def cuts(extents: Sequence[Extent], wanted: int) -> tuple[str, ...]:
-    """ROWIDs, ascending, at which to cut so that about `wanted` ranges of equal size come about; fewer for a small table."""
+    """ROWIDs, ascending, at which to cut into about `wanted` ranges of equal size; fewer for a small table."""
     ordered = sorted(extents)
     total = sum(extent.blocks for extent in ordered)
     parts = min(wanted, total // _LEAST_BLOCKS)

@@ -1,4 +1,4 @@
-"""From ranges as they are read to READ events, with the state that lets a killed snapshot go on.
+"""Turns ranges, as they are read, into READ events, with the state that lets a killed snapshot go on.
 
 A row that is held back for its mark is not in the state: after a kill it is read once more.
 """
@@ -43,7 +43,7 @@ class SnapshotRows:
         self._marks = RowMarks(place for place, table in enumerate(state.tables) if table.rows)
         self._time_us = self._now_us()
         self._since = 0
-        self._told = time.monotonic()
+        self._reported_at = time.monotonic()
         names = [f"{scan.schema.id.database}.{scan.schema.id}" for scan in scans]
         self._notices = InitialNotices(names, now)
         self._names = names
@@ -51,7 +51,7 @@ class SnapshotRows:
         self.is_complete = False
 
     def state(self) -> SnapshotState:
-        """How far everything yielded so far is."""
+        """The state after everything emitted so far."""
         tables = tuple(table.progress(self._marks.holds) for table in self._tables)
         return replace(self._state, tables=tables, completed=self.is_complete)
 
@@ -71,7 +71,9 @@ class SnapshotRows:
                     return
                 if read is not None:
                     yield from self._take(read)
-                    if self._since >= _PROGRESS_ROWS or (self._since and time.monotonic() - self._told > _PROGRESS_SECONDS):
+                    if self._since >= _PROGRESS_ROWS or (
+                        self._since and time.monotonic() - self._reported_at > _PROGRESS_SECONDS
+                    ):
                         yield self._progress()
         yield from self._delivered(self._marks.end())
         yield self._notices.completed()
@@ -100,7 +102,7 @@ class SnapshotRows:
         """Leave the table to an incremental snapshot.
 
         What was delivered of it stays right: the stream begins before it, and chunks that are read later give way to the
-        stream's rows. A table without a key is read again in order of ROWID: a consumer cannot tell its rows apart, and sees
+        stream's rows. A table without a key is read again in order of ROWID: a consumer cannot identify its rows, and sees
         those that were delivered, here or by the stream before its chunk, once more.
         """
         table, schema = self._tables[place], read.range.scan.schema
@@ -146,14 +148,14 @@ class SnapshotRows:
 
     def _progress(self) -> Progress:
         self._since = 0
-        self._told = time.monotonic()
+        self._reported_at = time.monotonic()
         return Progress(None, Scn(0), 0, snapshot=self.state())
 
 
 class _Table:
     """One table's progress, as it goes.
 
-    :ivar begun: ranges that something was read of in this life.
+    :ivar begun: ranges of which rows were read in this run.
     :ivar finished: ranges that were read to their end.
     :ivar deferred: the rest is left to an incremental snapshot.
     """

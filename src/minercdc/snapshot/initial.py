@@ -1,8 +1,8 @@
-"""The initial snapshot: every captured table as of one SCN, then the hand-over to streaming (see `start`).
+"""The initial snapshot: every captured table as of one SCN, then the hand-over to the stream (see `start`).
 
     fix the SCN and the structures -> tables in order, large ones cut into ranges of ROWIDs -> ranges read side by side
 
-The state after every Progress says, per range, the last ROWID delivered: a killed snapshot goes on behind it, at the same
+The state after every Progress says, per range, the last ROWID delivered: a killed snapshot goes on after it, at the same
 SCN, with the structures that were recorded then.
 """
 
@@ -100,7 +100,7 @@ class InitialSnapshot:
         stop.wait(self._config.streaming_delay_ms / 1000)
 
     def _plan(self) -> Generator[Event, None, SnapshotState]:
-        """Fix the SCN and the structures, and tell them."""
+        """Fix the SCN and the structures, and emit them."""
         connection = self._connect()
         try:
             fixed = self._fix(connection)
@@ -119,8 +119,8 @@ class InitialSnapshot:
         return state
 
     def _deferred(self, state: SnapshotState) -> SignalState | None:
-        """The snapshots of what could not be read as of the SCN, to be taken up when streaming begins: an incremental one, and a
-        blocking one of the tables that a SELECT of the user's is read instead of, which an incremental one cannot read."""
+        """The snapshots of tables that could not be read as of the SCN, for when streaming begins: an incremental one, and a
+        blocking one of tables with a SELECT of the user's, which an incremental one cannot read."""
         left = [TableRead(t.table, self._selects.get(t.table.upper(), "")) for t in state.tables if t.deferred]
         snapshots = []
         for suffix, tables in (("", [t for t in left if not t.condition]), ("-selects", [t for t in left if t.condition])):
@@ -154,7 +154,7 @@ class InitialSnapshot:
         return tuple(ChunkProgress(first, until) for first, until in zip((None, *cuts), (*cuts, None), strict=True))
 
     def _warn_of_names(self, captured: Sequence[TableId]) -> None:
-        """Of what names no table that is captured, and so has no effect."""
+        """Warn of patterns and names that match no captured table, and so have no effect."""
         for pattern in self._config.snapshot_include_collection_list:
             if not any(names(pattern, table) for table in captured):
                 _log.warning("snapshot.include.collection.list: %s is no captured table", pattern)

@@ -18,7 +18,7 @@ Lock: TypeAlias = Callable[[oracledb.Connection, list[TableId]], AbstractContext
 
 
 def lock_of(config: SnapshotConfig) -> Lock:
-    """The lock that `snapshot.locking.mode` asks for.
+    """The lock that `snapshot.locking.mode` names.
 
     :raises ConfigError: `snapshot.locking.mode.custom.name` names nothing that can be called.
     """
@@ -33,7 +33,7 @@ def lock_of(config: SnapshotConfig) -> Lock:
 def row_share_lock(connection: oracledb.Connection, tables: list[TableId], timeout_ms: int) -> Iterator[None]:
     """Hold each table in ROW SHARE mode, which lets rows be changed and keeps DDL waiting.
 
-    Locks are let go by a rollback, so the connection must have nothing to commit. A table that stays busy for the
+    A rollback releases the locks, so the connection must have nothing to commit. A table that stays busy for the
     time-out is ORA-30006 or ORA-00054: TransientSourceError.
     """
     wait = f"WAIT {max(1, round(timeout_ms / 1000))}" if timeout_ms else "NOWAIT"

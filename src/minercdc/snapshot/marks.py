@@ -1,7 +1,7 @@
 """Where each row stands in its snapshot: first or last of all, or of its table (Debezium's `source.snapshot`).
 
-Whether a row is the last one of its table, or of all, only what follows tells. So per table one row is held back, and of
-the tables that are finished the last row of the latest.
+Only the rows that follow show whether a row is the last one of its table, or of all. So one row per table is held back, and the
+last row of the table that was finished last.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class RowMarks:
             self._last = None
 
     def _not_the_last(self) -> Iterator[Placed]:
-        """More rows come, so what was the last one so far is the last of its table only."""
+        """More rows come, so the last one so far is the last of its table only."""
         if self._last is not None:
             event = self._last.events[0]
             if event.snapshot is not SnapshotMark.FIRST:

@@ -47,7 +47,7 @@ class Steps:
     :param data: read the tables' rows, which includes their structures.
     :param schema: read the tables' structures.
     :param stream: go on with the changes.
-    :param again_on_schema_error: read the structures anew when the schema history cannot be used.
+    :param again_on_schema_error: read the structures again when the schema history cannot be used.
     :param again_on_data_error: take a new snapshot when redo of the stored position is gone.
     """
 

@@ -77,7 +77,7 @@ def incremental_started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
 
 
 class SkippedSnapshot:
-    """Takes nothing, and tells so."""
+    """Takes nothing, and emits a notification of that."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
         """See `contracts.Snapshot`; without a Progress, the stored position holds."""

@@ -112,7 +112,7 @@ class _Readers:
             except TransientSourceError:  # of the connection or instance, not of this table
                 raise
             except (SourceError, PrerequisiteError) as error:
-                # What has no ROWID cannot be gone on with, and must not come twice.
+                # Rows without ROWID cannot be resumed in the middle, and must not come twice.
                 unrepeatable = chunk is not wanted.chunk and chunk.last_row_id is None
                 if tries == self._retries or unrepeatable or not isinstance(error, SnapshotTooOldError):
                     self.handover.give(Finished(wanted, error))
@@ -125,7 +125,7 @@ class _Readers:
                 return
 
     def cancel(self) -> None:
-        """Break the fetches that nobody waits for any more."""
+        """Break the fetches whose rows are not needed any more."""
         for connection in list(self._fetching.values()):
             with suppress(oracledb.Error):
                 connection.cancel()

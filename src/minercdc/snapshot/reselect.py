@@ -35,7 +35,7 @@ class RowReselect:
     :param connect: makes a connection to where the tables are.
     :param published: does this column appear in values?
     :param key_columns: positions of a table's record key.
-    :param key_changes_only: leave alone what keeps its key.
+    :param key_changes_only: only changes that change the key.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class RowReselect:
     def complete(self, event: ChangeEvent) -> None:
         """Fill in the large values that the row after the change lacks, when that is wanted.
 
-        :raises TransientSourceError: the database is away; the change has to be delivered again.
+        :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
         """
         after = event.after
         if after is None or event.tx is None:

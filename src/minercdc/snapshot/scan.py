@@ -108,7 +108,7 @@ def _lob_columns(schema: TableSchema, lobs: bool) -> list[int]:
 def row_converter(schema: TableSchema, *, lobs: bool = True) -> RowConverter:
     """For batches as fetched: (ROWID, Row) pairs. Works column by column, which is twice as fast as row by row.
 
-    The driver gives None for an empty LOB, too, when it is fetched as a value: the columns behind tell null from empty.
+    The driver gives None for an empty LOB, too, when it is fetched as a value: the columns after them say which is null.
     """
     conversions = [
         _conversion(reading_for(column).from_driver) if _is_read(column, lobs) else _unavailable for column in schema.columns

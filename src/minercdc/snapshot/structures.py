@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class StructureSnapshot:
-    """Tells the tables' structures, then where to stream from.
+    """Emits the tables' structures, then the position to stream from.
 
     :param fix: finds the point, and the structures there.
     :param position: position of the stream from that point; `recovery` gives back the stored one.

@@ -168,13 +168,13 @@ class ModelReader:
         self._state: TableRead | None = None
         self._ready: list[Outcome] = []
         self._scn = 0
-        self._told = 0
+        self._emitted_scn = 0
 
-    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
-        self._state, self._ready, self._told = state, [], told_scn
+    def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
+        self._state, self._ready, self._emitted_scn = state, [], emitted_scn
 
     def told(self) -> int:
-        return self._told
+        return self._emitted_scn
 
     def first(self) -> Outcome | None:
         if self._state is not None and self._world.chance.random() < 0.7:

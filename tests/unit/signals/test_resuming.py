@@ -228,8 +228,8 @@ class Waiting:
     def __init__(self) -> None:
         self.starts: list[int] = []
 
-    def start(self, table: TableId, state: TableRead, surrogate: str, told_scn: int) -> None:
-        self.starts.append(told_scn)
+    def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
+        self.starts.append(emitted_scn)
 
     def first(self) -> Outcome | None:
         return None
