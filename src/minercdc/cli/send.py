@@ -32,8 +32,7 @@ Collections = Annotated[
 
 @signals.callback()
 def addressed(
-    context: typer.Context,
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.")],
+    context: typer.Context, config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.")]
 ) -> None:
     """Send a running connector a signal."""
     context.obj = config

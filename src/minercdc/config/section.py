@@ -76,11 +76,7 @@ class Section(BaseSettings):
     """One group of properties that travel together."""
 
     model_config = SettingsConfigDict(
-        alias_generator=property_of,
-        populate_by_name=True,
-        frozen=True,
-        extra="forbid",
-        hide_input_in_errors=True,
+        alias_generator=property_of, populate_by_name=True, frozen=True, extra="forbid", hide_input_in_errors=True
     )
 
     @field_validator("*", mode="before")

@@ -22,14 +22,7 @@ class KafkaHeartbeat:
     """
 
     def __init__(
-        self,
-        topic: str,
-        server: str,
-        seconds: float,
-        *,
-        key_schemas: bool,
-        value_schemas: bool,
-        clock_ms: Callable[[], int],
+        self, topic: str, server: str, seconds: float, *, key_schemas: bool, value_schemas: bool, clock_ms: Callable[[], int]
     ) -> None:
         self.seconds = seconds
         self._topic = topic

@@ -169,13 +169,7 @@ class IncrementalSnapshots:
         return self._deliver_chunk(state, snapshot, table, outcome, shape, time_us)
 
     def _deliver_chunk(
-        self,
-        state: SignalState,
-        snapshot: AdHocSnapshot,
-        table: TableRead,
-        chunk: Chunk,
-        shape: TableSchema,
-        time_us: int,
+        self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, chunk: Chunk, shape: TableSchema, time_us: int
     ) -> Step:
         scn, mark = Scn(chunk.floor), SnapshotMark.INCREMENTAL
         events: list[Event] = [

@@ -256,10 +256,7 @@ class Resumptions:
         resumption = Resumption(entry.table, signal_id, fixed, max(written, emitted_scn), marks)
         resumption = replace(resumption, answered=known is not None and known.answered)
         snapshot = AdHocSnapshot(
-            id=signal_id,
-            blocking=False,
-            collections=(f"{name.database}.{name}",),
-            tables=(TableRead(entry.table),),
+            id=signal_id, blocking=False, collections=(f"{name.database}.{name}",), tables=(TableRead(entry.table),)
         )
         state = without_resumption(state, entry.table)
         state = with_resumption(replace(state, snapshots=(*state.snapshots, snapshot)), resumption)

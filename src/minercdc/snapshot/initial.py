@@ -106,8 +106,7 @@ class InitialSnapshot:
             fixed = self._fix(connection)
             start = self._start_position(fixed.scn, fixed.mine_from)
             _log.info(
-                "snapshot of %d tables as of SCN %s; streaming will start from %s",
-                *(len(fixed.schemas), fixed.scn, start),
+                "snapshot of %d tables as of SCN %s; streaming will start from %s", *(len(fixed.schemas), fixed.scn, start)
             )
             yield from describe(self._tables, fixed.schemas, fixed.scn, self._now_us())
             self._warn_of_names([schema.id for schema in fixed.schemas])

@@ -21,10 +21,7 @@ _FIELDS: Final = {
     "JSON": FieldType("string", "io.debezium.data.Json", 1),
     "VECTOR": FieldType("string"),
 }
-_SELECT: Final = {
-    "JSON": "JSON_SERIALIZE({} RETURNING CLOB)",
-    "VECTOR": "FROM_VECTOR({} RETURNING CLOB)",
-}
+_SELECT: Final = {"JSON": "JSON_SERIALIZE({} RETURNING CLOB)", "VECTOR": "FROM_VECTOR({} RETURNING CLOB)"}
 
 
 def reading(column: Column) -> Reading:
