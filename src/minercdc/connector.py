@@ -91,5 +91,5 @@ class Connector:
         return self._watch.notifications()
 
     def snapshots(self) -> dict[str, JsonValue]:
-        """What is under way."""
+        """Snapshots that are under way."""
         return self._watch.snapshots()

@@ -73,7 +73,7 @@ class CounterCollector(Collector):
 
 
 def exposition_of(counters: Counters, connector: str) -> Callable[[], bytes]:
-    """What GET /metrics answers with."""
+    """The answer of GET /metrics."""
     registry = CollectorRegistry()
     registry.register(CounterCollector(counters, connector))
     return lambda: generate_latest(registry)

@@ -1,4 +1,4 @@
-"""What a running connector answers to a signal, read from its HTTP port or from the topic of its notifications."""
+"""A running connector's answers to a signal, read from its HTTP port or from the topic of its notifications."""
 
 from __future__ import annotations
 

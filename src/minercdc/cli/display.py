@@ -1,4 +1,4 @@
-"""What a running connector shows: a live panel on a terminal, log lines elsewhere."""
+"""Display of a running connector: a live panel on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Rate:
 
 
 def requested(scan: RequestedScan) -> str:
-    """How far a snapshot is that a signal requested."""
+    """Progress of a snapshot that a signal requested, as text."""
     where = f": {scan.table}, {scan.rows:,} rows" if scan.table else ""
     if scan.chunks:
         where += f", {scan.chunks:,} chunks"

@@ -1,4 +1,4 @@
-"""What a command that has started says about what to do next: addresses to open and commands to type, each a line.
+"""Lines that a command prints once it has started: addresses to open and commands to type.
 
 An address that listens everywhere is named localhost, which is true on this machine and, where a container publishes the same port, on
 its host.

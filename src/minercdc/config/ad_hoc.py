@@ -88,7 +88,7 @@ class IncrementalConfig(Section):
 
     @property
     def marks(self) -> Literal["insert", "delete"] | None:
-        """What closes a window in the signal table; None when nothing is written there."""
+        """How a window in the signal table is closed; None when nothing is written there."""
         strategy = self.incremental_snapshot_watermarking_strategy
         if self.read_only or strategy == "scn":
             return None

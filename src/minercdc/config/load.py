@@ -235,7 +235,7 @@ def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _without_marks(sections: Mapping[str, Any]) -> Iterator[str]:
-    """What would keep the marks of incremental snapshots from being written or seen."""
+    """Settings that would keep marks of incremental snapshots from being written or seen."""
     if not sections["signals"].signal_data_collection:
         yield "signal.data.collection: needed, since incremental.snapshot.watermarking.strategy writes marks (scn does not)"
     user, mining = sections["database"].database_user.upper(), sections["log_mining"]

@@ -30,7 +30,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class OracleTable:
-    """What a table holds: key columns first, and rows in the form that `canonical` gives."""
+    """The content of a table: key columns first, and rows in the form that `canonical` gives."""
 
     name: str
     columns: tuple[str, ...]

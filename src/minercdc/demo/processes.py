@@ -76,7 +76,7 @@ class Command:
             self._process.stdout.close()
 
     def last_match(self, pattern: str) -> str | None:
-        """What a regular expression's group last matched in its log."""
+        """The last text that a regular expression's group matched in its log."""
         with self.log.open("rb") as stream:
             stream.seek(max(0, self.log.stat().st_size - 4096))
             found = re.findall(pattern, stream.read().decode(errors="replace"))

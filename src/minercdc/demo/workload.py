@@ -65,7 +65,7 @@ def load_initial_rows(connection: oracledb.Connection) -> int:
 
 
 def _weight(chance: random.Random) -> Decimal | None:
-    """Of any size: a NUMBER without precision."""
+    """A number of any size: for a NUMBER without precision."""
     return None if chance.random() < 0.1 else Decimal(chance.randrange(1, 10**12)).scaleb(chance.randrange(-30, 10))
 
 

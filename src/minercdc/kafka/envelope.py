@@ -63,7 +63,7 @@ KeyColumns = Callable[[TableSchema], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _TableFormat:
-    """What is compiled for one version of a table.
+    """The compiled format of one version of a table.
 
     :param key: positions of the record key's columns.
     :param rowid_frame: of a key that is the row's ROWID; None for tables whose key is not.

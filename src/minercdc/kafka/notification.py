@@ -31,7 +31,7 @@ _VALUE = struct(
 
 
 def document(notification: Notification, connector: str) -> dict[str, JsonValue]:
-    """What every channel shows.
+    """The document that every channel shows.
 
     :param connector: topic.prefix; Debezium puts it into `additional_data` of each.
     """

@@ -90,7 +90,7 @@ def compile_record(
 def _record_lines(
     columns: Sequence[PrintedColumn], key: Sequence[PrintedColumn], width: int, key_frame: Frame, frame: Frame
 ) -> list[str]:
-    """With a row before, a row after, or both. A column's JSON is printed once, for both rows, key and value."""
+    """Source lines for a row before, a row after, or both. A column's JSON is printed once, for both rows, key and value."""
     printed = {column.position: column for column in (*columns, *key)}
     unpack_before, unpack_after = (
         "".join(f"{row[0]}{i}, " if i in printed else "_, " for i in range(width)) + f"= {row}"

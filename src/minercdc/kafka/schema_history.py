@@ -110,7 +110,7 @@ def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, serv
 
 
 def changes_of(document: dict[str, Any]) -> Iterator[SchemaChange]:
-    """What a record remembers. Raises KeyError, ValueError, TypeError or IndexError for another form."""
+    """The changes that a record holds. Raises KeyError, ValueError, TypeError or IndexError for another form."""
     for item in document["tableChanges"]:
         table = table_changes.table_of(item) if item.get("table") else None
         dropped = item["type"] == "DROP"

@@ -79,7 +79,7 @@ class SourceBlock:
 
     @staticmethod
     def of_table(table: TableId) -> TablePieces:
-        """What the blocks of a table's rows have in common."""
+        """The pieces that the blocks of a table's rows have in common."""
         return (
             f'"db":{encode_basestring(table.database)}',
             f'"schema":{encode_basestring(table.schema)},"table":{encode_basestring(table.table)}',

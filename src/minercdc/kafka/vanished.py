@@ -27,7 +27,7 @@ def members(key: bytes, *, wrapped: bool) -> dict[str, str]:
 
 
 def _members(text: str, at: int) -> dict[str, str]:
-    """Of an object as we print it: no blanks."""
+    """Members of an object as we print it: no blanks."""
     found: dict[str, str] = {}
     if text[at] != "{":
         raise ValueError(f"no object at character {at + 1}")

@@ -93,7 +93,7 @@ def await_end(query: StreamingQuery, stop: StopFlag) -> None:
 
 
 def _first_cause(text: str) -> str:
-    """Of a failure inside foreachBatch, the Python error's own line; else Spark's first."""
+    """The Python error's own line for a failure inside foreachBatch; else Spark's first line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next(
         (line for line in reversed(lines) if line.startswith("minercdc.errors.")), lines[0] if lines else "no message"

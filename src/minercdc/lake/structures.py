@@ -1,4 +1,4 @@
-"""What the tables look like, learnt from the connector's schema-history topic.
+"""The columns of the tables, from the connector's schema-history topic.
 
 A history record lies in the Kafka transaction of the first rows of its shape, or in an earlier one. So a reader that has rows
 and then reads the history to its end knows their shape.

@@ -87,7 +87,7 @@ class KafkaBroker:
 
     @property
     def pid(self) -> int:
-        """Of the running broker; 0 when it does not run."""
+        """Process id of the broker; 0 when it does not run."""
         return self._process.pid if self._process else 0
 
     def start(self, *, timeout: float = 90) -> Self:

@@ -31,7 +31,7 @@ Kind: TypeAlias = type[SourceError] | type[PrerequisiteError]
 
 
 class Known(NamedTuple):
-    """What is known of one code.
+    """One code.
 
     :param kind: our error for it, which says what is done.
     :param meaning: what happened, in a few words of ours.

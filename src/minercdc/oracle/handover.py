@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 T = TypeVar("T")
 
 CANCEL_SECONDS: Final = 3.0
-"""How long a cancelled call may take to end. Longer is a network that swallows everything: its thread is left to its own end."""
+"""Seconds that a cancelled call may take to end. A longer call hangs in the network: its thread is left alone."""
 
 # Seconds between two looks whether the consumer has gone, for a thread that waits for room.
 _LOOK_SECONDS = 0.1

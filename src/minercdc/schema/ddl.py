@@ -1,4 +1,4 @@
-"""What DDL statements do to tables. Their text is read by `ddl_parser`."""
+"""Effects of DDL statements on tables. `ddl_parser` reads their text."""
 
 from __future__ import annotations
 

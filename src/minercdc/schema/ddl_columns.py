@@ -32,7 +32,7 @@ _STATES: Final = _NOT_ENFORCED | {"ENABLE", "VALIDATE", "RELY", "NORELY", "INITI
 
 
 def column_definition(tokens: Tokens) -> tuple[Column, bool]:
-    """A column definition; whether it is the primary key."""
+    """Read a column definition; also returns whether it is the primary key."""
     name = tokens.name()
     type_name, length, scale = data_type(tokens)
     found = column_properties(tokens)
@@ -96,7 +96,7 @@ def _interval(tokens: Tokens) -> tuple[str, int | None, int | None]:
 
 @dataclass(slots=True)
 class _Properties:
-    """What follows the type of a column.
+    """The clauses after the type of a column.
 
     :ivar nullable: None when it is not said.
     :ivar default_given: also by DEFAULT NULL.
@@ -109,7 +109,7 @@ class _Properties:
 
 
 def column_properties(tokens: Tokens) -> _Properties:
-    """Up to the comma or parenthesis that ends the column."""
+    """Read the clauses, up to the comma or parenthesis that ends the column."""
     found = _Properties()
     while not tokens.at_definition_end():
         if tokens.take("NOT", "NULL"):

@@ -52,7 +52,7 @@ _NOT_A_TYPE: Final = frozenset(
 
 
 def parse_ddl(sql: str) -> Statement | None:
-    """What a DDL statement does to a table; None when it is about something else. Never raises."""
+    """The effect of a DDL statement on a table; None when it is about something else. Never raises."""
     tokens = Tokens(sql)
     name: TableName | None = None
     try:

@@ -77,7 +77,7 @@ class Tokens:
         return -int(text) if negative else int(text)
 
     def text_since(self, start: int) -> str:
-        """What was written from the token number `start` up to the cursor."""
+        """The text from token number `start` up to the cursor."""
         return self._sql[self._spans[start][0] : self._spans[self.at - 1][1]] if start < self.at else ""
 
     def skip_balanced(self) -> None:

@@ -10,7 +10,7 @@ from minercdc.schema.table import TableId, TableSchema
 
 
 class ShapeChange(Protocol):
-    """What `apply` needs of a change; `events.SchemaChange` fits."""
+    """The part of a change that `apply` needs; `events.SchemaChange` fits."""
 
     @property
     def table(self) -> TableId: ...

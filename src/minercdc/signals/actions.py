@@ -1,4 +1,4 @@
-"""What each signal does: from a signal and the state to answers and the state after it."""
+"""Carries signals out: from a signal and the state to answers and the state after it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What actions ask of the capture and the database.
+    """What actions need of the capture and the database.
 
     :param list_tables: captured tables that exist now.
     :param open_transactions: None when the way of mining does not know them.

@@ -97,7 +97,7 @@ class BlockingSnapshots:
     def step(
         self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int, stop: StopFlag
     ) -> Generator[Step, None, None]:
-        """What can be delivered now; the stream waits meanwhile.
+        """Deliver what can be delivered now, as steps; the stream waits meanwhile.
 
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.

@@ -83,7 +83,7 @@ class IncrementalSnapshots:
         self._reading = None
 
     def step(self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """What can be delivered now.
+        """Deliver what can be delivered now; yields steps.
 
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.

@@ -1,4 +1,4 @@
-"""What is wrong with the signal table, with the SQL that fixes it."""
+"""Checks the signal table, with the SQL that fixes each finding."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ Outcome: TypeAlias = Began | Chunk | Failed | Broken
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How much is read at a time.
+    """Amounts that are read at a time.
 
     :param chunk: rows of a chunk.
     :param lobs: read large values.
@@ -125,7 +125,7 @@ class ChunkReader:
             self._reading.take()
 
     def floor(self) -> int:
-        """No chunk in flight or to come has a lower floor; 0 when that is not known yet."""
+        """Lowest floor of the chunks in flight and to come; 0 when that is not known yet."""
         return self._reading.floor() if self._reading else 0
 
     def stop(self) -> None:

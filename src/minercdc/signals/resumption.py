@@ -19,7 +19,7 @@ def is_resumption(state: SignalState, snapshot: AdHocSnapshot) -> bool:
 
 
 def covered_scn(state: SignalState, snapshot: AdHocSnapshot) -> int:
-    """No chunk of a snapshot may be older than this: what was committed up to there is left out of the stream."""
+    """The SCN that no chunk of a snapshot may be older than: the stream leaves out changes committed up to there."""
     found = reading(state, snapshot)
     return found.covered_scn if found else 0
 

@@ -54,7 +54,7 @@ class Watch:
         }
 
     def health(self) -> dict[str, JsonValue]:
-        """What the connector is doing; `status` is DOWN while it cannot, DEGRADED while a table is suspended or read again."""
+        """The phase of the connector; `status` is DOWN while it cannot, DEGRADED while a table is suspended or read again."""
         counters = self._counters
         down = counters.phase in ("reconnecting", "stopped")
         lag = counters.lag_seconds(time.time())

@@ -49,7 +49,7 @@ class Chunk:
 
 
 class Changes:
-    """What the stream has changed in the tables that are being read, with the commit SCN of each key."""
+    """Keys that the stream has changed in the tables that are being read, with the commit SCN of each."""
 
     def __init__(self) -> None:
         self._keys: dict[TableId, dict[object, int]] = {}
@@ -63,7 +63,7 @@ class Changes:
         self._keys.setdefault(table, {})
 
     def forget(self) -> None:
-        """No table is read any more."""
+        """Note no changes any more: no table is being read."""
         self._keys.clear()
         self._emptied.clear()
         self._pruned = 0

@@ -22,7 +22,7 @@ class Placed(NamedTuple):
 class RowMarks:
     """Marks the rows of one snapshot, in whatever order the tables' ranges are read.
 
-    :param begun: places of tables that rows were delivered of before.
+    :param begun: places of tables of which rows were delivered before.
     """
 
     def __init__(self, begun: Iterable[int]) -> None:

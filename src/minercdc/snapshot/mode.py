@@ -26,7 +26,7 @@ from minercdc.snapshot.plugin import load_callable
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is known when a connector starts.
+    """Facts that are known when a connector starts.
 
     :param offset_exists: something was stored by an earlier run.
     :param snapshot_under_way: what was stored is an unfinished snapshot.
@@ -42,7 +42,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What to do; a callable of `snapshot.mode=custom` returns one.
+    """Steps that a start takes; a callable of `snapshot.mode=custom` returns one.
 
     :param data: read the tables' rows, which includes their structures.
     :param schema: read the tables' structures.

@@ -143,7 +143,7 @@ def _is_large(column: Column) -> bool:
 
 
 def _place_of(schema: TableSchema, row: Row, row_id: str | None) -> list[tuple[str, str, str]] | None:
-    """What a row is found by: name, type and text of its key's columns, or its ROWID."""
+    """The columns that identify a row: name, type and text of its key's columns, or its ROWID."""
     place = []
     for i in schema.key:
         column, text = schema.columns[i], row[i]

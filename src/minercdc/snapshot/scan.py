@@ -48,7 +48,7 @@ class Scan:
         self.rows: RowConverter = row_converter(schema, lobs=lobs)
 
     def batches(self, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """What is left of a range, in order of ROWID, as fetched.
+        """The rest of a range, in order of ROWID, as fetched.
 
         :raises SnapshotTooOldError: the table cannot be read as of the SCN any more.
         """
@@ -89,7 +89,7 @@ def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:
 
 
 def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
-    """What `row_converter` takes: the ROWID, the columns, and whether LOBs are null."""
+    """The columns that `row_converter` takes: the ROWID, the columns, and whether LOBs are null."""
     selected = [
         reading_for(column).select(f'"{column.name}"') if _is_read(column, lobs) else "NULL" for column in schema.columns
     ]

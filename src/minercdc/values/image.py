@@ -44,7 +44,7 @@ def utc_only() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """What of a database decides how values are stored.
+    """Settings of a database that decide how values are stored.
 
     :param charset: NLS_CHARACTERSET.
     :param time_zone: reads DBTIMEZONE, an offset or the name of a region; called when it is needed.
@@ -126,7 +126,7 @@ def _moved(image: bytes, minutes: int) -> str:
 
 
 def _minutes_east(zone: str) -> int:
-    """Of DBTIMEZONE. Raises ValueDecodeError for a region: which offset held when a value was stored, only the database knows."""
+    """Minutes of DBTIMEZONE east of UTC. Raises ValueDecodeError for a region: only the database knows its offset at a given time."""
     match = _OFFSET.fullmatch(zone.strip())
     if match is None:
         raise ValueDecodeError(

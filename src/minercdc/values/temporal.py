@@ -209,7 +209,7 @@ def _iso_json(text: str) -> str:
 
 
 def _zoned_json(digits: int, text: str) -> str:
-    """With as many digits of the fraction as the column has."""
+    """ISO 8601 with an offset, and as many digits of the fraction as the column has."""
     stem, offset = _iso_stem(text)
     offset = offset.strip()
     whole, _, fraction = stem.partition(".")
