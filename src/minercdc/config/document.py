@@ -13,7 +13,7 @@ from minercdc.config.load import SECTIONS
 _INTRODUCTION = """\
 # Configuration
 
-Made by `minercdc config`; do not edit. Property names and meanings are Debezium's; our own begin with `minercdc.`. Files may be
+Look up a property here. Made by `minercdc config`; do not edit. Property names and meanings are Debezium's; our own begin with `minercdc.`. Files may be
 YAML (flat or nested), JSON (flat, or Kafka Connect's `{"name", "config"}`) or `.properties`. Every property can be given by the
 environment instead: `database.password` as `MINERCDC_DATABASE_PASSWORD`, or `MINERCDC_DATABASE_PASSWORD_FILE` naming a file.
 In values, `${env:NAME}`, `${file:/path:key}`, `${file:/path}` and `${dir:/path:name}` are replaced.
