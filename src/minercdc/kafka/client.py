@@ -27,6 +27,7 @@ _client_log.setLevel(logging.CRITICAL)  # a line per attempt while a broker is d
 
 # another producer's open transaction ends at the latest after its transaction.timeout.ms, which we set to 60 s
 _OPEN_TRANSACTIONS_S = 90.0
+_METADATA_S = 20.0  # a call that Python cannot interrupt; a broker that answers needs milliseconds
 
 # these name their topic or record, so that sending again would fail again
 FINAL = {
@@ -133,7 +134,7 @@ class KafkaClient:
 
     def _list_topics(self) -> Mapping[str, object]:
         try:
-            topics: Mapping[str, object] = self._admin_client().list_topics(timeout=self.timeout).topics
+            topics: Mapping[str, object] = self._admin_client().list_topics(timeout=min(self.timeout, _METADATA_S)).topics
         except KafkaException as error:
             raise self._unreachable(error.args[0]) from None
         return topics
