@@ -191,7 +191,7 @@ def test_a_command_that_waits_for_a_server(
             signal_data_collection="ORCLPDB1.C##MINERCDC.DEBEZIUM_SIGNAL",
             notification_enabled_channels="sink",
             notification_sink_topic_name="waiting-notifications",
-            **address,  # type: ignore[arg-type]
+            **address,
         )
         arguments = [
             command,
