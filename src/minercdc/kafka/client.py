@@ -192,12 +192,7 @@ class KafkaClient:
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
         """Offset of the first record that was not deleted, or that will be written; the topic must exist."""
-        doing = f"reading topic {topic}"
-        try:
-            self._await_leader(topic, partition, self._patience(doing))
-            return self._offset_of(topic, partition, OffsetSpec.earliest())
-        except KafkaException as error:
-            raise classify(error.args[0], doing) from None
+        return self._offset_once_led(topic, partition, OffsetSpec.earliest())
 
     def latest_of_key(self, topic: str, key: bytes) -> bytes | None:
         """Value of the last committed record with this key in a one-partition topic; None when there is none."""
@@ -208,15 +203,15 @@ class KafkaClient:
         return latest
 
     def end_offset(self, topic: str) -> int:
-        """High watermark of partition 0."""
-        return self._end_of(topic, 0)
+        """High watermark of partition 0; the topic must exist."""
+        return self._offset_once_led(topic, 0, OffsetSpec.latest())
 
     def read_since(self, topic: str, offset: int, *, committed: bool = False) -> Iterator[Any]:
         """Messages of partition 0 from an offset to its present end.
 
         :param committed: wait for undecided transactions, and leave aborted ones out.
         """
-        if self._end_of(topic, 0) > offset:
+        if self.end_offset(topic) > offset:
             yield from self._read_partition(
                 topic, 0, offset, isolation="read_committed" if committed else "read_uncommitted"
             )
@@ -300,6 +295,15 @@ class KafkaClient:
     def _end_of(self, topic: str, partition: int) -> int:
         """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
         return self._offset_of(topic, partition, OffsetSpec.latest())
+
+    def _offset_once_led(self, topic: str, partition: int, which: OffsetSpec) -> int:
+        """The partition of a topic that has just been created has no leader yet, and the broker refuses."""
+        doing = f"reading topic {topic}"
+        try:
+            self._await_leader(topic, partition, self._patience(doing))
+            return self._offset_of(topic, partition, which)
+        except KafkaException as error:
+            raise classify(error.args[0], doing) from None
 
     def _offset_of(self, topic: str, partition: int, which: OffsetSpec) -> int:
         asked = TopicPartition(topic, partition)
