@@ -168,7 +168,7 @@ def test_no_broker_is_one_clear_error(prefix: str) -> None:
 def test_the_end_of_a_topic_that_has_just_been_created(broker: KafkaBroker, prefix: str) -> None:
     """Its partition has no leader for a moment."""
     client = client_of(settings(prefix, broker.bootstrap_servers))
-    for number in range(10):
+    for number in range(30):
         topic = f"{prefix}-new-{number}"
         client.ensure_topic(topic, partitions=1)
         assert client.end_offset(topic) == 0

@@ -44,6 +44,8 @@ FINAL = {
     KafkaError._AUTHENTICATION,
     KafkaError._INVALID_ARG,
 }
+# a partition whose leader has just been chosen, or is being chosen
+_NO_LEADER = {KafkaError._NOENT, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION}
 FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
 
 
@@ -186,7 +188,7 @@ class KafkaClient:
             deadline = self._patience(doing)
             for partition in found.partitions:
                 self._await_leader(topic, partition, deadline)
-            return tuple((partition, self._end_of(topic, partition)) for partition in sorted(found.partitions))
+            return tuple((partition, self._end_of(topic, partition, deadline)) for partition in sorted(found.partitions))
         except KafkaException as error:
             raise classify(error.args[0], doing) from None
 
@@ -260,7 +262,7 @@ class KafkaClient:
             deadline = self._patience(doing)
             self._await_leader(topic, partition, deadline)
             assignment = TopicPartition(topic, partition, begin)
-            end = self._end_of(topic, partition) if end is None else end
+            end = self._end_of(topic, partition, deadline) if end is None else end
             consumer.assign([assignment])
             position = max(begin, 0)
             while position < end:
@@ -292,25 +294,33 @@ class KafkaClient:
             deadline.check()
             time.sleep(0.2)
 
-    def _end_of(self, topic: str, partition: int) -> int:
+    def _end_of(self, topic: str, partition: int, deadline: _Deadline) -> int:
         """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
-        return self._offset_of(topic, partition, OffsetSpec.latest())
+        return self._offset_of(topic, partition, OffsetSpec.latest(), deadline)
 
     def _offset_once_led(self, topic: str, partition: int, which: OffsetSpec) -> int:
-        """The partition of a topic that has just been created has no leader yet, and the broker refuses."""
         doing = f"reading topic {topic}"
+        deadline = self._patience(doing)
         try:
-            self._await_leader(topic, partition, self._patience(doing))
-            return self._offset_of(topic, partition, which)
+            self._await_leader(topic, partition, deadline)
+            return self._offset_of(topic, partition, which, deadline)
         except KafkaException as error:
             raise classify(error.args[0], doing) from None
 
-    def _offset_of(self, topic: str, partition: int, which: OffsetSpec) -> int:
+    def _offset_of(self, topic: str, partition: int, which: OffsetSpec, deadline: _Deadline) -> int:
+        """The leader that the metadata name may not know of its new partition yet: it is asked again."""
         asked = TopicPartition(topic, partition)
-        answer = self._admin_client().list_offsets(
-            {asked: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
-        )
-        return int(answer[asked].result().offset)
+        while True:
+            try:
+                answer = self._admin_client().list_offsets(
+                    {asked: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
+                )
+                return int(answer[asked].result().offset)
+            except KafkaException as error:
+                if error.args[0].code() not in _NO_LEADER:
+                    raise
+            deadline.check()
+            time.sleep(0.2)
 
 
 class _Deadline:
