@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import typer
 
+from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError
 from minercdc.offset import JsonValue
 
@@ -35,6 +36,7 @@ def addressed(
     context: typer.Context, config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.")]
 ) -> None:
     """Send a running connector a signal."""
+    Stop(patience=0, status=UNFINISHED)
     context.obj = config
 
 
@@ -61,6 +63,7 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     source = notifications_of(config) if how.wait else None
     send_signal(config, channel, wanted)
     sys.stdout.write(identity + "\n")
+    sys.stdout.flush()
     if source is None:
         return
     final = ""
