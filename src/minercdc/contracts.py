@@ -54,6 +54,35 @@ class Capture(Protocol):
         """Release connections; safe to call twice."""
 
 
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A source transaction whose end has not been read.
+
+    :param xid: 16 lower-case hex digits.
+    :param changes: of captured tables, so far.
+    """
+
+    xid: str
+    thread: int
+    user: str
+    start_scn: int
+    start_time: str
+    changes: int
+
+
+class OpenTransactions(Protocol):
+    """Transactions that a capture buffers until their end."""
+
+    def open_transactions(self) -> Sequence[OpenTransaction]:
+        """Those that wait for their end, as far as redo is read."""
+
+    def drop_transaction(self, xid: str) -> bool:
+        """Do not wait for the end of an open transaction: its changes are lost. Positions yielded later remember it.
+
+        :returns: False when no such transaction is open.
+        """
+
+
 class Snapshot(Protocol):
     """Reads the tables as of one SCN before streaming begins."""
 

@@ -141,8 +141,8 @@ def _print_findings(out: Console, findings: Sequence[Finding]) -> None:
 @app.command()
 def check(config: ConfigFile) -> None:
     """Print what the database and Kafka lack, each with what fixes it."""
+    from minercdc.checks import check_broker, check_prerequisites
     from minercdc.config.load import load_config
-    from minercdc.wiring import check_broker, check_prerequisites
 
     loaded = load_config(config)
     out = Console(highlight=False, markup=False, soft_wrap=True)

@@ -17,13 +17,13 @@ from typing import Any
 
 import oracledb
 
+from minercdc.capture.adapter import Reselect
 from minercdc.capture.logminer.abandonment import Limits, UnknownTransactions
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder, Unread
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.flush import RedoFlush
-from minercdc.capture.logminer.large_change import Reselect
 from minercdc.capture.logminer.logs import (
     NO_BOUND,
     LogSelection,
@@ -42,9 +42,11 @@ from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
+from minercdc.capture.logminer.start import check_incarnation
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
-from minercdc.config.sections import LogMiningConfig
-from minercdc.contracts import StopFlag
+from minercdc.config.log_mining import LogMiningConfig
+from minercdc.config.sections import CaptureConfig
+from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import ConfigError, LogGapError, MiningSessionError, PrerequisiteError
 from minercdc.events import Event
 from minercdc.metrics import Counters
@@ -57,7 +59,6 @@ from minercdc.oracle.scn import (
     host_clock,
     oldest_undecided_scn,
     open_transactions,
-    resetlogs_scn,
 )
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.table import TableId
@@ -75,6 +76,7 @@ class LogMinerCapture:
     :param connect: makes a connection for mining: to the root of a container database.
     :param read_table: present shape of a table, None when there is none; asked when redo does not tell it.
     :param tables: shapes known so far, from the snapshot or the schema history; followed from here on.
+    :param shared: properties of all adapters.
     :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param now: seconds since the epoch.
@@ -92,6 +94,7 @@ class LogMinerCapture:
         tables: Tables,
         table_filter: TableFilter,
         config: LogMiningConfig,
+        shared: CaptureConfig,
         *,
         database: str,
         container: str | None = None,
@@ -106,12 +109,15 @@ class LogMinerCapture:
         unlogged: Callable[[TableId], str] = lambda _: "",
     ) -> None:
         self._flush = flush
-        self._reselect = reselect if config.lob_enabled else None
+        self._reselect = reselect if shared.lob_enabled else None
         self._connect = connect
         self._time_zone = cache(time_zone)
         self._tables = tables
         self._filter = table_filter
         self._config = config
+        self._lobs = shared.lob_enabled
+        self._poll = shared.poll_interval_ms / 1000
+        self._spill = shared.minercdc_state_dir / "spill"
         self._container = container
         self._now = now
         self._clock = HostClock()
@@ -123,7 +129,7 @@ class LogMinerCapture:
             self._clock,
             on_failure=on_failure,
             include_redo_sql=config.log_mining_include_redo_sql,
-            lobs=config.lob_enabled,
+            lobs=shared.lob_enabled,
             counters=counters,
             reselect=self._reselect.complete if self._reselect is not None else None,
             unread=unread,
@@ -150,66 +156,45 @@ class LogMinerCapture:
                 hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
             ) from error
 
-    def start_position(self, snapshot_scn: int, mine_from: int) -> LogMinerPosition:
-        """Where streaming begins after a snapshot as of `snapshot_scn`.
-
-        :param mine_from: START_SCN of the oldest transaction that was open then, or an SCN read before those were.
-        """
-        connection = self._connect()
-        try:
-            return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection))
-        finally:
-            connection.close()
-
-    def missing_redo(self, position: LogMinerPosition) -> LogGapError | None:
-        """Why the stream could not go on from a position: redo of it is gone. None when it is all there."""
-        connection = self._connect()
-        try:
-            self._check_incarnation(connection, position)
-            threads = read_threads(connection)
-            logs = read_logs(connection, begin_scn(position, threads), self._config.archive_destination_name)
-            begins = {thread: mark.resume for thread, mark in position.threads.items()}
-            archived_only = self._config.log_mining_archive_log_only_mode
-            first, most = position.start_scn, max(len(logs), 1)
-            ended = read_ended(connection, first)
-            select_logs(logs, threads, begins, first, most, archived_only=archived_only, ended=ended)
-        except LogGapError as gap:
-            return gap
-        finally:
-            connection.close()
-        return None
-
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`."""
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")
-        spill = self._config.minercdc_state_dir / "spill"
-        check_directory(spill)
-        buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, spill)
+        check_directory(self._spill)
+        buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, self._spill)
         delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants)
-        self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._config.lob_enabled)
+        self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
         _log.info("streaming from %s", start)
         try:
             yield from self._sessions(self._assembly, start, stop)
         finally:
             self.close()
 
-    def open_transactions(self) -> list[Transaction]:
-        """Those that wait for their end, as far as redo is read; none when LogMiner holds them back itself."""
-        return self._assembly.open() if self._assembly is not None else []
+    def open_transactions(self) -> list[OpenTransaction]:
+        """See `contracts.OpenTransactions`; none when LogMiner holds them back itself."""
+        return [
+            OpenTransaction(
+                xid=transaction.key[1].hex(),
+                thread=transaction.thread,
+                user=transaction.start.user or "",
+                start_scn=transaction.start.start_scn or transaction.start.scn,
+                start_time=str(transaction.start.time),
+                changes=transaction.changes,
+            )
+            for transaction in self._open()
+        ]
 
     def drop_transaction(self, xid: str) -> bool:
-        """Do not wait for the end of an open transaction: its changes are lost. Positions yielded later remember it.
-
-        :param xid: 16 lower-case hex digits.
-        :returns: False when no such transaction is open.
-        """
-        found = [transaction for transaction in self.open_transactions() if transaction.key[1].hex() == xid]
+        """See `contracts.OpenTransactions`."""
+        found = [transaction for transaction in self._open() if transaction.key[1].hex() == xid]
         for transaction in found:
             _log.warning("transaction %s is dropped by a signal: its %d changes are lost", xid, transaction.changes)
             assert self._assembly is not None
             self._assembly.give_up(transaction)
         return bool(found)
+
+    def _open(self) -> list[Transaction]:
+        return self._assembly.open() if self._assembly is not None else []
 
     def confirm(self, position: Position) -> None:
         """Nothing to do: LogMiner keeps no position for its readers."""
@@ -245,7 +230,7 @@ class LogMinerCapture:
                 self._session = session = MiningSession(
                     self._connect(), self._config.query_fetch_size, dictionary_in_redo=self._dictionary is not None
                 )
-                self._check_incarnation(session.connection, start)
+                check_incarnation(session.connection, start)
                 self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
                 opened = time.monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
@@ -281,14 +266,6 @@ class LogMinerCapture:
             _log.info("the LogMiner session holds %d MiB of PGA, opening a new one", held >> 20)
         return held >= most
 
-    def _check_incarnation(self, connection: oracledb.Connection, start: LogMinerPosition) -> None:
-        resetlogs = resetlogs_scn(connection)
-        if start.resetlogs and resetlogs != start.resetlogs:
-            raise LogGapError(
-                f"the database was opened with RESETLOGS at SCN {resetlogs}, after the stored position",
-                hint="Redo addresses before and after it cannot be compared: remove the offset and take a new snapshot.",
-            )
-
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = time.monotonic()
         reached = assembly.reached()
@@ -303,7 +280,7 @@ class LogMinerCapture:
         selection, complete_scn, several = selected
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
-        asks = assembly.committed or (self._config.lob_enabled and not self._config.log_mining_archive_log_only_mode)
+        asks = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
         oldest_scn = oldest_undecided_scn(session.connection) if asks else 0
         # With several open threads LogMiner may come to the end of one before a commit is written there, and meet in another
         # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Asked behind
@@ -333,7 +310,7 @@ class LogMinerCapture:
         if selection.is_capped:
             self._window = next_window(self._window, self._config.log_mining_log_count_min, took, selection.bytes)
         yield assembly.idle(self._delivered_us)
-        stop.wait(pause(found, behind, took, self._config.poll_interval_ms / 1000))
+        stop.wait(pause(found, behind, took, self._poll))
 
     def _assembled(
         self,
@@ -349,9 +326,8 @@ class LogMinerCapture:
         :param held: not every commit that is read is emitted at once.
         """
         joiner = ContinuationJoiner()
-        poll = self._config.poll_interval_ms / 1000
         ticked = time.monotonic()
-        with prefetch(batches, tick=poll, cancel=session.cancel) as fetched:
+        with prefetch(batches, tick=self._poll, cancel=session.cancel) as fetched:
             for batch in fetched:
                 if stop.is_set():
                     return
@@ -359,7 +335,7 @@ class LogMinerCapture:
                     yield from assembly.take(joiner.join(batch))
                     if not held:
                         self._delivered_us = max(self._delivered_us, self._clock.utc_us(batch[-1][_TIMESTAMP]))
-                if time.monotonic() - ticked >= poll:
+                if time.monotonic() - ticked >= self._poll:
                     yield assembly.idle(self._delivered_us)
                     ticked = time.monotonic()
         if joiner.is_open:
@@ -411,7 +387,7 @@ class LogMinerCapture:
             begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
         # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
         # of transactions it has read from their start.
-        unbounded = not self._window or assembly.committed or self._config.lob_enabled or self._dictionary is not None
+        unbounded = not self._window or assembly.committed or self._lobs or self._dictionary is not None
         at_most = len(logs) if unbounded else self._window
         archived_only = self._config.log_mining_archive_log_only_mode
         known = all(thread.number in begins for thread in threads)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.large_value import LargeValue
 from minercdc.capture.logminer.row import LogMinerRow
-from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, Value
+from minercdc.events import UNAVAILABLE, Op, Row, Value
 
 
 @dataclass(slots=True, eq=False)
@@ -64,13 +63,3 @@ class Pending:
     def has(self, column: int) -> bool:
         """Whether it gives the LOB column a value already."""
         return column in self.values or (self.after[column] is not UNAVAILABLE and column not in self.awaited)
-
-
-class Reselect(Protocol):
-    """Reads values of rows as of a past SCN; `snapshot.reselect.RowReselect` fits."""
-
-    def complete(self, event: ChangeEvent) -> None:
-        """Fill in what redo does not hold, as far as that is wanted and possible. Raises TransientSourceError."""
-
-    def close(self) -> None:
-        """Release the connection; safe to call twice."""
