@@ -18,11 +18,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from minercdc.capture.logminer.delivery import Delivered, Delivery
+from minercdc.capture.logminer.dispatch import dispatch
 from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.query import build_query
-from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.events import Event, Progress, Scn
 
@@ -120,36 +121,54 @@ class BufferedAssembly:
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows in redo order, and yield what became ready."""
-        delivery = self._delivery
+        return dispatch(self._unread(rows), self, self._delivery)
+
+    def _unread(self, rows: Iterable[LogMinerRow]) -> Iterator[tuple[LogMinerRow, RedoAddress | None]]:
+        """The rows that an earlier pass has not read, with their addresses."""
         for row in rows:
             address = self._advance(row)
-            if address is not None and not address.rows:
-                continue
-            code = row.code
-            if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
-                name = (row.owner, row.table, row.object_id)
-                if not delivery.knows(name):
-                    yield from delivery.learn(row)
-                if delivery.captured[name]:
-                    if row.rollback:
-                        self._buffer.undo(row, address)
-                    else:
-                        self._buffer.append(row, address)
-            elif code == OpCode.START:
-                self._buffer.begin(row, address)
-            elif code == OpCode.COMMIT:
-                yield from self._commit(row, address)
-            elif code == OpCode.ROLLBACK:
-                if transaction := self._buffer.end(row):
-                    transaction.close()
-            elif code == OpCode.DDL:
-                if self._waits(row):
-                    self._hold(row, address)
-                else:
-                    yield from self._release(row.scn)
-                    yield from delivery.ddl(row, address, self.position)
-            elif code == OpCode.MISSING_SCN:
-                _log.warning("LogMiner reports a gap of SCNs at %s: %s", row.scn, row.info)
+            if address is None or address.rows:
+                yield row, address
+
+    def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """See `dispatch.RowHandler`."""
+        self._buffer.append(row, address)
+
+    def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """See `dispatch.RowHandler`: the row that it undoes is taken out of the buffer."""
+        self._buffer.undo(row, address)
+
+    def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """See `dispatch.RowHandler`."""
+        self._buffer.begin(row, address)
+
+    def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        """See `dispatch.RowHandler`. The place of the COMMIT is counted now, in the order of redo."""
+        at = self._threads.get(row.thread)
+        place = None
+        if at is not None and address is not None:
+            at.commits += 1
+            place = RedoAddress(address.rs_id, at.commits)
+        if not self._waits(row):
+            yield from self._release(row.scn)
+            yield from self._end(row, place)
+        elif self._buffer.find(row) is not None:
+            self._hold(row, place)
+        else:
+            self._buffer.end(row)  # its START is of no use any more
+
+    def roll_back(self, row: LogMinerRow) -> None:
+        """See `dispatch.RowHandler`."""
+        if transaction := self._buffer.end(row):
+            transaction.close()
+
+    def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        """See `dispatch.RowHandler`."""
+        if self._waits(row):
+            self._hold(row, address)
+        else:
+            yield from self._release(row.scn)
+            yield from self._delivery.ddl(row, address, self.position)
 
     def idle(self, time_us: int) -> Progress:
         """The tick that says how far everything is read."""
@@ -216,21 +235,6 @@ class BufferedAssembly:
                 yield from self._delivery.ddl(row, place, self.position)
             else:
                 yield from self._end(row, place)
-
-    def _commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """A COMMIT was read. Its place is counted now, in the order of redo."""
-        at = self._threads.get(row.thread)
-        place = None
-        if at is not None and address is not None:
-            at.commits += 1
-            place = RedoAddress(address.rs_id, at.commits)
-        if not self._waits(row):
-            yield from self._release(row.scn)
-            yield from self._end(row, place)
-        elif self._buffer.find(row) is not None:
-            self._hold(row, place)
-        else:
-            self._buffer.end(row)  # its START is of no use any more
 
     def _end(self, row: LogMinerRow, place: RedoAddress | None) -> Iterator[Event]:
         transaction = self._buffer.end(row)
