@@ -12,11 +12,11 @@ from dataclasses import replace
 import oracledb
 
 from minercdc.capture.adapter import Adapter, CaptureContext
-from minercdc.capture.registry import adapter_factory, is_foreign
+from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import Capture, SchemaHistory, SignalActions, Snapshot
-from minercdc.errors import ConfigError, DecodeError, MinerCdcError, SchemaHistoryError
+from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.events import Notification
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder
@@ -250,19 +250,10 @@ class _Opening:
         return self._adapter
 
     def _adopt(self, offset: Offset | None) -> Offset | None:
-        """Refuse the position of another family of adapters, unless `minercdc.handover.scn` says where to go on from."""
         adapter = self._config.database.database_connection_adapter
-        if offset is None or not is_foreign(offset, adapter):
-            return offset
-        if self._config.capture.minercdc_handover_scn is None or offset.position is None:
-            unfinished = " unfinished snapshot" if offset.position is None else " position"
-            raise ConfigError(
-                [f"database.connection.adapter={adapter} cannot go on from the stored{unfinished} of {offset.adapter}"],
-                hint=f"Set it back to {offset.adapter}; or, once its snapshot is finished, give minercdc.handover.scn, an SCN up to"
-                f" which {offset.adapter} has delivered every commit; or use another connector name.",
-            )
-        self._process.handover = True
-        return replace(offset, position=None, partial=None, snapshot=None)
+        adopted = adopt(offset, adapter, handover_scn=self._config.capture.minercdc_handover_scn)
+        self._process.handover = adopted is not offset
+        return adopted
 
     def _reselect(self) -> RowReselect | None:
         config, mode = self._config, self._config.capture.minercdc_lob_reselect

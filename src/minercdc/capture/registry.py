@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from minercdc.capture.adapter import AdapterFactory
 from minercdc.capture.logminer.adapter import LogMinerFactory
@@ -22,11 +23,22 @@ def adapter_factory(name: str) -> AdapterFactory:
     return ADAPTERS[name]
 
 
-def is_foreign(offset: Offset, name: str) -> bool:
-    """Whether an offset holds the position of another family than that of the adapter `name`."""
-    if offset.position is None and offset.snapshot is None:
-        return False
-    return _family(offset.adapter) != _family(name)
+def adopt(offset: Offset | None, name: str, *, handover_scn: int | None) -> Offset | None:
+    """What the adapter `name` uses of a stored offset: all of it, or without the position of another family.
+
+    :param handover_scn: `minercdc.handover.scn`, where the adapter goes on from in place of that position.
+    :raises ConfigError: the offset holds the position of another family, and there is no hand-over.
+    """
+    if offset is None or _family(offset.adapter) == _family(name) or (offset.position is None and offset.snapshot is None):
+        return offset
+    if handover_scn is None or offset.position is None:
+        unfinished = " unfinished snapshot" if offset.position is None else " position"
+        raise ConfigError(
+            [f"database.connection.adapter={name} cannot go on from the stored{unfinished} of {offset.adapter}"],
+            hint=f"Set it back to {offset.adapter}; or, once its snapshot is finished, give minercdc.handover.scn, an SCN up to"
+            f" which {offset.adapter} has delivered every commit; or use another connector name.",
+        )
+    return replace(offset, position=None, partial=None, snapshot=None)
 
 
 def _family(name: str) -> str:
