@@ -11,7 +11,7 @@ from minercdc.offset import JsonValue, Offset, Position, SignalState, SnapshotSt
 
 
 class StopFlag(Protocol):
-    """Asked between steps; a `threading.Event` fits."""
+    """Checked between steps; a `threading.Event` fits."""
 
     def is_set(self) -> bool: ...
 
@@ -100,9 +100,9 @@ class SignalActions(Protocol):
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
     ) -> Iterator[Event]:
-        """The same events, with what signals asked for in between; every Progress says what there is still to do.
+        """The same events, with what signals requested in between; every Progress says what there is still to do.
 
-        Must be given the events as the capture yields them: what an earlier life delivered of a split transaction may hold
+        Must be given the events as the capture yields them: what an earlier run delivered of a split transaction may hold
         a signal, which was not acted on then.
 
         :param start: where the capture starts.
@@ -124,7 +124,7 @@ class RecordEncoder(Protocol):
 
 
 class Heartbeat(Protocol):
-    """Says at regular times that the connector is alive."""
+    """Says at regular times that the connector is running."""
 
     @property
     def seconds(self) -> float:
@@ -149,11 +149,11 @@ class SchemaHistory(Protocol):
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """Everything remembered, oldest first.
 
-        :param mark: of the offset that is gone on from, 0 when there is no offset. What was remembered behind it is forgotten.
+        :param mark: of the offset that is gone on from, 0 when there is no offset. What was remembered after it is forgotten.
         """
 
     def forget(self) -> None:
-        """Begin anew, because what is there cannot be used."""
+        """Start with an empty history, because what is there cannot be used."""
 
 
 class RecordSink(Protocol):

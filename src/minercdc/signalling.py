@@ -72,13 +72,15 @@ def resumptions_of(
         cannot be judged by it.
     """
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
-    why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be told" if skipped else ""
+    why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
     database = database_name(config.database)
     source = RepairSource(
         lambda: connect(config.database, "pdb"), needed, whole_rows=bool(config.filters.message_key_columns)
     )
-    asked = _table_source(config, tables, table_filter)
-    return Resumptions(suspended, source, None if skipped else memory, tables.find, asked.learn, database, why=why)
+    tables_of_source = _table_source(config, tables, table_filter)
+    return Resumptions(
+        suspended, source, None if skipped else memory, tables.find, tables_of_source.learn, database, why=why
+    )
 
 
 def _table_source(config: ConnectorConfig, tables: Tables, table_filter: TableFilter) -> TableSource:
@@ -107,7 +109,7 @@ def signal_stage(
     :param tables: what the capture keeps in step with redo.
     :param table_filter: the user's.
     :param channels: channels of this process.
-    :param observe: told of the state whenever it moves.
+    :param observe: called with the state whenever it changes.
     :param resumptions: None when no table is ever suspended.
     """
     database, table = database_name(config.database), signal_table(config)
@@ -219,7 +221,7 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
     :raises ConfigError: the channel is not enabled, or cannot be used from outside.
     """
     if channel not in config.signals.signal_enabled_channels:
-        raise ConfigError([f"signal.enabled.channels: does not have {channel}, so nobody would listen"])
+        raise ConfigError([f"signal.enabled.channels: does not have {channel}, so the signal would not be read"])
     if channel == "source":
         table = signal_table(config)
         if table is None:

@@ -68,7 +68,7 @@ def test_keys_that_were_not_written_since_the_mark_are_given_until_they_have_the
     rest = fold.gone(100)
     assert sorted([*first, *rest]) == keys[6:10]
     assert fold.limits() == ""
-    fold.begin(TABLE, marks)  # as another life does
+    fold.begin(TABLE, marks)  # as another run does
     await_ready(fold)
     assert sorted(fold.gone(100)) == sorted(rest)
     fold.close()

@@ -153,7 +153,7 @@ class Lab:
 
 
 class Reader:
-    """A life of the connector: snapshot if it is due, then stream, until what is waited for has come.
+    """A run of the connector: snapshot if it is due, then stream, until what is waited for has come.
 
     :ivar events: everything delivered.
     :ivar position: the last one reported.

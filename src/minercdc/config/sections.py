@@ -122,7 +122,7 @@ class CaptureConfig(Section):
 
     lob_enabled: bool = Field(
         False,
-        description="Read CLOB, NCLOB, BLOB and XMLTYPE values, and strings beyond 4000 bytes; without it `unavailable.value.placeholder` stands for them, in snapshots too. LogMiner tells large values only of transactions it has read from their start, so redo of long transactions is read again and again.",
+        description="Read CLOB, NCLOB, BLOB and XMLTYPE values, and strings beyond 4000 bytes; without it `unavailable.value.placeholder` stands for them, in snapshots too. LogMiner shows large values only of transactions it has read from their start, so redo of long transactions is read again and again.",
     )
     minercdc_lob_reselect: Literal["key_change", "unavailable", "none"] = Field(
         "key_change",
@@ -159,7 +159,7 @@ class SnapshotConfig(Section):
     )
     snapshot_mode_configuration_based_start_stream: bool = Field(False, description="Stream changes afterwards.")
     snapshot_mode_configuration_based_snapshot_on_schema_error: bool = Field(
-        False, description="Read the structures anew when the schema history cannot be used."
+        False, description="Read the structures again when the schema history cannot be used."
     )
     snapshot_mode_configuration_based_snapshot_on_data_error: bool = Field(
         False, description="Take a new snapshot when redo of the offset is gone."

@@ -98,7 +98,7 @@ def _warn_of_ddl(connection: oracledb.Connection, schemas: list[TableSchema], sc
 
 
 def describe(tables: Tables, schemas: list[TableSchema], scn: Scn, time_us: int) -> Iterator[SchemaChange]:
-    """Take the structures over into `tables`, and tell them."""
+    """Take the structures over into `tables`, and yield them."""
     for schema in schemas:
         before = tables.find(schema.id)
         after = tables.next_version(without_unsupported(schema))

@@ -72,7 +72,7 @@ def asked(rows: Rows) -> SignalState:
 
 
 def steps(database: Database, state: SignalState) -> Iterator[Step]:
-    """From one life: what an earlier one left, then until the snapshot is done."""
+    """From one run: what an earlier one left, then until the snapshot is done."""
     blocking, stop = BlockingSnapshots(database, shape, lambda _: None, "P", lambda: 0), threading.Event()
     for step in blocking.resume(state, stop):
         state = step[1]

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Reading:
-    """How far one thread is read in this life of the process.
+    """How far one thread is read by this capture.
 
     :param rs_id: record of the last row read, '' when none was.
     :param rows: rows of that record that were read.
@@ -66,7 +66,7 @@ class BufferedAssembly:
         self._bound = NO_BOUND
         self._held: list[tuple[int, int, LogMinerRow, RedoAddress | None]] = []
         self._holding = itertools.count()
-        # Row 0 of the record: after a restart, what is dropped is told by commits, not by counted rows.
+        # Row 0 of the record: after a restart, commits say what is dropped, not counted rows.
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
 
     def marks(self) -> dict[int, RedoAddress]:
@@ -75,7 +75,7 @@ class BufferedAssembly:
 
     def begins(self) -> dict[int, RedoAddress]:
         """With LOBs the start of the oldest open transaction, even one that has touched no captured table yet: LogMiner
-        shows rows with large values only when it has read their transaction from its START (D-24)."""
+        shows rows with large values only when it has read their transaction from its START (docs/reference/logminer-facts.md#d-24)."""
         begins = self.marks()
         for thread, mark in begins.items() if self._lobs else ():
             begins[thread] = min(mark, self._oldest(thread, mark, 0)[0])

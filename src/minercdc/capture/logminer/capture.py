@@ -74,7 +74,7 @@ class LogMinerCapture:
     """Reads committed changes through LogMiner.
 
     :param connect: makes a connection for mining: to the root of a container database.
-    :param read_table: present shape of a table, None when there is none; asked when redo does not tell it.
+    :param read_table: present shape of a table, None when there is none; called when redo does not say it.
     :param tables: shapes known so far, from the snapshot or the schema history; followed from here on.
     :param shared: properties of all adapters.
     :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
@@ -82,8 +82,8 @@ class LogMinerCapture:
     :param now: seconds since the epoch.
     :param flush: makes the log writer write before each pass; None: it writes when it does.
     :param unread: which tables are suspended.
-    :param unlogged: why redo of a table will lack what decoding it takes, '' when it will not; asked when DDL makes it likely.
-    :param time_zone: DBTIMEZONE of the captured container, asked when a stored local time has to be read.
+    :param unlogged: why redo of a table lacks what decoding needs, '' when it does not; called when DDL makes it likely.
+    :param time_zone: DBTIMEZONE of the captured container, called when a stored local time has to be read.
     :param reselect: reads large values that redo does not hold; None: they stay unavailable.
     """
 
@@ -280,16 +280,16 @@ class LogMinerCapture:
         selection, complete_scn, several = selected
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
-        asks = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
-        oldest_scn = oldest_undecided_scn(session.connection) if asks else 0
+        reads_open = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
+        oldest_scn = oldest_undecided_scn(session.connection) if reads_open else 0
         # With several open threads LogMiner may come to the end of one before a commit is written there, and meet in another
-        # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Asked behind
+        # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Read after
         # the oldest: whatever waits had not ended before it, and is in what the next pass reads.)
         bound = min(selection.bound, current_scn(session.connection) + 1) if several else selection.bound
         session.start(selection.start_scn, committed=assembly.committed)
         archived_only = self._config.log_mining_archive_log_only_mode
-        behind = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
-        begun = Pass(selection.files, selection.complete, bound, 0 if behind else complete_scn, oldest_scn)
+        lagging = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
+        begun = Pass(selection.files, selection.complete, bound, 0 if lagging else complete_scn, oldest_scn)
         doubted = self._unknown.due(assembly, host_time)
         known = open_transactions(session.connection) if doubted else set()
         sql, binds = assembly.query(self._container, self._excluded_owners())
@@ -301,16 +301,16 @@ class LogMinerCapture:
         # Rows of the marked records always come once more, so rows alone say nothing.
         found = assembly.reached() != reached
         yield from assembly.end_pass(begun)
-        if not behind and not archived_only:
+        if not lagging and not archived_only:
             self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time))
         self._limits.enforce(assembly, host_time)
-        if doubted and not behind:
+        if doubted and not lagging:
             self._unknown.judge(assembly, known)
         took = time.monotonic() - began
         if selection.is_capped:
             self._window = next_window(self._window, self._config.log_mining_log_count_min, took, selection.bytes)
         yield assembly.idle(self._delivered_us)
-        stop.wait(pause(found, behind, took, self._poll))
+        stop.wait(pause(found, lagging, took, self._poll))
 
     def _assembled(
         self,

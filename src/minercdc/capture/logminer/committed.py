@@ -2,9 +2,9 @@
 
     START, the transaction's rows, COMMIT; then the next transaction, in order of commit; nothing that was rolled back
 
-Each pass begins where the oldest undelivered transaction can have begun, and shows again what came since then: it is told
-by the address of its COMMIT. That beginning cannot be seen in the rows, for open transactions are not shown; the
-database tells it before the pass (V$TRANSACTION), and it is used a pass later: a transaction that was no longer open
+Each pass begins where the oldest undelivered transaction can have begun, and shows again what came since then: the address of the
+COMMIT says what is delivered already. That beginning cannot be seen in the rows, for open transactions are not shown; it
+is read from V$TRANSACTION before the pass, and it is used a pass later: a transaction that was no longer open
 then has its COMMIT in the logs by now. LogMiner is given no upper bound: what a bound cuts off is in neither part. From the first
 commit on that has to wait (`Pass.bound`), all are passed over here, and come again in the next pass.
 """
@@ -41,7 +41,7 @@ def beginning(files: Sequence[LogFile], oldest_scn: int) -> dict[int, RedoAddres
 class CommittedAssembly:
     """Assembles what LogMiner shows with COMMITTED_DATA_ONLY; the counterpart of `BufferedAssembly`.
 
-    Only the transaction that is being handed out is held, in `buffer`: whether it is new, its COMMIT tells.
+    Only the transaction that is being handed out is held, in `buffer`: its COMMIT shows whether it is new.
     """
 
     committed = True
@@ -82,13 +82,13 @@ class CommittedAssembly:
         """All transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
         self._buffer.close()
         self._commits.clear()
-        # The other way of mining gave them up and may have gone on behind their START: what is left of them would be a part.
+        # The other way of mining gave them up and may have gone on after their START: what is left of them would be a part.
         self._buffer.given_up |= self._given_up
         self._bound, self._waiting_scn = begun.bound, NO_BOUND
         for thread, mark in beginning(begun.files, self._start.start_scn).items():
             self._resume.setdefault(thread, (mark, self._start.start_scn))
             self._delivery.threads.setdefault(thread, Delivered())
-        # Within a pass nothing is told twice, and commits of one thread need not come by address.
+        # Within a pass nothing comes twice, and commits of one thread need not come by address.
         self._before = {thread: done.last_commit for thread, done in self._delivery.threads.items()}
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
@@ -173,7 +173,7 @@ class CommittedAssembly:
         return RedoAddress(address.rs_id, self._commits[key])
 
     def _waits(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
-        """Whether a COMMIT or DDL is left to the next pass. Not where the thread's mark is behind it already, as when commits
+        """Whether a COMMIT or DDL is left to the next pass. Not where the thread's mark is past it already, as when commits
         do not come by address: the next pass would take it for delivered."""
         if row.scn < self._bound and self._waiting_scn == NO_BOUND:
             return False

@@ -16,7 +16,7 @@ class Assembled:
 
     :param row: the first of its rows.
     :param row_id: None when none of its rows had one.
-    :param unknown: large values that redo did not tell, though it changed them.
+    :param unknown: large values that the change set, and that redo does not hold.
     """
 
     row: LogMinerRow
@@ -51,9 +51,9 @@ class Pending:
     size: int = 0
     whole: Assembled | None = None
 
-    def fits(self, told: Row) -> bool:
-        """Whether the row that a condition tells of can be this one, before or after the change."""
-        for i, value in enumerate(told):
+    def fits(self, known: Row) -> bool:
+        """Whether the row with the values of a condition can be this one, before or after the change."""
+        for i, value in enumerate(known):
             if value is UNAVAILABLE or self.after[i] is UNAVAILABLE or value == self.after[i]:
                 continue
             if self.before is None or (self.before[i] is not UNAVAILABLE and value != self.before[i]):
