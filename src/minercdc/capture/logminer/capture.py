@@ -24,20 +24,12 @@ from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder, Unread
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.flush import RedoFlush
-from minercdc.capture.logminer.logs import (
-    NO_BOUND,
-    LogSelection,
-    RedoThread,
-    begin_scn,
-    read_ended,
-    read_logs,
-    read_threads,
-    select_logs,
-)
-from minercdc.capture.logminer.pacing import next_window, pause
+from minercdc.capture.logminer.log_window import LogWindow, PassLogs
+from minercdc.capture.logminer.logs import NO_BOUND
+from minercdc.capture.logminer.pacing import pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.redo_dictionary import RedoDictionary, marks_from
+from minercdc.capture.logminer.redo_dictionary import RedoDictionary
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
@@ -143,8 +135,8 @@ class LogMinerCapture:
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
         self._assembly: Assembly | None = None
         self._sees_memory = True
-        self._window = config.log_mining_log_count_min
         self._dictionary = RedoDictionary() if config.log_mining_strategy == "redo_log_catalog" else None
+        self._window = LogWindow(config, lobs=shared.lob_enabled, dictionary=self._dictionary)
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
         """Back from `LogMinerPosition.to_json`. Raises ConfigError for the position of another adapter."""
@@ -274,10 +266,10 @@ class LogMinerCapture:
         # Read before the list of logs: what was committed until then is in them.
         host_time, self._clock.offset = host_clock(session.connection)
         self._counters.source_ahead_us = self._clock.utc_us(host_time) - int(self._now() * 1_000_000)
-        selected = yield from self._select(session, assembly, start, stop)
-        if selected is None:
+        logs = yield from self._select(session, assembly, start, stop)
+        if logs is None:
             return
-        selection, complete_scn, several = selected
+        selection, several = logs.selection, logs.several_open_threads
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
         reads_open = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
@@ -289,7 +281,7 @@ class LogMinerCapture:
         session.start(selection.start_scn, committed=assembly.committed)
         archived_only = self._config.log_mining_archive_log_only_mode
         lagging = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
-        begun = Pass(selection.files, selection.complete, bound, 0 if lagging else complete_scn, oldest_scn)
+        begun = Pass(selection.files, selection.complete, bound, 0 if lagging else logs.complete_scn, oldest_scn)
         doubted = self._unknown.due(assembly, host_time)
         known = open_transactions(session.connection) if doubted else set()
         sql, binds = assembly.query(self._container, self._excluded_owners())
@@ -307,8 +299,7 @@ class LogMinerCapture:
         if doubted and not lagging:
             self._unknown.judge(assembly, known)
         took = time.monotonic() - began
-        if selection.is_capped:
-            self._window = next_window(self._window, self._config.log_mining_log_count_min, took, selection.bytes)
+        self._window.read(selection, took)
         yield assembly.idle(self._delivered_us)
         stop.wait(pause(found, lagging, took, self._poll))
 
@@ -343,16 +334,12 @@ class LogMinerCapture:
 
     def _select(
         self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag
-    ) -> Generator[Event, None, tuple[LogSelection, int, bool] | None]:
-        """The logs of the next pass, the SCN up to which every commit is in redo, and whether several threads are being written.
-        A list that looks incomplete, as while a switch is archived, is read again."""
+    ) -> Generator[Event, None, PassLogs | None]:
+        """The logs of the next pass; None when stopped. A list that looks incomplete, as while a switch is archived, is read again."""
         tries = 0
         while not stop.is_set():
-            position = assembly.position()
-            archived_only = self._config.log_mining_archive_log_only_mode
             try:
-                threads = read_threads(session.connection)
-                selection = self._listed(session, assembly, threads, begin_scn(position, threads), start.start_scn)
+                logs = self._window.choose(session.connection, assembly, start.start_scn)
             except LogGapError as gap:
                 tries += 1
                 if tries > self._config.log_mining_log_query_max_retries:
@@ -361,38 +348,11 @@ class LogMinerCapture:
                 yield assembly.idle(self._delivered_us)
                 stop.wait(self._backoff(tries))
                 continue
-            if selection.files:
-                if archived_only:
-                    return selection, selection.bound - 1, False
-                return selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1
+            if logs.selection.files:
+                return logs
             yield assembly.idle(self._delivered_us)
             stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
         return None
-
-    def _listed(
-        self, session: MiningSession, assembly: Assembly, threads: list[RedoThread], scn: int, start_scn: int
-    ) -> LogSelection:
-        """The logs of the next pass. Raises LogGapError.
-
-        :param scn: where it begins; `start_scn` where threads without a mark do.
-        """
-        destinations, begins = self._config.archive_destination_name, assembly.begins()
-        from_scn = self._dictionary.first_scn(session.connection, scn) if self._dictionary else scn
-        logs = read_logs(session.connection, from_scn, destinations)
-        if len(threads) > 1:
-            # The log that one thread begins with reaches further back than what is to be read of the others.
-            begin = min((log.first_scn for log in logs), default=from_scn)
-            logs = read_logs(session.connection, begin, destinations)
-        if self._dictionary:
-            begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
-        # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
-        # of transactions it has read from their start.
-        unbounded = not self._window or assembly.committed or self._lobs or self._dictionary is not None
-        at_most = len(logs) if unbounded else self._window
-        archived_only = self._config.log_mining_archive_log_only_mode
-        known = all(thread.number in begins for thread in threads)
-        ended = {} if known else read_ended(session.connection, start_scn)
-        return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only, ended=ended)
 
     def _backoff(self, failures: int) -> float:
         first = self._config.log_mining_log_backoff_initial_delay_ms
@@ -400,11 +360,6 @@ class LogMinerCapture:
 
     def _excluded_owners(self) -> frozenset[str]:
         return frozenset(owner for owner in SYSTEM_SCHEMAS if not self._filter.schema_include)
-
-
-def _complete_scn(threads: list[RedoThread]) -> int:
-    """Every commit at or below it was in the log files when the pass began."""
-    return min((thread.last_scn for thread in threads if thread.is_open), default=1) - 1
 
 
 def _listed(name: str | None, included: Sequence[str], excluded: Sequence[str]) -> bool:
