@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.e2e.connector import STOP_SECONDS, Ended, MinerCdc
+from tests.e2e.connector import STOP_SECONDS, Ended, MinerCdc, properties, write
 from tests.e2e.lab import LOGGED, TABLE, Lab
 from tests.e2e.proxy import Proxy
+from tests.fixtures.fix_sandbox import SandboxProcess
 
+from minercdc.cli.stopping import UNFINISHED
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
 
@@ -167,3 +170,38 @@ def test_the_lake(lab: Lab, moment: str) -> None:
     assert ended.status == 0, ended.errors
     assert lines[-1].endswith("stopped"), ended.errors
     assert "Traceback" not in ended.errors
+
+
+@pytest.mark.parametrize("silent", ["broker", "database"])
+@pytest.mark.parametrize("command", ["check", "signal"])
+def test_a_command_that_waits_for_a_server(
+    command: str, silent: str, database: SandboxProcess, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """The server accepts the connection and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        brokers = broker.bootstrap_servers
+        address = {"brokers": f"127.0.0.1:{port}"} if silent == "broker" else {"brokers": brokers, "database_port": port}
+        channel = "kafka" if silent == "broker" else "source"
+        settings = properties(
+            database,
+            name="waiting",
+            directory=tmp_path,
+            signal_enabled_channels=channel,
+            signal_data_collection="ORCLPDB1.C##MINERCDC.DEBEZIUM_SIGNAL",
+            notification_enabled_channels="sink",
+            notification_sink_topic_name="waiting-notifications",
+            **address,
+        )
+        arguments = [
+            command,
+            str(write(settings, tmp_path / "c.yaml")),
+            *(["log", "hello", "--wait"] if command == "signal" else []),
+        ]
+        for number in SIGNALS:
+            with MinerCdc(arguments, tmp_path / f"{number.name}.log") as waiting:
+                server.settimeout(30)
+                with server.accept()[0]:
+                    ended = waiting.stop(number)
+            assert (ended.status, ended.errors) == (UNFINISHED, "stopped\n")
+            assert ended.seconds < STOP_SECONDS

@@ -45,11 +45,14 @@ def topics_of(config: ConnectorConfig) -> TopicNames:
     return TopicNames(config.identity, config.topics, config.kafka)
 
 
+def client_of(config: ConnectorConfig) -> KafkaClient:
+    return KafkaClient(config.kafka, config.topics, config.kafka_client)
+
+
 def sink_of(config: ConnectorConfig, ownership: Ownership | None = None) -> KafkaSink:
     """A sink of a process of its own, unless it is given the process's ownership."""
-    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     name = config.identity.name
-    return KafkaSink(client, topics_of(config), name, ownership or Ownership(name))
+    return KafkaSink(client_of(config), topics_of(config), name, ownership or Ownership(name))
 
 
 @pytest.fixture
@@ -160,6 +163,22 @@ def test_no_broker_is_one_clear_error(prefix: str) -> None:
     config = settings(prefix, f"127.0.0.1:{free_port()}", **{"minercdc.kafka.timeout.ms": "1000"})
     with pytest.raises(DeliveryError, match="reaching Kafka at 127.0.0.1"):
         sink_of(config)
+
+
+def test_the_end_of_a_topic_that_has_just_been_created(broker: KafkaBroker, prefix: str) -> None:
+    """Its partition has no leader for a moment."""
+    client = client_of(settings(prefix, broker.bootstrap_servers))
+    for number in range(30):
+        topic = f"{prefix}-new-{number}"
+        client.ensure_topic(topic, partitions=1)
+        assert client.end_offset(topic) == 0
+
+
+def test_claims_that_cannot_be_read_are_a_delivery_error(prefix: str) -> None:
+    """An idle instance looks while the broker is away; the connector restarts then."""
+    client = client_of(settings(prefix, f"127.0.0.1:{free_port()}", **{"minercdc.kafka.timeout.ms": "2000"}))
+    with pytest.raises(DeliveryError):
+        list(client.read_since("claims", 0))
 
 
 def test_a_broker_that_goes_away_is_a_delivery_error_and_a_new_sink_goes_on(tmp_path: Path, prefix: str) -> None:

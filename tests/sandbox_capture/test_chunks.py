@@ -169,6 +169,22 @@ def test_a_condition_selects_rows_and_a_wrong_one_ends_the_table_with_the_reason
     found.stop()
 
 
+def test_a_condition_that_fails_at_every_try_ends_the_table(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ORA-01306 and ORA-01466 pass elsewhere."""
+    monkeypatch.setattr("minercdc.signals.reader._WAIT_SECONDS", 0.01)
+    lab.run("create table k (id number(4) primary key)")
+    lab.run("insert into k values (1)")
+    lab.app.commit()
+    table = lab.table("x")._replace(table="K")
+    for condition in ("exists (select 1 from v$logmnr_contents)", "id in (select id from k as of scn 1)"):
+        found = reader(lab, Shapes(lab, table), 4)
+        found.start(table, TableRead(str(table), condition), "", 0)
+        try:
+            assert isinstance(next_outcome(found), Failed)
+        finally:
+            found.stop()
+
+
 def test_a_column_that_the_stream_still_knows_but_is_gone_is_waited_for(lab: Lab) -> None:
     lab.run("create table k (id number(9) primary key, old number)", "insert into k values (1, 1)")
     lab.app.commit()

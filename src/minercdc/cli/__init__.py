@@ -11,7 +11,7 @@
     minercdc kafka             a Kafka broker
     minercdc demo              all of it on this machine
 
-Exit status: 0 done, 1 failed, 2 the configuration or command line is wrong, 3 the database lacks something.
+Exit status: 0 done, 1 failed, 2 the configuration or command line is wrong, 3 the database lacks something, 130 stopped before the end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from minercdc.cli.send import signals
-from minercdc.cli.stopping import Stop
+from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ def _print_findings(out: Console, findings: Sequence[Finding]) -> None:
 @app.command()
 def check(config: ConfigFile) -> None:
     """Print what the database and Kafka lack, each with what fixes it."""
+    Stop(patience=0, status=UNFINISHED)  # the clients' calls do not let Python's handlers run while a server does not answer
     from minercdc.checks import check_broker, check_prerequisites
     from minercdc.config.load import load_config
 

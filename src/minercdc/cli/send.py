@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import typer
 
+from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError
 from minercdc.offset import JsonValue
 
@@ -36,6 +37,7 @@ def addressed(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.")],
 ) -> None:
     """Ask a running connector for something."""
+    Stop(patience=0, status=UNFINISHED)
     context.obj = config
 
 
@@ -62,6 +64,7 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     source = notifications_of(config) if how.wait else None
     send_signal(config, channel, wanted)
     sys.stdout.write(identity + "\n")
+    sys.stdout.flush()
     if source is None:
         return
     final = ""

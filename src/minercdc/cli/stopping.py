@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM of a command that runs until it is stopped: status 0, one line, within seconds."""
+"""Ctrl-C and SIGTERM: one line, within seconds; status 0 of a command that runs until it is stopped, 130 of one that was to end by itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import sys
 import threading
 from collections.abc import Callable
 
+UNFINISHED = 130  # as of a shell whose command Ctrl-C ended
+
 _log = logging.getLogger(__name__)
 
 
@@ -18,12 +20,14 @@ class Stop(threading.Event):
 
     :param patience: seconds after which the process ends even when a call to a server that does not answer is still waiting; 0 while
         there is nothing to end in order, None for no limit.
+    :param status: of a process that ends without waiting.
     :ivar leaving: called before the process ends without waiting.
     """
 
-    def __init__(self, patience: float | None = None) -> None:
+    def __init__(self, patience: float | None = None, status: int = 0) -> None:
         super().__init__()
         self.patience = patience
+        self._status = status
         self.leaving: Callable[[], None] = lambda: None
         # Python runs handlers between two steps of the main thread, which may be deep in a client library for a minute. The
         # byte that announces a signal is written at once, and a thread of its own reads it.
@@ -60,4 +64,4 @@ class Stop(threading.Event):
             os.write(2, f"{message}\n".encode())
         if sys.stderr.isatty():
             os.write(2, b"\x1b[?25h")  # a live display hides the cursor
-        os._exit(0)
+        os._exit(self._status)

@@ -142,7 +142,8 @@ def read_properties(path: Path) -> dict[str, str]:
             return dict(_once(javaproperties.loads(text, object_pairs_hook=list)))
         document = json.loads(text, object_pairs_hook=_once) if path.suffix == ".json" else yaml.load(text, _OnceLoader)
     except (ValueError, yaml.YAMLError) as error:
-        raise ConfigError([f"is not valid {path.suffix.lstrip('.') or 'YAML'}: {error}"], where=str(path)) from None
+        kind = path.suffix.lstrip(".") or "YAML"
+        raise ConfigError([f"is not valid {kind}: {_without_values(error)}"], where=str(path)) from None
     if not isinstance(document, dict):
         raise ConfigError(["holds no properties (a mapping of property names to values is expected)"], where=str(path))
     if isinstance(document.get("config"), dict):  # Kafka Connect's REST form
@@ -151,6 +152,19 @@ def read_properties(path: Path) -> dict[str, str]:
         return _once(_flatten(document, ""))
     except ValueError as error:  # flat in one place, nested in another
         raise ConfigError([str(error)], where=str(path)) from None
+
+
+# An alias, anchor or tag is named by the text that follows `*`, `&` or `!`, as of a password without apostrophes.
+_NAMED_BY_VALUE = re.compile(r"\b(alias|anchor|tag|tag handle) .*", re.DOTALL)
+
+
+def _without_values(error: Exception) -> str:
+    """What is wrong, and where. YAML's own text shows the line, which may hold a password."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        what = _NAMED_BY_VALUE.sub(r"\1", error.problem or "not understood")
+        mark = error.problem_mark
+        return f"{what} in line {mark.line + 1}, column {mark.column + 1}" if mark else what
+    return str(error)
 
 
 def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

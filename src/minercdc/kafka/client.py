@@ -27,6 +27,7 @@ _client_log.setLevel(logging.CRITICAL)  # a line per attempt while a broker is d
 
 # another producer's open transaction ends at the latest after its transaction.timeout.ms, which we set to 60 s
 _OPEN_TRANSACTIONS_S = 90.0
+_METADATA_S = 20.0  # a call that Python cannot interrupt; a broker that answers needs milliseconds
 
 # these name their topic or record, so that sending again would fail again
 FINAL = {
@@ -43,6 +44,8 @@ FINAL = {
     KafkaError._AUTHENTICATION,
     KafkaError._INVALID_ARG,
 }
+# a partition whose leader has just been chosen, or is being chosen
+_NO_LEADER = {KafkaError._NOENT, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION}
 FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
 
 
@@ -133,7 +136,7 @@ class KafkaClient:
 
     def _list_topics(self) -> Mapping[str, object]:
         try:
-            topics: Mapping[str, object] = self._admin_client().list_topics(timeout=self.timeout).topics
+            topics: Mapping[str, object] = self._admin_client().list_topics(timeout=min(self.timeout, _METADATA_S)).topics
         except KafkaException as error:
             raise self._unreachable(error.args[0]) from None
         return topics
@@ -185,18 +188,13 @@ class KafkaClient:
             deadline = self._patience(doing)
             for partition in found.partitions:
                 self._await_leader(topic, partition, deadline)
-            return tuple((partition, self._end_of(topic, partition)) for partition in sorted(found.partitions))
+            return tuple((partition, self._end_of(topic, partition, deadline)) for partition in sorted(found.partitions))
         except KafkaException as error:
             raise classify(error.args[0], doing) from None
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
         """Offset of the first record that was not deleted, or that will be written; the topic must exist."""
-        doing = f"reading topic {topic}"
-        try:
-            self._await_leader(topic, partition, self._patience(doing))
-            return self._offset_of(topic, partition, OffsetSpec.earliest())
-        except KafkaException as error:
-            raise classify(error.args[0], doing) from None
+        return self._offset_once_led(topic, partition, OffsetSpec.earliest())
 
     def latest_of_key(self, topic: str, key: bytes) -> bytes | None:
         """Value of the last committed record with this key in a one-partition topic; None when there is none."""
@@ -207,15 +205,15 @@ class KafkaClient:
         return latest
 
     def end_offset(self, topic: str) -> int:
-        """High watermark of partition 0."""
-        return self._end_of(topic, 0)
+        """High watermark of partition 0; the topic must exist."""
+        return self._offset_once_led(topic, 0, OffsetSpec.latest())
 
     def read_since(self, topic: str, offset: int, *, committed: bool = False) -> Iterator[Any]:
         """Messages of partition 0 from an offset to its present end.
 
         :param committed: wait for undecided transactions, and leave aborted ones out.
         """
-        if self._end_of(topic, 0) > offset:
+        if self.end_offset(topic) > offset:
             yield from self._read_partition(
                 topic, 0, offset, isolation="read_committed" if committed else "read_uncommitted"
             )
@@ -264,7 +262,7 @@ class KafkaClient:
             deadline = self._patience(doing)
             self._await_leader(topic, partition, deadline)
             assignment = TopicPartition(topic, partition, begin)
-            end = self._end_of(topic, partition) if end is None else end
+            end = self._end_of(topic, partition, deadline) if end is None else end
             consumer.assign([assignment])
             position = max(begin, 0)
             while position < end:
@@ -296,16 +294,33 @@ class KafkaClient:
             deadline.check()
             time.sleep(0.2)
 
-    def _end_of(self, topic: str, partition: int) -> int:
+    def _end_of(self, topic: str, partition: int, deadline: _Deadline) -> int:
         """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
-        return self._offset_of(topic, partition, OffsetSpec.latest())
+        return self._offset_of(topic, partition, OffsetSpec.latest(), deadline)
 
-    def _offset_of(self, topic: str, partition: int, which: OffsetSpec) -> int:
+    def _offset_once_led(self, topic: str, partition: int, which: OffsetSpec) -> int:
+        doing = f"reading topic {topic}"
+        deadline = self._patience(doing)
+        try:
+            self._await_leader(topic, partition, deadline)
+            return self._offset_of(topic, partition, which, deadline)
+        except KafkaException as error:
+            raise classify(error.args[0], doing) from None
+
+    def _offset_of(self, topic: str, partition: int, which: OffsetSpec, deadline: _Deadline) -> int:
+        """The leader that the metadata name may not know of its new partition yet: it is asked again."""
         asked = TopicPartition(topic, partition)
-        answer = self._admin_client().list_offsets(
-            {asked: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
-        )
-        return int(answer[asked].result().offset)
+        while True:
+            try:
+                answer = self._admin_client().list_offsets(
+                    {asked: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self.timeout
+                )
+                return int(answer[asked].result().offset)
+            except KafkaException as error:
+                if error.args[0].code() not in _NO_LEADER:
+                    raise
+            deadline.check()
+            time.sleep(0.2)
 
 
 class _Deadline:

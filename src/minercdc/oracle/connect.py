@@ -55,7 +55,8 @@ def dsn_of(config: DatabaseConfig) -> str:
 
 def secrets_in(url: str) -> list[str]:
     """Passwords within a `database.url`: `user/password@host`, and parameters such as `wallet_password`."""
-    found = re.findall(r"(?i)password\s*=\s*\"?([^)&\"\s]+)", url)
+    quoted = re.findall(r"(?i)password\s*=\s*\"([^\"]*)\"", url)
+    found = quoted + re.findall(r"(?i)password\s*=\s*([^)&\"\s]+)", url)
     before, at, _ = url.partition("(")[0].rpartition("@")
     if at and "/" in before:
         found.append(before.partition("/")[2].strip('"'))

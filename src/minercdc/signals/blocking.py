@@ -37,6 +37,9 @@ from minercdc.snapshot.marks import Placed, RowMarks
 _log = logging.getLogger(__name__)
 
 _PROGRESS_ROWS = 10_000
+_PATIENCE_US = (
+    30_000_000  # with what may pass: a SELECT of the user's can fail so for ever (AS OF an old SCN, a database link)
+)
 
 Batch: TypeAlias = Sequence[tuple[str, Row]]
 
@@ -77,6 +80,7 @@ class BlockingSnapshots:
         self._database = database
         self._now_us = now_us
         self._fixed: str | None = None  # the snapshot whose SCN was fixed in this life
+        self._failing: tuple[TableRead, int] | None = None  # where a read failed, and when it did so first
         self.told_scn = 0
         self.changes = Changes()
 
@@ -144,7 +148,9 @@ class BlockingSnapshots:
         except GeneratorExit:
             self._source.close()  # the connection may be in the middle of a fetch
             raise
-        except SnapshotTooOldError as error:
+        except (SnapshotTooOldError, TransientSourceError) as error:
+            if isinstance(error, TransientSourceError):
+                self._reconnect()
             _log.warning("blocking snapshot %s: %s; the rest is read at a later SCN", snapshot.id, error.message)
             self._fixed = None
             yield told.step()
@@ -186,14 +192,30 @@ class BlockingSnapshots:
                         answers.in_progress(told.snapshot, told.table(place), self._named(table), self._now_us())
                     )
                     yield told.step()
-        except (SnapshotTooOldError, TransientSourceError):
-            raise
         except (SourceError, PrerequisiteError, DecodeError) as error:
+            if self._may_pass(error, told.table(place)):
+                raise
             _log.warning("blocking snapshot %s: %s is left out: %s", told.snapshot.id, name, error.message)
             told.finish(place, "SQL_EXCEPTION", error)
         else:
             told.finish(place, "SUCCEEDED")
         yield told.step()
+
+    def _may_pass(self, error: MinerCdcError, table: TableRead) -> bool:
+        """Whether another try may help; for a while only, since what passes elsewhere may be the SELECT's own failure."""
+        if not isinstance(error, SnapshotTooOldError | TransientSourceError):
+            return False
+        now_us = self._now_us()
+        if self._failing is None or self._failing[0] != table:
+            self._failing = table, now_us
+        return now_us - self._failing[1] < _PATIENCE_US
+
+    def _reconnect(self) -> None:
+        """
+        :raises TransientSourceError: the database is away, which no SELECT is to blame for.
+        """
+        self._source.close()
+        self._source.written_scn()
 
     def _events(self, schema: TableSchema, scn: int, batch: Batch) -> Iterator[ChangeEvent]:
         time_us = self._now_us()

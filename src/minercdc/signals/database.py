@@ -85,7 +85,8 @@ class TableSource:
     def close(self) -> None:
         """Let go of the connection that rows were read on."""
         if self._reading is not None:
-            self._reading.close()
+            with suppress(oracledb.Error):  # it may be lost
+                self._reading.close()
             self._reading = None
 
 

@@ -42,6 +42,7 @@ _SAMPLE = 16  # rows whose size is measured
 _LARGE_ROWS = 100  # per fetch of a table with large values
 _WAIT_SECONDS = 1.0
 _LONGEST_WAIT_SECONDS = 30.0
+_TRIES = 6  # half a minute with those waits; a condition of the user's can fail for ever with what passes elsewhere
 _INVALID_IDENTIFIER = 904
 
 
@@ -209,17 +210,19 @@ class _Reading:
     # ---- the thread's side ----
 
     def _run(self) -> None:
-        wait = _WAIT_SECONDS
+        wait, tries = _WAIT_SECONDS, 0
         while not self._abandoned.is_set():
-            read = self._state.last
+            read = self._state
             try:
                 with closing(self._connect()) as connection:
+                    tries += 1
                     self._read(connection)
                 return
-            except SnapshotTooOldError as error:
-                self._too_old = True
-                _log.info("%s: %s; reading on in %.0f s", self._table, error.message, wait)
-            except (TransientSourceError, MiningSessionError) as error:
+            except (SnapshotTooOldError, TransientSourceError, MiningSessionError) as error:
+                if tries >= _TRIES and self._state == read:
+                    self._put(Failed(error, self._present_scn()))
+                    return
+                self._too_old |= isinstance(error, SnapshotTooOldError)
                 _log.warning("%s: %s; reading on in %.0f s", self._table, error.message, wait)
             except SourceError as error:
                 if not self._outdated(error):
@@ -231,7 +234,7 @@ class _Reading:
             except Exception as error:
                 self._put(Broken(error))
                 return
-            wait = _WAIT_SECONDS if self._state.last != read else min(2 * wait, _LONGEST_WAIT_SECONDS)
+            wait, tries = (min(2 * wait, _LONGEST_WAIT_SECONDS), tries) if self._state == read else (_WAIT_SECONDS, 0)
             self._abandoned.wait(wait)
 
     def _connect(self) -> oracledb.Connection:

@@ -198,6 +198,26 @@ def test_internal_spellings_are_known() -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "database.password: 'hidden",
+        'database.password: "hidden\\q"',
+        "database.url: jdbc: scott/hidden@db",
+        "database.password: *hidden",
+        "database.password: !hidden x",
+        "database.password: !hidden!a x",
+        "a: &hidden 1\nb: &hidden 2\nc: [",
+    ],
+)
+def test_a_file_that_cannot_be_parsed_shows_no_password(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(f"name: a\n{line}\n")
+    with pytest.raises(ConfigError, match=r"is not valid yaml: .* in line \d, column \d+") as caught:
+        load_config(file)
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("ending", "text"),
     [
         ("yaml", "name: a\ntopic.prefix: p\nname: b\n"),

@@ -167,6 +167,7 @@ def test_findings_of_tables_and_filter() -> None:
         ('scott/"t1ger.secret"@db.example.com:1521/ORCL', "db.example.com:1521/ORCL"),
         ("jdbc:oracle:thin:@//db.example.com:1521/ORCL", "db.example.com:1521/ORCL"),
         ("jdbc:oracle:thin:@tcps://db:1/s?wallet_password=t1ger.secret", "tcps://db:1/s?wallet_password=t1ger.secret"),
+        ('tcps://db:1/s?wallet_password="a secret"', 'tcps://db:1/s?wallet_password="a secret"'),
     ],
 )
 def test_a_password_within_the_url_appears_in_no_message(url: str, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:

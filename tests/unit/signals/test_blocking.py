@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from minercdc.errors import (
     PrerequisiteError,
     SnapshotTooOldError,
     SourceError,
+    TransientSourceError,
     UnknownSourceError,
     ValueDecodeError,
 )
@@ -30,6 +32,8 @@ FAILURES = {
     "CORRUPT": MiningSessionError("ORA-00600"),
     "GARBLED": ValueDecodeError("not a number"),
 }
+# of a SELECT that fails at every try: `.. AS OF SCN 1`, a database link to a host that is down
+FOR_EVER = {"OLD": SnapshotTooOldError("ORA-08181"), "LINKED": TransientSourceError("ORA-12541")}
 Rows = Mapping[str, Sequence[int]]
 
 
@@ -55,8 +59,8 @@ class Database:
             if f"R{key:03}" > last_row_id:
                 yield [(f"R{key:03}", (str(key),))]
                 yield ()
-        if schema.id.table in FAILURES:
-            raise FAILURES[schema.id.table]
+        if error := (FAILURES | FOR_EVER).get(schema.id.table):
+            raise error
 
     def close(self) -> None:
         pass
@@ -73,7 +77,12 @@ def asked(rows: Rows) -> SignalState:
 
 def steps(database: Database, state: SignalState) -> Iterator[Step]:
     """From one run: what an earlier one left, then until the snapshot is done."""
-    blocking, stop = BlockingSnapshots(database, shape, lambda _: None, "P", lambda: 0), threading.Event()
+    seconds = itertools.count()
+
+    def clock() -> int:
+        return next(seconds) * 1_000_000
+
+    blocking, stop = BlockingSnapshots(database, shape, lambda _: None, "P", clock), threading.Event()
     for step in blocking.resume(state, stop):
         state = step[1]
         yield step
@@ -151,6 +160,29 @@ def test_a_table_that_cannot_be_read_fails_alone(broken: str) -> None:
     assert ("P.S." + broken, "SQL_EXCEPTION", "1") in scanned(delivered)
     assert {"P.S.A", "P.S.C"} <= {name for name, status, _ in scanned(delivered) if status == "SUCCEEDED"}
     assert taken[-1][1].snapshots == (), "it is not taken up again at a restart"
+
+
+@pytest.mark.parametrize("broken", FOR_EVER)
+def test_a_select_that_fails_at_every_try_is_given_up(broken: str) -> None:
+    rows = {"A": [1], broken: [2], "C": [3]}
+    taken = list(itertools.islice(steps(Database(rows), asked(rows)), 1000))
+    assert ("P.S." + broken, "SQL_EXCEPTION", "1") in scanned([event for events, _ in taken for event in events])
+    assert taken[-1][1].snapshots == ()
+
+
+def test_a_database_that_went_away_is_not_taken_for_a_failure_of_the_select() -> None:
+    class Away(Database):
+        reached = False
+
+        def written_scn(self) -> int:
+            if self.reached:
+                raise TransientSourceError("ORA-12541")
+            self.reached = True
+            return super().written_scn()
+
+    rows: Rows = {"LINKED": []}
+    with pytest.raises(TransientSourceError):
+        list(itertools.islice(steps(Away(rows), asked(rows)), 1000))
 
 
 @pytest.mark.parametrize("initial", [True, False])
