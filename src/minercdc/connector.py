@@ -44,7 +44,7 @@ class Connector:
     def __init__(self, config: ConnectorConfig) -> None:
         self._config = config
         self._enabled = config.signals.signal_enabled_channels
-        directory, name = config.log_mining.minercdc_state_dir, config.identity.name
+        directory, name = config.capture.minercdc_state_dir, config.identity.name
         journals = {channel: SignalJournal(directory, name, channel) for channel in (_HTTP, _IN_PROCESS)}
         self._journals = {channel: journal for channel, journal in journals.items() if channel in self._enabled}
         for channel, journal in journals.items():
@@ -61,7 +61,7 @@ class Connector:
         :raises MinerCdcError: an error that a restart does not help.
         """
         signals = self._config.signals
-        make_private(self._config.log_mining.minercdc_state_dir)
+        make_private(self._config.capture.minercdc_state_dir)
         with ExitStack() as stack:
             if signals.minercdc_http_port is not None:
                 serving = serve(

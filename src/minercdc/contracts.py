@@ -11,7 +11,7 @@ from minercdc.offset import JsonValue, Offset, Position, SignalState, SnapshotSt
 
 
 class StopFlag(Protocol):
-    """Asked between steps; a `threading.Event` fits."""
+    """Checked between steps; a `threading.Event` fits."""
 
     def is_set(self) -> bool: ...
 
@@ -54,6 +54,35 @@ class Capture(Protocol):
         """Release connections; safe to call twice."""
 
 
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A source transaction whose end has not been read.
+
+    :param xid: 16 lower-case hex digits.
+    :param changes: of captured tables, so far.
+    """
+
+    xid: str
+    thread: int
+    user: str
+    start_scn: int
+    start_time: str
+    changes: int
+
+
+class OpenTransactions(Protocol):
+    """Transactions that a capture buffers until their end."""
+
+    def open_transactions(self) -> Sequence[OpenTransaction]:
+        """Those that wait for their end, as far as redo is read."""
+
+    def drop_transaction(self, xid: str) -> bool:
+        """Do not wait for the end of an open transaction: its changes are lost. Positions yielded later remember it.
+
+        :returns: False when no such transaction is open.
+        """
+
+
 class Snapshot(Protocol):
     """Reads the tables as of one SCN before streaming begins."""
 
@@ -71,9 +100,9 @@ class SignalActions(Protocol):
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
     ) -> Iterator[Event]:
-        """The same events, with what signals asked for in between; every Progress says what there is still to do.
+        """The same events, with what signals requested in between; every Progress says what there is still to do.
 
-        Must be given the events as the capture yields them: what an earlier life delivered of a split transaction may hold
+        Must be given the events as the capture yields them: what an earlier run delivered of a split transaction may hold
         a signal, which was not acted on then.
 
         :param start: where the capture starts.
@@ -95,7 +124,7 @@ class RecordEncoder(Protocol):
 
 
 class Heartbeat(Protocol):
-    """Says at regular times that the connector is alive."""
+    """Says at regular times that the connector is running."""
 
     @property
     def seconds(self) -> float:
@@ -120,11 +149,11 @@ class SchemaHistory(Protocol):
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """Everything remembered, oldest first.
 
-        :param mark: of the offset that is gone on from, 0 when there is no offset. What was remembered behind it is forgotten.
+        :param mark: of the offset that is gone on from, 0 when there is no offset. What was remembered after it is forgotten.
         """
 
     def forget(self) -> None:
-        """Begin anew, because what is there cannot be used."""
+        """Start with an empty history, because what is there cannot be used."""
 
 
 class RecordSink(Protocol):

@@ -1,9 +1,9 @@
 """The loop: read events, encode them, hand them to the sink, and now and then make the position durable.
 
 run            restarts around run_once, by the type of the error
-run_once       one life of the stream: sink, offset, events, until stopped
+run_once       one run of the stream: sink, offset, events, until stopped
 read_events    the initial snapshot if it is due, then the capture's stream
-               through signals: what was asked for while it runs
+               through signals: what they request while it runs
 skip_sent      leaves out the part of a split transaction that was delivered before
 publish        events -> records, committed with the offset at `Progress` (publisher.py)
 """
@@ -26,9 +26,9 @@ from minercdc.errors import (
     UnknownSourceError,
 )
 from minercdc.events import ChangeEvent, Event, Progress, UndecodableRow
-from minercdc.life import Life, Parts
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, PartialTransaction, SignalState
+from minercdc.pipeline import Pipeline, PipelineFactory
 from minercdc.publisher import publish
 
 log = logging.getLogger(__name__)
@@ -37,12 +37,12 @@ _RESTARTABLE = (TransientSourceError, MiningSessionError, UnknownSourceError, De
 _TRIES_OF_UNKNOWN = 5  # a code without a class may pass, but is not worth waiting for without end
 
 
-def run(parts: Parts, stop: StopFlag) -> None:
+def run(factory: PipelineFactory, stop: StopFlag) -> None:
     """Run until stopped, restarting after what passes by itself.
 
     :raises MinerCdcError: what does not pass by itself, or did not within the allowed restarts.
     """
-    counters = parts.counters
+    counters = factory.counters
 
     def restarting(state: RetryCallState) -> None:
         counters.restarts += 1
@@ -57,21 +57,21 @@ def run(parts: Parts, stop: StopFlag) -> None:
     def attempt() -> None:
         delivered = counters.commits
         try:
-            run_once(parts, stop)
+            run_once(factory, stop)
         except _RESTARTABLE as error:
             if stop.is_set():
                 return
             if counters.commits > delivered:  # it had got somewhere: this is a new failure
                 failures.in_a_row = 0
             failures.in_a_row += 1
-            failures.limit = _limit(error, parts.max_restarts)
+            failures.limit = _limit(error, factory.max_restarts)
             raise
 
     failures = _Failures()
     retrying = Retrying(
         retry=retry_if_exception_type(_RESTARTABLE),
         stop=lambda _: 0 <= failures.limit < failures.in_a_row,
-        wait=lambda _: min(parts.longest_wait, parts.longest_wait / 10 * 2 ** min(failures.in_a_row - 1, 10)),
+        wait=lambda _: min(factory.longest_wait, factory.longest_wait / 10 * 2 ** min(failures.in_a_row - 1, 10)),
         before_sleep=restarting,
         sleep=lambda seconds: _sleep(stop, seconds),
         reraise=True,
@@ -100,31 +100,31 @@ def _sleep(stop: StopFlag, seconds: float) -> None:
     stop.wait(seconds)
 
 
-def run_once(parts: Parts, stop: StopFlag) -> None:
-    """One life of the stream."""
+def run_once(factory: PipelineFactory, stop: StopFlag) -> None:
+    """One run of the stream, from the stored offset until stopped."""
     if stop.is_set():
         return
-    life = parts.live()
+    pipeline = factory.open_pipeline()
     try:
-        offset = life.sink.load_offset()
-        capture = life.capture(offset)
-        signals = life.signals(capture) if life.signals else None
+        offset = pipeline.adopt(pipeline.sink.load_offset())
+        capture = pipeline.capture(offset)
+        signals = pipeline.signals() if pipeline.signals else None
         try:
-            events = read_events(life, capture, offset, parts.counters, stop, signals)
+            events = read_events(pipeline, capture, offset, factory.counters, stop, signals)
             if offset and offset.partial:
                 events = skip_sent(events, offset.partial)
-            publish(events, life, capture, offset, parts, signals)
+            publish(events, pipeline, capture, offset, factory, signals)
         finally:
             if signals:
                 signals.close()
             capture.close()
     finally:
-        life.sink.close()
-    parts.counters.phase = "stopped"
+        pipeline.sink.close()
+    factory.counters.phase = "stopped"
 
 
 def read_events(
-    life: Life,
+    pipeline: Pipeline,
     capture: Capture,
     offset: Offset | None,
     counters: Counters,
@@ -134,7 +134,7 @@ def read_events(
     """The initial snapshot if it is due, then the capture's stream."""
     position = capture.load_position(offset.position) if offset and offset.position is not None else None
     state = offset.signals if offset else SignalState()
-    snapshot = life.snapshot(offset)
+    snapshot = pipeline.snapshot(offset)
     if snapshot is not None:
         counters.phase = "snapshot"
         interrupted = offset.snapshot if offset and offset.position is None else None
@@ -142,17 +142,17 @@ def read_events(
             if isinstance(event, Progress):
                 position = event.position
                 if position is not None:
-                    event.signals = state = _behind_snapshot(state, event.signals)
+                    event.signals = state = _after_snapshot(state, event.signals)
             yield event
     if stop.is_set():
         return
-    if not life.streams():
+    if not pipeline.streams():
         if unread := [table.table for snapshot in state.snapshots for table in snapshot.tables]:
             raise SourceError(
                 f"{', '.join(unread)} could not be read as of the snapshot's SCN, and snapshot.mode lets nothing read them later",
                 hint="The log says why. Use a snapshot.mode that streams (an incremental snapshot reads them then), or start again.",
             )
-        log.info("the snapshot is complete, and snapshot.mode asks for no more")
+        log.info("the snapshot is complete, and snapshot.mode does not stream")
         return
     if position is None:
         return
@@ -163,15 +163,18 @@ def read_events(
     yield from signals.through(streamed, position, state, stop, partial_scn) if signals else streamed
 
 
-def _behind_snapshot(state: SignalState, left: SignalState | None) -> SignalState:
-    """What is under way once an initial snapshot was taken (again, with `snapshot.mode=always`): what was asked for before, though
-    a blocking snapshot cannot go on as of its own, older SCN; and what the initial one left to be read."""
-    asked = [replace(snapshot, reached=False) for snapshot in state.snapshots]
-    return replace(state, snapshots=(*asked, *(left.snapshots if left else ())))
+def _after_snapshot(state: SignalState, left: SignalState | None) -> SignalState:
+    """What is under way once an initial snapshot was taken (again, with `snapshot.mode=always`).
+
+    - what signals requested before; a blocking snapshot cannot go on as of its own, older SCN
+    - what the initial snapshot left to be read
+    """
+    requested = [replace(snapshot, reached=False) for snapshot in state.snapshots]
+    return replace(state, snapshots=(*requested, *(left.snapshots if left else ())))
 
 
 def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[Event]:
-    """Leave out the events of a split transaction that an earlier life delivered."""
+    """Leave out the events of a split transaction that an earlier run delivered."""
     for event in events:
         if isinstance(event, ChangeEvent | UndecodableRow) and _delivered(event, partial):
             continue
@@ -182,6 +185,6 @@ def _delivered(event: ChangeEvent | UndecodableRow, partial: PartialTransaction)
     tx = event.tx
     if tx is None or tx.id != partial.tx_id or tx.commit_scn != partial.commit_scn:
         return False
-    # A split is behind a row with a number of its own; what could not be decoded has the number of the change before it.
+    # A split comes after a row with a number of its own; what could not be decoded has the number of the change before it.
     numbered = isinstance(event, ChangeEvent) or event.counted
     return event.seq < partial.seq or (event.seq == partial.seq and numbered)

@@ -20,7 +20,7 @@ class Position(Protocol):
 
     @property
     def delivered_scn(self) -> int:
-        """Of all that was delivered up to here nothing was committed, or read by the initial snapshot, behind this SCN."""
+        """Nothing that was delivered up to here was committed, or read by the initial snapshot, after this SCN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,10 @@ class TableRead:
     """How far an ad hoc snapshot is in one table.
 
     :param table: its name, `SCHEMA.TABLE`.
-    :param condition: what the signal asked for: a predicate (incremental) or a whole SELECT (blocking); '' for all rows.
+    :param condition: what the signal requests: a predicate (incremental) or a whole SELECT (blocking); '' for all rows.
     :param order: columns it is read in order of, `ROWID` among them; () until it is begun.
     :param last: Row text of `order` in the last row that is delivered, () when none is.
-    :param maximum: the same of the last row there was when reading began: rows behind it come by the stream.
+    :param maximum: the same of the last row there was when reading began: rows after it come by the stream.
     :param rows: delivered so far; those that the stream had a newer image of are not.
     :param chunks: incremental: delivered so far.
     """
@@ -106,7 +106,7 @@ class TableRead:
 
 @dataclass(frozen=True, slots=True)
 class AdHocSnapshot:
-    """A snapshot that a signal asked for.
+    """A snapshot that a signal requested.
 
     :param id: of the signal.
     :param collections: all its tables, as `DATABASE.SCHEMA.TABLE`.
@@ -155,7 +155,7 @@ class SuspendedTable:
 class Resumption:
     """A table that was suspended and is read again.
 
-    :param signal: id of the signal that asked for it, and of the incremental snapshot that reads it.
+    :param signal: id of the signal that requested it, and of the incremental snapshot that reads it.
     :param fixed_scn: the cause was gone at this SCN: redo of transactions that began later can be decoded.
     :param covered_scn: what was committed at or before it is in the rows that are read, and is left out of the stream.
     :param marks: (partition, offset) of the table's topic when it began: what lies before was written before.
@@ -180,9 +180,9 @@ class Resumption:
 
 @dataclass(frozen=True, slots=True)
 class SignalState:
-    """What signals asked for and is not done yet, and which signals were taken.
+    """What signals requested and is not done yet, and which signals were taken.
 
-    :param snapshots: those that are not complete, in the order they were asked for; one of each kind is under way.
+    :param snapshots: those that are not complete, in the order they were requested; one of each kind is under way.
     :param paused: incremental snapshots wait for `resume-snapshot`.
     :param drops: `drop-transaction` under way: (id of the signal, XID).
     :param taken: how far each channel is read that does not come with the stream, in the channel's own words.

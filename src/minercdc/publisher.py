@@ -23,9 +23,9 @@ from minercdc.events import (
     UndecodableRow,
     VanishedRow,
 )
-from minercdc.life import Bounds, Life, Parts
 from minercdc.metrics import Counters, SuspendedShow, TableScan
 from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, SuspendedTable
+from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import TableId
 
 _log = logging.getLogger(__name__)
@@ -59,42 +59,47 @@ class _Batch:
 
 def publish(
     events: Iterator[Event],
-    life: Life,
+    pipeline: Pipeline,
     capture: Capture,
     offset: Offset | None,
-    parts: Parts,
+    factory: PipelineFactory,
     signals: SignalActions | None = None,
 ) -> None:
     """Encode and write events; commit records and offset together."""
-    _Publisher(life, capture, offset, parts, signals).publish(events)
+    _Publisher(pipeline, capture, offset, factory, signals).publish(events)
 
 
 class _Publisher:
     """Fills Kafka transactions and commits them with the offset.
 
-    `_latest` is the last Progress: what the next save stores. `_partial` names what an earlier life, or we, delivered of a split
+    `_latest` is the last Progress: what the next save stores. `_partial` names what an earlier run, or this one, delivered of a split
     transaction; it stays until that transaction's own Progress, since idle ticks may come before its commit is mined again.
     """
 
     def __init__(
-        self, life: Life, capture: Capture, offset: Offset | None, parts: Parts, signals: SignalActions | None = None
+        self,
+        pipeline: Pipeline,
+        capture: Capture,
+        offset: Offset | None,
+        factory: PipelineFactory,
+        signals: SignalActions | None = None,
     ) -> None:
-        self._life = life
+        self._pipeline = pipeline
         self._signals = signals
         self._capture = capture
-        self._counters = parts.counters
-        self._monotonic = parts.monotonic
-        self._beaten = parts.monotonic()
-        self._stored = offset or Offset(adapter=life.adapter)
+        self._counters = factory.counters
+        self._monotonic = factory.monotonic
+        self._beaten = factory.monotonic()
+        self._stored = offset or Offset(adapter=pipeline.adapter)
         self._partial = self._stored.partial
         self._state = self._stored.signals
-        self._batch = _Batch(life.bounds, parts.monotonic)
+        self._batch = _Batch(pipeline.bounds, factory.monotonic)
         self._latest: Progress | None = None
         self._whole = True  # nothing was written since the last Progress
         self._schema: object = None  # of the last change
         self._table = ""
         self._told: list[Notification] = []  # not durable yet
-        self._suspensions = life.suspensions
+        self._suspensions = pipeline.suspensions
         self._suspensions.load(self._stored.suspended, self._state.resuming, split=self._partial is not None)
         self._show_suspended()
 
@@ -124,16 +129,16 @@ class _Publisher:
             self._split(event.tx, event.seq)
             return
         try:
-            records = self._life.encoder.encode(event)
+            records = self._pipeline.encoder.encode(event)
         except DecodeError as error:
             row = _undecodable(event, error)
-            if self._life.suspends(event.schema.id):
+            if self._pipeline.suspends(event.schema.id):
                 self._suspend(event.schema.id, row)
-            elif not self._life.skip_undecodable(error):
+            elif not self._pipeline.skip_undecodable(error):
                 raise
             self._left_out(row)
             return
-        write, batch = self._life.sink.write, self._batch
+        write, batch = self._pipeline.sink.write, self._batch
         for record in records:
             write(record)
             batch.bytes += 100 + len(record.value or b"")
@@ -162,7 +167,7 @@ class _Publisher:
             row.code
             and table is not None
             and not self._suspensions.leaves_out(str(table), row.tx)
-            and self._life.suspends(table)
+            and self._pipeline.suspends(table)
         ):
             self._suspend(table, row)
         self._left_out(row)
@@ -206,7 +211,7 @@ class _Publisher:
         self._whole = False
         self._counters.events["d"] += 1
         self._counters.tables[str(row.schema.id)] += 1
-        for record in self._life.encoder.encode(row):
+        for record in self._pipeline.encoder.encode(row):
             self._write(record)
             self._batch.bytes += 100 + len(record.value or b"")
 
@@ -215,19 +220,19 @@ class _Publisher:
         self._whole = False
         self._counters.skipped += 1
         self._counters.left_out[str(row.table)] += 1
-        for record in self._life.encoder.encode(row):
+        for record in self._pipeline.encoder.encode(row):
             self._write(record)
             self._batch.bytes += 100 + len(record.value or b"")
 
     def _schema_change(self, change: SchemaChange) -> None:
         self._whole = False
         if not change.truncate:
-            entry = self._life.history.entry(change, self._position() or {})
+            entry = self._pipeline.history.entry(change, self._position() or {})
             if entry is not None:
                 self._write(entry)
             else:
                 self._batch.records += 1  # the offset has to count what is remembered elsewhere
-        for record in self._life.encoder.encode(change):
+        for record in self._pipeline.encoder.encode(change):
             self._write(record)
         self._counters.schema_changes += 1
         self._follow_suspended(change)
@@ -245,11 +250,11 @@ class _Publisher:
     def _notification(self, notification: Notification) -> None:
         self._whole = False
         self._told.append(notification)
-        for record in self._life.encoder.encode(notification):
+        for record in self._pipeline.encoder.encode(notification):
             self._write(record)
 
     def _write(self, record: Record) -> None:
-        self._life.sink.write(record)
+        self._pipeline.sink.write(record)
         self._batch.records += 1
         self._counters.records += 1
 
@@ -274,19 +279,19 @@ class _Publisher:
             if (
                 (progress.committed is None and not progress.more)
                 or batch.full()
-                or batch.age() >= self._life.bounds.seconds
+                or batch.age() >= self._pipeline.bounds.seconds
             ):
                 self._save()
         elif batch.age() >= _IDLE_OFFSET_S:
             if self._offset() != self._stored:
                 self._save()
             else:
-                self._life.sink.check_owner()
+                self._pipeline.sink.check_owner()
             batch.clear()
 
     def _beat(self, progress: Progress) -> None:
         """Write a heartbeat when it is time; none while there is no position to store with it, as Debezium."""
-        heartbeat, now = self._life.heartbeat, self._monotonic()
+        heartbeat, now = self._pipeline.heartbeat, self._monotonic()
         if heartbeat is None or progress.position is None or now - self._beaten < heartbeat.seconds:
             return
         self._beaten = now
@@ -294,10 +299,12 @@ class _Publisher:
 
     def _offset(self) -> Offset:
         """What a save stores now."""
-        latest, history, suspended = self._latest, self._life.history.mark(), self._suspensions.tables()
+        latest, history, suspended = self._latest, self._pipeline.history.mark(), self._suspensions.tables()
         if latest is None:
             return replace(self._stored, partial=self._partial, history=history, signals=self._state, suspended=suspended)
-        return Offset(self._life.adapter, self._position(), self._partial, latest.snapshot, history, self._state, suspended)
+        return Offset(
+            self._pipeline.adapter, self._position(), self._partial, latest.snapshot, history, self._state, suspended
+        )
 
     def _position(self) -> Mapping[str, JsonValue] | None:
         if self._latest is None:
@@ -306,12 +313,12 @@ class _Publisher:
 
     def _save(self) -> None:
         offset = self._offset()
-        self._life.sink.commit(offset)
+        self._pipeline.sink.commit(offset)
         self._stored = offset
         self._counters.commits += 1
         self._batch.clear()
         for notification in self._told:
-            self._life.notified(notification)
+            self._pipeline.notified(notification)
         self._told.clear()
         if self._signals:
             self._signals.stored(self._state)

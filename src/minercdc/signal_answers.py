@@ -16,6 +16,7 @@ from minercdc.signals.http import fetch_notifications
 Document: TypeAlias = Mapping[str, Any]
 _INTERVAL_SECONDS = 0.2
 _FINAL = ("COMPLETED", "REFUSED", "ABORTED")
+_FAILED = ("SQL_EXCEPTION", "UNKNOWN_SCHEMA", "NO_PRIMARY_KEY")
 
 
 class Notifications(Protocol):
@@ -68,6 +69,11 @@ def notifications_of(config: ConnectorConfig) -> Notifications:
             "--wait: needs minercdc.http.port, or notification.enabled.channels=sink with notification.sink.topic.name, to read the answer"
         ]
     )
+
+
+def is_failure(document: Document) -> bool:
+    """Whether a notification says that a table could not be read."""
+    return document["additional_data"].get("status") in _FAILED
 
 
 def answers(

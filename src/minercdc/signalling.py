@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 
 import oracledb
 
-from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.config.load import ConnectorConfig
+from minercdc.contracts import OpenTransactions
 from minercdc.errors import ConfigError
 from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import change_of
 from minercdc.offset import JsonValue, SignalState
 from minercdc.oracle.connect import connect, database_name
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.prerequisites import CapturePrerequisites, Finding
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables
-from minercdc.signals.actions import Actions, OpenTransaction, Source
+from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import SignalChannel, SignalFile, append
 from minercdc.signals.database import TableSource, insert_signal
@@ -59,7 +59,12 @@ def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilte
 
 
 def resumptions_of(
-    config: ConnectorConfig, suspended: Suspended, tables: Tables, table_filter: TableFilter, memory: TopicMemory
+    config: ConnectorConfig,
+    suspended: Suspended,
+    tables: Tables,
+    table_filter: TableFilter,
+    memory: TopicMemory,
+    needed: CapturePrerequisites,
 ) -> Resumptions:
     """What reads suspended tables again.
 
@@ -67,11 +72,15 @@ def resumptions_of(
         cannot be judged by it.
     """
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
-    why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be told" if skipped else ""
+    why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
     database = database_name(config.database)
-    source = RepairSource(lambda: connect(config.database, "pdb"), whole_rows=bool(config.filters.message_key_columns))
-    asked = _table_source(config, tables, table_filter)
-    return Resumptions(suspended, source, None if skipped else memory, tables.find, asked.learn, database, why=why)
+    source = RepairSource(
+        lambda: connect(config.database, "pdb"), needed, whole_rows=bool(config.filters.message_key_columns)
+    )
+    tables_of_source = _table_source(config, tables, table_filter)
+    return Resumptions(
+        suspended, source, None if skipped else memory, tables.find, tables_of_source.learn, database, why=why
+    )
 
 
 def _table_source(config: ConnectorConfig, tables: Tables, table_filter: TableFilter) -> TableSource:
@@ -81,30 +90,30 @@ def _table_source(config: ConnectorConfig, tables: Tables, table_filter: TableFi
         table_filter,
         database_name(config.database),
         fetch_size=config.snapshot.snapshot_fetch_size,
-        lobs=config.log_mining.lob_enabled,
+        lobs=config.capture.lob_enabled,
         now_us=_now_us,
     )
 
 
 def signal_stage(
     config: ConnectorConfig,
-    capture: LogMinerCapture,
+    open_transactions: OpenTransactions | None,
     tables: Tables,
     table_filter: TableFilter,
     channels: Sequence[SignalChannel] = (),
     observe: Callable[[SignalState], None] = lambda _: None,
     resumptions: Resumptions | None = None,
 ) -> SignalStage:
-    """The stage of one life.
+    """The stage of one pipeline.
 
     :param tables: what the capture keeps in step with redo.
     :param table_filter: the user's.
     :param channels: channels of this process.
-    :param observe: told of the state whenever it moves.
+    :param observe: called with the state whenever it changes.
     :param resumptions: None when no table is ever suspended.
     """
     database, table = database_name(config.database), signal_table(config)
-    lobs = config.log_mining.lob_enabled
+    lobs = config.capture.lob_enabled
 
     def pdb() -> oracledb.Connection:
         return connect(config.database, "pdb")
@@ -113,12 +122,10 @@ def signal_stage(
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
-    buffered = config.database.database_connection_adapter == "logminer"
-    asked = Source(source.list_tables, (lambda: _open(capture)) if buffered else None, capture.drop_transaction, change_of)
     return SignalStage(
         _table(config, table, table_filter),
         Actions(
-            asked,
+            Source(source.list_tables, open_transactions, change_of),
             tables,
             lambda found: table_filter.includes(found.schema, found.table),
             database,
@@ -172,7 +179,7 @@ def http_token(config: ConnectorConfig) -> str:
     :raises StateDirectoryError: none is configured, and none can be kept.
     """
     given = config.signals.minercdc_http_token
-    return given.get_secret_value() if given else kept_token(config.log_mining.minercdc_state_dir, config.identity.name)
+    return given.get_secret_value() if given else kept_token(config.capture.minercdc_state_dir, config.identity.name)
 
 
 def check_signal(signal: Mapping[str, JsonValue]) -> None:
@@ -214,7 +221,7 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
     :raises ConfigError: the channel is not enabled, or cannot be used from outside.
     """
     if channel not in config.signals.signal_enabled_channels:
-        raise ConfigError([f"signal.enabled.channels: does not have {channel}, so nobody would listen"])
+        raise ConfigError([f"signal.enabled.channels: does not have {channel}, so the signal would not be read"])
     if channel == "source":
         table = signal_table(config)
         if table is None:
@@ -244,17 +251,3 @@ def _channels(config: ConnectorConfig) -> Iterator[SignalChannel]:
         yield TopicChannel(SignalTopic(topic.settings, topic.name, topic.key, create=topic.create))
     if "file" in signals.signal_enabled_channels:
         yield SignalFile(signals.signal_file)
-
-
-def _open(capture: LogMinerCapture) -> list[OpenTransaction]:
-    return [
-        OpenTransaction(
-            xid=transaction.key[1].hex(),
-            thread=transaction.thread,
-            user=transaction.start.user or "",
-            start_scn=transaction.start.start_scn or transaction.start.scn,
-            start_time=str(transaction.start.time),
-            changes=transaction.changes,
-        )
-        for transaction in capture.open_transactions()
-    ]

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
 import oracledb
 
-from minercdc.capture.logminer.capture import LogMinerCapture
-from minercdc.capture.logminer.flush import RedoFlush
-from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.registry import adapter_factory, adopt
+from minercdc.checks import check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
-from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import Capture, SchemaHistory, SignalActions, Snapshot
-from minercdc.errors import ConfigError, DecodeError, MinerCdcError, PrerequisiteError, SchemaHistoryError, SinkError
+from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.events import Notification
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
+from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.kafka.heartbeat import KafkaHeartbeat
 from minercdc.kafka.notification import NotificationEncoder, document
@@ -30,18 +29,17 @@ from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
-from minercdc.life import Bounds, Life, Parts
 from minercdc.metrics import Counters
-from minercdc.offset import Offset
+from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
-from minercdc.oracle.prerequisites import Finding, check, unlogged
+from minercdc.oracle.prerequisites import unlogged
 from minercdc.oracle.scn import database_time_zone
-from minercdc.schema.filter import TableFilter
-from minercdc.schema.patterns import configured_pattern
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signalling import mined_tables, resumptions_of, signal_findings, signal_stage, signal_table
+from minercdc.selection import key_columns, published_columns, table_filter, value_handling
+from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
 from minercdc.snapshot.initial import InitialSnapshot
@@ -49,105 +47,23 @@ from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.mode import Decision, Start, Steps, decision_of
 from minercdc.snapshot.notices import SkippedSnapshot
 from minercdc.snapshot.reselect import RowReselect
-from minercdc.snapshot.start import Fixed, fix_given, fix_now
+from minercdc.snapshot.start import Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.suspension import Suspensions
-from minercdc.values.codec import ValueHandling
 
 log = logging.getLogger(__name__)
 
 
-def table_filter(config: ConnectorConfig) -> TableFilter:
-    """The include and exclude lists, ready to be asked."""
-    lists, flushed = config.filters, config.log_mining.minercdc_log_mining_flush_table
-    return TableFilter(
-        *(lists.schema_include_list, lists.schema_exclude_list, lists.table_include_list, lists.table_exclude_list),
-        never=frozenset([(config.database.database_user.upper(), flushed.upper())] if flushed else ()),
-    )
-
-
-def value_handling(config: ValueConfig) -> ValueHandling:
-    return ValueHandling(
-        decimal=config.decimal_handling_mode,
-        time_precision=config.time_precision_mode,
-        interval=config.interval_handling_mode,
-        binary=config.binary_handling_mode,
-        unavailable=config.unavailable_value_placeholder,
-    )
-
-
-def published_columns(config: TableFilterConfig) -> Published:
-    """column.include.list and column.exclude.list as a question about one column."""
-    include, exclude = config.column_include_list, config.column_exclude_list
-
-    def published(table: TableId, column: Column) -> bool:
-        name = f"{table.schema}.{table.table}.{column.name}"
-        if include:
-            return _matches(include, name)
-        return not _matches(exclude, name)
-
-    return published
-
-
-def key_columns(config: TableFilterConfig) -> KeyColumns:
-    """message.key.columns, else the table's own key.
-
-    The returned function raises ConfigError for a column that the table does not have.
-    """
-    rules = [part.split(":") for part in config.message_key_columns.split(";") if part]
-
-    def columns(table: TableSchema) -> tuple[int, ...]:
-        for pattern, names in rules:
-            if _matches((pattern.strip(),), str(table.id)):
-                positions = table.positions()
-                wanted = [_named(positions, name.strip()) for name in names.split(",")]
-                if missing := [name for name in wanted if name not in positions]:
-                    raise ConfigError([f"message.key.columns: table {table.id} has no column {missing[0]}"])
-                return tuple(positions[name] for name in wanted)
-        return table.key
-
-    return columns
-
-
-def _named(columns: Iterable[str], name: str) -> str:
-    """The column of this name, in whichever case; `name` itself when there is none, or several."""
-    folded = [column for column in columns if column.upper() == name.upper()]
-    return folded[0] if len(folded) == 1 else name
-
-
-def _matches(patterns: tuple[str, ...], name: str) -> bool:
-    return any(configured_pattern(pattern).matches(name) for pattern in patterns)
-
-
-def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
-    """Everything the database lacks for this configuration."""
-    connection = connect(config.database, "pdb")
-    try:
-        found = check(connection, config.database, table_filter(config))
-        return found if any(finding.blocking for finding in found) else [*found, *signal_findings(connection, config)]
-    finally:
-        connection.close()
-
-
-def check_broker(config: ConnectorConfig) -> list[Finding]:
-    """Whether Kafka answers."""
-    try:
-        KafkaClient(config.kafka, config.topics, config.kafka_client).ping()
-    except SinkError as error:
-        fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.kafka.client."
-        return [Finding(error.message, fix, blocking=True)]
-    return []
-
-
-class _Run:
-    """What the lives of one process share: the database is checked once, and `snapshot.mode=always` means once.
+class ProcessState:
+    """What the pipelines of one process share: the database is checked once, and `snapshot.mode=always` means once.
 
     :param watch: what the process remembers of its signals.
     :param channels: channels of signals that the process keeps.
     :param ownership: of the connector's name.
-    :ivar first_offset: the offset found at the start; another one later is our own.
+    :ivar first_offset: the offset found at the start; one that differs was committed by this process.
+    :ivar handover: the first offset was of another family of adapters.
     :ivar schema_lost: the schema history could not be used.
-    :ivar steps: what the last life had to do before streaming.
+    :ivar steps: what the last pipeline had to do before streaming.
     """
 
     def __init__(self, decide: Decision, watch: Watch, channels: Sequence[SignalChannel], ownership: Ownership) -> None:
@@ -156,18 +72,24 @@ class _Run:
         self.channels = channels
         self.decide = decide
         self.checked = False
+        self.handover = False
         self.schema_lost = False
         self.first_offset: Offset | None = None
         self.steps = Steps(data=False, schema=False)
 
 
-class _Life:
-    """Opens what one life of the stream needs, all sharing one picture of the tables."""
+class _Opening:
+    """Opens the parts of one pipeline, all sharing the shapes of the tables.
 
-    def __init__(self, config: ConnectorConfig, this_run: _Run, counters: Counters) -> None:
+    :ivar adapter: opened by `_capture`, which the engine calls first.
+    """
+
+    def __init__(self, config: ConnectorConfig, process: ProcessState, counters: Counters) -> None:
         self._config = config
         self._counters = counters
-        self._run = this_run
+        self._process = process
+        self._factory = adapter_factory(config.database.database_connection_adapter)
+        self._adapter: Adapter | None = None
         self._tables = Tables()
         self._filter = table_filter(config)
         self._database = database_name(config.database)
@@ -185,13 +107,14 @@ class _Life:
             return FileSchemaHistory(file, server=server, clock_ms=_now_ms)
         return KafkaSchemaHistory(self._client, topic=self._topics.schema_history, server=server, clock_ms=_now_ms)
 
-    def open(self) -> Life:
+    def open(self) -> Pipeline:
         config = self._config
-        return Life(
+        return Pipeline(
             adapter=config.database.database_connection_adapter,
-            sink=KafkaSink(self._client, self._topics, config.identity.name, self._run.ownership),
+            sink=KafkaSink(self._client, self._topics, config.identity.name, self._process.ownership),
             encoder=self._encoder(),
             history=self._history,
+            adopt=self._adopt,
             snapshot=self._snapshot,
             capture=self._capture,
             bounds=Bounds(
@@ -200,7 +123,7 @@ class _Life:
                 seconds=config.kafka.minercdc_kafka_transaction_interval_ms / 1000,
             ),
             skip_undecodable=self._skip_undecodable,
-            streams=lambda: self._run.steps.stream,
+            streams=lambda: self._process.steps.stream,
             heartbeat=self._heartbeat(),
             signals=self._signals,
             notified=self._notified,
@@ -250,13 +173,14 @@ class _Life:
         )
 
     def _notified(self, notification: Notification) -> None:
-        told = document(notification, self._config.identity.topic_prefix)
-        self._run.watch.notify(told)
+        message = document(notification, self._config.identity.topic_prefix)
+        self._process.watch.notify(message)
         if "log" in self._config.notifications.notification_enabled_channels:
-            log.info("notification: %s", json.dumps(told))
+            log.info("notification: %s", json.dumps(message))
 
     def _suspends(self, table: TableId) -> bool:
-        """Whether a table with a row that cannot be decoded is suspended. The signal table is mined, but nobody reads its rows."""
+        """Whether a table with a row that cannot be decoded is suspended. The signal table is mined but not published,
+        so that suspending it would help no reader."""
         if self._config.run.event_processing_failure_handling_mode != "suspend":
             return False
         if self._filter.includes(table.schema, table.table):
@@ -265,7 +189,7 @@ class _Life:
         return False
 
     def _unlogged(self, table: TableId) -> str:
-        """For a warning only: that it cannot be found out is no failure."""
+        """For a warning only, so an error is logged and not raised."""
         known = self._tables.find(table)
         if known is None or not known.key:
             return ""
@@ -286,53 +210,54 @@ class _Life:
         return connect(self._config.database, "root")
 
     def _read_table(self, table: TableId) -> TableSchema | None:
-        connection = connect(self._config.database, "pdb")
-        try:
+        with closing(self._connect_pdb()) as connection:
             found = read_tables(connection, [table])
-        finally:
-            connection.close()
         return found[0] if found else None
 
     def _time_zone(self) -> str:
-        connection = connect(self._config.database, "pdb")
-        try:
+        with closing(self._connect_pdb()) as connection:
             return database_time_zone(connection)
-        finally:
-            connection.close()
 
-    def _signals(self, capture: Capture) -> SignalActions:
-        assert isinstance(capture, LogMinerCapture)
-        run = self._run
-        memory = TopicFold(
-            self._client, self._topics, self._config.log_mining.minercdc_state_dir, self._config.identity.name
+    def _signals(self) -> SignalActions:
+        process, config = self._process, self._config
+        memory = TopicFold(self._client, self._topics, config.capture.minercdc_state_dir, config.identity.name)
+        needed = self._factory.prerequisites
+        resumptions = resumptions_of(config, self._suspensions, self._tables, self._filter, memory, needed)
+        open_transactions = self._opened().open_transactions
+        return signal_stage(
+            *(config, open_transactions, self._tables, self._filter),
+            *(process.channels, process.watch.observe, resumptions),
         )
-        resumptions = resumptions_of(self._config, self._suspensions, self._tables, self._filter, memory)
-        return signal_stage(self._config, capture, self._tables, self._filter, run.channels, run.watch.observe, resumptions)
 
-    def _log_miner(self) -> LogMinerCapture:
-        config = self._config
-        flushed = config.log_mining.minercdc_log_mining_flush_table
-        return LogMinerCapture(
-            self._connect_root,
-            self._read_table,
-            self._tables,
-            mined_tables(self._filter, self._signal_table),
-            config.log_mining,
-            database=self._database,
-            container=self._database if config.database.database_pdb_name else None,
-            on_failure=config.run.event_processing_failure_handling_mode,
-            committed=config.database.database_connection_adapter == "logminer_unbuffered",
-            counters=self._counters,
-            time_zone=self._time_zone,
-            flush=RedoFlush(self._connect_pdb, flushed) if flushed else None,
-            reselect=self._reselect(),
-            unread=self._suspensions.unread,
-            unlogged=self._unlogged,
-        )
+    def _opened(self) -> Adapter:
+        if self._adapter is None:
+            self._adapter = self._factory.open(
+                CaptureContext(
+                    config=self._config,
+                    tables=self._tables,
+                    mined=mined_tables(self._filter, self._signal_table),
+                    database=self._database,
+                    connect_root=self._connect_root,
+                    connect_pdb=self._connect_pdb,
+                    read_table=self._read_table,
+                    time_zone=self._time_zone,
+                    counters=self._counters,
+                    reselect=self._reselect(),
+                    unread=self._suspensions.unread,
+                    unlogged=self._unlogged,
+                )
+            )
+        return self._adapter
+
+    def _adopt(self, offset: Offset | None) -> Offset | None:
+        adapter = self._config.database.database_connection_adapter
+        adopted = adopt(offset, adapter, handover_scn=self._config.capture.minercdc_handover_scn)
+        self._process.handover = adopted is not offset
+        return adopted
 
     def _reselect(self) -> RowReselect | None:
-        config, mode = self._config, self._config.log_mining.minercdc_lob_reselect
-        if mode == "none" or not config.log_mining.lob_enabled:
+        config, mode = self._config, self._config.capture.minercdc_lob_reselect
+        if mode == "none" or not config.capture.lob_enabled:
             return None
         published, key = published_columns(config.filters), key_columns(config.filters)
         return RowReselect(self._connect_pdb, published, key, key_changes_only=mode == "key_change", counters=self._counters)
@@ -342,62 +267,58 @@ class _Life:
             for change in self._history.recover(offset.history if offset is not None else 0):
                 self._tables.apply(change)
         except SchemaHistoryError as error:
-            if not self._run.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
+            if not self._process.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
                 raise
-            log.warning("%s; the structures are read anew", error.message)
+            log.warning("%s; the structures are read again", error.message)
             self._tables = Tables()
             self._history.forget()
-            self._run.schema_lost = True
+            self._process.schema_lost = True
         else:
-            self._run.schema_lost = False
+            self._process.schema_lost = False
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
-        return self._log_miner()
+        return self._opened().capture
 
     def _snapshot(self, offset: Offset | None) -> Snapshot | None:
-        this_run = self._run
-        if not this_run.checked:
+        process, adapter = self._process, self._opened()
+        if not process.checked:
             refuse_unprepared(check_prerequisites(self._config))
-            this_run.checked, this_run.first_offset = True, offset
-        log_miner = self._log_miner()
-        position = None if offset is None or offset.position is None else log_miner.load_position(offset.position)
-        steps = this_run.steps = self._steps(offset, log_miner, position)
-        config = self._config.snapshot
+            process.checked, process.first_offset = True, offset
+        position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)
+        steps = process.steps = self._steps(offset, adapter, position)
         if steps.data:
             return InitialSnapshot(
                 self._connect_pdb,
                 self._tables,
-                config,
+                self._config.snapshot,
                 database=self._database,
                 fix=self._fix_now,
-                start_position=log_miner.start_position,
-                load_position=log_miner.load_position,
+                start_position=adapter.start_position,
+                load_position=adapter.capture.load_position,
                 selects=self._config.snapshot_selects,
-                lobs=self._config.log_mining.lob_enabled,
+                lobs=self._config.capture.lob_enabled,
             )
         if not steps.schema and position is not None:
-            return SkippedSnapshot() if offset == this_run.first_offset else None
-        given = config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None
-        fix = self._fix_given if given and position is None else self._fix_now
+            return SkippedSnapshot() if offset == process.first_offset else None
         return StructureSnapshot(
             self._connect_pdb,
             self._tables,
-            fix,
-            lambda fixed: position or log_miner.start_position(fixed.scn, fixed.mine_from),
+            self._fix if position is None else self._fix_now,
+            lambda fixed: position or adapter.start_position(fixed.scn, fixed.mine_from),
         )
 
-    def _steps(self, offset: Offset | None, log_miner: LogMinerCapture, position: LogMinerPosition | None) -> Steps:
+    def _steps(self, offset: Offset | None, adapter: Adapter, position: Position | None) -> Steps:
         """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere."""
-        this_run = self._run
-        start = Start(offset is not None, offset is not None and position is None)
-        steps = this_run.decide(start)
-        if this_run.schema_lost:
+        process = self._process
+        start = Start(offset is not None, offset is not None and position is None and not process.handover)
+        steps = process.decide(start)
+        if process.schema_lost:
             steps = replace(steps, schema=True)
         if position is None:
-            return steps
-        if offset != this_run.first_offset:
-            return replace(steps, data=False, schema=this_run.schema_lost)
-        if steps.again_on_data_error and (gap := log_miner.missing_redo(position)):
+            return replace(steps, data=False, schema=True) if process.handover else steps
+        if offset != process.first_offset:
+            return replace(steps, data=False, schema=process.schema_lost)
+        if steps.again_on_data_error and (gap := adapter.unreadable(position)):
             log.warning("%s; a new snapshot is taken", gap.message)
             return replace(steps, data=True)
         return steps
@@ -408,22 +329,18 @@ class _Life:
     def _fix_now(self, connection: oracledb.Connection) -> Fixed:
         return fix_now(connection, self._filter, self._database, lock_of(self._config.snapshot))
 
-    def _fix_given(self, connection: oracledb.Connection) -> Fixed:
-        return fix_given(connection, self._filter, self._database, self._config.snapshot)
+    def _fix(self, connection: oracledb.Connection) -> Fixed:
+        """The point to stream from without a snapshot of rows: the one that is configured, else now."""
+        config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
+        if self._process.handover and handover_scn is not None:
+            return fix_handover(connection, self._filter, self._database, handover_scn)
+        if config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None:
+            return fix_given(connection, self._filter, self._database, config)
+        return self._fix_now(connection)
 
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def refuse_unprepared(findings: list[Finding]) -> None:
-    """:raises PrerequisiteError: something is missing without which changes would be lost; the rest is logged."""
-    for finding in findings:
-        if not finding.blocking:
-            log.warning("%s  fix: %s", finding.problem, finding.fix)
-    if blocking := [finding for finding in findings if finding.blocking]:
-        lines = [f"{finding.problem}\n      {finding.fix}" for finding in blocking]
-        raise PrerequisiteError("\n  - ".join(["the database is not ready for capture", *lines]))
 
 
 def build(
@@ -431,19 +348,18 @@ def build(
     counters: Counters | None = None,
     watch: Watch | None = None,
     channels: Sequence[SignalChannel] = (),
-) -> Parts:
-    """The parts of a connector; nothing is connected before the engine runs.
+) -> PipelineFactory:
+    """What runs a connector; nothing is connected before the engine runs.
 
-    :param watch: told of notifications and of what signals have under way.
+    :param watch: receives notifications and the state of signals.
     :param channels: channels of signals that this process keeps.
     """
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
-    this_run = _Run(decision_of(config.snapshot), watch or Watch(counted), channels, Ownership(config.identity.name))
-    live: Callable[[], Life] = lambda: _Life(config, this_run, counted).open()  # noqa: E731
-    return Parts(
-        live=live,
+    process = ProcessState(decision_of(config.snapshot), watch or Watch(counted), channels, Ownership(config.identity.name))
+    return PipelineFactory(
+        open_pipeline=lambda: _Opening(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,
         longest_wait=config.run.retriable_restart_connector_wait_ms / 1000,
         monotonic=time.monotonic,

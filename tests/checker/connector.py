@@ -42,10 +42,10 @@ class Connector:
         self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
 
     def _read(self, *, commit: bool) -> Event | None:
-        """One event; None when an error made an end of this life."""
+        """One event; None when an error made an end of this run."""
         try:
             if self._stream is None:
-                self._stream = self._life(self._tables())
+                self._stream = self._streamed(self._tables())
             event = next(self._stream)
         except (MiningSessionError, TransientSourceError) as error:
             self._script.append(f"connector: {error}")
@@ -63,7 +63,7 @@ class Connector:
         self._pending.clear()
 
     def change_mode(self) -> None:
-        """The next life reads LogMiner the other way."""
+        """The next run reads LogMiner the other way."""
         self.kill()
         self._lab.committed = not self._lab.committed
 
@@ -87,7 +87,7 @@ class Connector:
                 tables.apply(event)
         return tables
 
-    def _life(self, tables: Tables) -> Iterator[Event]:
+    def _streamed(self, tables: Tables) -> Iterator[Event]:
         assert self._position is not None
         return iter(self._lab.capture(tables).stream(self._position, self._stop))
 

@@ -43,7 +43,7 @@ def configured(lab: Lab, strategy: str, chunk: int) -> ConnectorConfig:
 
 
 class SignalledConnector(Connector):
-    """A life begins with the state of the last commit, too."""
+    """A run begins with the state of the last commit, too."""
 
     def __init__(self, lab: Lab, seed: int, strategy: str, script: list[str]) -> None:
         self._strategy = strategy
@@ -82,7 +82,7 @@ class SignalledConnector(Connector):
             assert time.monotonic() < deadline, f"{signal} was not done in time: {self._state}"
             self._read(commit=True)
 
-    def _life(self, tables: Tables) -> Iterator[Event]:
+    def _streamed(self, tables: Tables) -> Iterator[Event]:
         assert self._position is not None
         capture = self._lab.capture(tables)
         config = configured(self._lab, self._strategy, self._chance.choice([2, 5, 50]))

@@ -25,12 +25,14 @@ from tests.sandbox_capture.lab import Lab
 from tests.unit.kafka.test_envelope import encoder
 from tests.unit.test_suspension import Fold, NoHistory, Topics
 
+from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
 from minercdc.contracts import Capture, Record, SignalActions, Snapshot, StopFlag
 from minercdc.engine import run
 from minercdc.events import Event, SchemaChange
-from minercdc.life import Bounds, Life, Parts
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, SnapshotState
+from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signalling import resumptions_of, signal_stage
@@ -121,26 +123,30 @@ class History(NoHistory):
         return iter([self._kafka.changes[place] for place in places])
 
 
-def life_of(lab: Lab, kafka: Kafka) -> Life:
+def pipeline_of(lab: Lab, kafka: Kafka) -> Pipeline:
     tables, suspensions = Tables(), Suspensions()
+    opened: LogMinerCapture | None = None
     history = History(kafka)
     config = configured(lab, "scn", kafka.chance.choice([2, 5, 50]))
 
     def capture(offset: Offset | None) -> Capture:
+        nonlocal opened
         for change in history.recover(None):
             tables.apply(change)
-        return lab.capture(tables, on_failure="suspend", unread=suspensions.unread)
+        opened = lab.capture(tables, on_failure="suspend", unread=suspensions.unread)
+        return opened
 
     def snapshot(offset: Offset | None) -> Snapshot | None:
         taken = offset is not None and offset.position is not None
         return None if taken else AlteredSnapshot(lab, lab.snapshot(tables, **{"snapshot.fetch.size": 5}), kafka.chance)
 
-    def signals(capture: Capture) -> SignalActions:
-        resumptions = resumptions_of(config, suspensions, tables, lab.filter, TopicOf(kafka))
-        return signal_stage(config, capture, tables, lab.filter, resumptions=resumptions)  # type: ignore[arg-type]
+    def signals() -> SignalActions:
+        needed = LogMinerPrerequisites()
+        resumptions = resumptions_of(config, suspensions, tables, lab.filter, TopicOf(kafka), needed)
+        return signal_stage(config, opened, tables, lab.filter, resumptions=resumptions)
 
     bounds = Bounds(kafka.chance.choice([3, 20]), 1 << 20, 0.0)
-    return Life(
+    return Pipeline(
         *("logminer", kafka, encoder(), history, snapshot, capture, bounds, lambda _: False),
         signals=signals,
         suspensions=suspensions,
@@ -149,7 +155,7 @@ def life_of(lab: Lab, kafka: Kafka) -> Life:
 
 
 class AlteredSnapshot:
-    """An initial snapshot with DDL on table C in the middle of it, whatever life it is of."""
+    """An initial snapshot with DDL on table C in the middle of it, whatever run it is of."""
 
     def __init__(self, lab: Lab, snapshot: Snapshot, chance: random.Random) -> None:
         self._lab = lab
@@ -210,7 +216,7 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, script: list[str])
 
     def live() -> None:
         try:
-            run(Parts(lambda: life_of(lab, kafka), -1, 0.02, time.monotonic, counters), stop)
+            run(PipelineFactory(lambda: pipeline_of(lab, kafka), -1, 0.02, time.monotonic, counters), stop)
         except BaseException as error:
             failure.append(error)
 

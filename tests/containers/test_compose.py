@@ -107,7 +107,7 @@ def test_the_configuration_is_accepted_with_the_environment_of_each_service(
     assert f"INTERNAL://{broker}:{port}" in document["services"][broker]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
     mounted = {volume.split(":")[1] for volume in config["volumes"]}
     assert config["command"][-1] in mounted
-    needed = loaded.log_mining.minercdc_state_dir if config["command"][0] == "run" else loaded.lake.minercdc_lake_path
+    needed = loaded.capture.minercdc_state_dir if config["command"][0] == "run" else loaded.lake.minercdc_lake_path
     assert str(needed) in mounted
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert str(needed) in dockerfile  # made there for the user that the container runs as

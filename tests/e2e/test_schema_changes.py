@@ -23,7 +23,7 @@ def rows(records: list[Read]) -> list[tuple[str, Any]]:
 
 
 def test_every_ddl_is_followed_and_survives_a_restart(lab: Lab) -> None:
-    """Each step is a life of the connector: DDL, then rows that have its shape."""
+    """Each step is a run of the connector: DDL, then rows that have its shape."""
     config = lab.config(skipped_operations="none")
     steps: list[tuple[list[str], str, int]] = [
         (

@@ -232,6 +232,10 @@ def test_the_command_waits_for_the_answer_and_prints_it(lab: Lab, by: str) -> No
         connector.await_log("streaming: ")
         done = lab.minercdc("signal", str(config), "execute-snapshot", "--collection", f".*{lab.schema}[.]T", "--wait")
         refused = lab.minercdc("signal", str(config), "execute-snapshot", "--collection", "P.S.NOPE", "--wait")
+        failed = lab.minercdc(
+            *("signal", str(config), "execute-snapshot", "--collection", f".*{lab.schema}[.]T", "--wait"),
+            *("--condition", f".*{lab.schema}[.]T=NO_SUCH_COLUMN = 1"),
+        )
         incomplete = lab.minercdc("signal", str(config), "execute-snapshot")
         connector.stop_in_order()
     identity, *answers = done.output.splitlines()
@@ -239,6 +243,7 @@ def test_the_command_waits_for_the_answer_and_prints_it(lab: Lab, by: str) -> No
     assert [line.partition(" {")[0] for line in (answers[0], answers[-1])] == ["Signal ACCEPTED", "Signal COMPLETED"]
     assert (refused.status, refused.output.splitlines()[1].partition(" {")[0]) == (1, "Signal REFUSED")
     assert "no captured table matches P.S.NOPE" in refused.output
+    assert (failed.status, "SQL_EXCEPTION" in failed.output) == (1, True)
     assert (incomplete.status, incomplete.output) == (2, "")
     assert "data-collections is missing" in incomplete.errors
 

@@ -24,7 +24,7 @@ def test_initial_only_ends_after_the_snapshot_and_does_nothing_the_next_time(lab
     lab.execute("INSERT INTO T VALUES (10, 'later')")
     second = lab.run_to_end(config, "second.log")
     assert second.status == 0
-    assert "snapshot.mode asks for no more" in second.errors
+    assert "snapshot.mode does not stream" in second.errors
     assert ops(lab) == SNAPSHOT
     with lab.run(log="third.log") as connector:  # with `initial`, it goes on from there
         lab.topics.await_records(lab.topic(), 4)

@@ -175,11 +175,11 @@ def test_a_connector_that_is_killed_again_and_again_while_it_reads_a_table_again
         lab.execute(LOGGED.format("T"))
         connector.await_log("is read again, for SCN")
         connector.kill()
-    for life in range(2):
-        with lab.run(config, log=f"{life}.log") as connector:
+    for run in range(2):
+        with lab.run(config, log=f"{run}.log") as connector:
             connector.await_log("streaming from")
-            lab.execute(f"UPDATE T SET V = 'life {life}' WHERE ID = 1350", f"DELETE FROM T WHERE ID = {1200 + life}")
-            time.sleep(0.15 * life)
+            lab.execute(f"UPDATE T SET V = 'run {run}' WHERE ID = 1350", f"DELETE FROM T WHERE ID = {1200 + run}")
+            time.sleep(0.15 * run)
             connector.kill()
     with lab.run(config, log="last.log") as connector:
         await_notice(lab, "RESUMED")

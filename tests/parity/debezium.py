@@ -130,7 +130,7 @@ class Debezium:
         self._completion = _Completion()
 
     def run(self) -> None:
-        """Begin a life."""
+        """Begin a run."""
         java = self._gateway.jvm
         properties = java.java.util.Properties()
         for name, value in self._settings.items():
@@ -151,7 +151,7 @@ class Debezium:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """End the life in order."""
+        """End the run in order."""
         self._engine.close()
         assert self._completion.ended.wait(30), "Debezium did not stop"
         assert self._completion.failure is None, self._completion.failure

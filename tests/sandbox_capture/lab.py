@@ -15,7 +15,9 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.flush import RedoFlush
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.config.sections import DatabaseConfig, LogMiningConfig, SnapshotConfig
+from minercdc.capture.logminer.start import start_position
+from minercdc.config.log_mining import LogMiningConfig
+from minercdc.config.sections import CaptureConfig, DatabaseConfig, SnapshotConfig
 from minercdc.contracts import Snapshot
 from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Progress, Row, SchemaChange
 from minercdc.metrics import Counters
@@ -56,7 +58,9 @@ class Lab:
             "database.pdb.name": sandbox.service,
         }
         self.config = DatabaseConfig(**settings)
-        self.mining = LogMiningConfig(**{"minercdc.state.dir": str(directory), "poll.interval.ms": 50, **mining})
+        given = {"minercdc.state.dir": str(directory), "poll.interval.ms": 50, **mining}
+        self.shared = CaptureConfig(**{name: given.pop(name) for name in CaptureConfig.properties() if name in given})
+        self.mining = LogMiningConfig(**given)
         self.filter = TableFilter(schema_include=[self.schema])
         self.counters = Counters()
 
@@ -83,7 +87,7 @@ class Lab:
 
     def capture(self, tables: Tables, **more: Any) -> LogMinerCapture:
         flushed = self.mining.minercdc_log_mining_flush_table
-        mode = self.mining.minercdc_lob_reselect
+        mode = self.shared.minercdc_lob_reselect
         reselect = RowReselect(
             lambda: connect(self.config, "pdb"),
             lambda *_: True,
@@ -97,6 +101,7 @@ class Lab:
             tables,
             self.filter,
             self.mining,
+            self.shared,
             database=database_name(self.config),
             container=self.sandbox.service,
             committed=self.committed,
@@ -105,6 +110,9 @@ class Lab:
             reselect=reselect if mode != "none" else None,
             **more,
         )
+
+    def start_position(self, scn: int, mine_from: int) -> LogMinerPosition:
+        return start_position(lambda: connect(self.config, "root"), scn, mine_from)
 
     def time_zone(self) -> str:
         with connect(self.config, "pdb") as connection:
@@ -124,19 +132,17 @@ class Lab:
             return connect(self.config, "pdb")
 
         if not with_rows:
-            return StructureSnapshot(
-                connect_pdb, tables, fix, lambda fixed: capture.start_position(fixed.scn, fixed.mine_from)
-            )
+            return StructureSnapshot(connect_pdb, tables, fix, lambda fixed: self.start_position(fixed.scn, fixed.mine_from))
         return InitialSnapshot(
             connect_pdb,
             tables,
             config,
             database=database,
             fix=fix,
-            start_position=capture.start_position,
+            start_position=self.start_position,
             load_position=capture.load_position,
             selects=selects,
-            lobs=self.mining.lob_enabled,
+            lobs=self.shared.lob_enabled,
         )
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
@@ -147,7 +153,7 @@ class Lab:
 
 
 class Reader:
-    """A life of the connector: snapshot if it is due, then stream, until what is waited for has come.
+    """A run of the connector: snapshot if it is due, then stream, until what is waited for has come.
 
     :ivar events: everything delivered.
     :ivar position: the last one reported.

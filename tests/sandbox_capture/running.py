@@ -16,9 +16,9 @@ from minercdc.contracts import Capture, Record, SchemaHistory, Snapshot
 from minercdc.engine import run
 from minercdc.errors import MinerCdcError
 from minercdc.events import ChangeEvent, Event, SchemaChange
-from minercdc.life import Bounds, Life, Parts
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Offset
+from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.tables import Tables
 
 _PATIENCE_SECONDS = 30.0
@@ -102,17 +102,19 @@ class Running:
         self.error: BaseException | None = None
         self.sessions = 0
         self._stop = threading.Event()
-        parts = Parts(self._life, max_restarts, longest_wait=0.05, monotonic=time.monotonic, counters=self.counters)
-        self._thread = threading.Thread(target=self._run, args=(parts,))
+        factory = PipelineFactory(
+            self._pipeline, max_restarts, longest_wait=0.05, monotonic=time.monotonic, counters=self.counters
+        )
+        self._thread = threading.Thread(target=self._run, args=(factory,))
         self._thread.start()
 
-    def _run(self, parts: Parts) -> None:
+    def _run(self, factory: PipelineFactory) -> None:
         try:
-            run(parts, self._stop)
+            run(factory, self._stop)
         except BaseException as error:
             self.error = error
 
-    def _life(self) -> Life:
+    def _pipeline(self) -> Pipeline:
         tables = Tables()
 
         def capture(offset: Offset | None) -> Capture:
@@ -126,7 +128,7 @@ class Running:
 
         bounds = Bounds(1000, 1 << 20, 0.0)
         ledger = self.ledger
-        return Life("logminer", ledger, ledger, self._history, snapshot, capture, bounds, lambda _: False)
+        return Pipeline("logminer", ledger, ledger, self._history, snapshot, capture, bounds, lambda _: False)
 
     def _capture(self, tables: Tables) -> LogMinerCapture:
         capture = self.lab.capture(tables)

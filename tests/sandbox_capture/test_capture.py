@@ -115,7 +115,7 @@ def test_undo_rows_without_an_address_undo_once_however_often_they_are_shown(lab
             cursor.execute(f"call dbms_sandbox.release_strand('{lab.schema}')")
             stream = reader.stream()
             idle = (event for event in stream if isinstance(event, Progress) and event.committed is None)
-            for _ in range(4):  # passes of one life
+            for _ in range(4):  # passes of one run
                 next(idle)
             lab.run("update item set qty = 4 where id = 1")
             lab.app.commit()
@@ -284,12 +284,12 @@ def test_connector_changes_from_one_mode_to_the_other_without_loss(lab: Lab, rea
     """With a transaction open across each change, and one long one across them all."""
     with lab.session() as long, long.cursor() as slow, lab.session() as other, other.cursor() as cursor:
         slow.execute("insert into item (id) values (900)")
-        for life in range(5):
-            cursor.execute("insert into item (id) values (:1)", [life])
-            reader.until_marker(life)
+        for run in range(5):
+            cursor.execute("insert into item (id) values (:1)", [run])
+            reader.until_marker(run)
             other.commit()
-            workload(lab, 10 + life, 5)
-            if life % 2:
+            workload(lab, 10 + run, 5)
+            if run % 2:
                 lab.switch_log()
             lab.committed = not lab.committed
         long.commit()

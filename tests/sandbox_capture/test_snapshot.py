@@ -15,6 +15,7 @@ from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_capture import make_lab, workload
 
 from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
 from minercdc.errors import SchemaHistoryError
 from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
 from minercdc.oracle import dictionary, scn
@@ -272,7 +273,7 @@ def test_ddl_waits_while_the_structures_are_read(lab: Lab, monkeypatch: pytest.M
 
 def test_prepared_database_has_no_finding_but_tables_without_full_logging(lab: Lab) -> None:
     with connect(lab.config, "pdb") as connection:
-        findings = check(connection, lab.config, lab.filter)
+        findings = check(connection, lab.config, lab.filter, LogMinerPrerequisites())
     assert [(f.blocking, f.problem.split(":")[0]) for f in findings] == [(False, f"{lab.schema}.MARKER")]
     assert "ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS" in findings[0].fix
 

@@ -428,7 +428,7 @@ def given(lab: Lab, **options: Any) -> Reader:
         fixed = fix_given(connection, lab.filter, database_name(lab.config), config)
     for schema in fixed.schemas:
         tables.put(schema)
-    return Reader(lab, lab.capture(tables).start_position(fixed.scn, fixed.mine_from), tables)
+    return Reader(lab, lab.start_position(fixed.scn, fixed.mine_from), tables)
 
 
 def current_scn(lab: Lab) -> int:

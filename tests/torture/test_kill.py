@@ -173,7 +173,7 @@ def write_config(server: SandboxProcess, broker: KafkaBroker, prefix: str, direc
 
 
 def phase_of(connector: Command) -> str:
-    """What this life of the connector was doing last."""
+    """What this run of the connector was doing last."""
     return connector.last_match(r"INFO +(starting|snapshot|streaming|reconnecting):") or "starting"
 
 

@@ -23,8 +23,8 @@ from minercdc.events import (
     TransactionInfo,
     UndecodableRow,
 )
-from minercdc.life import Bounds, Life, Parts
 from minercdc.offset import AdHocSnapshot, JsonValue, Offset, PartialTransaction, Position, SignalState, SnapshotState
+from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import Column, TableId, TableSchema
 
 TABLE = TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER"),), (0,))
@@ -185,9 +185,9 @@ def parts_of(
     notified: Callable[[Notification], None] = lambda _: None,
     heartbeat: Heartbeat | None = None,
     clock: Clock | None = None,
-) -> Parts:
-    def live() -> Life:
-        return Life(
+) -> PipelineFactory:
+    def live() -> Pipeline:
+        return Pipeline(
             adapter="test",
             sink=MemorySink(store),
             encoder=RowEncoder(),
@@ -200,7 +200,7 @@ def parts_of(
             heartbeat=heartbeat,
         )
 
-    return Parts(live, max_restarts, 0.001, clock or Clock())
+    return PipelineFactory(live, max_restarts, 0.001, clock or Clock())
 
 
 def at(done: int) -> Offset:

@@ -31,15 +31,17 @@ ALLOWED: dict[str, set[str]] = {
     "kafka": _ADAPTERS | {"state_directory"},
     "signals": _ADAPTERS | {"snapshot", "state_directory"},
     "suspension": {"events", "offset"},
-    "life": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension"},
-    "publisher": {"contracts", "events", "offset", "schema", "errors", "metrics", "life", "suspension"},
-    "engine": {"contracts", "events", "offset", "errors", "metrics", "life", "publisher"},
+    "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension"},
+    "publisher": {"contracts", "events", "offset", "schema", "errors", "metrics", "pipeline", "suspension"},
+    "engine": {"contracts", "events", "offset", "errors", "metrics", "pipeline", "publisher"},
     "lake": {"errors", "config"},
     "local": {"errors"},
     "demo": {"errors", "local"},
 }
+ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
+ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}
 ALLOWED["wiring"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["cli"] = set(ALLOWED)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.unit.signals.model import SIGNALS, TABLE, At, Commit, ModelReader, ModelTables, T, World, row_of
 
-from minercdc.contracts import Capture, Record, SignalActions, StopFlag
+from minercdc.contracts import Record, SignalActions, StopFlag
 from minercdc.engine import run_once
 from minercdc.errors import DecodeError, MissingKeyError, TransientSourceError
 from minercdc.events import (
@@ -31,9 +31,9 @@ from minercdc.events import (
     VanishedRow,
 )
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
-from minercdc.life import Bounds, Life, Parts
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Offset, Position
+from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
@@ -263,11 +263,11 @@ class Asking:
     def close(self) -> None: ...
 
 
-def life_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Life:
+def pipeline_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Pipeline:
     world.suspensions = Suspensions()
     learn: Callable[[TableId], None] = lambda _: None  # noqa: E731
 
-    def signals(capture: Capture) -> SignalActions:
+    def signals() -> SignalActions:
         find, ticks = world.tables.find, itertools.count(0, 100)
         resumptions = Resumptions(
             world.suspensions, world, Fold(topics, world.chance), find, learn, "PDB", clock=lambda: float(next(ticks))
@@ -278,7 +278,7 @@ def life_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Life:
         def no_change(document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]:
             raise KeyError("table")
 
-        source = Source(lambda: [T], None, lambda _: False, no_change)
+        source = Source(lambda: [T], None, no_change)
         return SignalStage(
             SignalTable(SIGNALS, listens=True, published=False),
             Actions(source, world.tables, lambda table: table == T, "PDB", resumptions.suspended),
@@ -293,7 +293,7 @@ def life_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Life:
     def fail(error: DecodeError) -> bool:
         raise AssertionError("suspending is what is wanted") from error
 
-    return Life(
+    return Pipeline(
         "model",
         topics,
         Encoder(world),
@@ -316,11 +316,11 @@ def run_to_end(
     topics.offset = offset_to_bytes(Offset("model", position={"done": 0}))
     seconds = itertools.count()
     for _ in range(12):
-        parts = Parts(
-            lambda: life_of(world, topics, automatic=automatic), 0, 1.0, lambda: next(seconds) / 4, counters=Counters()
+        factory = PipelineFactory(
+            lambda: pipeline_of(world, topics, automatic=automatic), 0, 1.0, lambda: next(seconds) / 4, counters=Counters()
         )
         try:
-            run_once(parts, threading.Event())
+            run_once(factory, threading.Event())
         except TransientSourceError:
             continue
         offset = topics.load_offset()

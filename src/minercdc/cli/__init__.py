@@ -142,8 +142,8 @@ def _print_findings(out: Console, findings: Sequence[Finding]) -> None:
 def check(config: ConfigFile) -> None:
     """Print what the database and Kafka lack, each with what fixes it."""
     Stop(patience=0, status=UNFINISHED)  # the clients' calls do not let Python's handlers run while a server does not answer
+    from minercdc.checks import check_broker, check_prerequisites
     from minercdc.config.load import load_config
-    from minercdc.wiring import check_broker, check_prerequisites
 
     loaded = load_config(config)
     out = Console(highlight=False, markup=False, soft_wrap=True)

@@ -43,7 +43,7 @@ def _status(config: ConnectorConfig) -> str:
     address = f"http://{reachable(host, port)}" if port else "the address below"
     if host in _LOOPBACK:
         return f"curl {address}/health (or /metrics, /snapshots, /notifications)"
-    kept = token_file(config.log_mining.minercdc_state_dir, config.identity.name)
+    kept = token_file(config.capture.minercdc_state_dir, config.identity.name)
     token = "minercdc.http.token" if signals.minercdc_http_token else f"the text of {kept}"
     return (
         f'curl {address}/health (or /metrics; /snapshots and /notifications with -H "Authorization: Bearer TOKEN", {token})'

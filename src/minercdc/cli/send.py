@@ -24,7 +24,12 @@ Channel = Annotated[
     ),
 ]
 Identity = Annotated[str, typer.Option("--id", help="Id of the signal; default a new one.")]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it; status 1 unless it is COMPLETED.")]
+Wait = Annotated[
+    bool,
+    typer.Option(
+        "--wait", help="Wait for the answer and print it; status 1 unless it is COMPLETED and every table was read."
+    ),
+]
 Timeout = Annotated[float, typer.Option(help="Seconds that --wait waits for the next notification.")]
 Collections = Annotated[
     list[str] | None, typer.Option("--collection", help="Pattern of DATABASE.SCHEMA.TABLE; may be given several times.")
@@ -52,7 +57,7 @@ class _How:
 
 def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValue]) -> None:
     from minercdc.config.load import load_config
-    from minercdc.signal_answers import answers, notifications_of
+    from minercdc.signal_answers import answers, is_failure, notifications_of
     from minercdc.signalling import check_signal, send_signal, usable_channel
 
     config = load_config(context.obj)
@@ -66,13 +71,13 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     sys.stdout.flush()
     if source is None:
         return
-    final = ""
+    final, all_read = "", True
     for answer in answers(source, identity, how.timeout):
-        final = answer["type"]
+        final, all_read = answer["type"], all_read and not is_failure(answer)
         details = {key: value for key, value in answer["additional_data"].items() if key != "connector_name"}
         sys.stdout.write(f"{answer['aggregate_type']} {final} {json.dumps(details, ensure_ascii=False)}\n")
         sys.stdout.flush()
-    if final != "COMPLETED":
+    if final != "COMPLETED" or not all_read:
         raise SystemExit(1)
 
 

@@ -23,14 +23,15 @@ from pydantic import ValidationError
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.heartbeat import HeartbeatConfig
+from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section, environment_name
 from minercdc.config.sections import (
+    CaptureConfig,
     ConnectorIdentity,
     DatabaseConfig,
     KafkaConfig,
     LakeConfig,
-    LogMiningConfig,
     RunConfig,
     SnapshotConfig,
     TableFilterConfig,
@@ -52,6 +53,7 @@ class ConnectorConfig:
     identity: ConnectorIdentity
     database: DatabaseConfig
     filters: TableFilterConfig
+    capture: CaptureConfig
     log_mining: LogMiningConfig
     snapshot: SnapshotConfig
     signals: SignalConfig
@@ -74,6 +76,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "identity": ConnectorIdentity,
     "database": DatabaseConfig,
     "filters": TableFilterConfig,
+    "capture": CaptureConfig,
     "log_mining": LogMiningConfig,
     "snapshot": SnapshotConfig,
     "signals": SignalConfig,
@@ -244,6 +247,8 @@ def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
     if archived_only and sections["database"].database_connection_adapter == "logminer_unbuffered":
         # The transactions that are open now say where a pass begins, not those that were open when the last archived log ended.
         yield "log.mining.archive.log.only.mode: works with database.connection.adapter=logminer only"
+    if sections["capture"].lob_enabled and sections["log_mining"].log_mining_include_redo_sql:
+        yield "log.mining.include.redo.sql: does not go with lob.enabled, whose events have many statements"
     if sections["incremental"].marks:
         yield from _without_marks(sections)
 

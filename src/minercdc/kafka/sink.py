@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay
 
 from minercdc.contracts import Record
 from minercdc.errors import DeliveryError, FencedError, SinkError
@@ -125,15 +126,16 @@ class KafkaSink:
         :param request: gets the seconds that are left.
         """
         deadline = time.monotonic() + self._client.timeout
-        while True:
-            try:
-                return request(max(deadline - time.monotonic(), 0.1))
-            except KafkaException as exception:
-                error = exception.args[0]
-                if error.retriable() and time.monotonic() < deadline:
-                    log.info("%s: %s; trying again", doing, error.str())
-                    continue
-                raise self._failed(error, doing) from None
+        retrying = Retrying(
+            retry=retry_if_exception(_is_retriable),
+            stop=stop_after_delay(self._client.timeout),
+            before_sleep=lambda state: log.info("%s: %s; trying again", doing, _error_of(state).str()),
+            reraise=True,
+        )
+        try:
+            return retrying(lambda: request(max(deadline - time.monotonic(), 0.1)))
+        except KafkaException as exception:
+            raise self._failed(exception.args[0], doing) from None
 
     def _failed(self, error: KafkaError, doing: str) -> SinkError:
         """Our error for librdkafka's. The claim shows whether another instance is the cause, not librdkafka: a fatal error may
@@ -146,3 +148,14 @@ class KafkaSink:
         except SinkError as owned:
             return owned
         return DeliveryError(f"{doing} failed: {error.str()} ({error.name()})")  # a new producer goes on from the offset
+
+
+def _is_retriable(error: BaseException) -> bool:
+    return isinstance(error, KafkaException) and bool(error.args[0].retriable())
+
+
+def _error_of(state: RetryCallState) -> KafkaError:
+    """What a request failed with that is tried again."""
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, KafkaException)
+    return error.args[0]

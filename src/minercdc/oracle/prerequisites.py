@@ -5,24 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import oracledb
 
 from minercdc.config.sections import DatabaseConfig
-from minercdc.errors import PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.scn import one_row
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.values.codec import UNMINED_TYPES, is_supported
+from minercdc.values.codec import is_supported
 
-# What the connector reads; grants are on the V_$ forms.
-_VIEWS = ("V$DATABASE", "V$LOG", "V$LOGFILE", "V$ARCHIVED_LOG", "V$ARCHIVE_DEST_STATUS", "V$THREAD", "V$TRANSACTION")
 _NO_TABLE = "Correct schema.include.list or table.include.list; a table created later is captured from its first row."
-# LogMiner gives no usable SQL for tables with longer names of table or columns.
-_LONGEST_NAME = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,52 +36,38 @@ class Finding:
     suspends: bool = False
 
 
-def check(connection: oracledb.Connection, config: DatabaseConfig, table_filter: TableFilter) -> list[Finding]:
+class CapturePrerequisites(Protocol):
+    """What one way of reading changes needs of the database."""
+
+    def privileges(self, connection: oracledb.Connection, user: str) -> Iterable[Finding]:
+        """Views and packages that `user` cannot use."""
+
+    def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterable[Finding]:
+        """Settings of the database, and of the captured tables in it, that are missing."""
+
+    def tables(self, tables: Sequence[TableSchema]) -> Iterable[Finding]:
+        """Tables whose changes, or some of them, cannot be read."""
+
+
+def check(
+    connection: oracledb.Connection, config: DatabaseConfig, table_filter: TableFilter, needed: CapturePrerequisites
+) -> list[Finding]:
     """Everything found, blocking findings first. An error means that the check itself could not be done.
 
     :param connection: to where the tables are.
+    :param needed: by the way changes are read.
     """
-    findings = list(_views(connection, config.database_user))
+    findings = list(needed.privileges(connection, config.database_user))
     if any(finding.blocking for finding in findings):
         return findings
     tables = read_tables(connection, read_table_ids(connection, table_filter, database_name(config)))
-    findings += _database(connection, tables)
-    findings += table_findings(tables)
+    findings += needed.database(connection, tables)
+    findings += needed.tables(tables)
+    findings += unsupported_columns(tables)
     if not tables:
         findings.append(Finding("no table is captured: the include and exclude lists leave none", _NO_TABLE, blocking=False))
     findings += filter_findings(table_filter.table_include, [str(table.id) for table in tables])
     return sorted(findings, key=lambda finding: (not finding.blocking, not finding.suspends))
-
-
-def _views(connection: oracledb.Connection, user: str) -> Iterator[Finding]:
-    for view in _VIEWS:
-        try:
-            with oracle_errors(view), connection.cursor() as cursor:
-                cursor.execute(f"SELECT 1 FROM {view} WHERE 1 = 0")
-        except PrerequisiteError as error:
-            fix = f"GRANT SELECT ON {view.replace('V$', 'V_$')} TO {user}"
-            yield Finding(f"{view} cannot be read ({error.message})", fix, blocking=True)
-
-
-def _database(connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-    sql = "SELECT LOG_MODE, SUPPLEMENTAL_LOG_DATA_MIN, SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE"
-    log_mode, minimal, all_columns = one_row(connection, sql, "checking V$DATABASE")
-    if log_mode != "ARCHIVELOG":
-        yield Finding(
-            f"the database is in {log_mode} mode: redo is overwritten before it is read",
-            "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
-            blocking=True,
-        )
-    if minimal not in ("YES", "IMPLICIT"):
-        yield Finding(
-            "minimal supplemental logging is off: LogMiner cannot tell whole rows",
-            "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;",
-            blocking=True,
-        )
-    if all_columns != "YES":
-        logging = _Logging(connection, {table.id.schema for table in tables})
-        for table in tables:
-            yield from logging.findings(table.id, keyed=bool(table.key))
 
 
 def unlogged(connection: oracledb.Connection, table: TableId, *, whole_rows: bool = False) -> str:
@@ -93,11 +75,11 @@ def unlogged(connection: oracledb.Connection, table: TableId, *, whole_rows: boo
 
     :param whole_rows: keys of records are other columns than the primary key, so that all columns have to be logged.
     """
-    found = next(_Logging(connection, [table.schema]).findings(table), None)
+    found = next(SupplementalLogging(connection, [table.schema]).findings(table), None)
     return f"{found.problem}. Repair it by: {found.fix}" if found and (found.suspends or whole_rows) else ""
 
 
-class _Logging:
+class SupplementalLogging:
     """Supplemental logging of the tables of some schemas, and of the database.
 
     Without it LogMiner shows an UPDATE or DELETE with the columns that changed and the ROWID only. Logging of primary keys brings
@@ -142,31 +124,14 @@ class _Logging:
         yield Finding(problem, fix, blocking=False, suspends=True)
 
 
-def table_findings(tables: Sequence[TableSchema]) -> Iterator[Finding]:
-    """What is known of single tables without asking the database."""
+def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
+    """Columns that are left out of every message."""
     for table in tables:
-        long_names = [
-            name for name in (table.id.table, *(c.name for c in table.columns)) if len(name.encode()) > _LONGEST_NAME
-        ]
-        if long_names:
+        names = [f"{column.name} {column.type_name}" for column in table.columns if not is_supported(column)]
+        if names:
             yield Finding(
-                f"{table.id}: LogMiner does not show changes of tables with names over {_LONGEST_NAME} bytes: "
-                + ", ".join(long_names),
-                f"Exclude the table by table.exclude.list, or rename {long_names[0]}.",
-                blocking=False,
-            )
-        unsupported = [f"{column.name} {column.type_name}" for column in table.columns if not is_supported(column)]
-        if unsupported:
-            yield Finding(
-                f"{table.id}: columns of unsupported types are left out: {', '.join(unsupported)}",
+                f"{table.id}: columns of unsupported types are left out: {', '.join(names)}",
                 f"Accept it, or leave the table out: table.exclude.list={table.id}",
-                blocking=False,
-            )
-        unmined = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in UNMINED_TYPES]
-        if unmined:
-            yield Finding(
-                f"{table.id}: LogMiner does not show changes of tables with columns of these types: {', '.join(unmined)}",
-                "Leave the table out, or set event.processing.failure.handling.mode=warn to go on without its changes.",
                 blocking=False,
             )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from minercdc.contracts import OpenTransactions
 from minercdc.events import Event, Progress, SchemaChange, Scn
 from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, SuspendedTable, TableRead
 from minercdc.schema.filter import names
@@ -51,35 +52,17 @@ _DEFECTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class OpenTransaction:
-    """A transaction that waits for its end.
-
-    :param xid: 16 lower-case hex digits.
-    :param changes: of captured tables, as far as redo is read.
-    """
-
-    xid: str
-    thread: int
-    user: str
-    start_scn: int
-    start_time: str
-    changes: int
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
     """What actions need of the capture and the database.
 
     :param list_tables: captured tables that exist now.
-    :param open_transactions: None when the way of mining does not know them.
-    :param drop_transaction: gives one up; False when it is not open.
+    :param open_transactions: None when the way of reading does not know them.
     :param read_change: table and structure of a `tableChanges` document, None when it is dropped; raises KeyError, TypeError or
         ValueError.
     """
 
     list_tables: Callable[[], Iterable[TableId]]
-    open_transactions: Callable[[], Sequence[OpenTransaction]] | None
-    drop_transaction: Callable[[str], bool]
+    open_transactions: OpenTransactions | None
     read_change: Callable[[Mapping[str, Any]], tuple[TableId, TableSchema | None]]
 
 
@@ -130,7 +113,8 @@ class Actions:
                 reports.append(answers.answer(Signal(signal_id, "drop-transaction", "", ""), "COMPLETED", time_us, xid=xid))
                 state = replace(state, drops=tuple(drop for drop in state.drops if drop[0] != signal_id))
             else:
-                self._source.drop_transaction(xid)
+                if self._source.open_transactions is not None:
+                    self._source.open_transactions.drop_transaction(xid)
                 self._dropping.add(signal_id)
         return reports, state
 
@@ -283,7 +267,7 @@ class Actions:
     def _drop(self, xid: str, signal: Signal, state: SignalState, time_us: int) -> Acted:
         if self._source.open_transactions is None:
             raise SignalRefused("drop-transaction needs database.connection.adapter=logminer, which buffers transactions")
-        if not self._source.drop_transaction(xid):
+        if not self._source.open_transactions.drop_transaction(xid):
             raise SignalRefused(f"no transaction {xid} is open, as far as redo is read")
         self._dropping.add(signal.id)
         reports = [answers.answer(signal, "ACCEPTED", time_us, xid=xid)]
@@ -292,7 +276,7 @@ class Actions:
     def _list(self, signal: Signal, state: SignalState, time_us: int) -> Acted:
         if self._source.open_transactions is None:
             raise SignalRefused("list-transactions needs database.connection.adapter=logminer, which buffers transactions")
-        found = sorted(self._source.open_transactions(), key=lambda transaction: transaction.start_scn)
+        found = sorted(self._source.open_transactions.open_transactions(), key=lambda transaction: transaction.start_scn)
         listed: list[JsonValue] = [
             {
                 "transaction-id": one.xid,

@@ -9,21 +9,24 @@ import oracledb
 
 from minercdc.errors import MissingKeyError, UnsupportedRowError
 from minercdc.oracle.dictionary import read_tables
-from minercdc.oracle.prerequisites import table_findings, unlogged
+from minercdc.oracle.prerequisites import CapturePrerequisites, unlogged
 from minercdc.oracle.scn import current_scn, oldest_undecided_scn, written_scn
 from minercdc.schema.table import TableId
-from minercdc.values.codec import UNMINED_TYPES
 
 
 class RepairSource:
     """See `resuming.Database`.
 
     :param connect: makes a connection to where the tables are.
+    :param needed: by the way changes are read.
     :param whole_rows: keys of records are not those of the tables, so that all columns have to be logged.
     """
 
-    def __init__(self, connect: Callable[[], oracledb.Connection], *, whole_rows: bool = False) -> None:
+    def __init__(
+        self, connect: Callable[[], oracledb.Connection], needed: CapturePrerequisites, *, whole_rows: bool = False
+    ) -> None:
         self._connect = connect
+        self._needed = needed
         self._whole_rows = whole_rows
 
     def obstacle(self, table: TableId, code: str) -> str:
@@ -36,10 +39,7 @@ class RepairSource:
                 return ""
             if code == MissingKeyError.code:
                 return unlogged(connection, table, whole_rows=self._whole_rows)
-        schema = found[0]
-        if any(column.type_name in UNMINED_TYPES for column in schema.columns):
-            return "; ".join(f"{finding.problem} ({finding.fix})" for finding in table_findings([schema]))
-        return ""
+        return "; ".join(f"{finding.problem} ({finding.fix})" for finding in self._needed.tables(found))
 
     def moment(self) -> tuple[int, int]:
         """See `resuming.Database`. CURRENT_SCN is read first: that moves the written SCN forward."""

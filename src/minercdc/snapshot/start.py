@@ -66,9 +66,21 @@ def fix_given(connection: oracledb.Connection, table_filter: TableFilter, databa
         scn = scn_of_time(connection, in_utc.replace(tzinfo=None))
     else:
         scn = Scn(config.minercdc_start_scn or 0)
+    return _fix_past(connection, table_filter, database, scn, "minercdc.start.scn")
+
+
+def fix_handover(connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: int) -> Fixed:
+    """The SCN up to which another adapter delivered everything. The tables' structures are those of now.
+
+    :raises SourceError: it lies in the future.
+    """
+    return _fix_past(connection, table_filter, database, Scn(scn), "minercdc.handover.scn")
+
+
+def _fix_past(connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: Scn, given_by: str) -> Fixed:
     now = current_scn(connection)
     if scn > now:
-        raise SourceError(f"minercdc.start.scn: {scn} lies in the future; the current SCN is {now}")
+        raise SourceError(f"{given_by}: {scn} lies in the future; the current SCN is {now}")
     schemas = read_tables(connection, read_table_ids(connection, table_filter, database))
     _warn_of_ddl(connection, schemas, scn)
     return Fixed(scn, scn, schemas)

@@ -13,7 +13,7 @@ from minercdc.config.load import SECTIONS, load_config, misspelt_variables, pars
 from minercdc.config.section import Section, _choices
 from minercdc.errors import ConfigError
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.wiring import key_columns
+from minercdc.selection import key_columns
 
 GOOD = {
     "name": "inventory",

@@ -9,6 +9,7 @@ from typing import Any
 import oracledb
 import pytest
 
+from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
 from minercdc.config.sections import DatabaseConfig
 from minercdc.errors import (
     LogGapError,
@@ -23,7 +24,7 @@ from minercdc.errors import (
 from minercdc.oracle.codes import ORA, classify, oracle_errors
 from minercdc.oracle.connect import connect, database_name, dsn_of
 from minercdc.oracle.dictionary import column_of, key_of
-from minercdc.oracle.prerequisites import filter_findings, table_findings
+from minercdc.oracle.prerequisites import filter_findings, unsupported_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 
 
@@ -148,7 +149,8 @@ def test_findings_of_tables_and_filter() -> None:
         TableId("DB", "LAB", "T"),
         (Column("ID", "NUMBER"), Column("P" * 31, "NUMBER"), Column("DOC", "BFILE"), Column("FLAG", "BOOLEAN")),
     )
-    long_names, unsupported, unmined = table_findings([table])
+    long_names, unmined = LogMinerPrerequisites().tables([table])
+    (unsupported,) = unsupported_columns([table])
     assert "P" * 31 in long_names.problem
     assert "DOC BFILE" in unsupported.problem
     assert "FLAG BOOLEAN" in unmined.problem

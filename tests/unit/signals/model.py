@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from minercdc.contracts import StopFlag
+from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import SnapshotTooOldError
 from minercdc.events import ChangeEvent, Event, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
 from minercdc.offset import JsonValue, SignalState, TableRead
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signals.actions import Actions, OpenTransaction, Source
+from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.incremental import IncrementalSnapshots
@@ -235,6 +235,21 @@ class ModelTables:
         pass
 
 
+class Buffered:
+    """Open transactions of a capture."""
+
+    def __init__(self, transactions: list[OpenTransaction]) -> None:
+        self._transactions = transactions
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        return list(self._transactions)
+
+    def drop_transaction(self, xid: str) -> bool:
+        found = [one for one in self._transactions if one.xid == xid]
+        self._transactions = [one for one in self._transactions if one.xid != xid]
+        return bool(found)
+
+
 def stage_of(
     world: World,
     size: int,
@@ -243,12 +258,7 @@ def stage_of(
     open_transactions: Sequence[OpenTransaction] = (),
     too_old: int = 0,
 ) -> SignalStage:
-    tables, open_now = world.tables, list(open_transactions)
-
-    def drop(xid: str) -> bool:
-        found = [one for one in open_now if one.xid == xid]
-        open_now[:] = [one for one in open_now if one.xid != xid]
-        return bool(found)
+    tables = world.tables
 
     def no_changes(document: Mapping[str, object]) -> tuple[TableId, TableSchema | None]:
         raise KeyError("table")
@@ -258,7 +268,7 @@ def stage_of(
 
     return SignalStage(
         SignalTable(SIGNALS, listens=True, published=False),
-        Actions(Source(lambda: [T], lambda: list(open_now), drop, no_changes), tables, lambda table: table == T, "PDB"),
+        Actions(Source(lambda: [T], Buffered(list(open_transactions)), no_changes), tables, lambda table: table == T, "PDB"),
         IncrementalSnapshots(ModelReader(world, size), tables.find, learn, "PDB"),
         BlockingSnapshots(ModelTables(world, too_old=too_old), tables.find, learn, "PDB", lambda: 0),
         channels,

@@ -76,7 +76,7 @@ def asked(rows: Rows) -> SignalState:
 
 
 def steps(database: Database, state: SignalState) -> Iterator[Step]:
-    """From one life: what an earlier one left, then until the snapshot is done."""
+    """From one run: what an earlier one left, then until the snapshot is done."""
     seconds = itertools.count()
 
     def clock() -> int:

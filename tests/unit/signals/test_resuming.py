@@ -250,7 +250,7 @@ def test_a_reading_that_has_nothing_delivered_yet_begins_again_too() -> None:
     def learn(table: TableId) -> None:
         return None
 
-    source = Source(lambda: [T], None, lambda _: False, lambda _: (T, None))
+    source = Source(lambda: [T], None, lambda _: (T, None))
     stage = SignalStage(
         None,
         Actions(source, Tables([TABLE]), lambda _: True, "PDB"),

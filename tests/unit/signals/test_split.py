@@ -14,8 +14,8 @@ from minercdc.contracts import Record, StopFlag
 from minercdc.engine import run_once
 from minercdc.errors import LogGapError
 from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, Scn, TransactionInfo
-from minercdc.life import Bounds, Life, Parts
 from minercdc.offset import JsonValue, Offset, PartialTransaction, Position, SignalState
+from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 
 DONE = Scn(50)
 
@@ -57,12 +57,12 @@ class Encoder(RowEncoder):
         return super().encode(event)
 
 
-def parts(store: Store) -> Parts:
+def factory(store: Store) -> PipelineFactory:
     world = World([Commit(int(DONE), dict.fromkeys(range(1, 7), True))], random.Random(1), threads=False)
     world.now = int(DONE)
 
-    def live() -> Life:
-        return Life(
+    def open_pipeline() -> Pipeline:
+        return Pipeline(
             adapter="test",
             sink=MemorySink(store),
             encoder=Encoder(),
@@ -71,22 +71,22 @@ def parts(store: Store) -> Parts:
             capture=lambda offset: OneTransaction(),
             bounds=Bounds(records=2, bytes=10**9, seconds=1e9),
             skip_undecodable=lambda error: False,
-            signals=lambda capture: stage_of(world, 4),
+            signals=lambda: stage_of(world, 4),
         )
 
-    return Parts(live, 0, 0.001, Clock())
+    return PipelineFactory(open_pipeline, 0, 0.001, Clock())
 
 
 @pytest.mark.parametrize("killed_at", [b"3", b"5", b"ACCEPTED", b"r2", b"r6"])
 def test_the_signal_is_acted_on_once_wherever_it_is_killed(killed_at: bytes) -> None:
     store = Store(offset=Offset("test", {"done": 0}), fail_at_write={killed_at: LogGapError("killed")})
     with pytest.raises(LogGapError):
-        run_once(parts(store), threading.Event())
+        run_once(factory(store), threading.Event())
     if killed_at == b"5":
         assert store.offset is not None
         assert store.offset.partial == PartialTransaction("x", int(DONE), 5)
         assert store.offset.signals == SignalState()
-    run_once(parts(store), threading.Event())
+    run_once(factory(store), threading.Event())
     values = [value.decode() for value in store.values]
     assert values[:6] == ["1", "2", "3", "4", "5", "6"]
     assert sorted(values[6:]) == ["ACCEPTED", "COMPLETED", *(f"r{key}" for key in range(1, 7))]

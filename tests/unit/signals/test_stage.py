@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tests.unit.signals.model import At, Commit, ModelReader, Stored, World, check_order, check_read_once, play, stage_of
 
+from minercdc.contracts import OpenTransaction
 from minercdc.events import ChangeEvent, Event, Notification, Progress
 from minercdc.offset import SignalState
-from minercdc.signals.actions import OpenTransaction
 from minercdc.signals.channels import Received
 from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.signal import Signal, SignalRefused

@@ -1,7 +1,7 @@
 """Open transactions that may never end: those that got too old or too large, and those the database does not know any more.
 
 A transaction that is given up is lost, which is why nothing is given up unless the configuration says so, and each is
-told by a warning with its XID and the number of its changes.
+reported by a warning with its XID and the number of its changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 UnknownMode = Literal["fail", "warn", "skip"]
 
-# How often, and from which age on, the database is asked about open transactions.
+# How often, and from which age on, the open transactions are read from the database.
 _DOUBT = timedelta(minutes=10)
 
 
@@ -50,7 +50,7 @@ class Limits:
 class UnknownTransactions:
     """Looks for open transactions that the database does not know any more: their COMMIT or ROLLBACK was not seen.
 
-    :param mode: `fail` stops, `warn` tells once for each and keeps waiting, `skip` gives them up.
+    :param mode: `fail` stops, `warn` warns once for each and keeps waiting, `skip` gives them up.
     """
 
     def __init__(self, mode: UnknownMode) -> None:

@@ -18,11 +18,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from minercdc.capture.logminer.delivery import Delivered, Delivery
+from minercdc.capture.logminer.dispatch import dispatch
 from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.query import build_query
-from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.events import Event, Progress, Scn
 
@@ -31,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Reading:
-    """How far one thread is read in this life of the process.
+    """How far one thread is read by this capture.
 
     :param rs_id: record of the last row read, '' when none was.
     :param rows: rows of that record that were read.
@@ -65,7 +66,7 @@ class BufferedAssembly:
         self._bound = NO_BOUND
         self._held: list[tuple[int, int, LogMinerRow, RedoAddress | None]] = []
         self._holding = itertools.count()
-        # Row 0 of the record: after a restart, what is dropped is told by commits, not by counted rows.
+        # Row 0 of the record: after a restart, commits say what is dropped, not counted rows.
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
 
     def marks(self) -> dict[int, RedoAddress]:
@@ -74,7 +75,7 @@ class BufferedAssembly:
 
     def begins(self) -> dict[int, RedoAddress]:
         """With LOBs the start of the oldest open transaction, even one that has touched no captured table yet: LogMiner
-        shows rows with large values only when it has read their transaction from its START (D-24)."""
+        shows rows with large values only when it has read their transaction from its START (docs/reference/logminer-facts.md#d-24)."""
         begins = self.marks()
         for thread, mark in begins.items() if self._lobs else ():
             begins[thread] = min(mark, self._oldest(thread, mark, 0)[0])
@@ -120,36 +121,54 @@ class BufferedAssembly:
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows in redo order, and yield what became ready."""
-        delivery = self._delivery
+        return dispatch(self._unread(rows), self, self._delivery)
+
+    def _unread(self, rows: Iterable[LogMinerRow]) -> Iterator[tuple[LogMinerRow, RedoAddress | None]]:
+        """The rows that an earlier pass has not read, with their addresses."""
         for row in rows:
             address = self._advance(row)
-            if address is not None and not address.rows:
-                continue
-            code = row.code
-            if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
-                name = (row.owner, row.table, row.object_id)
-                if not delivery.knows(name):
-                    yield from delivery.learn(row)
-                if delivery.captured[name]:
-                    if row.rollback:
-                        self._buffer.undo(row, address)
-                    else:
-                        self._buffer.append(row, address)
-            elif code == OpCode.START:
-                self._buffer.begin(row, address)
-            elif code == OpCode.COMMIT:
-                yield from self._commit(row, address)
-            elif code == OpCode.ROLLBACK:
-                if transaction := self._buffer.end(row):
-                    transaction.close()
-            elif code == OpCode.DDL:
-                if self._waits(row):
-                    self._hold(row, address)
-                else:
-                    yield from self._release(row.scn)
-                    yield from delivery.ddl(row, address, self.position)
-            elif code == OpCode.MISSING_SCN:
-                _log.warning("LogMiner reports a gap of SCNs at %s: %s", row.scn, row.info)
+            if address is None or address.rows:
+                yield row, address
+
+    def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """See `dispatch.RowHandler`."""
+        self._buffer.append(row, address)
+
+    def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """See `dispatch.RowHandler`: the row that it undoes is taken out of the buffer."""
+        self._buffer.undo(row, address)
+
+    def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """See `dispatch.RowHandler`."""
+        self._buffer.begin(row, address)
+
+    def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        """See `dispatch.RowHandler`. The place of the COMMIT is counted now, in the order of redo."""
+        at = self._threads.get(row.thread)
+        place = None
+        if at is not None and address is not None:
+            at.commits += 1
+            place = RedoAddress(address.rs_id, at.commits)
+        if not self._waits(row):
+            yield from self._release(row.scn)
+            yield from self._end(row, place)
+        elif self._buffer.find(row) is not None:
+            self._hold(row, place)
+        else:
+            self._buffer.end(row)  # its START is of no use any more
+
+    def roll_back(self, row: LogMinerRow) -> None:
+        """See `dispatch.RowHandler`."""
+        if transaction := self._buffer.end(row):
+            transaction.close()
+
+    def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        """See `dispatch.RowHandler`."""
+        if self._waits(row):
+            self._hold(row, address)
+        else:
+            yield from self._release(row.scn)
+            yield from self._delivery.ddl(row, address, self.position)
 
     def idle(self, time_us: int) -> Progress:
         """The tick that says how far everything is read."""
@@ -216,21 +235,6 @@ class BufferedAssembly:
                 yield from self._delivery.ddl(row, place, self.position)
             else:
                 yield from self._end(row, place)
-
-    def _commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """A COMMIT was read. Its place is counted now, in the order of redo."""
-        at = self._threads.get(row.thread)
-        place = None
-        if at is not None and address is not None:
-            at.commits += 1
-            place = RedoAddress(address.rs_id, at.commits)
-        if not self._waits(row):
-            yield from self._release(row.scn)
-            yield from self._end(row, place)
-        elif self._buffer.find(row) is not None:
-            self._hold(row, place)
-        else:
-            self._buffer.end(row)  # its START is of no use any more
 
     def _end(self, row: LogMinerRow, place: RedoAddress | None) -> Iterator[Event]:
         transaction = self._buffer.end(row)

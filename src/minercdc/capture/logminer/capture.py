@@ -17,34 +17,28 @@ from typing import Any
 
 import oracledb
 
+from minercdc.capture.adapter import Reselect
 from minercdc.capture.logminer.abandonment import Limits, UnknownTransactions
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder, Unread
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.flush import RedoFlush
-from minercdc.capture.logminer.large_change import Reselect
-from minercdc.capture.logminer.logs import (
-    NO_BOUND,
-    LogSelection,
-    RedoThread,
-    begin_scn,
-    read_ended,
-    read_logs,
-    read_threads,
-    select_logs,
-)
-from minercdc.capture.logminer.pacing import next_window, pause
+from minercdc.capture.logminer.log_window import LogWindow, PassLogs
+from minercdc.capture.logminer.logs import NO_BOUND
+from minercdc.capture.logminer.pacing import pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.redo_dictionary import RedoDictionary, marks_from
+from minercdc.capture.logminer.redo_dictionary import RedoDictionary
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
+from minercdc.capture.logminer.start import check_incarnation
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
-from minercdc.config.sections import LogMiningConfig
-from minercdc.contracts import StopFlag
+from minercdc.config.log_mining import LogMiningConfig
+from minercdc.config.sections import CaptureConfig
+from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import ConfigError, LogGapError, MiningSessionError, PrerequisiteError
 from minercdc.events import Event
 from minercdc.metrics import Counters
@@ -57,7 +51,6 @@ from minercdc.oracle.scn import (
     host_clock,
     oldest_undecided_scn,
     open_transactions,
-    resetlogs_scn,
 )
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.table import TableId
@@ -73,15 +66,16 @@ class LogMinerCapture:
     """Reads committed changes through LogMiner.
 
     :param connect: makes a connection for mining: to the root of a container database.
-    :param read_table: present shape of a table, None when there is none; asked when redo does not tell it.
+    :param read_table: present shape of a table, None when there is none; called when redo does not say it.
     :param tables: shapes known so far, from the snapshot or the schema history; followed from here on.
+    :param shared: properties of all adapters.
     :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param now: seconds since the epoch.
     :param flush: makes the log writer write before each pass; None: it writes when it does.
     :param unread: which tables are suspended.
-    :param unlogged: why redo of a table will lack what decoding it takes, '' when it will not; asked when DDL makes it likely.
-    :param time_zone: DBTIMEZONE of the captured container, asked when a stored local time has to be read.
+    :param unlogged: why redo of a table lacks what decoding needs, '' when it does not; called when DDL makes it likely.
+    :param time_zone: DBTIMEZONE of the captured container, called when a stored local time has to be read.
     :param reselect: reads large values that redo does not hold; None: they stay unavailable.
     """
 
@@ -92,6 +86,7 @@ class LogMinerCapture:
         tables: Tables,
         table_filter: TableFilter,
         config: LogMiningConfig,
+        shared: CaptureConfig,
         *,
         database: str,
         container: str | None = None,
@@ -106,12 +101,15 @@ class LogMinerCapture:
         unlogged: Callable[[TableId], str] = lambda _: "",
     ) -> None:
         self._flush = flush
-        self._reselect = reselect if config.lob_enabled else None
+        self._reselect = reselect if shared.lob_enabled else None
         self._connect = connect
         self._time_zone = cache(time_zone)
         self._tables = tables
         self._filter = table_filter
         self._config = config
+        self._lobs = shared.lob_enabled
+        self._poll = shared.poll_interval_ms / 1000
+        self._spill = shared.minercdc_state_dir / "spill"
         self._container = container
         self._now = now
         self._clock = HostClock()
@@ -123,7 +121,7 @@ class LogMinerCapture:
             self._clock,
             on_failure=on_failure,
             include_redo_sql=config.log_mining_include_redo_sql,
-            lobs=config.lob_enabled,
+            lobs=shared.lob_enabled,
             counters=counters,
             reselect=self._reselect.complete if self._reselect is not None else None,
             unread=unread,
@@ -137,8 +135,8 @@ class LogMinerCapture:
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
         self._assembly: Assembly | None = None
         self._sees_memory = True
-        self._window = config.log_mining_log_count_min
         self._dictionary = RedoDictionary() if config.log_mining_strategy == "redo_log_catalog" else None
+        self._window = LogWindow(config, lobs=shared.lob_enabled, dictionary=self._dictionary)
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
         """Back from `LogMinerPosition.to_json`. Raises ConfigError for the position of another adapter."""
@@ -150,66 +148,45 @@ class LogMinerCapture:
                 hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
             ) from error
 
-    def start_position(self, snapshot_scn: int, mine_from: int) -> LogMinerPosition:
-        """Where streaming begins after a snapshot as of `snapshot_scn`.
-
-        :param mine_from: START_SCN of the oldest transaction that was open then, or an SCN read before those were.
-        """
-        connection = self._connect()
-        try:
-            return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection))
-        finally:
-            connection.close()
-
-    def missing_redo(self, position: LogMinerPosition) -> LogGapError | None:
-        """Why the stream could not go on from a position: redo of it is gone. None when it is all there."""
-        connection = self._connect()
-        try:
-            self._check_incarnation(connection, position)
-            threads = read_threads(connection)
-            logs = read_logs(connection, begin_scn(position, threads), self._config.archive_destination_name)
-            begins = {thread: mark.resume for thread, mark in position.threads.items()}
-            archived_only = self._config.log_mining_archive_log_only_mode
-            first, most = position.start_scn, max(len(logs), 1)
-            ended = read_ended(connection, first)
-            select_logs(logs, threads, begins, first, most, archived_only=archived_only, ended=ended)
-        except LogGapError as gap:
-            return gap
-        finally:
-            connection.close()
-        return None
-
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`."""
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")
-        spill = self._config.minercdc_state_dir / "spill"
-        check_directory(spill)
-        buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, spill)
+        check_directory(self._spill)
+        buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, self._spill)
         delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants)
-        self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._config.lob_enabled)
+        self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
         _log.info("streaming from %s", start)
         try:
             yield from self._sessions(self._assembly, start, stop)
         finally:
             self.close()
 
-    def open_transactions(self) -> list[Transaction]:
-        """Those that wait for their end, as far as redo is read; none when LogMiner holds them back itself."""
-        return self._assembly.open() if self._assembly is not None else []
+    def open_transactions(self) -> list[OpenTransaction]:
+        """See `contracts.OpenTransactions`; none when LogMiner holds them back itself."""
+        return [
+            OpenTransaction(
+                xid=transaction.key[1].hex(),
+                thread=transaction.thread,
+                user=transaction.start.user or "",
+                start_scn=transaction.start.start_scn or transaction.start.scn,
+                start_time=str(transaction.start.time),
+                changes=transaction.changes,
+            )
+            for transaction in self._open()
+        ]
 
     def drop_transaction(self, xid: str) -> bool:
-        """Do not wait for the end of an open transaction: its changes are lost. Positions yielded later remember it.
-
-        :param xid: 16 lower-case hex digits.
-        :returns: False when no such transaction is open.
-        """
-        found = [transaction for transaction in self.open_transactions() if transaction.key[1].hex() == xid]
+        """See `contracts.OpenTransactions`."""
+        found = [transaction for transaction in self._open() if transaction.key[1].hex() == xid]
         for transaction in found:
             _log.warning("transaction %s is dropped by a signal: its %d changes are lost", xid, transaction.changes)
             assert self._assembly is not None
             self._assembly.give_up(transaction)
         return bool(found)
+
+    def _open(self) -> list[Transaction]:
+        return self._assembly.open() if self._assembly is not None else []
 
     def confirm(self, position: Position) -> None:
         """Nothing to do: LogMiner keeps no position for its readers."""
@@ -245,7 +222,7 @@ class LogMinerCapture:
                 self._session = session = MiningSession(
                     self._connect(), self._config.query_fetch_size, dictionary_in_redo=self._dictionary is not None
                 )
-                self._check_incarnation(session.connection, start)
+                check_incarnation(session.connection, start)
                 self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
                 opened = time.monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
@@ -281,14 +258,6 @@ class LogMinerCapture:
             _log.info("the LogMiner session holds %d MiB of PGA, opening a new one", held >> 20)
         return held >= most
 
-    def _check_incarnation(self, connection: oracledb.Connection, start: LogMinerPosition) -> None:
-        resetlogs = resetlogs_scn(connection)
-        if start.resetlogs and resetlogs != start.resetlogs:
-            raise LogGapError(
-                f"the database was opened with RESETLOGS at SCN {resetlogs}, after the stored position",
-                hint="Redo addresses before and after it cannot be compared: remove the offset and take a new snapshot.",
-            )
-
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = time.monotonic()
         reached = assembly.reached()
@@ -297,22 +266,22 @@ class LogMinerCapture:
         # Read before the list of logs: what was committed until then is in them.
         host_time, self._clock.offset = host_clock(session.connection)
         self._counters.source_ahead_us = self._clock.utc_us(host_time) - int(self._now() * 1_000_000)
-        selected = yield from self._select(session, assembly, start, stop)
-        if selected is None:
+        logs = yield from self._select(session, assembly, start, stop)
+        if logs is None:
             return
-        selection, complete_scn, several = selected
+        selection, several = logs.selection, logs.several_open_threads
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
-        asks = assembly.committed or (self._config.lob_enabled and not self._config.log_mining_archive_log_only_mode)
-        oldest_scn = oldest_undecided_scn(session.connection) if asks else 0
+        reads_open = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
+        oldest_scn = oldest_undecided_scn(session.connection) if reads_open else 0
         # With several open threads LogMiner may come to the end of one before a commit is written there, and meet in another
-        # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Asked behind
+        # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Read after
         # the oldest: whatever waits had not ended before it, and is in what the next pass reads.)
         bound = min(selection.bound, current_scn(session.connection) + 1) if several else selection.bound
         session.start(selection.start_scn, committed=assembly.committed)
         archived_only = self._config.log_mining_archive_log_only_mode
-        behind = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
-        begun = Pass(selection.files, selection.complete, bound, 0 if behind else complete_scn, oldest_scn)
+        lagging = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
+        begun = Pass(selection.files, selection.complete, bound, 0 if lagging else logs.complete_scn, oldest_scn)
         doubted = self._unknown.due(assembly, host_time)
         known = open_transactions(session.connection) if doubted else set()
         sql, binds = assembly.query(self._container, self._excluded_owners())
@@ -324,16 +293,15 @@ class LogMinerCapture:
         # Rows of the marked records always come once more, so rows alone say nothing.
         found = assembly.reached() != reached
         yield from assembly.end_pass(begun)
-        if not behind and not archived_only:
+        if not lagging and not archived_only:
             self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time))
         self._limits.enforce(assembly, host_time)
-        if doubted and not behind:
+        if doubted and not lagging:
             self._unknown.judge(assembly, known)
         took = time.monotonic() - began
-        if selection.is_capped:
-            self._window = next_window(self._window, self._config.log_mining_log_count_min, took, selection.bytes)
+        self._window.read(selection, took)
         yield assembly.idle(self._delivered_us)
-        stop.wait(pause(found, behind, took, self._config.poll_interval_ms / 1000))
+        stop.wait(pause(found, lagging, took, self._poll))
 
     def _assembled(
         self,
@@ -349,9 +317,8 @@ class LogMinerCapture:
         :param held: not every commit that is read is emitted at once.
         """
         joiner = ContinuationJoiner()
-        poll = self._config.poll_interval_ms / 1000
         ticked = time.monotonic()
-        with prefetch(batches, tick=poll, cancel=session.cancel) as fetched:
+        with prefetch(batches, tick=self._poll, cancel=session.cancel) as fetched:
             for batch in fetched:
                 if stop.is_set():
                     return
@@ -359,7 +326,7 @@ class LogMinerCapture:
                     yield from assembly.take(joiner.join(batch))
                     if not held:
                         self._delivered_us = max(self._delivered_us, self._clock.utc_us(batch[-1][_TIMESTAMP]))
-                if time.monotonic() - ticked >= poll:
+                if time.monotonic() - ticked >= self._poll:
                     yield assembly.idle(self._delivered_us)
                     ticked = time.monotonic()
         if joiner.is_open:
@@ -367,16 +334,12 @@ class LogMinerCapture:
 
     def _select(
         self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag
-    ) -> Generator[Event, None, tuple[LogSelection, int, bool] | None]:
-        """The logs of the next pass, the SCN up to which every commit is in redo, and whether several threads are being written.
-        A list that looks incomplete, as while a switch is archived, is read again."""
+    ) -> Generator[Event, None, PassLogs | None]:
+        """The logs of the next pass; None when stopped. A list that looks incomplete, as while a switch is archived, is read again."""
         tries = 0
         while not stop.is_set():
-            position = assembly.position()
-            archived_only = self._config.log_mining_archive_log_only_mode
             try:
-                threads = read_threads(session.connection)
-                selection = self._listed(session, assembly, threads, begin_scn(position, threads), start.start_scn)
+                logs = self._window.choose(session.connection, assembly, start.start_scn)
             except LogGapError as gap:
                 tries += 1
                 if tries > self._config.log_mining_log_query_max_retries:
@@ -385,38 +348,11 @@ class LogMinerCapture:
                 yield assembly.idle(self._delivered_us)
                 stop.wait(self._backoff(tries))
                 continue
-            if selection.files:
-                if archived_only:
-                    return selection, selection.bound - 1, False
-                return selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1
+            if logs.selection.files:
+                return logs
             yield assembly.idle(self._delivered_us)
             stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
         return None
-
-    def _listed(
-        self, session: MiningSession, assembly: Assembly, threads: list[RedoThread], scn: int, start_scn: int
-    ) -> LogSelection:
-        """The logs of the next pass. Raises LogGapError.
-
-        :param scn: where it begins; `start_scn` where threads without a mark do.
-        """
-        destinations, begins = self._config.archive_destination_name, assembly.begins()
-        from_scn = self._dictionary.first_scn(session.connection, scn) if self._dictionary else scn
-        logs = read_logs(session.connection, from_scn, destinations)
-        if len(threads) > 1:
-            # The log that one thread begins with reaches further back than what is to be read of the others.
-            begin = min((log.first_scn for log in logs), default=from_scn)
-            logs = read_logs(session.connection, begin, destinations)
-        if self._dictionary:
-            begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
-        # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
-        # of transactions it has read from their start.
-        unbounded = not self._window or assembly.committed or self._config.lob_enabled or self._dictionary is not None
-        at_most = len(logs) if unbounded else self._window
-        archived_only = self._config.log_mining_archive_log_only_mode
-        known = all(thread.number in begins for thread in threads)
-        ended = {} if known else read_ended(session.connection, start_scn)
-        return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only, ended=ended)
 
     def _backoff(self, failures: int) -> float:
         first = self._config.log_mining_log_backoff_initial_delay_ms
@@ -424,11 +360,6 @@ class LogMinerCapture:
 
     def _excluded_owners(self) -> frozenset[str]:
         return frozenset(owner for owner in SYSTEM_SCHEMAS if not self._filter.schema_include)
-
-
-def _complete_scn(threads: list[RedoThread]) -> int:
-    """Every commit at or below it was in the log files when the pass began."""
-    return min((thread.last_scn for thread in threads if thread.is_open), default=1) - 1
 
 
 def _listed(name: str | None, included: Sequence[str], excluded: Sequence[str]) -> bool:

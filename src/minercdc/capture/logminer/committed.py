@@ -2,29 +2,27 @@
 
     START, the transaction's rows, COMMIT; then the next transaction, in order of commit; nothing that was rolled back
 
-Each pass begins where the oldest undelivered transaction can have begun, and shows again what came since then: it is told
-by the address of its COMMIT. That beginning cannot be seen in the rows, for open transactions are not shown; the
-database tells it before the pass (V$TRANSACTION), and it is used a pass later: a transaction that was no longer open
+Each pass begins where the oldest undelivered transaction can have begun, and shows again what came since then: the address of the
+COMMIT says what is delivered already. That beginning cannot be seen in the rows, for open transactions are not shown; it
+is read from V$TRANSACTION before the pass, and it is used a pass later: a transaction that was no longer open
 then has its COMMIT in the logs by now. LogMiner is given no upper bound: what a bound cuts off is in neither part. From the first
 commit on that has to wait (`Pass.bound`), all are passed over here, and come again in the next pass.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 
 from minercdc.capture.logminer.delivery import Delivered, Delivery
+from minercdc.capture.logminer.dispatch import dispatch
 from minercdc.capture.logminer.logs import NO_BOUND, LogFile
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.query import committed_query
-from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.errors import MiningSessionError
 from minercdc.events import Event, Progress, Scn
-
-_log = logging.getLogger(__name__)
 
 
 def beginning(files: Sequence[LogFile], oldest_scn: int) -> dict[int, RedoAddress]:
@@ -43,7 +41,7 @@ def beginning(files: Sequence[LogFile], oldest_scn: int) -> dict[int, RedoAddres
 class CommittedAssembly:
     """Assembles what LogMiner shows with COMMITTED_DATA_ONLY; the counterpart of `BufferedAssembly`.
 
-    Only the transaction that is being handed out is held, in `buffer`: whether it is new, its COMMIT tells.
+    Only the transaction that is being handed out is held, in `buffer`: its COMMIT shows whether it is new.
     """
 
     committed = True
@@ -84,13 +82,13 @@ class CommittedAssembly:
         """All transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
         self._buffer.close()
         self._commits.clear()
-        # The other way of mining gave them up and may have gone on behind their START: what is left of them would be a part.
+        # The other way of mining gave them up and may have gone on after their START: what is left of them would be a part.
         self._buffer.given_up |= self._given_up
         self._bound, self._waiting_scn = begun.bound, NO_BOUND
         for thread, mark in beginning(begun.files, self._start.start_scn).items():
             self._resume.setdefault(thread, (mark, self._start.start_scn))
             self._delivery.threads.setdefault(thread, Delivered())
-        # Within a pass nothing is told twice, and commits of one thread need not come by address.
+        # Within a pass nothing comes twice, and commits of one thread need not come by address.
         self._before = {thread: done.last_commit for thread, done in self._delivery.threads.items()}
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
@@ -106,38 +104,41 @@ class CommittedAssembly:
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows in LogMiner's order, and yield what became ready."""
-        delivery = self._delivery
-        for row in rows:
-            code = row.code
-            if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
-                name = (row.owner, row.table, row.object_id)
-                if not delivery.knows(name):
-                    yield from delivery.learn(row)
-                if delivery.captured[name]:
-                    if row.rollback:
-                        raise MiningSessionError(f"LogMiner shows an undone change at {row.rs_id.strip()} as committed")
-                    self._buffer.append(row, address_of(row.thread, row.rs_id))
-            elif code == OpCode.START:
-                self._buffer.begin(row, address_of(row.thread, row.rs_id))
-            elif code == OpCode.COMMIT:
-                transaction = self._buffer.end(row)
-                place = self._place(row)
-                if self._waits(row, place):
-                    if transaction is not None:
-                        transaction.close()
-                    continue
-                self._given_up.discard(row.xid)
-                delivered = self._note_commit(row, place) or delivery.is_snapshot(row)
-                yield from delivery.commit(row, transaction, delivered, self.position)
-            elif code == OpCode.ROLLBACK:
-                if self._buffer.end(row) is not None:
-                    raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
-            elif code == OpCode.DDL:
-                place = address_of(row.thread, row.rs_id)
-                if not self._waits(row, place):
-                    yield from delivery.ddl(row, place, self.position)
-            elif code == OpCode.MISSING_SCN:
-                _log.warning("LogMiner reports a gap of SCNs at %s: %s", row.scn, row.info)
+        return dispatch(((row, address_of(row.thread, row.rs_id)) for row in rows), self, self._delivery)
+
+    def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """See `dispatch.RowHandler`."""
+        self._buffer.append(row, address)
+
+    def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """:raises MiningSessionError: COMMITTED_DATA_ONLY shows no undone changes."""
+        raise MiningSessionError(f"LogMiner shows an undone change at {row.rs_id.strip()} as committed")
+
+    def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """See `dispatch.RowHandler`."""
+        self._buffer.begin(row, address)
+
+    def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        """See `dispatch.RowHandler`."""
+        transaction = self._buffer.end(row)
+        place = self._place(row, address)
+        if self._waits(row, place):
+            if transaction is not None:
+                transaction.close()
+            return
+        self._given_up.discard(row.xid)
+        delivered = self._note_commit(row, place) or self._delivery.is_snapshot(row)
+        yield from self._delivery.commit(row, transaction, delivered, self.position)
+
+    def roll_back(self, row: LogMinerRow) -> None:
+        """:raises MiningSessionError: COMMITTED_DATA_ONLY shows no rolled back transactions."""
+        if self._buffer.end(row) is not None:
+            raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
+
+    def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        """See `dispatch.RowHandler`."""
+        if not self._waits(row, address):
+            yield from self._delivery.ddl(row, address, self.position)
 
     def idle(self, time_us: int) -> Progress:
         """The tick that says how far everything is read."""
@@ -163,9 +164,8 @@ class CommittedAssembly:
         """Forget what was not handed out whole."""
         self._buffer.close()
 
-    def _place(self, row: LogMinerRow) -> RedoAddress | None:
-        """Record and number of a COMMIT within it; None when it has no address. To be asked once for each."""
-        address = address_of(row.thread, row.rs_id)
+    def _place(self, row: LogMinerRow, address: RedoAddress | None) -> RedoAddress | None:
+        """Record of a COMMIT and its number within it; None when it has no address. To be called once for each."""
         if address is None:
             return None
         key = (row.thread, address.rs_id)
@@ -173,7 +173,7 @@ class CommittedAssembly:
         return RedoAddress(address.rs_id, self._commits[key])
 
     def _waits(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
-        """Whether a COMMIT or DDL is left to the next pass. Not where the thread's mark is behind it already, as when commits
+        """Whether a COMMIT or DDL is left to the next pass. Not where the thread's mark is past it already, as when commits
         do not come by address: the next pass would take it for delivered."""
         if row.scn < self._bound and self._waiting_scn == NO_BOUND:
             return False

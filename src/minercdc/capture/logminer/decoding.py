@@ -111,15 +111,10 @@ class TransactionDecoder:
         if unread != self._unread:
             self._unread = unread
             self._decoders.clear()
-        if self._lobs and transaction.is_large:
-            yield from self._assembled_events(transaction, info)
-            return
-        events = self._plain_events(transaction, info)
-        if self._lobs and self._reselect is not None:
-            for event in events:
-                if type(event) is ChangeEvent:
-                    self._reselect(event)
-                yield event
+        large = self._lobs and transaction.is_large
+        events = self._numbered(self._decoded(transaction, large), info)
+        if large or self._reselect is not None:
+            yield from events
             return
         run: list[ChangeEvent | UndecodableRow] = []
         while True:
@@ -133,118 +128,83 @@ class TransactionDecoder:
             yield from run
             run.clear()
 
-    def _plain_events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
-        """The same for a transaction whose rows stand for themselves."""
-        seq = 0
+    def _numbered(self, decoded: Iterator[Decoded], info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
+        """The events of what was decoded; `seq` counts changes, and rows of suspended tables."""
+        seq, time_us = 0, 0
         last_time: datetime | None = None
-        time_us = 0
-        for row in transaction.replay():
-            try:
-                decoder = self._decoder(row)
-                if decoder is None:
-                    seq += 1
-                    yield self._unread_row(row, info, seq)
-                    continue
-                sql = row.sql
-                if sql is None or row.status or row.code == OpCode.UNSUPPORTED:
-                    change = self._unusual(row, decoder)
-                    if change is None:
-                        continue
-                    op, before, after = change
-                else:
-                    op, before, after = decoder.decode(sql)
-                if op is not _OPS.get(row.code):  # type: ignore[call-overload]
-                    raise _other_operation(row)
-            except DecodeError as error:
-                yield self._left_out(error, row, info, seq)
-                continue
-            if decoder.unknown:
-                self._warn_of_unknown_columns(decoder)
-            if before is None and after is None:
-                continue
-            if row.timestamp != last_time:
-                last_time = row.timestamp
-                time_us = self._clock.utc_us(last_time)
-            seq += 1
-            yield ChangeEvent(
-                op,
-                decoder.schema,
-                before,
-                after,
-                Scn(row.scn),
-                time_us,
-                info,
-                seq,
-                row.row_id,
-                row.rs_id.strip(),
-                row.ssn,
-                sql if self._include_redo_sql else None,
-            )
-
-    def _assembled_events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
-        """The same for a transaction with rows that may belong together."""
-        seq = 0
-        for change in self._assembled(transaction):
-            if isinstance(change, _Failure):
-                yield self._left_out(change.error, change.row, info, seq)
-                continue
+        for change in decoded:
             row = change.row
+            if isinstance(change, _Failure):
+                yield self._left_out(change.error, row, info, seq)
+                continue
             seq += 1
             if isinstance(change, _Unread):
                 yield self._unread_row(row, info, seq)
                 continue
+            if row.timestamp != last_time:
+                last_time = row.timestamp
+                time_us = self._clock.utc_us(last_time)
             event = ChangeEvent(
                 change.op,
                 change.decoder.schema,
                 change.before,
                 change.after,
                 Scn(row.scn),
-                self._clock.utc_us(row.timestamp),
+                time_us,
                 info,
                 seq,
                 change.row_id,
                 row.rs_id.strip(),
                 row.ssn,
+                row.sql if self._include_redo_sql else None,
             )
             if self._reselect is not None:
                 self._reselect(event)
-            if event.reselected_scn is None:
+            if change.unknown and event.reselected_scn is None:
                 self._count_unknown(change)
             yield event
 
-    def _assembled(self, transaction: Transaction) -> Iterator[Assembled | _Failure | _Unread]:
-        assembler: LargeRowAssembler[_Failure | _Unread] = LargeRowAssembler(self.encoding.charset)
+    def _decoded(self, transaction: Transaction, large: bool) -> Iterator[Decoded]:
+        """What the rows say, in order.
+
+        :param large: rows may belong together, as pieces of large values; otherwise each stands for itself.
+        """
+        assembler: LargeRowAssembler[_Failure | _Unread] | None = LargeRowAssembler(self.encoding.charset) if large else None
         for row in transaction.replay():
             try:
                 decoder = self._decoder(row)
                 if decoder is None:
-                    yield from assembler.take_other(_Unread(row))
+                    yield from _in_order(assembler, _Unread(row))
                     continue
-                if row.code in LARGE_CODES:
+                if assembler is not None and row.code in LARGE_CODES:
                     yield from assembler.take_piece(row, decoder)
                     continue
-                change = self._unusual(row, decoder) if row.sql is None or row.status else decoder.decode(row.sql)
+                sql = row.sql
+                usual = sql is not None and not row.status and row.code != OpCode.UNSUPPORTED
+                change = decoder.decode(sql) if usual else self._unusual(row, decoder)  # type: ignore[arg-type]
                 if change is None:
                     continue
-                if change[0] is not _OPS.get(row.code):  # type: ignore[call-overload]
+                op, before, after = change
+                if op is not _OPS.get(row.code):  # type: ignore[call-overload]
                     raise _other_operation(row)
-                yield from assembler.take_dml(row, decoder, change)
+                if assembler is not None:
+                    yield from assembler.take_dml(row, decoder, change)
+                elif before is not None or after is not None:
+                    yield Assembled(row, row.row_id, decoder, op, before, after)
             except DecodeError as error:
-                yield from assembler.take_other(_Failure(error, row))
+                yield from _in_order(assembler, _Failure(error, row))
                 continue
             if decoder.unknown:
                 self._warn_of_unknown_columns(decoder)
-        yield from assembler.flush()
+        if assembler is not None:
+            yield from assembler.flush()
 
     def _count_unknown(self, change: Assembled) -> None:
-        if change.unknown:
-            self.counters.unknown_lobs += change.unknown
-            table = change.decoder.schema.id
-            if (table, "lobs") not in self._warned:
-                self._warned.add((table, "lobs"))
-                _log.warning(
-                    "%s: a LOB was changed in part, and redo does not tell the rest; the placeholder stands for it", table
-                )
+        self.counters.unknown_lobs += change.unknown
+        table = change.decoder.schema.id
+        if (table, "lobs") not in self._warned:
+            self._warned.add((table, "lobs"))
+            _log.warning("%s: a LOB was changed in part, redo does not hold the rest; the placeholder stands for it", table)
 
     def _decoder(self, row: LogMinerRow) -> RedoDecoder | None:
         """For a row's table; None when its rows are not looked at."""
@@ -347,6 +307,14 @@ class _Failure:
 @dataclass(frozen=True, slots=True)
 class _Unread:
     row: LogMinerRow
+
+
+Decoded: TypeAlias = Assembled | _Failure | _Unread
+
+
+def _in_order(assembler: LargeRowAssembler[_Failure | _Unread] | None, other: _Failure | _Unread) -> Iterator[Decoded]:
+    """What is no change, after the changes before it."""
+    return iter((other,)) if assembler is None else assembler.take_other(other)
 
 
 def _other_operation(row: LogMinerRow) -> SchemaMismatchError:

@@ -29,10 +29,10 @@ class Delivered:
 class Delivery:
     """Yields what is new, in the order it is given.
 
-    :param position: where to go on from at this moment; asked for each Progress.
+    :param position: where to go on from at this moment; called for each Progress.
     :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured.
     :ivar threads: by thread number; a thread is here from its first row on.
-    :ivar captured: whether rows of (owner, table, object id) are captured, as far as `learn` was asked.
+    :ivar captured: whether rows of (owner, table, object id) are captured, as far as `learn` was called.
     :ivar complete_scn: every commit at or below it has been delivered.
     """
 
@@ -58,7 +58,7 @@ class Delivery:
         }
 
     def knows(self, name: tuple[str | None, str | None, int]) -> bool:
-        """Whether `captured` tells about rows of this name."""
+        """Whether `captured` has rows of this name."""
         return self._generation == self._shapes.tables.generation and name in self.captured
 
     def learn(self, row: LogMinerRow) -> Iterator[Event]:

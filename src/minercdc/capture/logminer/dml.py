@@ -26,7 +26,7 @@ _STORED = re.compile(r"COL (\d+)")
 class RedoDecoder:
     """Statements of one table version -> rows. Not for use by two threads at once.
 
-    :param lobs: `lob.enabled`; without it LOB and XML columns are never told, for the rows that hold them are not read.
+    :param lobs: `lob.enabled`; without it LOB and XML columns are always unavailable, since the rows that hold them are not read.
     :ivar unknown: columns that redo named and the table version has not; for the caller to warn about.
     :ivar lobs: positions of the LOB columns whose values are read.
     :ivar large: whether the table has columns whose values may come in rows of their own.
@@ -78,9 +78,9 @@ class RedoDecoder:
         return self._positions.get(name)
 
     def row_of(self, condition: Mapping[str, Literal]) -> Row:
-        """What a condition tells of a row. Raises ValueDecodeError."""
-        told = self._texts(condition)
-        return tuple(told.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
+        """The values that a condition holds of a row. Raises ValueDecodeError."""
+        known = self._texts(condition)
+        return tuple(known.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
 
     def decode_images(self, sql: str, encoding: Encoding) -> RowChange:
         """A row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.

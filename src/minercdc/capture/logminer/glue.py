@@ -5,8 +5,8 @@
     `------------- glue ------------'     `glue'      `----------- glue ---------'       `-------- glue ---------'
     `------------------- assignments ------------------------' `-------------------- picture ----------------------- ..
 
-Assignments are read glue by glue, because hardly two updates of a wide table assign the same columns. What tells a whole
-row, a WHERE or the values of an INSERT, is a *picture*: its glues joined are a key, behind which stands which piece goes
+Assignments are read glue by glue, because hardly two updates of a wide table assign the same columns. What holds a whole
+row, a WHERE or the values of an INSERT, is a *picture*: its glues joined are a key, whose value says which piece goes
 into which column; it costs one join, one dict look-up and one `itemgetter`.
 
 A statement of any other form (joined literals, a name with an apostrophe, texts with single apostrophes) is not read
@@ -37,13 +37,13 @@ _INSERT_INTO = re.compile(r'insert into "[^"\']+"\."[^"\']+"\(("[^"\']+"(?:,"[^"
 _NAME = re.compile(r'(?:a\.)?"([^"\']+)"')
 _CALL = re.compile(r"(?:([A-Z_]+)\()?")
 _CONSTANT = re.compile(rf"NULL|([A-Z_]+)\(\)|({UNSUPPORTED})")
-# Between a literal within a call and the format behind it.
+# Between a literal within a call and the format after it.
 _BEFORE_FORMAT: Final = ", "
 _ENDS: Final = ("", ";")
 # Known glues and pictures of a table: bounded, since texts with single apostrophes would make ever new ones.
 _MOST_GLUES: Final = 65_536
 _MOST_PICTURES: Final = 8192
-# What every picture can pick besides pieces: the indexes behind them, counted from the end.
+# What every picture can pick besides pieces: the indexes after them, counted from the end.
 _TELLABLE: Final[tuple[Value, ...]] = (UNAVAILABLE, None, "")
 _INDEX: Final[dict[Value, int]] = {value: i - len(_TELLABLE) for i, value in enumerate(_TELLABLE)}
 
@@ -301,12 +301,12 @@ class GlueReader:
             glue.end = True
         glue.constants = tuple(constants)
 
-    def _column(self, rest: str, behind: str) -> tuple[int | None, str]:
-        """Where the column is whose name comes next, and what follows it and `behind`."""
+    def _column(self, rest: str, after: str) -> tuple[int | None, str]:
+        """Where the column is whose name comes next, and what follows it and `after`."""
         match = _NAME.match(rest)
-        if match is None or not rest.startswith(behind, match.end()):
+        if match is None or not rest.startswith(after, match.end()):
             raise _Unknown
-        return self._position(match[1]), rest[match.end() + len(behind) :]
+        return self._position(match[1]), rest[match.end() + len(after) :]
 
     def _constant(self, column: int | None, rest: str, constants: list[tuple[int, Value]]) -> str | None:
         """The text of the value that stands here without apostrophes, added to `constants`; None if there is none."""
@@ -370,7 +370,7 @@ def _undouble(pieces: list[str]) -> None:
 
 
 def _place(glue: _Glue, i: int, sources: dict[int, int], conversions: list[tuple[int, Convert]]) -> bool:
-    """Note what the glue with piece number `i` and the text behind it tell; True at the end."""
+    """Note what the glue with piece number `i` and the text after it say; True at the end."""
     for column, value in glue.constants:
         sources[column] = _INDEX[value]
     if glue.column is not None and not glue.end:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.large_value import LargeValue
 from minercdc.capture.logminer.row import LogMinerRow
-from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, Value
+from minercdc.events import UNAVAILABLE, Op, Row, Value
 
 
 @dataclass(slots=True, eq=False)
@@ -17,7 +16,7 @@ class Assembled:
 
     :param row: the first of its rows.
     :param row_id: None when none of its rows had one.
-    :param unknown: large values that redo did not tell, though it changed them.
+    :param unknown: large values that the change set, and that redo does not hold.
     """
 
     row: LogMinerRow
@@ -52,9 +51,9 @@ class Pending:
     size: int = 0
     whole: Assembled | None = None
 
-    def fits(self, told: Row) -> bool:
-        """Whether the row that a condition tells of can be this one, before or after the change."""
-        for i, value in enumerate(told):
+    def fits(self, known: Row) -> bool:
+        """Whether the row with the values of a condition can be this one, before or after the change."""
+        for i, value in enumerate(known):
             if value is UNAVAILABLE or self.after[i] is UNAVAILABLE or value == self.after[i]:
                 continue
             if self.before is None or (self.before[i] is not UNAVAILABLE and value != self.before[i]):
@@ -64,13 +63,3 @@ class Pending:
     def has(self, column: int) -> bool:
         """Whether it gives the LOB column a value already."""
         return column in self.values or (self.after[column] is not UNAVAILABLE and column not in self.awaited)
-
-
-class Reselect(Protocol):
-    """Reads values of rows as of a past SCN; `snapshot.reselect.RowReselect` fits."""
-
-    def complete(self, event: ChangeEvent) -> None:
-        """Fill in what redo does not hold, as far as that is wanted and possible. Raises TransientSourceError."""
-
-    def close(self) -> None:
-        """Release the connection; safe to call twice."""

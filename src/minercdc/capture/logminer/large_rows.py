@@ -9,10 +9,10 @@
     91, 92+, 93         a string beyond 4000 bytes, likewise
 
 [R]: with a ROW_ID, [-]: with the placeholder. A locator with the placeholder begins a value of its own; one with a ROW_ID
-is DBMS_LOB at work on the value that is there. Rows are one change when what their conditions tell of the row fits: those of one
+is DBMS_LOB at work on the value that is there. Rows are one change when the values in their conditions fit: those of one
 statement follow each other, and pieces of LOBs find the latest change of their row, also with changes of other rows between.
 So a change may wait for pieces until the transaction ends, its row is changed again, or too much waits; what came after it
-waits for it, for changes keep their order. Tables without large columns never merge (D-25).
+waits for it, for changes keep their order. Tables without large columns never merge (docs/reference/logminer-facts.md#d-25).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from minercdc.values.lob import TYPES as LOB_TYPES
 # Values of LOBs are remembered within the transaction, for DBMS_LOB to go on with, up to this many characters in all.
 _REMEMBERED: Final = 8 * 1024 * 1024
 _ENTRY: Final = 300  # what one costs beside its text, about
-# What waits for pieces of large values, or behind a change that does: changes, and characters of LOBs in all.
+# What waits for pieces of large values, or after a change that does: changes, and characters of LOBs in all.
 _WAITING: Final = 10_000
 _WAITING_TEXT: Final = 8 * 1024 * 1024
 
@@ -256,13 +256,13 @@ class LargeRowAssembler(Generic[_Other]):
         column = decoder.position(target.column)
         if column is None or decoder.schema.columns[column].type_name not in LOB_TYPES:
             return
-        told = decoder.row_of(target.where)
-        # A value that begins anew is another statement's; a locator for the TRIM of a BasicFile is not.
+        known = decoder.row_of(target.where)
+        # A value that begins again is another statement's; a locator for the TRIM of a BasicFile is not.
         begins, self._begins = self._begins and is_new and isinstance(edit, Write), False
-        pending = self._change_of(decoder, told)
+        pending = self._change_of(decoder, known)
         if pending is None or not (pending.takes_lobs or not is_new) or (begins and pending.has(column)):
-            self._leave(decoder, told)
-            pending = self._update(row, decoder, told, takes_lobs=True)
+            self._leave(decoder, known)
+            pending = self._update(row, decoder, known, takes_lobs=True)
             self._wait(pending)
         self._go_on_with(pending)
         if row.row_id != PLACEHOLDER_ROW_ID:
@@ -277,11 +277,11 @@ class LargeRowAssembler(Generic[_Other]):
         pending.size += size
         self._size += size
 
-    def _change_of(self, decoder: RedoDecoder, told: Row) -> Pending | None:
+    def _change_of(self, decoder: RedoDecoder, known: Row) -> Pending | None:
         """The change that waits for pieces of the row that a condition names."""
-        key = _row_key(decoder, told)
+        key = _row_key(decoder, known)
         pending = self._latest if key is None else self._open.get(key)
-        fits = pending is not None and pending.whole is None and pending.decoder is decoder and pending.fits(told)
+        fits = pending is not None and pending.whole is None and pending.decoder is decoder and pending.fits(known)
         return pending if fits else None
 
     def _base(self, pending: Pending, column: int, is_new: bool) -> str | None:
@@ -293,9 +293,9 @@ class LargeRowAssembler(Generic[_Other]):
             return ""
         return self._known.get((pending.decoder.schema.id, _key(pending.decoder, pending.after), column))
 
-    def _update(self, row: LogMinerRow, decoder: RedoDecoder, told: Row, *, takes_lobs: bool) -> Pending:
+    def _update(self, row: LogMinerRow, decoder: RedoDecoder, known: Row, *, takes_lobs: bool) -> Pending:
         row_id = None if row.row_id == PLACEHOLDER_ROW_ID else row.row_id
-        return Pending(row, row_id, decoder, Op.UPDATE, told, list(told), takes_lobs)
+        return Pending(row, row_id, decoder, Op.UPDATE, known, list(known), takes_lobs)
 
     # ---- documents ----
 
@@ -303,11 +303,11 @@ class LargeRowAssembler(Generic[_Other]):
         column = decoder.position(target.column)
         if column is None:
             return
-        told = decoder.row_of(target.where)
+        known = decoder.row_of(target.where)
         pending = self._latest
-        if pending is None or pending.decoder is not decoder or self._has(pending, column) or not pending.fits(told):
-            self._leave(decoder, told)
-            pending = self._update(row, decoder, told, takes_lobs=False)
+        if pending is None or pending.decoder is not decoder or self._has(pending, column) or not pending.fits(known):
+            self._leave(decoder, known)
+            pending = self._update(row, decoder, known, takes_lobs=False)
             self._wait(pending)
         self._document = _Document(pending, column, (row.sql or "").lstrip().startswith("XML"))
 
@@ -379,6 +379,6 @@ def _key(decoder: RedoDecoder, row: Row | list[Value]) -> Row:
 
 
 def _row_key(decoder: RedoDecoder, row: Row | list[Value]) -> _RowKey | None:
-    """What a row is found by; None when it has no key, or redo does not tell it."""
+    """What a row is found by; None when it has no key, or redo does not hold it."""
     key = _key(decoder, row)
     return (decoder.schema.id, key) if key and UNAVAILABLE not in key else None

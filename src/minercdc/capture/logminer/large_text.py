@@ -8,7 +8,7 @@
     91  .. Stmt := 'update "S"."T" a set a."V" = :V where ..';      92  buf_c := 'text'; call(..);
 
 Amounts and offsets count characters of CLOBs and bytes of BLOBs, offsets from 1. Pure functions; every failure is a
-RedoSyntaxError that tells the character.
+RedoSyntaxError that names the character.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _EMPTY_STRING: Final = "LM_EMPTY_STRING"
 class Target:
     """The column of a row that large data belongs to.
 
-    :param where: what the condition tells of the row, by column.
+    :param where: the values that the condition holds of the row, by column.
     """
 
     owner: str

@@ -49,7 +49,7 @@ class LargeValue:
     def _write(self, start: int, data: str) -> None:
         if start > self._length:
             if not self._known:
-                return  # behind a gap: it counts only if the value becomes known, and then it was cut off
+                return  # after a gap: it counts only if the value becomes known, and then it was cut off
             self._replace(self._length, self._filler * (start - self._length))
         self._replace(start, data)
 

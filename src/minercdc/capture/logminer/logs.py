@@ -232,7 +232,7 @@ def select_logs(
 def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begin: int) -> list[LogFile]:
     """Logs of a thread that are read already, from the one that holds `begin` on.
 
-    LogMiner wants the range covered in every thread (ORA-01291), also where nothing of it is asked for.
+    LogMiner wants the range covered in every thread (ORA-01291), also where none of its rows is selected.
     """
     own = sorted((log for log in logs if log.thread == thread), key=lambda log: log.sequence)
     older = [log for log in own if not chain or log.sequence < chain[0].sequence]

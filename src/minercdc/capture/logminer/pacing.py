@@ -12,14 +12,14 @@ _QUICK_SECONDS, _SLOW_SECONDS = 10.0, 60.0
 _MOST_BYTES = 16 << 30
 
 
-def pause(found_rows: bool, behind: bool, took_seconds: float, poll_seconds: float) -> float:
+def pause(found_rows: bool, lagging: bool, took_seconds: float, poll_seconds: float) -> float:
     """Seconds to wait.
 
     :param found_rows: the pass that just ended brought rows that were not read before.
-    :param behind: it ended before the CURRENT log.
+    :param lagging: it ended before the CURRENT log.
     :param took_seconds: how long it took: as much again is waited, so that half of the time at most goes into reading.
     """
-    if behind:
+    if lagging:
         return 0.0
     if found_rows:
         return min(poll_seconds, max(_LEAST_SECONDS, took_seconds))

@@ -22,7 +22,7 @@ class Pass:
     :param complete: per thread, sequence number of the last of them that was finished.
     :param bound: what was committed at or after this SCN is not complete yet; see `LogSelection`.
     :param complete_scn: every commit up to it was in redo.
-    :param oldest_scn: transactions that were open had begun at or after it; 0 when nobody asked.
+    :param oldest_scn: transactions that were open had begun at or after it; 0 when it was not read.
     :param host_time: of the database's host, without zone; None when it does not matter.
     """
 
@@ -35,7 +35,7 @@ class Pass:
 
 
 class Assembly(Protocol):
-    """Rows of V$LOGMNR_CONTENTS to events; lives as long as the capture, over many passes."""
+    """Rows of V$LOGMNR_CONTENTS to events, over all passes of one capture."""
 
     @property
     def committed(self) -> bool:
@@ -45,7 +45,7 @@ class Assembly(Protocol):
         """Per thread, where the next pass has to begin."""
 
     def begins(self) -> dict[int, RedoAddress]:
-        """Per thread, where LogMiner has to begin to show all that is asked for: at or before `marks`."""
+        """Per thread, where LogMiner has to begin to show all that the query selects: at or before `marks`."""
 
     def reached(self) -> object:
         """Differs from before when something new was read."""

@@ -1,6 +1,6 @@
 """The queries on V$LOGMNR_CONTENTS.
 
-Uncommitted rows are asked for by redo address, never by SCN: `THREAD# = t AND RS_ID >= mark`. There is no upper bound.
+Uncommitted rows are selected by redo address, never by SCN: `THREAD# = t AND RS_ID >= mark`. There is no upper bound.
 Conditions must be constant over the pieces of a statement (CSF), and must let START, COMMIT and ROLLBACK pass, which have no
 owner.
 """
@@ -30,7 +30,7 @@ def build_query(
     conditions, binds = _wanted(container, excluded_owners, lobs)
     if marks:
         places = [f"THREAD# NOT IN ({', '.join(str(thread) for thread in sorted(marks))})", "RS_ID = :nowhere"]
-        # Rows without an address (all zeros) cannot be placed: they always come, and are told apart afterwards.
+        # Rows without an address (all zeros) cannot be placed: they always come, and are recognized afterwards.
         binds["nowhere"] = " 0x000000.00000000.0000 "
         for thread, mark in sorted(marks.items()):
             places.append(f"(THREAD# = {thread} AND RS_ID >= :mark{thread})")

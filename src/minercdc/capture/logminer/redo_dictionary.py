@@ -1,6 +1,6 @@
 """The dictionary that LogMiner finds in the redo itself (`log.mining.strategy=redo_log_catalog`): which one, and when to write one.
 
-    dictionary ........ mark ........ end        logs from the dictionary on are listed, rows from the mark on are asked for
+    dictionary ........ mark ........ end        logs from the dictionary on are listed, rows from the mark on are selected
     ^ DICTIONARY_BEGIN                           DDL_DICT_TRACKING follows the DDL in between
 
 DBMS_LOGMNR_D.BUILD writes the dictionary into the redo of the database: the one thing the connector ever writes, and only with
@@ -61,7 +61,7 @@ def whole_dictionaries(rows: Iterable[tuple[int, int, int, str, str]]) -> list[D
 
 
 def dictionary_for(found: Sequence[DictionaryLogs], scn: int) -> DictionaryLogs | None:
-    """The newest one at or before `scn`, else the oldest behind it, whose tables are younger than the rows; None of none."""
+    """The newest one at or before `scn`, else the oldest after it, whose tables are younger than the rows; None of none."""
     before = [dictionary for dictionary in found if dictionary.first_scn <= scn]
     return before[-1] if before else found[0] if found else None
 
@@ -76,7 +76,7 @@ def marks_from(logs: Iterable[LogFile], marks: Mapping[int, RedoAddress], scn: i
 
 
 class RedoDictionary:
-    """The dictionary in use; lives as long as the capture."""
+    """The dictionary in use, for all passes of one capture."""
 
     def __init__(self) -> None:
         self._built: int | None = None  # last log of the dictionary that a newer one was written for, 0 for none
@@ -85,7 +85,7 @@ class RedoDictionary:
     def first_scn(self, connection: oracledb.Connection, scn: int) -> int:
         """Where LogMiner has to begin to find the dictionary for rows from `scn` on; at or before `scn`.
 
-        :raises LogGapError: it has been written and is not archived yet; to be asked again.
+        :raises LogGapError: it has been written and is not archived yet; call again later.
         """
         found = self._listed(connection)
         if not found:
@@ -115,7 +115,7 @@ class RedoDictionary:
     @staticmethod
     def _far_back(connection: oracledb.Connection, used: DictionaryLogs, scn: int) -> bool:
         sql = "SELECT COUNT(DISTINCT SEQUENCE#) FROM V$ARCHIVED_LOG WHERE THREAD# = :thread AND FIRST_CHANGE# BETWEEN :first AND :scn"
-        with oracle_errors("counting logs behind the dictionary"), connection.cursor() as cursor:
+        with oracle_errors("counting logs after the dictionary"), connection.cursor() as cursor:
             cursor.execute(sql, {"thread": used.thread, "first": used.first_scn, "scn": scn})
             row = cursor.fetchone()
         return bool(row) and int(row[0]) > _FAR_BACK

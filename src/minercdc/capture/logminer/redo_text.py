@@ -6,7 +6,7 @@
     condition := [a.]"C" = literal | [a.]"C" IS NULL | ROWID = 'AAA..'          each ends with [;]; literals: values.literal
 
 LogMiner fails to double the apostrophes in strings of columns that are declared longer than 4000 bytes (DBZ-8034). Where such a
-value ends, only the rest of the statement says: each apostrophe that what follows a value stands behind is tried, the one of a
+value ends, only the rest of the statement says: each apostrophe before which a value can end is tried, the one of a
 value with doubled apostrophes first.
 """
 
@@ -168,14 +168,14 @@ def _steps(
 
 
 def _fitting(
-    name: str, values: Iterator[tuple[Literal, int]], behind: Callable[[int], _State]
+    name: str, values: Iterator[tuple[Literal, int]], following: Callable[[int], _State]
 ) -> Iterator[tuple[_State, str, Literal]]:
     """Those of the values that what follows fits; raises RedoSyntaxError when there is none."""
     failure: RedoSyntaxError | None = None
     fits = False
     for value, end in values:
         try:
-            after = behind(end)
+            after = following(end)
         except RedoSyntaxError as error:
             failure = failure or error
             continue
@@ -207,7 +207,7 @@ def _at_end(sql: str, at: int) -> _State:
     return _State("end", 0, len(sql))
 
 
-def _values(sql: str, at: int, unescaped: bool, behind: re.Pattern[str]) -> Iterator[tuple[Literal, int]]:
+def _values(sql: str, at: int, unescaped: bool, following: re.Pattern[str]) -> Iterator[tuple[Literal, int]]:
     """The value at `at`, and where it ends: all that it may be."""
     try:
         value, end = read_literal(sql, at)
@@ -216,7 +216,7 @@ def _values(sql: str, at: int, unescaped: bool, behind: re.Pattern[str]) -> Iter
             raise
         end = -1
     else:
-        if not unescaped or behind.match(sql, end):
+        if not unescaped or following.match(sql, end):
             yield value, end
     start = _behind_blanks(sql, at)
     if not unescaped or not sql.startswith("'", start):
@@ -224,7 +224,7 @@ def _values(sql: str, at: int, unescaped: bool, behind: re.Pattern[str]) -> Iter
     start += 1
     quote = sql.find("'", start)
     while quote >= 0:
-        if quote + 1 != end and behind.match(sql, quote + 1):
+        if quote + 1 != end and following.match(sql, quote + 1):
             text = sql[start:quote]
             doubled = all(len(run) % 2 == 0 for run in _QUOTES.findall(text))
             yield Literal("", text.replace("''", "'") if doubled else text), quote + 1

@@ -17,7 +17,7 @@ ZERO_XID: Final = bytes(8)
 
 
 class OpCode(IntEnum):
-    """OPERATION_CODE of the rows we ask for."""
+    """OPERATION_CODE of the rows that are selected."""
 
     INSERT = 1
     DELETE = 2

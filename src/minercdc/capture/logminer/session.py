@@ -1,4 +1,4 @@
-"""One LogMiner session: a list of logs, a range, a query. Its state lives in the database session that opened it."""
+"""One LogMiner session: a list of logs, a range, a query. Its state is kept by the database session that opened it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from minercdc.oracle.codes import oracle_errors
 _log = logging.getLogger(__name__)
 
 _ADD = "BEGIN SYS.DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => :name, OPTIONS => {option}); END;"
-# No ENDSCN, ever: a transaction's rows may still be written behind it with lower SCNs; and of a transaction whose COMMIT
-# lies behind it, COMMITTED_DATA_ONLY shows nothing.
+# No ENDSCN, ever: a transaction's rows may still be written after it with lower SCNs; and of a transaction whose COMMIT
+# lies after it, COMMITTED_DATA_ONLY shows nothing.
 _START = (
     "BEGIN SYS.DBMS_LOGMNR.START_LOGMNR(STARTSCN => :scn, OPTIONS => {dictionary}"
     " + DBMS_LOGMNR.NO_ROWID_IN_STMT + DBMS_LOGMNR.NO_SQL_DELIMITER{more}); END;"
@@ -44,7 +44,7 @@ class MiningSession:
     def use_logs(self, logs: Sequence[LogFile]) -> bool:
         """Make these the session's logs; whether the list was different before.
 
-        Names alone do not tell: an online log's file is used again for a later sequence, and LogMiner remembers what it
+        Names alone are not enough: an online log's file is used again for a later sequence, and LogMiner remembers what it
         read in the file's header when it was added.
         """
         if tuple(logs) == self._listed:

@@ -40,8 +40,8 @@ class ShapeTracker:
     """The captured tables at the point of redo that has been read.
 
     :param database: name of the PDB, or of the database: first part of every TableId.
-    :param read_table: asked when redo does not tell a shape. It tells today's shape, which may be newer.
-    :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not; asked when a table is created, or
+    :param read_table: called when redo does not say a shape. It returns today's shape, which may be newer.
+    :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not; called when a table is created, or
         supplemental logging of one is dropped.
     """
 
@@ -135,12 +135,12 @@ class ShapeTracker:
                 yield from self._reread(row, time_us, table, sql, statement.reason)
 
     def _warn_if_unlogged(self, table: TableId) -> None:
-        """The dictionary is asked, since logging is most often added by the next statement."""
+        """The dictionary is read, since logging is most often added by the next statement."""
         if missing := self._unlogged(table):
             _log.warning("%s", missing)
 
     def _named(self, name: TableName | None, row: LogMinerRow) -> TableId:
-        """Unqualified names lie in the schema of the DDL's target, which LogMiner tells."""
+        """Unqualified names lie in the schema of the DDL's target, which LogMiner shows."""
         default = row.owner or row.user or ""
         return name.within(self._database, default) if name else TableId(self._database, default, row.table or "")
 

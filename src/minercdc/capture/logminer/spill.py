@@ -50,7 +50,7 @@ class SpillFile:
         return len(self._ends) > 1
 
     def append(self, rows: list[LogMinerRow]) -> None:
-        """Put rows behind the others, in chunks that cost little memory when they come back."""
+        """Append rows, in chunks that cost little memory when they come back."""
         with _disk_errors(self._directory, "writing the rows of a large transaction"):
             self._file.seek(self._ends[-1])
             for first in range(0, len(rows), _CHUNK_ROWS):

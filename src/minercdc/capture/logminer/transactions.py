@@ -27,7 +27,7 @@ _ROW_BYTES = 700
 
 
 class Start(NamedTuple):
-    """What a START row, or a transaction's first row, told.
+    """What a START row, or a transaction's first row, says.
 
     :param order: place in the order of reading.
     :param address: None when the row had none.
@@ -97,7 +97,7 @@ class Transaction:
         yield from self.rows
 
     def is_repeated(self, row: LogMinerRow) -> bool:
-        """Whether a row without redo address was seen before; such rows cannot be told apart by their place."""
+        """Whether a row without redo address was seen before; such rows cannot be distinguished by their place."""
         identity = (row.scn, row.ssn, row.code, row.rollback, row.row_id, row.sql)
         if identity in self.without_address:
             return True
@@ -211,7 +211,7 @@ class TransactionBuffer:
         return next((start for start in self._starts.values() if start.thread == thread), None)
 
     def drop_untouched(self, before_scn: int) -> None:
-        """Forget transactions without captured rows that began before an SCN: START rows that never end (D-4)."""
+        """Forget transactions without captured rows that began before an SCN: START rows that never end (docs/reference/logminer-facts.md#d-4)."""
         for key in [key for key, start in self._starts.items() if start.scn < before_scn]:
             del self._starts[key]
 

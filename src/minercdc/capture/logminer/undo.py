@@ -1,6 +1,6 @@
 """Which rows an undo row cancels when a change may consist of several.
 
-Undo is written newest first, so what a row undoes is at the end of what its table has left. An undo row tells the real
+Undo is written newest first, so what a row undoes is at the end of what its table has left. An undo row holds the real
 ROW_ID and the columns that get their old value; the rows it cancels may have the placeholder, and no key.
 
     DELETE            undoes an INSERT with all that completed it
@@ -83,7 +83,7 @@ def _undo_update(rows: Undoable, undo: LogMinerRow) -> bool:
                 return undone or _undo_one(rows, undo, OpCode.UPDATE)
             _take_pieces(rows, undo, later)
             undone = True
-            # Of documents and long strings the undo row need not tell.
+            # Of documents and long strings the undo row may hold nothing.
             if wanted is not None and column is not None and column in wanted:
                 wanted.discard(column)
                 if not wanted:

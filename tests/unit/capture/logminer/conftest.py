@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.logminer.redo import Life
+from tests.unit.capture.logminer.redo import Miner
 
 
 @pytest.fixture
-def life(tmp_path: Path) -> Life:
+def miner(tmp_path: Path) -> Miner:
     """A connector that has read nothing yet."""
-    return Life(tmp_path)
+    return Miner(tmp_path)

@@ -118,8 +118,8 @@ class Redo:
         self.row(OpCode.DDL, transaction, sql, **values)
 
 
-class Life:
-    """One life of the capture over in-memory redo: what the assembly yields, pass by pass."""
+class Miner:
+    """The capture over in-memory redo: what the assembly yields, pass by pass."""
 
     def __init__(
         self,

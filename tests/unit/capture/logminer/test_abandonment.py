@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.logminer.redo import NOON, A, B, Life, Redo, changes, partial
+from tests.unit.capture.logminer.redo import NOON, A, B, Miner, Redo, changes, partial
 
 from minercdc.capture.logminer.abandonment import Limits, UnknownTransactions
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -16,7 +16,7 @@ from minercdc.errors import LostTransactionError
 HOUR = timedelta(hours=1)
 
 
-def begun(life: Life) -> Redo:
+def begun(miner: Miner) -> Redo:
     """A has two changes, B one, and both are open."""
     redo = Redo()
     redo.start(A)
@@ -24,85 +24,85 @@ def begun(life: Life) -> Redo:
     redo.insert(A, 2)
     redo.start(B)
     redo.insert(B, 3)
-    life.read(redo.rows)
+    miner.read(redo.rows)
     return redo
 
 
-def test_without_limits_nothing_is_given_up(life: Life) -> None:
-    redo = begun(life)
-    Limits().enforce(life.assembly, NOON + 1000 * HOUR)
+def test_without_limits_nothing_is_given_up(miner: Miner) -> None:
+    redo = begun(miner)
+    Limits().enforce(miner.assembly, NOON + 1000 * HOUR)
     redo.commit(A)
-    assert changes(life.read(redo.rows)) == [("c", "1"), ("c", "2")]
+    assert changes(miner.read(redo.rows)) == [("c", "1"), ("c", "2")]
 
 
-def test_old_transactions_are_given_up_and_the_offset_moves_on(life: Life, caplog: pytest.LogCaptureFixture) -> None:
-    redo = begun(life)
+def test_old_transactions_are_given_up_and_the_offset_moves_on(miner: Miner, caplog: pytest.LogCaptureFixture) -> None:
+    redo = begun(miner)
     redo.start(B, timestamp=NOON + HOUR)
-    held = life.assembly.position().threads[1].resume
+    held = miner.assembly.position().threads[1].resume
     with caplog.at_level(logging.WARNING):
-        Limits(age=HOUR).enforce(life.assembly, NOON + 2 * HOUR)
+        Limits(age=HOUR).enforce(miner.assembly, NOON + 2 * HOUR)
     assert A.hex() in caplog.text
     assert "2 changes" in caplog.text
-    assert life.assembly.position().threads[1].resume > held
+    assert miner.assembly.position().threads[1].resume > held
 
 
-def test_what_still_comes_of_it_is_dropped_also_after_a_restart(life: Life, tmp_path: Path) -> None:
-    redo = begun(life)
-    Limits(changes=1).enforce(life.assembly, NOON)
-    saved = LogMinerPosition.from_json(life.assembly.position().to_json())
+def test_what_still_comes_of_it_is_dropped_also_after_a_restart(miner: Miner, tmp_path: Path) -> None:
+    redo = begun(miner)
+    Limits(changes=1).enforce(miner.assembly, NOON)
+    saved = LogMinerPosition.from_json(miner.assembly.position().to_json())
     assert saved.given_up == {A.hex()}
     redo.insert(A, 4)
     redo.insert(B, 5)
     redo.commit(A)
     redo.commit(B)
-    assert changes(life.read(redo.rows)) == [("c", "3"), ("c", "5")]
-    assert life.assembly.position().to_json().get("given_up") is None
-    again = Life(tmp_path, saved)
+    assert changes(miner.read(redo.rows)) == [("c", "3"), ("c", "5")]
+    assert miner.assembly.position().to_json().get("given_up") is None
+    again = Miner(tmp_path, saved)
     assert changes(again.read(redo.rows)) == [("c", "3"), ("c", "5")]
 
 
-def test_its_xid_can_be_used_again(life: Life) -> None:
-    redo = begun(life)
-    Limits(changes=1).enforce(life.assembly, NOON)
+def test_its_xid_can_be_used_again(miner: Miner) -> None:
+    redo = begun(miner)
+    Limits(changes=1).enforce(miner.assembly, NOON)
     redo.start(A)
     redo.insert(A, 9)
     redo.commit(A)
-    assert changes(life.read(redo.rows)) == [("c", "9")]
+    assert changes(miner.read(redo.rows)) == [("c", "9")]
 
 
-def test_an_end_that_never_came_is_told_once(life: Life, caplog: pytest.LogCaptureFixture) -> None:
-    begun(life)
+def test_an_end_that_never_came_is_told_once(miner: Miner, caplog: pytest.LogCaptureFixture) -> None:
+    begun(miner)
     unknown = UnknownTransactions("warn")
     for asked in range(1, 4):
-        assert unknown.due(life.assembly, NOON + asked * HOUR)
-        assert not unknown.due(life.assembly, NOON + asked * HOUR)
-        unknown.judge(life.assembly, {B})
+        assert unknown.due(miner.assembly, NOON + asked * HOUR)
+        assert not unknown.due(miner.assembly, NOON + asked * HOUR)
+        unknown.judge(miner.assembly, {B})
     assert caplog.text.count("is not known to the database") == 1
-    assert len(life.assembly.open()) == 2
+    assert len(miner.assembly.open()) == 2
 
 
-def test_an_end_that_came_meanwhile_is_no_reason_to_doubt(life: Life) -> None:
-    redo = begun(life)
+def test_an_end_that_came_meanwhile_is_no_reason_to_doubt(miner: Miner) -> None:
+    redo = begun(miner)
     unknown = UnknownTransactions("fail")
-    assert unknown.due(life.assembly, NOON + HOUR)
+    assert unknown.due(miner.assembly, NOON + HOUR)
     redo.commit(A)
     redo.rollback(partial(B))
-    life.read(redo.rows)
-    unknown.judge(life.assembly, set())
+    miner.read(redo.rows)
+    unknown.judge(miner.assembly, set())
 
 
-def test_it_stops_or_is_given_up_on_demand(life: Life) -> None:
-    begun(life)
+def test_it_stops_or_is_given_up_on_demand(miner: Miner) -> None:
+    begun(miner)
     failing = UnknownTransactions("fail")
-    assert failing.due(life.assembly, NOON + HOUR)
+    assert failing.due(miner.assembly, NOON + HOUR)
     with pytest.raises(LostTransactionError, match=A.hex()):
-        failing.judge(life.assembly, set())
+        failing.judge(miner.assembly, set())
     skipping = UnknownTransactions("skip")
-    assert skipping.due(life.assembly, NOON + HOUR)
-    skipping.judge(life.assembly, {B})
-    assert [transaction.key[1] for transaction in life.assembly.open()] == [B]
+    assert skipping.due(miner.assembly, NOON + HOUR)
+    skipping.judge(miner.assembly, {B})
+    assert [transaction.key[1] for transaction in miner.assembly.open()] == [B]
 
 
-def test_young_transactions_are_not_asked_for(life: Life) -> None:
-    begun(life)
-    assert not UnknownTransactions("fail").due(life.assembly, NOON + timedelta(minutes=5))
+def test_young_transactions_are_not_asked_for(miner: Miner) -> None:
+    begun(miner)
+    assert not UnknownTransactions("fail").due(miner.assembly, NOON + timedelta(minutes=5))

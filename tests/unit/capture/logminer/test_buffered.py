@@ -8,7 +8,7 @@ from tests.unit.capture.logminer.redo import (
     A,
     B,
     C,
-    Life,
+    Miner,
     Redo,
     changes,
     partial,
@@ -21,15 +21,15 @@ from minercdc.capture.logminer.row import ZERO_XID, LogMinerRow
 from minercdc.events import ChangeEvent, Op, Progress
 
 
-def test_transaction_comes_whole_at_its_commit_followed_by_progress(life: Life) -> None:
+def test_transaction_comes_whole_at_its_commit_followed_by_progress(miner: Miner) -> None:
     redo = Redo()
     redo.start(A)
     redo.insert(A, 1, 5)
     redo.update(A, 1, 5, 6)
     redo.delete(A, 1, 6)
-    assert life.read(redo.rows) == []
+    assert miner.read(redo.rows) == []
     redo.commit(A)
-    events = life.read(redo.rows)
+    events = miner.read(redo.rows)
     assert [type(event) for event in events] == [ChangeEvent, ChangeEvent, ChangeEvent, Progress]
     create, update, delete, progress = events
     assert isinstance(create, ChangeEvent)
@@ -47,45 +47,45 @@ def test_transaction_comes_whole_at_its_commit_followed_by_progress(life: Life) 
     assert progress.committed is tx is update.tx
 
 
-def test_transactions_come_in_order_of_commit_not_of_start(life: Life) -> None:
+def test_transactions_come_in_order_of_commit_not_of_start(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 1)
     redo.insert(B, 2)
     redo.insert(A, 3)
     redo.commit(B)
     redo.commit(A)
-    assert changes(life.read(redo.rows)) == [("c", "2"), ("c", "1"), ("c", "3")]
+    assert changes(miner.read(redo.rows)) == [("c", "2"), ("c", "1"), ("c", "3")]
 
 
-def test_tables_outside_the_filter_are_not_captured(life: Life) -> None:
+def test_tables_outside_the_filter_are_not_captured(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 1, owner="OTHER")
     redo.commit(A)
-    assert life.read(redo.rows) == []
+    assert miner.read(redo.rows) == []
 
 
-def test_d4_starts_that_never_end_hold_nothing_back(life: Life) -> None:
+def test_d4_starts_that_never_end_hold_nothing_back(miner: Miner) -> None:
     redo = Redo()
     redo.start(ZERO_XID)
     redo.start(C)
     redo.insert(B, 9, owner="OTHER")
     redo.insert(A, 1)
     redo.commit(A)
-    (position,) = positions(life.read(redo.rows))
+    (position,) = positions(miner.read(redo.rows))
     assert position.threads[1].resume.rs_id == redo.rows[-1].rs_id.strip()
 
 
-def test_d7_late_row_with_a_lower_scn_is_taken(life: Life) -> None:
+def test_d7_late_row_with_a_lower_scn_is_taken(miner: Miner) -> None:
     """E77: a private strand is written behind rows with higher SCNs."""
     redo = Redo()
     redo.insert(B, 2, scn=200)
-    life.read(redo.rows)
+    miner.read(redo.rows)
     redo.insert(A, 1, scn=150)
     redo.commit(A, scn=230)
-    assert changes(life.read(redo.rows)) == [("c", "1")]
+    assert changes(miner.read(redo.rows)) == [("c", "1")]
 
 
-def test_d23_partial_xid_is_the_open_transaction_of_that_slot(life: Life) -> None:
+def test_d23_partial_xid_is_the_open_transaction_of_that_slot(miner: Miner) -> None:
     """E67: full rollback in a range that did not hold the START."""
     redo = Redo()
     redo.start(A)
@@ -94,63 +94,63 @@ def test_d23_partial_xid_is_the_open_transaction_of_that_slot(life: Life) -> Non
     redo.undo_insert(partial(A), 1)
     redo.rollback(partial(A))
     redo.commit(B)
-    events = life.read(redo.rows)
+    events = miner.read(redo.rows)
     assert changes(events) == [("c", "2")]
-    assert len(life.buffer) == 0
+    assert len(miner.buffer) == 0
     assert positions(events)[0].threads[1].resume.rs_id == redo.rows[-1].rs_id.strip()
 
 
-def test_commit_with_partial_xid_and_nothing_buffered_is_nothing(life: Life) -> None:
+def test_commit_with_partial_xid_and_nothing_buffered_is_nothing(miner: Miner) -> None:
     redo = Redo()
     redo.commit(partial(A))
-    assert life.read(redo.rows) == []
+    assert miner.read(redo.rows) == []
 
 
-def test_e69_start_after_the_first_change(life: Life) -> None:
+def test_e69_start_after_the_first_change(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 1, scn=101)
     redo.start(A, scn=101)
     redo.commit(A)
-    assert changes(life.read(redo.rows)) == [("c", "1")]
+    assert changes(miner.read(redo.rows)) == [("c", "1")]
 
 
-def test_e70_equal_xids_of_two_containers_are_two_transactions(life: Life) -> None:
+def test_e70_equal_xids_of_two_containers_are_two_transactions(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 1, con_id=3)
     redo.insert(A, 2, con_id=4)
     redo.rollback(A, con_id=4)
     redo.commit(A, con_id=3)
-    assert changes(life.read(redo.rows)) == [("c", "1")]
+    assert changes(miner.read(redo.rows)) == [("c", "1")]
 
 
-def test_transaction_known_by_its_tail_only_is_delivered(life: Life) -> None:
+def test_transaction_known_by_its_tail_only_is_delivered(miner: Miner) -> None:
     redo = Redo()
     redo.update(A, 1, 1, 2)
     redo.commit(A, start_scn=90)
-    (event, _) = life.read(redo.rows)
+    (event, _) = miner.read(redo.rows)
     assert isinstance(event, ChangeEvent)
     assert event.tx is not None
     assert event.tx.start_scn == 90
 
 
 def test_large_transactions_go_to_disk_and_come_back_in_order(tmp_path: Path) -> None:
-    life = Life(tmp_path, memory_max=10_000)
+    miner = Miner(tmp_path, memory_max=10_000)
     redo = Redo()
     for key in range(200):
         redo.insert(A, key)
         redo.insert(B, 1000 + key)
     for key in range(199, 99, -1):
         redo.undo_insert(A, key)
-    life.read(redo.rows)
-    assert all(transaction.spill for transaction in life.buffer._open.values())
+    miner.read(redo.rows)
+    assert all(transaction.spill for transaction in miner.buffer._open.values())
     redo.commit(A)
     redo.commit(B)
     expected = [("c", str(key)) for key in range(100)] + [("c", str(1000 + key)) for key in range(200)]
-    assert changes(life.read(redo.rows)) == expected
+    assert changes(miner.read(redo.rows)) == expected
     assert not list(tmp_path.iterdir())
 
 
-def test_starts_are_not_remembered_for_ever(life: Life) -> None:
+def test_starts_are_not_remembered_for_ever(miner: Miner) -> None:
     """All-zero XIDs never end; a START behind the first change belongs to an open transaction."""
     redo = Redo()
     redo.start(ZERO_XID)
@@ -159,8 +159,8 @@ def test_starts_are_not_remembered_for_ever(life: Life) -> None:
     redo.commit(A)
     redo.start(B)
     redo.rollback(partial(B))
-    life.read(redo.rows)
-    assert life.buffer._starts == {}
+    miner.read(redo.rows)
+    assert miner.buffer._starts == {}
 
 
 def test_rows_are_named_tuples_in_column_order() -> None:
@@ -176,16 +176,16 @@ def test_commits_wait_until_the_other_threads_are_read_that_far(tmp_path: Path) 
     one.commit(A)
     two.update(B, 1, 6, 7)
     two.commit(B)
-    life = Life(tmp_path)
-    assert changes(life.read([*one.rows, *two.rows], Pass((), {}, bound=150))) == [("c", "1")]
-    position = life.assembly.position()
+    miner = Miner(tmp_path)
+    assert changes(miner.read([*one.rows, *two.rows], Pass((), {}, bound=150))) == [("c", "1")]
+    position = miner.assembly.position()
     one.update(C, 1, 5, 6)
     one.commit(C)
     two.scn = 300
     two.delete(A, 1, 7)
     two.commit(A)
     merged = sorted([*one.rows, *two.rows], key=lambda row: row.scn)
-    for again in (life, Life(tmp_path, position)):
+    for again in (miner, Miner(tmp_path, position)):
         events = again.read(merged)
         assert changes(events) == [("u", "1"), ("u", "1"), ("d", "1")]
         assert [e.after and e.after[1] for e in events if isinstance(e, ChangeEvent)] == ["6", "7", None]
@@ -198,11 +198,11 @@ def test_ddl_waits_like_commits(tmp_path: Path) -> None:
     two.ddl(B, 'alter table "LAB"."ITEM" add (extra number)')
     two.insert(C, 3)
     two.commit(C)
-    life = Life(tmp_path)
-    assert schema_changes(life.read([*one.rows, *two.rows], Pass((), {}, bound=150))) == []
+    miner = Miner(tmp_path)
+    assert schema_changes(miner.read([*one.rows, *two.rows], Pass((), {}, bound=150))) == []
     one.insert(B, 2)
     one.commit(B)
-    events = life.read(sorted([*one.rows, *two.rows], key=lambda row: row.scn))
+    events = miner.read(sorted([*one.rows, *two.rows], key=lambda row: row.scn))
     assert [type(event).__name__ for event in events] == [
         *("ChangeEvent", "Progress", "SchemaChange", "Progress", "ChangeEvent", "Progress")
     ]
@@ -214,10 +214,10 @@ def test_a_transaction_whose_commit_waits_is_not_open(tmp_path: Path) -> None:
     one.insert(A, 1)
     two.insert(B, 2)
     two.commit(B)
-    life = Life(tmp_path)
-    life.read([*one.rows, *two.rows], Pass((), {}, bound=150))
-    assert [transaction.key[1] for transaction in life.assembly.open()] == [A]
+    miner = Miner(tmp_path)
+    miner.read([*one.rows, *two.rows], Pass((), {}, bound=150))
+    assert [transaction.key[1] for transaction in miner.assembly.open()] == [A]
     two.start(C)
     two.commit(C)
-    life.read([*one.rows, *two.rows], Pass((), {}, bound=150))
-    assert life.buffer._starts == {}
+    miner.read([*one.rows, *two.rows], Pass((), {}, bound=150))
+    assert miner.buffer._starts == {}

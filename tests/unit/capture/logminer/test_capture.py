@@ -11,7 +11,8 @@ import pytest
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.decoding import HostClock
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.config.sections import LogMiningConfig
+from minercdc.config.log_mining import LogMiningConfig
+from minercdc.config.sections import CaptureConfig
 from minercdc.errors import ConfigError
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.tables import Tables
@@ -21,8 +22,8 @@ def capture(**settings: Any) -> LogMinerCapture:
     def refuse() -> oracledb.Connection:
         raise AssertionError("nothing is to be connected")
 
-    config = LogMiningConfig(**settings)
-    return LogMinerCapture(refuse, lambda _: None, Tables(), TableFilter(), config, database="DB")
+    config, shared = LogMiningConfig(**settings), CaptureConfig(**{})
+    return LogMinerCapture(refuse, lambda _: None, Tables(), TableFilter(), config, shared, database="DB")
 
 
 def test_d36_timestamps_of_rows_are_host_time() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.logminer.redo import A, B, C, Life, Redo, changes, positions
+from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, changes, positions
 
 from minercdc.capture.logminer.committed import CommittedAssembly, beginning
 from minercdc.capture.logminer.logs import LogFile
@@ -23,15 +23,15 @@ LOGS = (
 )
 
 
-def life_of(directory: Path, start: LogMinerPosition | None = None) -> Life:
-    return Life(directory, start or LogMinerPosition(start_scn=100), assembly=CommittedAssembly)
+def miner_of(directory: Path, start: LogMinerPosition | None = None) -> Miner:
+    return Miner(directory, start or LogMinerPosition(start_scn=100), assembly=CommittedAssembly)
 
 
-def read(life: Life, rows: Iterable[LogMinerRow], oldest_scn: int = 100) -> list[Event]:
+def read(miner: Miner, rows: Iterable[LogMinerRow], oldest_scn: int = 100) -> list[Event]:
     """One pass, all of which LogMiner shows, as it does when it begins where `marks` says."""
     begun = Pass(LOGS, {1: 2}, oldest_scn=oldest_scn)
-    life.assembly.begin_pass(begun)
-    return [*life.assembly.take(rows), *life.assembly.end_pass(begun)]
+    miner.assembly.begin_pass(begun)
+    return [*miner.assembly.take(rows), *miner.assembly.end_pass(begun)]
 
 
 def test_what_is_shown_again_comes_once(tmp_path: Path) -> None:
@@ -39,13 +39,13 @@ def test_what_is_shown_again_comes_once(tmp_path: Path) -> None:
     redo.start(A)
     redo.insert(A, 1)
     redo.commit(A)
-    life = life_of(tmp_path)
-    assert changes(read(life, redo.rows)) == [("c", "1")]
+    miner = miner_of(tmp_path)
+    assert changes(read(miner, redo.rows)) == [("c", "1")]
     redo.start(B)
     redo.insert(B, 2)
     redo.commit(B)
-    assert changes(read(life, redo.rows)) == [("c", "2")]
-    assert changes(read(life, redo.rows)) == []
+    assert changes(read(miner, redo.rows)) == [("c", "2")]
+    assert changes(read(miner, redo.rows)) == []
 
 
 def test_a_restart_at_any_progress_misses_and_repeats_nothing(tmp_path: Path) -> None:
@@ -54,10 +54,10 @@ def test_a_restart_at_any_progress_misses_and_repeats_nothing(tmp_path: Path) ->
         redo.start(transaction)
         redo.insert(transaction, number)
         redo.commit(transaction)
-    whole = read(life_of(tmp_path), redo.rows)
+    whole = read(miner_of(tmp_path), redo.rows)
     for done, position in enumerate(positions(whole), 1):
         again = LogMinerPosition.from_json(position.to_json())
-        assert changes(read(life_of(tmp_path, again), redo.rows)) == changes(whole)[done:]
+        assert changes(read(miner_of(tmp_path, again), redo.rows)) == changes(whole)[done:]
 
 
 def test_an_older_commit_that_is_shown_behind_a_newer_one_is_not_taken_for_delivered(tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_an_older_commit_that_is_shown_behind_a_newer_one_is_not_taken_for_deliv
         redo.start(transaction)
         redo.insert(transaction, 1 if transaction == A else 2)
         redo.commit(transaction)
-    life = life_of(tmp_path)
-    assert changes(read(life, [*redo.rows[3:], *redo.rows[:3]])) == [("c", "2"), ("c", "1")]
-    assert changes(read(life, redo.rows)) == []
+    miner = miner_of(tmp_path)
+    assert changes(read(miner, [*redo.rows[3:], *redo.rows[:3]])) == [("c", "2"), ("c", "1")]
+    assert changes(read(miner, redo.rows)) == []
 
 
 def test_a_transaction_that_a_broken_session_cut_comes_whole(tmp_path: Path) -> None:
@@ -77,38 +77,38 @@ def test_a_transaction_that_a_broken_session_cut_comes_whole(tmp_path: Path) -> 
     redo.insert(A, 1)
     redo.insert(A, 2)
     redo.commit(A)
-    life = life_of(tmp_path)
-    life.assembly.begin_pass(Pass(LOGS, {}))
-    assert list(life.assembly.take(redo.rows[:2])) == []
-    assert changes(read(life, redo.rows)) == [("c", "1"), ("c", "2")]
+    miner = miner_of(tmp_path)
+    miner.assembly.begin_pass(Pass(LOGS, {}))
+    assert list(miner.assembly.take(redo.rows[:2])) == []
+    assert changes(read(miner, redo.rows)) == [("c", "1"), ("c", "2")]
 
 
 def test_the_beginning_moves_one_pass_behind_what_the_database_said(tmp_path: Path) -> None:
-    life = life_of(tmp_path)
-    read(life, (), oldest_scn=240)
-    assert life.assembly.marks() == {1: log_start(1)}
-    read(life, (), oldest_scn=260)
-    assert life.assembly.marks() == {1: log_start(2)}
-    assert life.assembly.position().threads[1].resume_scn == 240
-    read(life, (), oldest_scn=100)
-    assert life.assembly.marks() == {1: log_start(3)}
-    read(life, ())
-    assert life.assembly.marks() == {1: log_start(3)}, "it never goes back"
+    miner = miner_of(tmp_path)
+    read(miner, (), oldest_scn=240)
+    assert miner.assembly.marks() == {1: log_start(1)}
+    read(miner, (), oldest_scn=260)
+    assert miner.assembly.marks() == {1: log_start(2)}
+    assert miner.assembly.position().threads[1].resume_scn == 240
+    read(miner, (), oldest_scn=100)
+    assert miner.assembly.marks() == {1: log_start(3)}
+    read(miner, ())
+    assert miner.assembly.marks() == {1: log_start(3)}, "it never goes back"
 
 
 def test_a_mark_of_the_other_mode_is_kept_until_the_next_log(tmp_path: Path) -> None:
     redo = Redo(sequence=2)
     redo.start(A)
     redo.insert(A, 1)
-    buffered = Life(tmp_path)
+    buffered = Miner(tmp_path)
     buffered.read(redo.rows)
     start = buffered.assembly.position()
-    life = life_of(tmp_path, start)
+    miner = miner_of(tmp_path, start)
     redo.commit(A)
-    assert changes(read(life, redo.rows, oldest_scn=160)) == [("c", "1")]
-    read(life, redo.rows, oldest_scn=160)
-    assert not life.assembly.position().precedes(start)
-    assert life.assembly.marks() == {1: RedoAddress(start.threads[1].resume.rs_id)}
+    assert changes(read(miner, redo.rows, oldest_scn=160)) == [("c", "1")]
+    read(miner, redo.rows, oldest_scn=160)
+    assert not miner.assembly.position().precedes(start)
+    assert miner.assembly.marks() == {1: RedoAddress(start.threads[1].resume.rs_id)}
 
 
 def test_the_other_mode_goes_on_where_this_one_ended(tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_the_other_mode_goes_on_where_this_one_ended(tmp_path: Path) -> None:
         redo.start(transaction)
         redo.insert(transaction, number)
         redo.commit(transaction)
-    life = life_of(tmp_path)
-    read(life, redo.rows[:3])
-    buffered = Life(tmp_path, life.assembly.position())
+    miner = miner_of(tmp_path)
+    read(miner, redo.rows[:3])
+    buffered = Miner(tmp_path, miner.assembly.position())
     assert changes(buffered.read(redo.rows)) == [("c", "2")]
 
 
@@ -128,12 +128,12 @@ def test_undone_changes_stop_the_reading(tmp_path: Path) -> None:
     redo.insert(A, 1)
     redo.undo_insert(A, 1)
     with pytest.raises(MiningSessionError, match="as committed"):
-        read(life_of(tmp_path), redo.rows)
+        read(miner_of(tmp_path), redo.rows)
     redo = Redo()
     redo.insert(A, 1)
     redo.rollback(A)
     with pytest.raises(MiningSessionError, match="as committed"):
-        read(life_of(tmp_path), redo.rows)
+        read(miner_of(tmp_path), redo.rows)
 
 
 @pytest.mark.parametrize(("oldest", "sequence"), [(10, 1), (60, 1), (149, 1), (150, 2), (249, 2), (250, 3), (10_000, 3)])
@@ -159,27 +159,27 @@ def two_threads() -> tuple[Redo, Redo]:
     return one, two
 
 
-def bounded(life: Life, rows: Iterable[LogMinerRow], bound: int, complete_scn: int = 0) -> list[Event]:
+def bounded(miner: Miner, rows: Iterable[LogMinerRow], bound: int, complete_scn: int = 0) -> list[Event]:
     logs = (*LOGS, LogFile("b1", 2, 1, 50, 0, current=True, archived=False))
     begun = Pass(logs, {1: 2}, bound=bound, complete_scn=complete_scn, oldest_scn=100)
-    life.assembly.begin_pass(begun)
-    return [*life.assembly.take(rows), *life.assembly.end_pass(begun)]
+    miner.assembly.begin_pass(begun)
+    return [*miner.assembly.take(rows), *miner.assembly.end_pass(begun)]
 
 
 def test_what_was_committed_after_a_pass_began_waits_for_the_next_one(tmp_path: Path) -> None:
     """LogMiner came to the end of thread 1 before A was committed there, and meets B in thread 2."""
     one, two = two_threads()
-    life = life_of(tmp_path)
-    assert changes(bounded(life, two.rows, bound=100)) == []
-    assert changes(bounded(life, [*one.rows, *two.rows], bound=300)) == [("c", "1"), ("u", "1")]
-    assert changes(bounded(life, [*one.rows, *two.rows], bound=300)) == []
+    miner = miner_of(tmp_path)
+    assert changes(bounded(miner, two.rows, bound=100)) == []
+    assert changes(bounded(miner, [*one.rows, *two.rows], bound=300)) == [("c", "1"), ("u", "1")]
+    assert changes(bounded(miner, [*one.rows, *two.rows], bound=300)) == []
 
 
 def test_what_waits_is_not_told_to_be_complete(tmp_path: Path) -> None:
     one, two = two_threads()
-    life = life_of(tmp_path)
-    assert changes(bounded(life, [*one.rows, *two.rows], bound=150, complete_scn=250)) == [("c", "1")]
-    assert life.assembly.idle(0).complete_scn < two.rows[-1].scn
+    miner = miner_of(tmp_path)
+    assert changes(bounded(miner, [*one.rows, *two.rows], bound=150, complete_scn=250)) == [("c", "1")]
+    assert miner.assembly.idle(0).complete_scn < two.rows[-1].scn
 
 
 def test_behind_a_commit_that_waits_all_wait(tmp_path: Path) -> None:
@@ -188,9 +188,9 @@ def test_behind_a_commit_that_waits_all_wait(tmp_path: Path) -> None:
     one.start(C, scn=140)
     one.insert(C, 3)
     one.commit(C)
-    life = life_of(tmp_path)
-    assert changes(bounded(life, [*two.rows, *one.rows], bound=150)) == []
-    assert changes(bounded(life, [*one.rows, *two.rows], bound=300)) == [("c", "1"), ("c", "3"), ("u", "1")]
+    miner = miner_of(tmp_path)
+    assert changes(bounded(miner, [*two.rows, *one.rows], bound=150)) == []
+    assert changes(bounded(miner, [*one.rows, *two.rows], bound=300)) == [("c", "1"), ("c", "3"), ("u", "1")]
 
 
 def test_a_commit_that_the_mark_is_behind_already_does_not_wait(tmp_path: Path) -> None:
@@ -199,18 +199,18 @@ def test_a_commit_that_the_mark_is_behind_already_does_not_wait(tmp_path: Path) 
         redo.start(transaction)
         redo.insert(transaction, number)
         redo.commit(transaction)
-    life = life_of(tmp_path)
+    miner = miner_of(tmp_path)
     late, early = redo.rows[:3], redo.rows[3:]  # by address; shown the other way round
     late[2] = late[2]._replace(scn=180)
-    assert changes(bounded(life, [*early, *late], bound=150)) == [("c", "2"), ("c", "1")]
+    assert changes(bounded(miner, [*early, *late], bound=150)) == [("c", "2"), ("c", "1")]
 
 
 def test_ddl_waits_like_commits(tmp_path: Path) -> None:
     redo = Redo(thread=2, scn=200)
     redo.ddl(C, 'alter table "LAB"."ITEM" add (extra number)')
-    life = life_of(tmp_path)
-    assert bounded(life, redo.rows, bound=150) == []
-    assert [type(event).__name__ for event in bounded(life, redo.rows, bound=300)] == ["SchemaChange", "Progress"]
+    miner = miner_of(tmp_path)
+    assert bounded(miner, redo.rows, bound=150) == []
+    assert [type(event).__name__ for event in bounded(miner, redo.rows, bound=300)] == ["SchemaChange", "Progress"]
 
 
 def test_of_what_the_other_mode_gave_up_no_part_comes(tmp_path: Path) -> None:
@@ -220,11 +220,11 @@ def test_of_what_the_other_mode_gave_up_no_part_comes(tmp_path: Path) -> None:
     redo.start(B)
     redo.insert(B, 2)
     redo.commit(B)
-    life = life_of(tmp_path, LogMinerPosition(start_scn=100, given_up=frozenset({A.hex()})))
+    miner = miner_of(tmp_path, LogMinerPosition(start_scn=100, given_up=frozenset({A.hex()})))
     waiting = Pass(LOGS, {1: 2}, oldest_scn=100, bound=redo.rows[1].scn)
-    life.assembly.begin_pass(waiting)
-    assert changes([*life.assembly.take(redo.rows), *life.assembly.end_pass(waiting)]) == []
-    assert LogMinerPosition.from_json(life.assembly.position().to_json()).given_up == {A.hex()}
-    assert changes(read(life, redo.rows)) == [("c", "2")]
-    assert changes(read(life, redo.rows)) == []
-    assert life.assembly.position().given_up == frozenset()
+    miner.assembly.begin_pass(waiting)
+    assert changes([*miner.assembly.take(redo.rows), *miner.assembly.end_pass(waiting)]) == []
+    assert LogMinerPosition.from_json(miner.assembly.position().to_json()).given_up == {A.hex()}
+    assert changes(read(miner, redo.rows)) == [("c", "2")]
+    assert changes(read(miner, redo.rows)) == []
+    assert miner.assembly.position().given_up == frozenset()

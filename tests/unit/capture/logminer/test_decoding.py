@@ -11,7 +11,7 @@ from tests.unit.capture.logminer.redo import (
     NOON,
     A,
     B,
-    Life,
+    Miner,
     Redo,
     changes,
 )
@@ -24,11 +24,11 @@ from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, Scn, Transaction
 from minercdc.schema.table import Column, TableId, TableSchema
 
 
-def test_e74_rows_of_temporary_tables_are_left_out(life: Life) -> None:
+def test_e74_rows_of_temporary_tables_are_left_out(miner: Miner) -> None:
     redo = Redo()
     redo.dml(OpCode.INSERT, A, "/* No SQL_REDO for temporary tables */", status=2)
     redo.commit(A)
-    assert life.read(redo.rows) == []
+    assert miner.read(redo.rows) == []
 
 
 def unsupported_rows() -> Redo:
@@ -39,27 +39,27 @@ def unsupported_rows() -> Redo:
     return redo
 
 
-def test_e75_unsupported_rows_stop_the_stream(life: Life) -> None:
+def test_e75_unsupported_rows_stop_the_stream(miner: Miner) -> None:
     with pytest.raises(UnsupportedRowError, match=r"LAB\.ITEM.*SCN 101"):
-        life.read(unsupported_rows().rows)
+        miner.read(unsupported_rows().rows)
 
 
 def test_e75_unsupported_rows_are_left_out_with_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    life = Life(tmp_path, on_failure="warn")
-    *letters, progress = life.read(unsupported_rows().rows)
+    miner = Miner(tmp_path, on_failure="warn")
+    *letters, progress = miner.read(unsupported_rows().rows)
     assert [(letter.op, letter.redo_sql) for letter in letters if isinstance(letter, UndecodableRow)] == [
         ("UNSUPPORTED", "Unsupported")
     ] * 3
     assert isinstance(progress, Progress)
-    assert life.decoder.unsupported_rows == life.decoder.undecodable_rows == 3
+    assert miner.decoder.unsupported_rows == miner.decoder.undecodable_rows == 3
     assert caplog.text.count("does not support") == 1
 
 
-def test_e76_status_2_alone_is_no_fault(life: Life) -> None:
+def test_e76_status_2_alone_is_no_fault(miner: Miner) -> None:
     redo = Redo()
     redo.update(A, 1, 1, 2, status=2)
     redo.commit(A)
-    assert changes(life.read(redo.rows)) == [("u", "1")]
+    assert changes(miner.read(redo.rows)) == [("u", "1")]
 
 
 def broken(redo: Redo) -> None:
@@ -69,17 +69,17 @@ def broken(redo: Redo) -> None:
     redo.commit(A)
 
 
-def test_row_that_cannot_be_decoded_stops_and_says_where(life: Life) -> None:
+def test_row_that_cannot_be_decoded_stops_and_says_where(miner: Miner) -> None:
     redo = Redo()
     broken(redo)
     with pytest.raises(RedoSyntaxError, match=r"SCN 102, thread 1, RS_ID 0x000001.00000002.0010, .*LAB.ITEM"):
-        life.read(redo.rows)
+        miner.read(redo.rows)
 
 
 def test_row_that_cannot_be_decoded_is_left_out_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     redo = Redo()
     broken(redo)
-    assert changes(Life(tmp_path, on_failure="warn").read(redo.rows)) == [("c", "1"), ("c", "2")]
+    assert changes(Miner(tmp_path, on_failure="warn").read(redo.rows)) == [("c", "1"), ("c", "2")]
     assert "MC-4101" in caplog.text
 
 
@@ -95,7 +95,7 @@ def test_rows_are_decoded_in_runs_but_told_one_by_one(tmp_path: Path, before: in
     redo.commit(A)
     told: list[int | str] = []
     with suppress(RedoSyntaxError):
-        for event in Life(tmp_path, on_failure=on_failure).assembly.take(redo.rows):
+        for event in Miner(tmp_path, on_failure=on_failure).assembly.take(redo.rows):
             if isinstance(event, ChangeEvent) and event.after:
                 told.append(int(str(event.after[0])))
             elif isinstance(event, UndecodableRow):
@@ -103,38 +103,38 @@ def test_rows_are_decoded_in_runs_but_told_one_by_one(tmp_path: Path, before: in
     assert told == (keys[:before] if on_failure == "fail" else keys)
 
 
-def test_d27_operation_that_contradicts_its_text_is_refused(life: Life) -> None:
+def test_d27_operation_that_contradicts_its_text_is_refused(miner: Miner) -> None:
     redo = Redo()
     redo.dml(OpCode.UPDATE, A, """delete from "LAB"."ITEM";""")
     redo.commit(A)
     with pytest.raises(SchemaMismatchError):
-        life.read(redo.rows)
+        miner.read(redo.rows)
 
 
-def test_dml_without_text_is_refused(life: Life) -> None:
+def test_dml_without_text_is_refused(miner: Miner) -> None:
     redo = Redo()
     redo.row(OpCode.INSERT, A, None, owner="LAB", table="ITEM")
     redo.commit(A)
     with pytest.raises(DecodeError):
-        life.read(redo.rows)
+        miner.read(redo.rows)
 
 
 def test_d26_user_filter_drops_whole_transactions(tmp_path: Path) -> None:
-    life = Life(tmp_path, wants=lambda user, _: user != "APP")
+    miner = Miner(tmp_path, wants=lambda user, _: user != "APP")
     redo = Redo()
     redo.start(A)
     redo.insert(A, 1)
     redo.commit(A)
     redo.insert(B, 2, user="OTHER")
     redo.commit(B)
-    assert changes(life.read(redo.rows)) == [("c", "2")]
+    assert changes(miner.read(redo.rows)) == [("c", "2")]
 
 
-def test_d42_columns_that_redo_does_not_tell_are_unavailable_not_null(life: Life) -> None:
+def test_d42_columns_that_redo_does_not_tell_are_unavailable_not_null(miner: Miner) -> None:
     redo = Redo()
     redo.dml(OpCode.UPDATE, A, """update "LAB"."ITEM" set "QTY" = '3' where "QTY" = '2';""", row_id="r")
     redo.commit(A)
-    (event, _) = life.read(redo.rows)
+    (event, _) = miner.read(redo.rows)
     assert isinstance(event, ChangeEvent)
     assert event.after == (UNAVAILABLE, "3")
 
@@ -143,7 +143,7 @@ def test_redo_sql_is_copied_on_demand(tmp_path: Path) -> None:
     redo = Redo()
     redo.insert(A, 1)
     redo.commit(A)
-    (event, _) = Life(tmp_path, include_redo_sql=True).read(redo.rows)
+    (event, _) = Miner(tmp_path, include_redo_sql=True).read(redo.rows)
     assert isinstance(event, ChangeEvent)
     assert event.redo_sql == redo.rows[0].sql
 
@@ -165,12 +165,12 @@ INFO = TransactionInfo("01", Scn(1), Scn(2), 0, 0, 1, None)
 @pytest.mark.parametrize("lobs", [False, True], ids=["plain", "assembled"])
 def test_rows_of_suspended_tables_are_not_read_and_have_numbers_of_their_own(tmp_path: Path, lobs: bool) -> None:
     suspended: set[str] = set()
-    life = Life(tmp_path, tables=(ITEM, B_TABLE), on_failure="suspend", lobs=lobs, unread=lambda _: frozenset(suspended))
+    miner = Miner(tmp_path, tables=(ITEM, B_TABLE), on_failure="suspend", lobs=lobs, unread=lambda _: frozenset(suspended))
 
     def seen() -> list[tuple[int, str, bool]]:
         start = Start(1, None, 1, 1, NOON, None, None, 1)
         transaction = Transaction((3, A), 1, start, mixed_rows(), is_large=lobs)
-        events = life.decoder.events(transaction, INFO)
+        events = miner.decoder.events(transaction, INFO)
         return [
             (e.seq, e.code or "unread", e.counted) if isinstance(e, UndecodableRow) else (e.seq, "change", True)
             for e in events
@@ -188,10 +188,10 @@ def test_rows_of_suspended_tables_are_not_read_and_have_numbers_of_their_own(tmp
 
 
 def test_a_row_without_a_table_to_suspend_stops_the_stream(tmp_path: Path) -> None:
-    life = Life(tmp_path, on_failure="suspend")
+    miner = Miner(tmp_path, on_failure="suspend")
     redo = Redo()
     redo.insert(A, 1)
     redo.ddl(B, 'alter table item rename to "BIN$zz"')
     redo.commit(A)
     with pytest.raises(SchemaMismatchError, match="shape is not known"):
-        life.read(redo.rows)
+        miner.read(redo.rows)

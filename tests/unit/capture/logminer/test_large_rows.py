@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.capture.logminer.redo import A, Life, Redo
+from tests.unit.capture.logminer.redo import A, Miner, Redo
 
 from minercdc.capture.logminer import large_rows
 from minercdc.capture.logminer.large_text import Edit, Erase, Trim, Write, parse_string_piece
@@ -101,8 +101,8 @@ def dialect(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def life(tmp_path: Path) -> Life:
-    return Life(tmp_path, tables=(DOC, XD, WIDE), lobs=True)
+def miner(tmp_path: Path) -> Miner:
+    return Miner(tmp_path, tables=(DOC, XD, WIDE), lobs=True)
 
 
 @pytest.fixture
@@ -112,80 +112,80 @@ def redo() -> Large:
     return redo
 
 
-def told(life: Life, redo: Large) -> list[Change]:
+def told(miner: Miner, redo: Large) -> list[Change]:
     redo.commit(A)
-    return [(e.op.value, e.before, e.after) for e in life.read(redo.rows) if isinstance(e, ChangeEvent)]
+    return [(e.op.value, e.before, e.after) for e in miner.read(redo.rows) if isinstance(e, ChangeEvent)]
 
 
-def test_e54_small_values_complete_the_insert(life: Life, redo: Large) -> None:
+def test_e54_small_values_complete_the_insert(miner: Miner, redo: Large) -> None:
     redo.insert_doc(54)
     redo.update_doc(54, """"C" = 'short', "B" = HEXTORAW('0102')""")
-    assert told(life, redo) == [("c", None, ("54", "t", "short", "0102"))]
+    assert told(miner, redo) == [("c", None, ("54", "t", "short", "0102"))]
 
 
-def test_e55_null_is_not_empty(life: Life, redo: Large) -> None:
+def test_e55_null_is_not_empty(miner: Miner, redo: Large) -> None:
     redo.insert_doc(55)
     redo.update_doc(55, '"C" = NULL, "B" = NULL')
     redo.insert_doc(56)
-    assert told(life, redo) == [("c", None, ("55", "t", None, None)), ("c", None, ("56", "t", "", ""))]
+    assert told(miner, redo) == [("c", None, ("55", "t", None, None)), ("c", None, ("56", "t", "", ""))]
 
 
-def test_an_update_after_the_completing_one_stays_an_update(life: Life, redo: Large) -> None:
+def test_an_update_after_the_completing_one_stays_an_update(miner: Miner, redo: Large) -> None:
     redo.insert_doc(1)
     redo.update_doc(1, """"C" = 'a', "B" = NULL""")
     redo.update_doc(1, """"C" = 'b'""")
-    assert told(life, redo) == [("c", None, ("1", "t", "a", None)), ("u", ("1", "t", X, X), ("1", "t", "b", X))]
+    assert told(miner, redo) == [("c", None, ("1", "t", "a", None)), ("u", ("1", "t", X, X), ("1", "t", "b", X))]
 
 
-def test_e56_pieces_complete_the_insert(life: Life, redo: Large, dialect: Any) -> None:
+def test_e56_pieces_complete_the_insert(miner: Miner, redo: Large, dialect: Any) -> None:
     redo.insert_doc(56, "EMPTY_CLOB(),NULL")
     dialect.locator(redo, 56)
     dialect.piece(redo, OpCode.LOB_WRITE, 56, write("Jo's "))
     dialect.piece(redo, OpCode.LOB_WRITE, 56, write("book", 6))
-    assert told(life, redo) == [("c", None, ("56", "t", "Jo's book", None))]
+    assert told(miner, redo) == [("c", None, ("56", "t", "Jo's book", None))]
 
 
-def test_e57_replaced_by_write_and_trim(life: Life, redo: Large, dialect: Any) -> None:
+def test_e57_replaced_by_write_and_trim(miner: Miner, redo: Large, dialect: Any) -> None:
     dialect.locator(redo, 57)
     dialect.piece(redo, OpCode.LOB_WRITE, 57, write("XYZ"))
     dialect.piece(redo, OpCode.LOB_TRIM, 57, "  dbms_lob.trim(loc_c, 3);")
-    assert told(life, redo) == [("u", ("57", "t", X, X), ("57", "t", "XYZ", X))]
+    assert told(miner, redo) == [("u", ("57", "t", X, X), ("57", "t", "XYZ", X))]
 
 
-def test_e58_a_hole_is_filled_when_the_value_is_known(life: Life, redo: Large, dialect: Any) -> None:
+def test_e58_a_hole_is_filled_when_the_value_is_known(miner: Miner, redo: Large, dialect: Any) -> None:
     redo.insert_doc(58, "NULL,EMPTY_BLOB()")
     dialect.locator(redo, 58, "B", "r1")
     dialect.piece(redo, OpCode.LOB_WRITE, 58, write_bytes("aabb", 3), "B", "r1")
     dialect.locator(redo, 59, "B", "r2")
     dialect.piece(redo, OpCode.LOB_WRITE, 59, write_bytes("aabb", 3), "B", "r2")
-    assert told(life, redo) == [("c", None, ("58", "t", None, "0000aabb")), ("u", ("59", "t", X, X), ("59", "t", X, X))]
-    assert life.decoder.counters.unknown_lobs == 1
+    assert told(miner, redo) == [("c", None, ("58", "t", None, "0000aabb")), ("u", ("59", "t", X, X), ("59", "t", X, X))]
+    assert miner.decoder.counters.unknown_lobs == 1
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_e59_erase_fills_with_blanks(life: Life, redo: Large, dialect: Any, known: bool) -> None:
+def test_e59_erase_fills_with_blanks(miner: Miner, redo: Large, dialect: Any, known: bool) -> None:
     if known:
         redo.update_doc(59, """"C" = 'abcdef'""")
     dialect.locator(redo, 59, row_id="r1")
     dialect.piece(redo, OpCode.LOB_ERASE, 59, "  e_len :=  2;\n  dbms_lob.erase(loc_c, e_len, 3);")
-    assert told(life, redo)[-1] == ("u", ("59", "t", X, X), ("59", "t", "ab  ef" if known else X, X))
+    assert told(miner, redo)[-1] == ("u", ("59", "t", X, X), ("59", "t", "ab  ef" if known else X, X))
 
 
-def test_e60_lobs_that_are_not_named_are_unavailable(life: Life, redo: Large) -> None:
+def test_e60_lobs_that_are_not_named_are_unavailable(miner: Miner, redo: Large) -> None:
     redo.update_doc(60, """"T" = 'u'""")
-    assert told(life, redo) == [("u", ("60", "t", X, X), ("60", "u", X, X))]
+    assert told(miner, redo) == [("u", ("60", "t", X, X), ("60", "u", X, X))]
 
 
-def test_e61_a_statement_is_undone_with_its_pieces(life: Life, redo: Large, dialect: Any) -> None:
+def test_e61_a_statement_is_undone_with_its_pieces(miner: Miner, redo: Large, dialect: Any) -> None:
     redo.insert_doc(60)
     redo.insert_doc(61, "EMPTY_CLOB(),NULL")
     dialect.locator(redo, 61)
     dialect.piece(redo, OpCode.LOB_WRITE, 61, write("gone"))
     redo.on(OpCode.DELETE, """delete from "LAB"."DOC" where ROWID = 'r2'""", "r2", rollback=1)
-    assert told(life, redo) == [("c", None, ("60", "t", "", ""))]
+    assert told(miner, redo) == [("c", None, ("60", "t", "", ""))]
 
 
-def test_undo_of_an_update_takes_columns_pieces_and_what_fits_the_row(life: Life, redo: Large, dialect: Any) -> None:
+def test_undo_of_an_update_takes_columns_pieces_and_what_fits_the_row(miner: Miner, redo: Large, dialect: Any) -> None:
     redo.update_doc(1, """"T" = 'a'""")
     redo.update_doc(1, """"T" = 'b'""", None, "a")
     dialect.locator(redo, 1)
@@ -193,75 +193,75 @@ def test_undo_of_an_update_takes_columns_pieces_and_what_fits_the_row(life: Life
     dialect.piece(redo, OpCode.LOB_TRIM, 1, "  dbms_lob.trim(loc_c, 4);")
     redo.update_doc(1, """"B" = HEXTORAW('00')""")
     redo.on(OpCode.UPDATE, 'update "LAB"."DOC" set "T" = \'a\', "C" = EMPTY_CLOB(), "B" = EMPTY_BLOB()', "r1", rollback=1)
-    assert told(life, redo) == [("u", ("1", "t", X, X), ("1", "a", X, X))]
+    assert told(miner, redo) == [("u", ("1", "t", X, X), ("1", "a", X, X))]
 
 
 def test_undo_reaches_rows_on_disk(tmp_path: Path, redo: Large, dialect: Any) -> None:
-    life = Life(tmp_path, tables=(DOC,), lobs=True, memory_max=1)
+    miner = Miner(tmp_path, tables=(DOC,), lobs=True, memory_max=1)
     redo.insert_doc(60)
     redo.insert_doc(61, "EMPTY_CLOB(),NULL")
     dialect.locator(redo, 61)
     dialect.piece(redo, OpCode.LOB_WRITE, 61, write("gone"))
     redo.on(OpCode.DELETE, """delete from "LAB"."DOC" where ROWID = 'r2'""", "r2", rollback=1)
-    assert told(life, redo) == [("c", None, ("60", "t", "", ""))]
+    assert told(miner, redo) == [("c", None, ("60", "t", "", ""))]
 
 
-def test_key_change_with_a_large_value_is_one_update(life: Life, redo: Large, dialect: Any) -> None:
+def test_key_change_with_a_large_value_is_one_update(miner: Miner, redo: Large, dialect: Any) -> None:
     redo.update_doc(3, """"ID" = '30'""", None)
     dialect.locator(redo, 30)
     dialect.piece(redo, OpCode.LOB_WRITE, 30, write("new"))
     dialect.piece(redo, OpCode.LOB_TRIM, 30, "  dbms_lob.trim(loc_c, 3);")
-    assert told(life, redo) == [("u", ("3", "t", X, X), ("30", "t", "new", X))]
+    assert told(miner, redo) == [("u", ("3", "t", X, X), ("30", "t", "new", X))]
 
 
-def test_basicfile_with_a_second_locator_is_one_change(life: Life, redo: Large, dialect: Any) -> None:
+def test_basicfile_with_a_second_locator_is_one_change(miner: Miner, redo: Large, dialect: Any) -> None:
     dialect.locator(redo, 1)
     dialect.piece(redo, OpCode.LOB_WRITE, 1, write("new"))
     dialect.locator(redo, 1)
     dialect.piece(redo, OpCode.LOB_TRIM, 1, "  dbms_lob.trim(loc_c, 3);")
-    assert told(life, redo) == [("u", ("1", "t", X, X), ("1", "t", "new", X))]
+    assert told(miner, redo) == [("u", ("1", "t", X, X), ("1", "t", "new", X))]
 
 
-def test_d25_rows_of_others_do_not_merge(life: Life, redo: Large, dialect: Any) -> None:
+def test_d25_rows_of_others_do_not_merge(miner: Miner, redo: Large, dialect: Any) -> None:
     redo.insert_doc(1)
     redo.update_doc(2, """"C" = 'two'""", "r2")
     dialect.locator(redo, 3)
     dialect.piece(redo, OpCode.LOB_WRITE, 3, write("three"))
-    assert [(op, after and after[:3]) for op, _, after in told(life, redo)] == [
+    assert [(op, after and after[:3]) for op, _, after in told(miner, redo)] == [
         ("c", ("1", "t", "")),
         ("u", ("2", "t", "two")),
         ("u", ("3", "t", "three")),
     ]
 
 
-def test_pieces_before_their_insert(life: Life, redo: Large) -> None:
+def test_pieces_before_their_insert(miner: Miner, redo: Large) -> None:
     Blocks.piece(redo, OpCode.LOB_WRITE, 1, write("first"))
     redo.on(OpCode.INSERT, """insert into "LAB"."DOC"("ID","T","B") values ('1','t',NULL);""")
-    assert told(life, redo) == [("c", None, ("1", "t", "first", None))]
+    assert told(miner, redo) == [("c", None, ("1", "t", "first", None))]
 
 
 def test_a_piece_that_cannot_be_read_spoils_its_value_only(tmp_path: Path, redo: Large, dialect: Any) -> None:
-    life = Life(tmp_path, tables=(DOC,), lobs=True, on_failure="skip")
+    miner = Miner(tmp_path, tables=(DOC,), lobs=True, on_failure="skip")
     redo.insert_doc(1, "EMPTY_CLOB(),NULL")
     dialect.locator(redo, 1)
     dialect.piece(redo, OpCode.LOB_WRITE, 1, write("one"))
     dialect.piece(redo, OpCode.LOB_WRITE, 1, write("two", 4, amount=99))
     redo.commit(A)
-    change, letter, _ = life.read(redo.rows)
+    change, letter, _ = miner.read(redo.rows)
     assert isinstance(letter, UndecodableRow)
     assert "3 units where 99 are written" in letter.reason
     assert isinstance(change, ChangeEvent)
     assert change.after == ("1", "t", X, None)
 
 
-def test_the_place_of_a_failure_is_told(life: Life, redo: Large) -> None:
+def test_the_place_of_a_failure_is_told(miner: Miner, redo: Large) -> None:
     Blocks.piece(redo, OpCode.LOB_WRITE, 1, " buf_c := 'no end")
     redo.commit(A)
     with pytest.raises(RedoSyntaxError, match=r"character \d+.*SCN \d+.*LAB\.DOC"):
-        life.read(redo.rows)
+        miner.read(redo.rows)
 
 
-def test_e62_binary_xml(life: Life, redo: Large) -> None:
+def test_e62_binary_xml(miner: Miner, redo: Large) -> None:
     for number, (piece, more) in enumerate(
         [("HEXTORAW('3c612f3e'):4", ""), ("'<a>it''s</a>'\n amount: 11", ""), ("NULL", ""), ("HEXTORAW('3c61", "2f3e'):4")]
     ):
@@ -270,15 +270,15 @@ def test_e62_binary_xml(life: Life, redo: Large) -> None:
         xml(redo, OpCode.XML_BEGIN, begin, status=2)
         xml(redo, OpCode.XML_WRITE, f"XML_REDO := {piece}{more}", status=2)
         xml(redo, OpCode.XML_END, None)
-    assert [after and after[1] for _, _, after in told(life, redo)] == ["<a/>", "<a>it's</a>", None, "<a/>"]
+    assert [after and after[1] for _, _, after in told(miner, redo)] == ["<a/>", "<a>it's</a>", None, "<a/>"]
 
 
-def test_e63_xml_as_clob_in_two_pieces(life: Life, redo: Large) -> None:
+def test_e63_xml_as_clob_in_two_pieces(miner: Miner, redo: Large) -> None:
     xml(redo, OpCode.XML_BEGIN, """update "LAB"."XD" a set a."X" = XMLType(:1) where a."ID" = '63';""", status=5)
     xml(redo, OpCode.XML_WRITE, "<r>", status=5)
     xml(redo, OpCode.XML_WRITE, "</r>", status=5)
     xml(redo, OpCode.XML_END, None)
-    assert told(life, redo) == [("u", ("63", X), ("63", "<r></r>"))]
+    assert told(miner, redo) == [("u", ("63", X), ("63", "<r></r>"))]
 
 
 def xml(redo: Large, code: int, sql: str | None, **other: Any) -> None:
@@ -293,7 +293,7 @@ def xml(redo: Large, code: int, sql: str | None, **other: Any) -> None:
         ("  buf_c := 'LM_EMPTY_STRING'; \n x(TempLob, 0);", ""),
     ],
 )
-def test_e64_extended_strings(life: Life, redo: Large, piece: str, text: str) -> None:
+def test_e64_extended_strings(miner: Miner, redo: Large, piece: str, text: str) -> None:
     statement = """update "LAB"."WIDE" a set a."V" = :V where a."ID" = ''64'';"""
     begin = f"DECLARE\n TempLob CLOB;\n buf_c   VARCHAR2(32767);\n Stmt    CLOB;\nBEGIN\n Stmt := '{statement}';"
     where = {"owner": "LAB", "table": "WIDE", "object_id": 82}
@@ -301,15 +301,15 @@ def test_e64_extended_strings(life: Life, redo: Large, piece: str, text: str) ->
     redo.row(OpCode.STRING_BEGIN, A, begin, **where)
     redo.row(OpCode.STRING_WRITE, A, piece, **where)
     redo.row(OpCode.STRING_END, A, None, **where)
-    assert told(life, redo) == [("c", None, ("64", text))]
+    assert told(miner, redo) == [("c", None, ("64", text))]
 
 
 def test_without_lob_enabled_a_lob_is_never_told(tmp_path: Path, redo: Large) -> None:
-    life = Life(tmp_path, tables=(DOC,))
+    miner = Miner(tmp_path, tables=(DOC,))
     redo.insert_doc(54)
     redo.update_doc(54, """"C" = 'short', "B" = HEXTORAW('0102')""")
     redo.update_doc(54, """"C" = 'short', "T" = 'u'""")
-    assert told(life, redo) == [("c", None, ("54", "t", X, X)), ("u", ("54", "t", X, X), ("54", "u", X, X))]
+    assert told(miner, redo) == [("c", None, ("54", "t", X, X)), ("u", ("54", "t", X, X), ("54", "u", X, X))]
 
 
 EDITS = st.one_of(
@@ -361,7 +361,7 @@ def appended(redo: Large, dialect: Any, key: int, text: str, offset: int) -> Non
     dialect.piece(redo, OpCode.LOB_WRITE, key, write(text, offset), row_id=f"r{key}")
 
 
-def test_appends_in_turn_to_two_rows_are_their_inserts_in_linear_time(life: Life, redo: Large, dialect: Any) -> None:
+def test_appends_in_turn_to_two_rows_are_their_inserts_in_linear_time(miner: Miner, redo: Large, dialect: Any) -> None:
     for key in (1, 2):
         redo.insert_doc(key)
     count, size = 4000, 50
@@ -369,12 +369,12 @@ def test_appends_in_turn_to_two_rows_are_their_inserts_in_linear_time(life: Life
         for key in (1, 2):
             appended(redo, dialect, key, "x" * size, 1 + n * size)
     begun = time.process_time()
-    assert told(life, redo) == [("c", None, (str(key), "t", "x" * count * size, "")) for key in (1, 2)]
+    assert told(miner, redo) == [("c", None, (str(key), "t", "x" * count * size, "")) for key in (1, 2)]
     assert time.process_time() - begun < 20, "a growing value per append takes minutes"
 
 
 def test_more_than_may_wait_goes_on_without_later_pieces(
-    life: Life, redo: Large, dialect: Any, monkeypatch: pytest.MonkeyPatch
+    miner: Miner, redo: Large, dialect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(large_rows, "_WAITING", 2)
     for key in (1, 2, 3):
@@ -382,7 +382,7 @@ def test_more_than_may_wait_goes_on_without_later_pieces(
         appended(redo, dialect, key, "ab", 1)
     appended(redo, dialect, 1, "cd", 3)
     appended(redo, dialect, 3, "cd", 3)
-    assert told(life, redo) == [
+    assert told(miner, redo) == [
         ("c", None, ("1", "t", "ab", "")),
         ("c", None, ("2", "t", "ab", "")),
         ("c", None, ("3", "t", "abcd", "")),
@@ -390,24 +390,26 @@ def test_more_than_may_wait_goes_on_without_later_pieces(
     ]
 
 
-def test_a_value_is_never_cut_by_what_waits(life: Life, redo: Large, dialect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_is_never_cut_by_what_waits(
+    miner: Miner, redo: Large, dialect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(large_rows, "_WAITING_TEXT", 3)
     redo.insert_doc(1)
     redo.insert_doc(2)
     dialect.locator(redo, 1)
     for offset in (1, 3, 5):
         dialect.piece(redo, OpCode.LOB_WRITE, 1, write("ab", offset))
-    assert told(life, redo) == [("c", None, ("1", "t", "ababab", "")), ("c", None, ("2", "t", "", ""))]
+    assert told(miner, redo) == [("c", None, ("1", "t", "ababab", "")), ("c", None, ("2", "t", "", ""))]
 
 
 def test_rows_without_a_known_key_take_pieces_while_they_are_the_latest(tmp_path: Path, redo: Large, dialect: Any) -> None:
-    life = Life(tmp_path, tables=[replace(DOC, key=())], lobs=True)
+    miner = Miner(tmp_path, tables=[replace(DOC, key=())], lobs=True)
     redo.insert_doc(1)
     appended(redo, dialect, 1, "ab", 1)
     appended(redo, dialect, 1, "cd", 3)
     redo.insert_doc(2)
     appended(redo, dialect, 1, "ef", 5)
-    assert [change[0] for change in told(life, redo)] == ["c", "c", "u"]
+    assert [change[0] for change in told(miner, redo)] == ["c", "c", "u"]
 
 
 @pytest.mark.parametrize("data", ["'tis", "'", "''", "it's'; x(a);", "'), HEXTORAW('00')", "HEXTORAW('00"])

@@ -14,7 +14,7 @@ from tests.unit.capture.logminer.redo import (
     A,
     B,
     C,
-    Life,
+    Miner,
     Redo,
     changes,
     positions,
@@ -27,17 +27,17 @@ from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.events import Event, Progress
 
 
-def test_next_pass_takes_no_row_twice_even_within_one_record(life: Life) -> None:
+def test_next_pass_takes_no_row_twice_even_within_one_record(miner: Miner) -> None:
     """START and the first change may share record and SSN."""
     redo = Redo()
     redo.start(A)
     redo.insert(A, 1, rs_id=redo.rows[0].rs_id)
-    life.read(redo.rows[:1])
-    assert life.read(redo.rows) == []
+    miner.read(redo.rows[:1])
+    assert miner.read(redo.rows) == []
     redo.insert(A, 2, rs_id=redo.rows[0].rs_id)
     redo.commit(A)
-    assert changes(life.read(redo.rows)) == [("c", "1"), ("c", "2")]
-    assert life.read(redo.rows) == []
+    assert changes(miner.read(redo.rows)) == [("c", "1"), ("c", "2")]
+    assert miner.read(redo.rows) == []
 
 
 def test_commits_of_one_record_are_told_apart_after_a_restart(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ def test_commits_of_one_record_are_told_apart_after_a_restart(tmp_path: Path) ->
     redo.insert(B, 2)
     redo.commit(A)
     redo.commit(B, rs_id=redo.rows[-1].rs_id)
-    first, second = positions(Life(tmp_path).read(redo.rows))
-    assert changes(Life(tmp_path, first).read(redo.rows)) == [("c", "2")]
-    assert changes(Life(tmp_path, second).read(redo.rows)) == []
+    first, second = positions(Miner(tmp_path).read(redo.rows))
+    assert changes(Miner(tmp_path, first).read(redo.rows)) == [("c", "2")]
+    assert changes(Miner(tmp_path, second).read(redo.rows)) == []
 
 
 def test_d2_two_commits_at_one_scn_are_both_delivered_once(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_d2_two_commits_at_one_scn_are_both_delivered_once(tmp_path: Path) -> No
     redo.insert(B, 2)
     redo.commit(A, scn=900)
     redo.commit(B, scn=900)
-    first = positions(Life(tmp_path).read(redo.rows))[0]
-    assert changes(Life(tmp_path, first).read(redo.rows)) == [("c", "2")]
+    first = positions(Miner(tmp_path).read(redo.rows))[0]
+    assert changes(Miner(tmp_path, first).read(redo.rows)) == [("c", "2")]
 
 
 def test_d2_threads_have_marks_of_their_own(tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_d2_threads_have_marks_of_their_own(tmp_path: Path) -> None:
     one.insert(A, 1)
     two.insert(B, 2)
     one.commit(A, scn=900)
-    first = positions(Life(tmp_path).read(one.rows + two.rows))[0]
+    first = positions(Miner(tmp_path).read(one.rows + two.rows))[0]
     two.commit(B, scn=899)
-    assert changes(Life(tmp_path, first).read(one.rows + two.rows)) == [("c", "2")]
+    assert changes(Miner(tmp_path, first).read(one.rows + two.rows)) == [("c", "2")]
 
 
 def test_d3_position_keeps_long_transactions(tmp_path: Path) -> None:
@@ -77,13 +77,13 @@ def test_d3_position_keeps_long_transactions(tmp_path: Path) -> None:
     redo.insert(A, 1)
     redo.insert(B, 2)
     redo.commit(B)
-    (position,) = positions(Life(tmp_path).read(redo.rows))
+    (position,) = positions(Miner(tmp_path).read(redo.rows))
     assert position.threads[1].resume == RedoAddress("0x000001.00000001.0010")
     redo.commit(A)
-    assert changes(Life(tmp_path, position).read(redo.rows)) == [("c", "1")]
+    assert changes(Miner(tmp_path, position).read(redo.rows)) == [("c", "1")]
 
 
-def test_position_moves_on_when_the_oldest_transaction_ends(life: Life) -> None:
+def test_position_moves_on_when_the_oldest_transaction_ends(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 1)
     redo.insert(B, 2)
@@ -91,25 +91,25 @@ def test_position_moves_on_when_the_oldest_transaction_ends(life: Life) -> None:
     redo.rollback(B)
     redo.commit(A)
     redo.commit(C)
-    first, second = positions(life.read(redo.rows))
+    first, second = positions(miner.read(redo.rows))
     assert first.threads[1].resume.rs_id == redo.rows[2].rs_id.strip()
     assert second.threads[1].resume.rs_id == redo.rows[5].rs_id.strip()
     assert first.precedes(second)
     assert not second.precedes(first)
 
 
-def test_d11_first_and_last_row_of_a_pass_are_taken_once(life: Life) -> None:
+def test_d11_first_and_last_row_of_a_pass_are_taken_once(miner: Miner) -> None:
     redo = Redo()
     for key in range(6):
         redo.insert(A, key)
     redo.commit(A)
     taken: list[Event] = []
     for end in range(len(redo.rows) + 1):
-        taken += life.read(redo.rows[:end])
+        taken += miner.read(redo.rows[:end])
     assert changes(taken) == [("c", str(key)) for key in range(6)]
 
 
-def test_d14_pass_that_broke_off_goes_on_after_its_last_row(life: Life) -> None:
+def test_d14_pass_that_broke_off_goes_on_after_its_last_row(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 1)
     redo.insert(A, 2)
@@ -122,23 +122,23 @@ def test_d14_pass_that_broke_off_goes_on_after_its_last_row(life: Life) -> None:
         raise ConnectionError
 
     taken: list[Event] = []
-    life.assembly.begin_pass(ANY_PASS)
+    miner.assembly.begin_pass(ANY_PASS)
     with pytest.raises(ConnectionError):
-        taken.extend(life.assembly.take(breaking()))
+        taken.extend(miner.assembly.take(breaking()))
     assert changes(taken) == [("c", "1"), ("c", "2")]
-    assert changes(life.read(redo.rows)) == [("c", "3")]
-    assert life.read(redo.rows) == []
+    assert changes(miner.read(redo.rows)) == [("c", "3")]
+    assert miner.read(redo.rows) == []
 
 
 def test_d21_commits_of_the_snapshot_are_dropped_and_open_ones_come_whole(tmp_path: Path) -> None:
-    life = Life(tmp_path, LogMinerPosition(start_scn=90, snapshot_scn=105))
+    miner = Miner(tmp_path, LogMinerPosition(start_scn=90, snapshot_scn=105))
     redo = Redo()
     redo.insert(A, 1)
     redo.insert(B, 2)
     redo.insert(B, 3)
     redo.commit(A, scn=105)
     redo.commit(B, scn=106)
-    assert changes(life.read(redo.rows)) == [("c", "2"), ("c", "3")]
+    assert changes(miner.read(redo.rows)) == [("c", "2"), ("c", "3")]
 
 
 def test_restart_from_every_position_misses_and_repeats_nothing(tmp_path: Path) -> None:
@@ -154,12 +154,12 @@ def test_restart_from_every_position_misses_and_repeats_nothing(tmp_path: Path) 
     redo.insert(xid(4), 5)
     redo.commit(xid(4))
     redo.commit(A)
-    whole = Life(tmp_path).read(redo.rows)
+    whole = Miner(tmp_path).read(redo.rows)
     for i, event in enumerate(whole):
         if isinstance(event, Progress):
             assert isinstance(event.position, LogMinerPosition)
             saved = LogMinerPosition.from_json(event.position.to_json())
-            again = Life(tmp_path, saved).read(redo.rows)
+            again = Miner(tmp_path, saved).read(redo.rows)
             assert changes(again) == changes(whole[i + 1 :])
 
 
@@ -190,38 +190,38 @@ def test_any_interleaving_survives_a_restart(
             pending[slot] = []
             used[slot] = used.get(slot, 0) + 1
     directory = tmp_path_factory.mktemp("spill")
-    life = Life(directory, memory_max=2_000)
-    first = life.read(redo.rows[:cut])
+    miner = Miner(directory, memory_max=2_000)
+    first = miner.read(redo.rows[:cut])
     progress = positions(first)
     delivered = changes(first)
-    again = Life(directory, progress[-1] if progress else None, memory_max=2_000)
+    again = Miner(directory, progress[-1] if progress else None, memory_max=2_000)
     try:
         assert delivered + changes(again.read(redo.rows)) == expected
-        assert delivered + changes(life.read(redo.rows)) == expected
+        assert delivered + changes(miner.read(redo.rows)) == expected
     finally:
-        life.assembly.close()
+        miner.assembly.close()
         again.assembly.close()
 
 
-def test_finished_logs_need_not_be_read_again(life: Life) -> None:
+def test_finished_logs_need_not_be_read_again(miner: Miner) -> None:
     redo = Redo(sequence=5)
     redo.insert(A, 1)
     redo.commit(A)
-    life.read(redo.rows)
-    list(life.assembly.end_pass(Pass((), {1: 6}, complete_scn=500)))
-    assert life.assembly.marks()[1] == log_start(7)
-    tick = life.assembly.idle(0)
+    miner.read(redo.rows)
+    list(miner.assembly.end_pass(Pass((), {1: 6}, complete_scn=500)))
+    assert miner.assembly.marks()[1] == log_start(7)
+    tick = miner.assembly.idle(0)
     assert tick.complete_scn == 500
     assert isinstance(tick.position, LogMinerPosition)
     assert tick.position.threads[1].resume == log_start(7)
 
 
-def test_open_transaction_holds_its_log_back_though_later_logs_are_finished(life: Life) -> None:
+def test_open_transaction_holds_its_log_back_though_later_logs_are_finished(miner: Miner) -> None:
     redo = Redo(sequence=5)
     redo.insert(A, 1)
-    life.read(redo.rows)
-    list(life.assembly.end_pass(Pass((), {1: 6})))
-    assert life.assembly.position().threads[1].resume.sequence == 5
+    miner.read(redo.rows)
+    list(miner.assembly.end_pass(Pass((), {1: 6})))
+    assert miner.assembly.position().threads[1].resume.sequence == 5
 
 
 def test_position_survives_json() -> None:

@@ -13,7 +13,7 @@ from tests.unit.capture.logminer.redo import (
     A,
     B,
     C,
-    Life,
+    Miner,
     Redo,
     changes,
     positions,
@@ -28,39 +28,39 @@ from minercdc.events import UNAVAILABLE, ChangeEvent, Progress
 from minercdc.schema.table import Column, TableId, TableSchema
 
 
-def test_e72_truncate(life: Life) -> None:
+def test_e72_truncate(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "truncate table lab.item")
-    (change, progress) = life.read(redo.rows)
+    (change, progress) = miner.read(redo.rows)
     assert schema_changes([change])[0].truncate
     assert isinstance(progress, Progress)
-    assert life.tables.find(ITEM_ID) == ITEM
+    assert miner.tables.find(ITEM_ID) == ITEM
 
 
-def test_e73_drop_and_internal_ddl(life: Life) -> None:
+def test_e73_drop_and_internal_ddl(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, 'ALTER TABLE item RENAME TO "BIN$x==$0"', info="INTERNAL DDL (PlSql=0 RecDep=0)")
     redo.ddl(A, 'drop table item AS "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0" ;')
-    (change,) = schema_changes(life.read(redo.rows))
+    (change,) = schema_changes(miner.read(redo.rows))
     assert (change.table, change.before, change.after) == (ITEM_ID, ITEM, None)
-    assert life.tables.find(ITEM_ID) is None
+    assert miner.tables.find(ITEM_ID) is None
 
 
-def test_internal_ddl_is_ignored(life: Life) -> None:
+def test_internal_ddl_is_ignored(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "drop table lab.item", info="INTERNAL DDL (PlSql=0 RecDep=0)")
-    assert life.read(redo.rows) == []
-    assert life.tables.find(ITEM_ID) == ITEM
+    assert miner.read(redo.rows) == []
+    assert miner.tables.find(ITEM_ID) == ITEM
 
 
-def test_rows_take_the_shape_of_their_place_in_redo(life: Life) -> None:
+def test_rows_take_the_shape_of_their_place_in_redo(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 1)
     redo.commit(A)
     redo.ddl(B, "alter table item add (note varchar2(10))")
     redo.dml(OpCode.INSERT, C, """insert into "LAB"."ITEM"("ID","QTY","NOTE") values ('2','0','x');""", row_id="r2")
     redo.commit(C)
-    events = life.read(redo.rows)
+    events = miner.read(redo.rows)
     kinds = [type(event).__name__ for event in events]
     assert kinds == ["ChangeEvent", "Progress", "SchemaChange", "Progress", "ChangeEvent", "Progress"]
     first, last = events[0], events[4]
@@ -75,18 +75,18 @@ def test_d19_ddl_is_applied_once_after_a_restart(tmp_path: Path) -> None:
     redo.insert(A, 1)
     redo.ddl(B, "alter table other add (x number)", table="OTHER")
     redo.ddl(C, "create table other2 (x number primary key)", table="OTHER2")
-    life = Life(tmp_path)
-    (position,) = positions(life.read(redo.rows))
+    miner = Miner(tmp_path)
+    (position,) = positions(miner.read(redo.rows))
     assert position.threads[1].resume.rs_id == redo.rows[0].rs_id.strip()
-    assert schema_changes(Life(tmp_path, position).read(redo.rows)) == []
+    assert schema_changes(Miner(tmp_path, position).read(redo.rows)) == []
 
 
-def test_new_table_is_captured_from_its_create_table_on(life: Life) -> None:
+def test_new_table_is_captured_from_its_create_table_on(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "create table fresh (id number(5) primary key, pic bfile)", table="FRESH", object_id=90)
     redo.dml(OpCode.INSERT, B, """insert into "LAB"."FRESH"("ID","PIC") values ('1',Unsupported Type);""", table="FRESH", object_id=90, row_id="r")  # fmt: skip
     redo.commit(B)
-    events = life.read(redo.rows)
+    events = miner.read(redo.rows)
     (change,) = schema_changes(events)
     assert change.before is None
     assert change.after is not None
@@ -97,20 +97,20 @@ def test_new_table_is_captured_from_its_create_table_on(life: Life) -> None:
 
 def test_table_without_known_shape_is_read_from_the_dictionary(tmp_path: Path) -> None:
     late = TableSchema(TableId("DB", "LAB", "LATE"), (Column("ID", "NUMBER"),))
-    life = Life(tmp_path, dictionary={late.id: late})
+    miner = Miner(tmp_path, dictionary={late.id: late})
     redo = Redo()
     redo.dml(OpCode.INSERT, A, """insert into "LAB"."LATE"("ID") values ('1');""", table="LATE", row_id="r")
     redo.commit(A)
-    events = life.read(redo.rows)
+    events = miner.read(redo.rows)
     assert [type(event).__name__ for event in events] == ["SchemaChange", "ChangeEvent", "Progress"]
 
 
 def test_ddl_beyond_the_grammar_is_looked_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     now = replace(ITEM, columns=(*ITEM.columns, Column("NEW", "DATE")))
-    life = Life(tmp_path, dictionary={ITEM_ID: now})
+    miner = Miner(tmp_path, dictionary={ITEM_ID: now})
     redo = Redo()
     redo.ddl(A, "alter table item frobnicate all")
-    (change,) = schema_changes(life.read(redo.rows))
+    (change,) = schema_changes(miner.read(redo.rows))
     assert change.after == replace(now, version=2)
     assert "frobnicate" in caplog.text
 
@@ -132,40 +132,40 @@ def test_every_alter_is_told_and_makes_no_version_without_need(
     redo = Redo()
     redo.ddl(A, sql)
     redo.ddl(B, sql.replace("item", "other"), table="OTHER", owner="ELSEWHERE")
-    (change,) = schema_changes(Life(tmp_path, dictionary={ITEM_ID: ITEM}).read(redo.rows))
+    (change,) = schema_changes(Miner(tmp_path, dictionary={ITEM_ID: ITEM}).read(redo.rows))
     assert (change.ddl, change.before, change.after, change.truncate) == (sql, ITEM, ITEM, False)
     assert ("without a trace" in caplog.text) == ("truncate" in sql)
 
 
-def test_tables_that_change_names_are_told_in_order(life: Life) -> None:
+def test_tables_that_change_names_are_told_in_order(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "create table other (x number primary key)", table="OTHER", object_id=90)
     texts = ["alter table item rename to tmp", "rename other to item", "alter table lab.tmp rename to other"]
     for sql, table in zip(texts, ("ITEM", "OTHER", "TMP"), strict=True):
         redo.ddl(B, sql, table=table)
-    told = schema_changes(life.read(redo.rows))[1:]
+    told = schema_changes(miner.read(redo.rows))[1:]
     assert [change.ddl for change in told] == texts
     names = [(change.before and change.before.id.table, change.after and change.after.id.table) for change in told]
     assert names == [("ITEM", "TMP"), ("OTHER", "ITEM"), ("TMP", "OTHER")]
     assert [change.after and change.after.object_id for change in told] == [77, 90, 77]
 
 
-def test_rename_to_an_uncaptured_name_ends_the_capture(life: Life) -> None:
+def test_rename_to_an_uncaptured_name_ends_the_capture(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "rename item to item2")
     redo.ddl(B, 'alter table item2 rename to "BIN$zz"', table="ITEM2")
-    renamed, gone = schema_changes(life.read(redo.rows))
+    renamed, gone = schema_changes(miner.read(redo.rows))
     assert renamed.after is not None
     assert renamed.after.id.table == "ITEM2"
     assert (gone.before, gone.after) == (renamed.after, None)
 
 
-def test_e53_row_of_a_dropped_table_is_found_by_its_object_id(life: Life) -> None:
+def test_e53_row_of_a_dropped_table_is_found_by_its_object_id(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 53, table="BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0", object_id=77)
     redo.insert(A, 54, table="BIN$other", object_id=999)
     redo.commit(A)
-    assert changes(life.read(redo.rows)) == [("c", "53")]
+    assert changes(miner.read(redo.rows)) == [("c", "53")]
 
 
 def test_e50_row_of_another_version_is_read_by_the_shape_of_its_time(tmp_path: Path) -> None:
@@ -180,14 +180,14 @@ def test_e50_row_of_another_version_is_read_by_the_shape_of_its_time(tmp_path: P
     update = """update "LAB"."ITEM" set "COL 3" = NULL where "COL 1" = HEXTORAW('c108') and "COL 4" IS NULL"""
     redo.dml(OpCode.UPDATE, A, update, **mismatch)
     redo.commit(A)
-    create, change, _ = Life(tmp_path, tables=[table]).read(redo.rows)
+    create, change, _ = Miner(tmp_path, tables=[table]).read(redo.rows)
     assert isinstance(create, ChangeEvent)
     assert isinstance(change, ChangeEvent)
     assert create.after == ("7", "Zoë", "2026-02-28 13:45:59")
     assert (change.before, change.after) == (("7", UNAVAILABLE, None), ("7", None, None))
     for unfit in (replace(table, stored=()), replace(table, stored=("ID", "NAME", "D"))):
         with pytest.raises(SchemaMismatchError):
-            Life(tmp_path, tables=[unfit]).read(redo.rows)
+            Miner(tmp_path, tables=[unfit]).read(redo.rows)
 
 
 OTHER = TableSchema(
@@ -198,7 +198,7 @@ OTHER = TableSchema(
 @pytest.mark.parametrize("assembly", [BufferedAssembly, CommittedAssembly])
 def test_rows_belong_to_their_object_whatever_name_they_carry(tmp_path: Path, assembly: Any) -> None:
     """A swap, mined when it is over: rows of before carry the new names. Then rows of afterwards with the old ones."""
-    life = Life(tmp_path, tables=(ITEM, OTHER), assembly=assembly)
+    miner = Miner(tmp_path, tables=(ITEM, OTHER), assembly=assembly)
     redo = Redo()
     for number, transaction in enumerate((A, B), 1):
         redo.start(transaction)
@@ -212,7 +212,7 @@ def test_rows_belong_to_their_object_whatever_name_they_carry(tmp_path: Path, as
                 ("rename tmp to other", "OTHER"),
             ):
                 redo.ddl(C, statement, table=table)
-    found = [(str(e.schema.id), e.schema.object_id, e.after) for e in life.read(redo.rows) if isinstance(e, ChangeEvent)]
+    found = [(str(e.schema.id), e.schema.object_id, e.after) for e in miner.read(redo.rows) if isinstance(e, ChangeEvent)]
     assert found == [
         ("LAB.ITEM", 77, ("1", "0")),
         ("LAB.OTHER", 88, ("0", "11")),
@@ -222,23 +222,23 @@ def test_rows_belong_to_their_object_whatever_name_they_carry(tmp_path: Path, as
 
 
 def test_a_table_that_left_the_captured_names_is_not_taken_for_its_successor(tmp_path: Path) -> None:
-    life = Life(tmp_path, tables=(ITEM, OTHER))
+    miner = Miner(tmp_path, tables=(ITEM, OTHER))
     redo = Redo()
     redo.ddl(A, 'alter table item rename to "BIN$zz"')
     redo.ddl(B, "rename other to item", table="OTHER", object_id=88)
     redo.insert(C, 5, object_id=77)
     redo.insert(C, 6, object_id=88)
     redo.commit(C)
-    assert changes(life.read(redo.rows)) == [("c", "0")]
+    assert changes(miner.read(redo.rows)) == [("c", "0")]
 
 
-def test_an_undo_row_finds_its_row_under_another_name(life: Life) -> None:
+def test_an_undo_row_finds_its_row_under_another_name(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 1)
     redo.undo_insert(A, 1, table="ITEM_OLD", object_id=77)
     redo.insert(A, 2)
     redo.commit(A)
-    assert changes(life.read(redo.rows)) == [("c", "2")]
+    assert changes(miner.read(redo.rows)) == [("c", "2")]
 
 
 def test_a_table_without_supplemental_logging_is_warned_about_when_it_is_seen(
@@ -246,13 +246,13 @@ def test_a_table_without_supplemental_logging_is_warned_about_when_it_is_seen(
 ) -> None:
     """Asked of the dictionary: the log group most often comes with the next statement."""
     logged = {"BARE": "BARE has no log group", "ITEM": "ITEM lost it"}
-    life = Life(tmp_path, unlogged=lambda table: logged.get(table.table, ""))
+    miner = Miner(tmp_path, unlogged=lambda table: logged.get(table.table, ""))
     redo = Redo()
     for table in ("fine", "bare"):
         redo.ddl(A, f"create table {table} (id number primary key)", table=table.upper(), object_id=0)
     redo.ddl(A, "alter table item add supplemental log data (all) columns")
-    assert "ITEM" not in (life.read(redo.rows) and caplog.text)
+    assert "ITEM" not in (miner.read(redo.rows) and caplog.text)
     assert "BARE has no log group" in caplog.text
     redo.ddl(A, "alter table item drop supplemental log data (all) columns")
-    life.read(redo.rows)
+    miner.read(redo.rows)
     assert "ITEM lost it" in caplog.text

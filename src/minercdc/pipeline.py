@@ -1,4 +1,4 @@
-"""What the engine works with: the parts of a connector, opened anew for every life of its stream."""
+"""What the engine works with: the parts of a connector, opened again after every restart of its stream."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
-    """What one life of the stream works with; made anew after every restart.
+class Pipeline:
+    """The parts of one run of the stream, from its offset to its end or failure.
 
-    :param snapshot: None when no initial snapshot is wanted.
-    :param signals: None when nobody can send any.
-    :param streams: asked after the snapshot; False to end there.
+    :param adapter: `database.connection.adapter`.
+    :param adopt: checks that the stored offset can be used, before anything else; returns what of it is used.
+    :param snapshot: returns None when no initial snapshot is wanted; called after `capture`.
+    :param signals: None when no signal can arrive.
+    :param streams: called after the snapshot; False to end there.
     :param heartbeat: None when none is wanted.
-    :param notified: told of each notification once it is durable.
+    :param notified: called with each notification once it is durable.
     :param suspensions: which tables are suspended.
     :param suspends: whether a table of which a row cannot be decoded is suspended; if not, `skip_undecodable` decides.
     """
@@ -44,7 +46,8 @@ class Life:
     capture: Callable[[Offset | None], Capture]
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
-    signals: Callable[[Capture], SignalActions] | None = None
+    adopt: Callable[[Offset | None], Offset | None] = lambda offset: offset
+    signals: Callable[[], SignalActions] | None = None
     streams: Callable[[], bool] = lambda: True
     heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
@@ -53,14 +56,14 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PipelineFactory:
     """What the engine is given.
 
-    :param live: opens everything that one life needs; a context-free constructor, `Life.sink` is closed by us.
+    :param open_pipeline: opens what one run needs; the engine closes `Pipeline.sink`.
     :param monotonic: seconds of a clock that never goes back.
     """
 
-    live: Callable[[], Life]
+    open_pipeline: Callable[[], Pipeline]
     max_restarts: int
     longest_wait: float
     monotonic: Callable[[], float]

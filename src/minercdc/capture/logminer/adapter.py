@@ -1,0 +1,66 @@
+"""The adapters `logminer` and `logminer_unbuffered`."""
+
+from __future__ import annotations
+
+from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.capture.logminer.flush import RedoFlush
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
+from minercdc.capture.logminer.start import missing_redo, start_position
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import MinerCdcError
+from minercdc.offset import Position
+
+
+class LogMinerFactory:
+    """See `capture.adapter.AdapterFactory`.
+
+    :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY) instead of buffering it here.
+    """
+
+    family = "logminer"
+    prerequisites = LogMinerPrerequisites()
+
+    def __init__(self, *, committed: bool) -> None:
+        self._committed = committed
+
+    def open(self, context: CaptureContext) -> Adapter:
+        """See `capture.adapter.AdapterFactory`."""
+        config, connect = context.config, context.connect_root
+        flushed = config.log_mining.minercdc_log_mining_flush_table
+        capture = LogMinerCapture(
+            connect,
+            context.read_table,
+            context.tables,
+            context.mined,
+            config.log_mining,
+            config.capture,
+            database=context.database,
+            container=context.database if config.database.database_pdb_name else None,
+            on_failure=config.run.event_processing_failure_handling_mode,
+            committed=self._committed,
+            counters=context.counters,
+            time_zone=context.time_zone,
+            flush=RedoFlush(context.connect_pdb, flushed) if flushed else None,
+            reselect=context.reselect,
+            unread=context.unread,
+            unlogged=context.unlogged,
+        )
+
+        def unreadable(position: Position) -> MinerCdcError | None:
+            if not isinstance(position, LogMinerPosition):
+                raise TypeError(f"{type(position).__name__} is no position of LogMiner")
+            return missing_redo(connect, position, config.log_mining)
+
+        return Adapter(
+            capture,
+            lambda scn, mine_from: start_position(connect, scn, mine_from),
+            unreadable,
+            None if self._committed else capture,
+        )
+
+    def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
+        """The table of `minercdc.log.mining.flush.table`."""
+        flushed = config.log_mining.minercdc_log_mining_flush_table
+        return frozenset([(config.database.database_user.upper(), flushed.upper())] if flushed else ())

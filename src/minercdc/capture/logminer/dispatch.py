@@ -1,0 +1,70 @@
+"""What each OPERATION_CODE of V$LOGMNR_CONTENTS means for a way of assembling transactions.
+
+INSERT, UPDATE, DELETE, large values ..   kept when the table is captured; with ROLLBACK=1 it undoes an earlier row
+START, COMMIT, ROLLBACK                   a transaction begins and ends
+DDL                                       shapes of tables change
+MISSING_SCN                               LogMiner has found a gap
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.position import RedoAddress
+from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
+from minercdc.events import Event
+
+_log = logging.getLogger(__name__)
+
+
+class RowHandler(Protocol):
+    """The way of assembling; addresses are None for rows without one."""
+
+    def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """A change of a captured table."""
+
+    def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """A row that undoes a change of a captured table."""
+
+    def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """A transaction begins."""
+
+    def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        """A transaction is committed."""
+
+    def roll_back(self, row: LogMinerRow) -> None:
+        """A transaction is rolled back."""
+
+    def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        """A DDL statement was executed."""
+
+
+def dispatch(
+    rows: Iterable[tuple[LogMinerRow, RedoAddress | None]], handler: RowHandler, delivery: Delivery
+) -> Iterator[Event]:
+    """Hand each row to the handler's method for its code, and yield what becomes ready."""
+    append, knows, captured = handler.append, delivery.knows, delivery.captured
+    for row, address in rows:
+        code = row.code
+        if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
+            name = (row.owner, row.table, row.object_id)
+            if not knows(name):
+                yield from delivery.learn(row)
+            if captured[name]:
+                if row.rollback:
+                    handler.undo(row, address)
+                else:
+                    append(row, address)
+        elif code == OpCode.START:
+            handler.start(row, address)
+        elif code == OpCode.COMMIT:
+            yield from handler.commit(row, address)
+        elif code == OpCode.ROLLBACK:
+            handler.roll_back(row)
+        elif code == OpCode.DDL:
+            yield from handler.ddl(row, address)
+        elif code == OpCode.MISSING_SCN:
+            _log.warning("LogMiner reports a gap of SCNs at %s: %s", row.scn, row.info)

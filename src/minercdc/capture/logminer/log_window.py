@@ -1,0 +1,90 @@
+"""Which logs the next pass of LogMiner reads, and how many at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import oracledb
+
+from minercdc.capture.logminer.logs import (
+    LogSelection,
+    RedoThread,
+    begin_scn,
+    read_ended,
+    read_logs,
+    read_threads,
+    select_logs,
+)
+from minercdc.capture.logminer.pacing import next_window
+from minercdc.capture.logminer.passes import Assembly
+from minercdc.capture.logminer.redo_dictionary import RedoDictionary, marks_from
+from minercdc.config.log_mining import LogMiningConfig
+
+
+@dataclass(frozen=True, slots=True)
+class PassLogs:
+    """The logs of one pass.
+
+    :param complete_scn: every commit at or below it was in these logs when they were listed.
+    :param several_open_threads: more than one redo thread is being written.
+    """
+
+    selection: LogSelection
+    complete_scn: int
+    several_open_threads: bool
+
+
+class LogWindow:
+    """Chooses the logs of each pass; takes more of them when passes are short, fewer when they are long.
+
+    :param dictionary: in the redo, None when LogMiner uses the online catalog.
+    """
+
+    def __init__(self, config: LogMiningConfig, *, lobs: bool, dictionary: RedoDictionary | None) -> None:
+        self._config = config
+        self._lobs = lobs
+        self._dictionary = dictionary
+        self._most = config.log_mining_log_count_min
+
+    def choose(self, connection: oracledb.Connection, assembly: Assembly, start_scn: int) -> PassLogs:
+        """The logs of the next pass; none while no log is archived in `log.mining.archive.log.only.mode`.
+
+        :param start_scn: where threads without a mark begin.
+        :raises LogGapError: the list has a gap.
+        """
+        threads = read_threads(connection)
+        selection = self._selection(connection, assembly, threads, begin_scn(assembly.position(), threads), start_scn)
+        if self._config.log_mining_archive_log_only_mode:
+            return PassLogs(selection, selection.bound - 1, False)
+        return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
+
+    def read(self, selection: LogSelection, seconds: float) -> None:
+        """A pass over the selection took so long."""
+        if selection.is_capped:
+            self._most = next_window(self._most, self._config.log_mining_log_count_min, seconds, selection.bytes)
+
+    def _selection(
+        self, connection: oracledb.Connection, assembly: Assembly, threads: list[RedoThread], scn: int, start_scn: int
+    ) -> LogSelection:
+        destinations, begins = self._config.archive_destination_name, assembly.begins()
+        from_scn = self._dictionary.first_scn(connection, scn) if self._dictionary else scn
+        logs = read_logs(connection, from_scn, destinations)
+        if len(threads) > 1:
+            # The log that one thread begins with reaches further back than what is to be read of the others.
+            begin = min((log.first_scn for log in logs), default=from_scn)
+            logs = read_logs(connection, begin, destinations)
+        if self._dictionary:
+            begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
+        # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
+        # of transactions it has read from their start.
+        unbounded = not self._most or assembly.committed or self._lobs or self._dictionary is not None
+        at_most = len(logs) if unbounded else self._most
+        archived_only = self._config.log_mining_archive_log_only_mode
+        known = all(thread.number in begins for thread in threads)
+        ended = {} if known else read_ended(connection, start_scn)
+        return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only, ended=ended)
+
+
+def _complete_scn(threads: list[RedoThread]) -> int:
+    """Every commit at or below it was in the log files when the threads were read."""
+    return min((thread.last_scn for thread in threads if thread.is_open), default=1) - 1

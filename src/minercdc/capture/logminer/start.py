@@ -1,0 +1,52 @@
+"""Where streaming begins, and whether it can go on from a stored position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+
+import oracledb
+
+from minercdc.capture.logminer.logs import begin_scn, read_ended, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.config.log_mining import LogMiningConfig
+from minercdc.errors import LogGapError
+from minercdc.oracle.scn import resetlogs_scn
+
+Connect = Callable[[], oracledb.Connection]
+
+
+def start_position(connect: Connect, snapshot_scn: int, mine_from: int) -> LogMinerPosition:
+    """Where streaming begins after a snapshot as of `snapshot_scn`.
+
+    :param mine_from: START_SCN of the oldest transaction that was open then, or an SCN read before those were.
+    """
+    with closing(connect()) as connection:
+        return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection))
+
+
+def missing_redo(connect: Connect, position: LogMinerPosition, config: LogMiningConfig) -> LogGapError | None:
+    """Why the stream cannot go on from a position: redo of it is gone. None when it is all there."""
+    with closing(connect()) as connection:
+        try:
+            check_incarnation(connection, position)
+            threads = read_threads(connection)
+            logs = read_logs(connection, begin_scn(position, threads), config.archive_destination_name)
+            begins = {thread: mark.resume for thread, mark in position.threads.items()}
+            first, most = position.start_scn, max(len(logs), 1)
+            archived_only = config.log_mining_archive_log_only_mode
+            ended = read_ended(connection, first)
+            select_logs(logs, threads, begins, first, most, archived_only=archived_only, ended=ended)
+        except LogGapError as gap:
+            return gap
+    return None
+
+
+def check_incarnation(connection: oracledb.Connection, start: LogMinerPosition) -> None:
+    """:raises LogGapError: the database was opened with RESETLOGS after the position."""
+    resetlogs = resetlogs_scn(connection)
+    if start.resetlogs and resetlogs != start.resetlogs:
+        raise LogGapError(
+            f"the database was opened with RESETLOGS at SCN {resetlogs}, after the stored position",
+            hint="Redo addresses before and after it cannot be compared: remove the offset and take a new snapshot.",
+        )

@@ -1,0 +1,45 @@
+"""Which adapter `database.connection.adapter` names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from minercdc.capture.adapter import AdapterFactory
+from minercdc.capture.logminer.adapter import LogMinerFactory
+from minercdc.errors import ConfigError
+from minercdc.offset import Offset
+
+ADAPTERS: Mapping[str, AdapterFactory] = {
+    "logminer": LogMinerFactory(committed=False),
+    "logminer_unbuffered": LogMinerFactory(committed=True),
+}
+
+
+def adapter_factory(name: str) -> AdapterFactory:
+    """:raises ConfigError: there is no adapter of this name."""
+    if name not in ADAPTERS:
+        raise ConfigError([f"database.connection.adapter: '{name}' is unknown; known are {', '.join(ADAPTERS)}"])
+    return ADAPTERS[name]
+
+
+def adopt(offset: Offset | None, name: str, *, handover_scn: int | None) -> Offset | None:
+    """What the adapter `name` uses of a stored offset: all of it, or without the position of another family.
+
+    :param handover_scn: `minercdc.handover.scn`, where the adapter goes on from in place of that position.
+    :raises ConfigError: the offset holds the position of another family, and there is no hand-over.
+    """
+    if offset is None or _family(offset.adapter) == _family(name) or (offset.position is None and offset.snapshot is None):
+        return offset
+    if handover_scn is None or offset.position is None:
+        unfinished = " unfinished snapshot" if offset.position is None else " position"
+        raise ConfigError(
+            [f"database.connection.adapter={name} cannot go on from the stored{unfinished} of {offset.adapter}"],
+            hint=f"Set it back to {offset.adapter}; or, once its snapshot is finished, give minercdc.handover.scn, an SCN up to"
+            f" which {offset.adapter} has delivered every commit; or use another connector name.",
+        )
+    return replace(offset, position=None, partial=None, snapshot=None)
+
+
+def _family(name: str) -> str:
+    return ADAPTERS[name].family if name in ADAPTERS else name

@@ -1,0 +1,45 @@
+"""What `minercdc check` looks at, and every start too: database, signal table, Kafka."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+
+from minercdc.capture.registry import adapter_factory
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import PrerequisiteError, SinkError
+from minercdc.kafka.client import KafkaClient
+from minercdc.oracle.connect import connect
+from minercdc.oracle.prerequisites import Finding, check
+from minercdc.selection import table_filter
+from minercdc.signalling import signal_findings
+
+log = logging.getLogger(__name__)
+
+
+def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
+    """Everything the database lacks for this configuration."""
+    with closing(connect(config.database, "pdb")) as connection:
+        needed = adapter_factory(config.database.database_connection_adapter).prerequisites
+        found = check(connection, config.database, table_filter(config), needed)
+        return found if any(finding.blocking for finding in found) else [*found, *signal_findings(connection, config)]
+
+
+def check_broker(config: ConnectorConfig) -> list[Finding]:
+    """Whether Kafka answers."""
+    try:
+        KafkaClient(config.kafka, config.topics, config.kafka_client).ping()
+    except SinkError as error:
+        fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.kafka.client."
+        return [Finding(error.message, fix, blocking=True)]
+    return []
+
+
+def refuse_unprepared(findings: list[Finding]) -> None:
+    """:raises PrerequisiteError: something is missing without which changes would be lost; the rest is logged."""
+    for finding in findings:
+        if not finding.blocking:
+            log.warning("%s  fix: %s", finding.problem, finding.fix)
+    if blocking := [finding for finding in findings if finding.blocking]:
+        lines = [f"{finding.problem}\n      {finding.fix}" for finding in blocking]
+        raise PrerequisiteError("\n  - ".join(["the database is not ready for capture", *lines]))

@@ -1,0 +1,77 @@
+"""Which tables and columns a configuration selects, and how their values are handled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from minercdc.capture.registry import adapter_factory
+from minercdc.config.load import ConnectorConfig
+from minercdc.config.sections import TableFilterConfig, ValueConfig
+from minercdc.errors import ConfigError
+from minercdc.kafka.envelope import KeyColumns, Published
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.patterns import configured_pattern
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.values.codec import ValueHandling
+
+
+def table_filter(config: ConnectorConfig) -> TableFilter:
+    """The include and exclude lists of tables."""
+    lists = config.filters
+    return TableFilter(
+        *(lists.schema_include_list, lists.schema_exclude_list, lists.table_include_list, lists.table_exclude_list),
+        never=adapter_factory(config.database.database_connection_adapter).own_tables(config),
+    )
+
+
+def value_handling(config: ValueConfig) -> ValueHandling:
+    return ValueHandling(
+        decimal=config.decimal_handling_mode,
+        time_precision=config.time_precision_mode,
+        interval=config.interval_handling_mode,
+        binary=config.binary_handling_mode,
+        unavailable=config.unavailable_value_placeholder,
+    )
+
+
+def published_columns(config: TableFilterConfig) -> Published:
+    """Whether a column is in the record value, by column.include.list and column.exclude.list."""
+    include, exclude = config.column_include_list, config.column_exclude_list
+
+    def published(table: TableId, column: Column) -> bool:
+        name = f"{table.schema}.{table.table}.{column.name}"
+        if include:
+            return _matches(include, name)
+        return not _matches(exclude, name)
+
+    return published
+
+
+def key_columns(config: TableFilterConfig) -> KeyColumns:
+    """message.key.columns, else the table's own key.
+
+    The returned function raises ConfigError for a column that the table does not have.
+    """
+    rules = [part.split(":") for part in config.message_key_columns.split(";") if part]
+
+    def columns(table: TableSchema) -> tuple[int, ...]:
+        for pattern, names in rules:
+            if _matches((pattern.strip(),), str(table.id)):
+                positions = table.positions()
+                wanted = [_named(positions, name.strip()) for name in names.split(",")]
+                if missing := [name for name in wanted if name not in positions]:
+                    raise ConfigError([f"message.key.columns: table {table.id} has no column {missing[0]}"])
+                return tuple(positions[name] for name in wanted)
+        return table.key
+
+    return columns
+
+
+def _named(columns: Iterable[str], name: str) -> str:
+    """The column of this name, in whichever case; `name` itself when there is none, or several."""
+    folded = [column for column in columns if column.upper() == name.upper()]
+    return folded[0] if len(folded) == 1 else name
+
+
+def _matches(patterns: tuple[str, ...], name: str) -> bool:
+    return any(configured_pattern(pattern).matches(name) for pattern in patterns)

@@ -1,0 +1,145 @@
+"""An adapter under test: opened by its factory alone, as wiring does it, and read as the engine reads it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+
+import oracledb
+from tests.conformance.abilities import ABILITIES, Abilities
+from tests.conformance.history import LOGGED, TABLES, Change
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import canonical
+
+from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.registry import adapter_factory
+from minercdc.config.load import parse_properties
+from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
+from minercdc.metrics import Counters
+from minercdc.offset import JsonValue
+from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.scn import database_time_zone
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.selection import table_filter
+from minercdc.snapshot.locks import lock_of
+from minercdc.snapshot.start import fix_now
+
+
+class Subject:
+    """One schema of a sandbox, and an adapter that reads it.
+
+    :ivar sessions: of the application, by name.
+    :ivar start: JSON of the position before the history.
+    :ivar shapes: of the tables there.
+    """
+
+    def __init__(self, sandbox: SandboxProcess, adapter: str, schema: str, directory: Path) -> None:
+        sandbox.create_user(schema)
+        self.sessions = {name: sandbox.connect(schema, schema) for name in ("one", "two")}
+        with self.sessions["one"].cursor() as cursor:
+            for statement in TABLES:
+                cursor.execute(statement)
+                cursor.execute(LOGGED.format(statement.split()[2]))
+        self.abilities: Abilities = ABILITIES[adapter]
+        self.adapter = adapter
+        self.config = parse_properties(
+            {
+                "topic.prefix": "t",
+                "database.hostname": sandbox.host,
+                "database.port": str(sandbox.port),
+                "database.user": "C##MINERCDC",
+                "database.password": "minercdc",
+                "database.dbname": sandbox.root_service,
+                "database.pdb.name": sandbox.service,
+                "database.connection.adapter": adapter,
+                "schema.include.list": schema.upper(),
+                "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
+                "minercdc.state.dir": str(directory),
+                "poll.interval.ms": "20",
+            }
+        )
+        with self._connect_pdb() as connection:
+            fixed = fix_now(connection, table_filter(self.config), self._database, lock_of(self.config.snapshot))
+        self.shapes = fixed.schemas
+        self.start = self.open(Tables()).start_position(fixed.scn, fixed.mine_from).to_json()
+
+    @property
+    def _database(self) -> str:
+        return database_name(self.config.database)
+
+    def _connect_pdb(self) -> oracledb.Connection:
+        return connect(self.config.database, "pdb")
+
+    def open(self, tables: Tables, adapter: str = "") -> Adapter:
+        """A new adapter; `adapter` in place of the one under test."""
+        return adapter_factory(adapter or self.adapter).open(
+            CaptureContext(
+                config=self.config,
+                tables=tables,
+                mined=table_filter(self.config),
+                database=self._database,
+                connect_root=lambda: connect(self.config.database, "root"),
+                connect_pdb=self._connect_pdb,
+                read_table=self._read_table,
+                time_zone=self._time_zone,
+                counters=Counters(),
+                reselect=None,
+                unread=lambda _: frozenset(),
+                unlogged=lambda _: "",
+            )
+        )
+
+    def _read_table(self, table: TableId) -> TableSchema | None:
+        with closing(self._connect_pdb()) as connection:
+            return next(iter(read_tables(connection, [table])), None)
+
+    def _time_zone(self) -> str:
+        with closing(self._connect_pdb()) as connection:
+            return database_time_zone(connection)
+
+    def scn(self) -> int:
+        """The present."""
+        with closing(self._connect_pdb()) as connection, connection.cursor() as cursor:
+            cursor.execute("select current_scn from v$database")
+            (found,) = cursor.fetchone() or (0,)
+            return int(found)
+
+    def read(self, kept: list[Event], start: dict[str, JsonValue], adapter: str = "") -> Generator[Event, None, None]:
+        """One run of the stream from a position in JSON, with the shapes of the tables as of the events that are kept."""
+        tables = Tables()
+        for shape in self.shapes:
+            tables.put(shape)
+        for event in kept:
+            if isinstance(event, SchemaChange):
+                tables.apply(event)
+        capture = self.open(tables, adapter).capture
+        with closing(capture):
+            yield from capture.stream(capture.load_position(start), threading.Event())
+
+
+def transactions(events: list[Event]) -> list[list[Change]]:
+    """Committed transactions, checked for the form that `contracts.Capture` demands of each."""
+    found: list[list[Change]] = []
+    pending: list[ChangeEvent] = []
+    for event in events:
+        if isinstance(event, ChangeEvent):
+            pending.append(event)
+        elif isinstance(event, Progress) and event.committed is not None:
+            assert pending, "a commit without changes"
+            assert {change.tx.id for change in pending if change.tx} == {event.committed.id}, "transactions are mixed"
+            assert [change.seq for change in pending] == list(range(1, len(pending) + 1))
+            found.append([_change(change) for change in pending])
+            pending = []
+        else:
+            assert not pending or isinstance(event, SchemaChange), f"{event} within a transaction"
+    assert not pending, "changes without their commit"
+    return found
+
+
+def _change(event: ChangeEvent) -> Change:
+    before, after = canonical(event.schema, event.before), canonical(event.schema, event.after)
+    return Change(event.op.value, event.schema.id.table, before, after)  # type: ignore[arg-type]

@@ -1,0 +1,151 @@
+"""What `contracts.Capture` and `capture.adapter` promise, held by every adapter; see `abilities` for what one cannot do by nature."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.conformance.abilities import ABILITIES, comparable, expected
+from tests.conformance.history import STATEMENTS, TRANSACTIONS, write
+from tests.conformance.subject import Subject, transactions
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+from minercdc.capture.registry import ADAPTERS, adapter_factory
+from minercdc.errors import ConfigError, MinerCdcError
+from minercdc.events import Event, Progress
+from minercdc.schema.tables import Tables
+
+_PATIENCE_SECONDS = 60.0
+_numbers = itertools.count()
+
+
+@pytest.fixture(params=sorted(ABILITIES))
+def subject(request: pytest.FixtureRequest, sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Subject]:
+    with sandbox.connect(service=sandbox.root_service) as admin:
+        admin.cursor().execute("alter database add supplemental log data")
+    opened = Subject(sandbox, request.param, f"conform{next(_numbers)}", tmp_path)
+    yield opened
+    for session in opened.sessions.values():
+        session.close()
+
+
+def until(events: Iterator[Event], count: int) -> list[Event]:
+    """Events up to the end of the `count`-th transaction."""
+    found: list[Event] = []
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    for event in events:
+        found.append(event)
+        if isinstance(event, Progress) and event.committed is not None:
+            count -= 1
+            if not count:
+                return found
+        assert time.monotonic() < deadline, f"{count} transactions did not come within {_PATIENCE_SECONDS} s"
+    raise AssertionError("the stream ended")
+
+
+def test_every_adapter_has_its_row() -> None:
+    assert set(ABILITIES) == set(ADAPTERS)
+
+
+def test_the_history_comes_in_commit_order(subject: Subject) -> None:
+    write(subject.sessions)
+    wanted = expected(subject.abilities)
+    with closing(subject.read([], subject.start)) as stream:
+        events = until(stream, len(wanted))
+    assert comparable(subject.abilities, transactions(events)) == comparable(subject.abilities, wanted)
+    scns = [e.committed.commit_scn for e in events if isinstance(e, Progress) and e.committed]
+    assert scns == sorted(scns)
+
+
+def test_killed_at_every_yield_it_misses_and_repeats_nothing(subject: Subject) -> None:
+    """As the engine restarts: what came after the last stored position is read again."""
+    write(subject.sessions)
+    wanted = expected(subject.abilities)
+    with closing(subject.read([], subject.start)) as stream:
+        whole = [event for event in until(stream, len(wanted)) if not _is_idle(event)]
+    for killed_after in range(1, len(whole)):
+        kept: list[Event] = []
+        position = subject.start
+        with closing(subject.read(kept, position)) as stream:
+            pending: list[Event] = []
+            seen = 0
+            for event in stream:
+                pending.append(event)
+                seen += not _is_idle(event)
+                if isinstance(event, Progress) and event.position is not None:
+                    kept, pending, position = [*kept, *pending], [], event.position.to_json()
+                if seen == killed_after:
+                    break
+        left = len(wanted) - len(transactions(kept))
+        if left:
+            with closing(subject.read(kept, position)) as stream:
+                kept += until(stream, left)
+        found = comparable(subject.abilities, transactions(kept))
+        assert found == comparable(subject.abilities, wanted), f"killed after event {killed_after}"
+
+
+def test_progress_comes_when_idle_and_the_stop_ends_the_stream(subject: Subject) -> None:
+    tables, stop = Tables(), threading.Event()
+    capture = subject.open(tables).capture
+    position = capture.load_position(subject.start)
+    before = subject.scn()
+    with closing(capture):
+        for event in capture.stream(position, stop):
+            assert isinstance(event, Progress)
+            assert event.position is not None
+            assert not event.position.precedes(position)
+            position = capture.load_position(event.position.to_json())
+            assert position == event.position
+            if event.complete_scn >= before:
+                stop.set()
+    capture.close()
+
+
+def test_a_position_without_lost_redo_is_readable(subject: Subject) -> None:
+    write(subject.sessions)
+    opened = subject.open(Tables())
+    assert opened.unreadable(opened.capture.load_position(subject.start)) is None
+
+
+def test_it_goes_on_from_every_position_of_its_family(subject: Subject) -> None:
+    write(subject.sessions)
+    wanted = expected(subject.abilities)
+    family = [name for name in ADAPTERS if adapter_factory(name).family == adapter_factory(subject.adapter).family]
+    for other in family:
+        with closing(subject.read([], subject.start)) as stream:
+            kept = until(stream, 2)
+        last = kept[-1]
+        assert isinstance(last, Progress)
+        assert last.position is not None
+        with closing(subject.read(kept, last.position.to_json(), other)) as stream:
+            kept += until(stream, len(wanted) - 2)
+        assert comparable(subject.abilities, transactions(kept)) == comparable(subject.abilities, wanted)
+
+
+def test_a_hand_over_by_scn_delivers_what_was_committed_after_it(subject: Subject) -> None:
+    half = next(at for at, (_, statement) in enumerate(STATEMENTS) if "savepoint" in statement) - 1
+    write(subject.sessions, STATEMENTS[:half])
+    scn = subject.scn()
+    write(subject.sessions, STATEMENTS[half:])
+    wanted = expected(subject.abilities, TRANSACTIONS[3:])
+    position = subject.open(Tables()).start_position(scn, scn)
+    with closing(subject.read([], position.to_json())) as stream:
+        events = until(stream, len(wanted))
+    assert comparable(subject.abilities, transactions(events)) == comparable(subject.abilities, wanted)
+
+
+@pytest.mark.parametrize("saved", [{}, {"window": "1"}, {"c_scn": "1", "c_idx": 2}])
+def test_what_is_no_position_of_it_is_refused(subject: Subject, saved: dict[str, str]) -> None:
+    with pytest.raises(ConfigError) as refused:
+        subject.open(Tables()).capture.load_position(dict(saved))
+    assert isinstance(refused.value, MinerCdcError)
+    assert "database.connection.adapter" in str(refused.value)
+
+
+def _is_idle(event: Event) -> bool:
+    return isinstance(event, Progress) and event.committed is None
