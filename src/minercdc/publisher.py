@@ -98,7 +98,7 @@ class _Publisher:
         self._whole = True  # nothing was written since the last Progress
         self._schema: object = None  # of the last change
         self._table = ""
-        self._told: list[Notification] = []  # not durable yet
+        self._unreported: list[Notification] = []  # not durable yet
         self._suspensions = pipeline.suspensions
         self._suspensions.load(self._stored.suspended, self._state.resuming, split=self._partial is not None)
         self._show_suspended()
@@ -119,7 +119,7 @@ class _Publisher:
                 self._notification(event)
             else:
                 self._schema_change(event)
-        if (self._batch.records or self._told) and self._whole:
+        if (self._batch.records or self._unreported) and self._whole:
             self._save()
 
     def _change(self, event: ChangeEvent) -> None:
@@ -154,7 +154,7 @@ class _Publisher:
             self._split(event.tx, event.seq)
 
     def _split(self, tx: TransactionInfo | None, seq: int) -> None:
-        """Commit in the middle of a source transaction, if it is too large or takes too long, behind its row number `seq`."""
+        """Commit in the middle of a source transaction, if it is too large or takes too long, after its row number `seq`."""
         if tx is not None and (self._batch.full() or (self._batch.records and self._batch.age() > _LONGEST_TRANSACTION_S)):
             self._partial = PartialTransaction(tx.id, tx.commit_scn, seq)
             self._suspensions.split = True
@@ -196,7 +196,7 @@ class _Publisher:
 
     def _suspension_change(self, change: SuspensionChange) -> None:
         self._whole = False
-        self._batch.records += 1  # the offset has to tell it
+        self._batch.records += 1  # the offset has to hold it
         if change.suspended is None:
             self._suspensions.remove(change.table)
         else:
@@ -249,7 +249,7 @@ class _Publisher:
 
     def _notification(self, notification: Notification) -> None:
         self._whole = False
-        self._told.append(notification)
+        self._unreported.append(notification)
         for record in self._pipeline.encoder.encode(notification):
             self._write(record)
 
@@ -275,7 +275,7 @@ class _Publisher:
         if progress.snapshot is not None:
             _show_scans(counters, progress.snapshot)
             self._save()
-        elif batch.records or self._told:
+        elif batch.records or self._unreported:
             if (
                 (progress.committed is None and not progress.more)
                 or batch.full()
@@ -317,9 +317,9 @@ class _Publisher:
         self._stored = offset
         self._counters.commits += 1
         self._batch.clear()
-        for notification in self._told:
+        for notification in self._unreported:
             self._pipeline.notified(notification)
-        self._told.clear()
+        self._unreported.clear()
         if self._signals:
             self._signals.stored(self._state)
         if self._latest is not None and self._latest.position is not None:

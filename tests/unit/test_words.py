@@ -25,25 +25,13 @@ ENDINGS = {".py", ".md", ".yaml", ".json", ".jsonl", ".properties", ".sql", ".sh
 
 # Not done yet. Whoever has put a folder right takes it out of here.
 EXCLUDED = {
-    "docs/configuration.md",  # made from config/sections.py
     "sandbox/src",
-    "src/minercdc/capture",
-    "src/minercdc/config/sections.py",
-    "src/minercdc/contracts.py",
-    "src/minercdc/engine.py",
-    "src/minercdc/life.py",
-    "src/minercdc/offset.py",
-    "src/minercdc/oracle/prerequisites.py",
-    "src/minercdc/pipeline.py",
-    "src/minercdc/publisher.py",
-    "src/minercdc/signalling.py",
-    "src/minercdc/wiring.py",
 }
 
 # Word -> (what to write, the senses that are allowed). Names in code count, too: `_told_scn`, `begins_anew`.
 WORDS: dict[str, tuple[str, str]] = {
     r"behind": ("after, or lag", r"lag, behind|milliseconds behind|(is|are) behind|behind a (proxy|firewall|load balancer)"),
-    r"told|tells?|telling": ("emitted, delivered, reported, recorded", r"$^"),
+    r"told|tells?|telling": ("emitted, delivered, reported, recorded", r"\.tell\(\)"),  # of a file
     r"anew": ("again", r"structures_read_anew"),  # a member of stored records
     r"nobody|anybody|somebody": ("no process, no reader, ...", r"$^"),
     r"ask(s|ed|ing)? for|unasked": ("requested", r"$^"),

@@ -43,7 +43,7 @@ class Limits:
                 reason = "it is larger than log.mining.buffer.transaction.events.threshold"
             else:
                 continue
-            _log.warning("%s is given up: %s. Its changes are lost.", _told(transaction), reason)
+            _log.warning("%s is given up: %s. Its changes are lost.", _describe(transaction), reason)
             assembly.give_up(transaction)
 
 
@@ -55,17 +55,17 @@ class UnknownTransactions:
 
     def __init__(self, mode: UnknownMode) -> None:
         self._mode = mode
-        self._asked: datetime | None = None
+        self._checked_at: datetime | None = None
         self._suspects: list[Transaction] = []
-        self._told: set[bytes] = set()
+        self._reported: set[bytes] = set()
 
     def due(self, assembly: Assembly, host_time: datetime) -> bool:
-        """Before a pass: is it time to ask? Remembers which transactions are meant."""
-        if self._asked is not None and abs(host_time - self._asked) < _DOUBT:
+        """Before a pass: is it time to check? Remembers which transactions are meant."""
+        if self._checked_at is not None and abs(host_time - self._checked_at) < _DOUBT:
             return False
         self._suspects = [t for t in assembly.open() if host_time - t.start.time > _DOUBT]
         if self._suspects:
-            self._asked = host_time
+            self._checked_at = host_time
         return bool(self._suspects)
 
     def judge(self, assembly: Assembly, known: set[bytes]) -> None:
@@ -77,12 +77,12 @@ class UnknownTransactions:
         prefixes = {xid[:4] for xid in known}
         for transaction in self._suspects:
             xid = transaction.key[1]
-            if transaction.key not in still_open or xid in known or xid in self._told:
+            if transaction.key not in still_open or xid in known or xid in self._reported:
                 continue
             if xid[4:] == PARTIAL_XID and xid[:4] in prefixes:
                 continue
-            self._told.add(xid)
-            message = f"{_told(transaction)} is not known to the database any more, and no end of it is in the redo"
+            self._reported.add(xid)
+            message = f"{_describe(transaction)} is not known to the database any more, and no end of it is in the redo"
             if self._mode == "fail":
                 raise LostTransactionError(
                     message,
@@ -94,7 +94,7 @@ class UnknownTransactions:
         self._suspects = []
 
 
-def _told(transaction: Transaction) -> str:
+def _describe(transaction: Transaction) -> str:
     start = transaction.start
     return (
         f"transaction {transaction.key[1].hex()} of thread {transaction.thread}, user {start.user or 'unknown'}, "

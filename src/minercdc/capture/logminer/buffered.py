@@ -50,7 +50,7 @@ class _Reading:
 class BufferedAssembly:
     """Assembles what LogMiner shows in its plain mode.
 
-    Lives as long as the capture: passes over redo follow one another, each from where the last one ended.
+    Lasts as long as the capture: passes over redo follow one another, each from where the last one ended.
     """
 
     committed = False

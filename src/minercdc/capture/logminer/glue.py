@@ -182,7 +182,7 @@ class GlueReader:
         glue = _Glue(call=call)
         if not (call and text == _BEFORE_FORMAT):
             glue.call = False
-            rest = _behind(text, call)
+            rest = _after_literal(text, call)
             if rest.startswith(", "):
                 self._read_assignments(rest[2:], glue)
             else:
@@ -222,7 +222,7 @@ class GlueReader:
         glue = _Glue(call=call)
         if not (call and text == _BEFORE_FORMAT):
             glue.call = False
-            self._read_conditions(_behind(text, call), " and ", glue)
+            self._read_conditions(_after_literal(text, call), " and ", glue)
         return _keep(self._conditions[call], text, glue)
 
     def _read_conditions(self, rest: str, before: str, glue: _Glue) -> None:
@@ -280,7 +280,9 @@ class GlueReader:
         glue = _Glue(call=call, place=place)
         if not (call and text == _BEFORE_FORMAT):
             glue.call = False
-            self._read_values(layout, "," + text[text.index(" values (") + 9 :] if place < 0 else _behind(text, call), glue)
+            self._read_values(
+                layout, "," + text[text.index(" values (") + 9 :] if place < 0 else _after_literal(text, call), glue
+            )
         return _keep(layout.glues, (place, call, text), glue)
 
     def _read_values(self, layout: _Layout, rest: str, glue: _Glue) -> None:
@@ -387,7 +389,7 @@ def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
     return itemgetter(*sources) if sources else lambda pieces: ()
 
 
-def _behind(text: str, call: bool) -> str:
+def _after_literal(text: str, call: bool) -> str:
     """What follows a literal."""
     if not call:
         return text
