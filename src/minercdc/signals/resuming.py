@@ -133,7 +133,7 @@ class Resumptions:
         """
         if not (state.resumes or state.resuming or self._suspended.tables()) or self._suspended.split:
             return
-        for steps in (self._end_faulted, self._begin_requested, self._begin_again, self._begin_repaired):
+        for steps in (self._end_reads_of_suspended, self._begin_requested, self._begin_again, self._begin_repaired):
             for step in steps(state, emitted_scn, time_us):
                 state = step[1]
                 yield step
@@ -144,8 +144,8 @@ class Resumptions:
 
     # ---- what begins ----
 
-    def _end_faulted(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """End the resumptions whose tables are suspended again by a new fault."""
+    def _end_reads_of_suspended(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
+        """End resumptions and incremental snapshots of tables that a new fault has suspended."""
         for entry in self.suspended():
             reports: list[Event] = []
             for resumption in [one for one in state.resuming if one.table == entry.table]:
@@ -283,7 +283,7 @@ class Resumptions:
             yield from self._settling(one, state, complete_scn)
 
     def _reading(self, one: Resumption, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """A table that cannot be read, or whose reading was stopped, is as incomplete as before."""
+        """Suspend a table again that could not be read, or whose reading was stopped: its topic is as incomplete as before."""
         stopped = not any(snapshot.id == one.signal for snapshot in state.snapshots)
         if not one.failure and not stopped:
             return
@@ -327,7 +327,7 @@ class Resumptions:
         yield reports, with_resumption(state, replace(one, phase="done", answered=True))
 
     def _settling(self, one: Resumption, state: SignalState, complete_scn: int) -> Iterator[Step]:
-        """Wait for transactions that may still bring rows from before the repair."""
+        """End a resumption once no transaction can bring rows from before the repair any more."""
         if one.settled_scn:
             if complete_scn >= one.settled_scn:
                 yield (), without_resumption(state, one.table)
@@ -337,7 +337,7 @@ class Resumptions:
     # ---- questions and answers ----
 
     def _obstacle(self, entry: SuspendedTable) -> str:
-        """Why a table cannot be read again yet; an error of the check counts, too."""
+        """Why a table cannot be read again yet, '' when no cause is known; an error of the check is a cause, too."""
         try:
             return self._source.obstacle(self._table(entry.table), entry.code)
         except TransientSourceError:
@@ -357,7 +357,7 @@ class Resumptions:
         return True
 
     def _ended(self, one: Resumption, reason: str, time_us: int) -> list[Event]:
-        """End a resumption without result."""
+        """The answer to a resumption that ends without result; none when it was answered before."""
         if one.answered:
             return []
         return [answers.answer(_signal(one.signal), "ABORTED", time_us, reason=reason)]
@@ -374,8 +374,8 @@ class Resumptions:
 
 
 def _durable(state: SignalState) -> Iterator[Step]:
-    """After this step everything emitted is committed: a step without events says that nothing follows at once. The
-    first one may end a transaction of the stream, at which a commit can wait."""
+    """Two steps after which everything emitted is committed: a step without events says that nothing follows at once. The
+    first may end a transaction of the stream, whose commit can wait."""
     yield (), state
     yield (), state
 
