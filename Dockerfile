@@ -19,7 +19,7 @@ COPY src/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc
 COPY sandbox/src/minercdc_sandbox /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox
 RUN cd /opt/minercdc/lib/python3.11/site-packages && /opt/minercdc/bin/python -m compileall -q minercdc minercdc_sandbox
 
-# Package lists, documentation and installers stay behind: nothing here uses them, and the image is a third smaller.
+# Package lists, documentation and installers are left out: nothing here uses them, and the image is a third smaller.
 FROM ${BASE} AS trimmed
 RUN rm -rf /var/cache/* /var/lib/apt/lists /var/log/* /usr/share/doc /usr/share/man /usr/share/locale /usr/share/info \
         /usr/lib/python3/dist-packages/pip /usr/lib/python3/dist-packages/setuptools /usr/share/python-wheels \

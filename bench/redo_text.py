@@ -75,7 +75,7 @@ def _whole(most: int) -> _Make:
 
 def _amount(least: float, most: float, places: int = 2) -> _Make:
     def make(chance: random.Random) -> Literal:
-        # As Oracle prints NUMBER: no zero before the point, none behind the last digit.
+        # As Oracle prints NUMBER: no zero before the point, none after the last digit.
         text = f"{chance.uniform(least, most):.{places}f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
         return _quoted(
@@ -159,7 +159,7 @@ ORDERS = _table("ORDERS", 5, [
 
 
 class _Rows:
-    """What a table holds, so that a WHERE tells what is really there."""
+    """What a table holds, so that a WHERE has what is really there."""
 
     def __init__(self, table: _Table, first_key: int, chance: random.Random) -> None:
         self._table, self._next, self._chance = table, first_key, chance

@@ -134,7 +134,7 @@ def load(connection: oracledb.Connection, table: BenchTable, first: int, count: 
 
 
 def _declare_times(cursor: oracledb.Cursor, table: BenchTable) -> None:
-    """The driver binds a datetime as DATE unless told otherwise, and DATE has no fraction of a second."""
+    """The driver binds a datetime as DATE by default, and DATE has no fraction of a second."""
     kinds = [oracledb.DB_TYPE_TIMESTAMP if " TIMESTAMP" in column else None for column in _column_texts(table)]
     cursor.setinputsizes(*kinds)
 

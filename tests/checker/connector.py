@@ -15,7 +15,7 @@ from minercdc.schema.tables import Tables
 
 
 class Connector:
-    """Lives follow each other; each begins at the position of the last commit, with the shapes known then.
+    """Runs follow each other; each begins at the position of the last commit, with the shapes known then.
 
     :ivar kept: events that were committed.
     """
@@ -34,11 +34,11 @@ class Connector:
 
     def pump(self, events: int) -> None:
         """Read on. Errors that the engine answers with a restart are answered so."""
-        self._tell_of_reading(events)
+        self._report_reading(events)
         for _ in range(events):
             self._read(commit=self._chance.random() < 0.5)
 
-    def _tell_of_reading(self, events: int) -> None:
+    def _report_reading(self, events: int) -> None:
         self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
 
     def _read(self, *, commit: bool) -> Event | None:

@@ -41,13 +41,13 @@ def replica(events: Sequence[Event], table: str) -> list[dict[str, str]]:
                 key = _key(event.schema, event.before)
                 assert key in rows, f"{event.op} of {key}, which is not there"
                 was = rows.pop(key)
-                told = _known(event.schema, event.before)
-                looked = {name: value for name, value in was.items() if name in told}
+                known = _known(event.schema, event.before)
+                looked = {name: value for name, value in was.items() if name in known}
                 assert _named(event.schema, event.before) == looked, f"{event.op} of {key}, which looked otherwise"
             if event.after is not None:
-                key, told = _key(event.schema, event.after), _known(event.schema, event.after)
+                key, known = _key(event.schema, event.after), _known(event.schema, event.after)
                 assert key not in rows, f"{event.op} of {key}, which is there already"
-                kept = {name: value for name, value in was.items() if name not in told} if event.before else {}
+                kept = {name: value for name, value in was.items() if name not in known} if event.before else {}
                 rows[key] = _named(event.schema, event.after) | kept
     return list(rows.values())
 
@@ -95,13 +95,13 @@ def _comparable(changes: Sequence[Change]) -> list[Change]:
 
 
 def _known(schema: TableSchema, row: Row) -> set[str]:
-    """Columns that are told; only LOBs may not be."""
-    untold = {column for column, value in zip(schema.columns, row, strict=True) if value is UNAVAILABLE}
-    assert all(column.type_name in ("CLOB", "BLOB") for column in untold), f"{untold} not told, though all are logged"
-    return {column.name for column in schema.columns if column not in untold}
+    """Columns that have a value; only LOBs may have none."""
+    missing = {column for column, value in zip(schema.columns, row, strict=True) if value is UNAVAILABLE}
+    assert all(column.type_name in ("CLOB", "BLOB") for column in missing), f"{missing} without value, though all are logged"
+    return {column.name for column in schema.columns if column not in missing}
 
 
 def _named(schema: TableSchema, row: Row) -> dict[str, str]:
-    """Columns that are told and not null, in canonical text."""
-    told = canonical(schema, row) or ()
-    return {column.name: value for column, value in zip(schema.columns, told, strict=True) if isinstance(value, str)}
+    """Columns that have a value and are not null, in canonical text."""
+    known = canonical(schema, row) or ()
+    return {column.name: value for column, value in zip(schema.columns, known, strict=True) if isinstance(value, str)}

@@ -52,7 +52,7 @@ def _begin_at_what_is_open_now(patch: pytest.MonkeyPatch) -> None:
 
 
 def _rows_by_scn(patch: pytest.MonkeyPatch) -> None:
-    """Ask for what lies behind the newest SCN, as if redo were in the order of SCNs."""
+    """Select what comes after the newest SCN, as if redo were in the order of SCNs."""
     whole = BufferedAssembly.query
 
     def query(self: BufferedAssembly, container: str | None, owners: frozenset[str]) -> tuple[str, dict[str, Any]]:
@@ -166,13 +166,13 @@ MUTATIONS: dict[str, Mutation] = {
     "delivered commits are not known": Mutation(_never_delivered_before),
     "open transactions do not hold the offset back": Mutation(_resume_at_the_last_row, 1),
     "open transactions do not hold the beginning of committed mode back": Mutation(_begin_at_what_is_open_now),
-    "rows are asked for by SCN": Mutation(_rows_by_scn),
+    "rows are selected by SCN": Mutation(_rows_by_scn),
     "rows of the marked record are taken again": Mutation(_marked_record_again),
     "redo addresses of threads are compared": Mutation(_threads_mixed_up),
     "one thread's commits count as delivered in all": Mutation(_one_mark_of_commits),
     "what is committed after a pass began does not wait": Mutation(_later_commits_do_not_wait, 4),
     "undo rows take nothing out": Mutation(_never_undone),
-    "rows without address are not asked for": Mutation(_nothing_without_address, 2),
+    "rows without address are not selected": Mutation(_nothing_without_address, 2),
     "partial XIDs are strangers": Mutation(_partial_xids_are_strangers, 5),
     "all containers are one": Mutation(_all_containers, 1),
     "DDL is not followed": Mutation(_forget_ddl),

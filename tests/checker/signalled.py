@@ -56,7 +56,7 @@ class SignalledConnector(Connector):
 
         :param meanwhile: done now and then between two events, so that what is read ahead of the stream is ahead of it.
         """
-        self._tell_of_reading(events)
+        self._report_reading(events)
         for _ in range(events):
             event = self._read(commit=self._chance.random() < 0.5)
             if isinstance(event, Progress) and self._chance.random() < 0.3:
@@ -109,10 +109,10 @@ def rebuilt(events: Sequence[Event], table: str) -> list[dict[str, str]]:
     """What a table amounts to after the events, as columns that are not null.
 
     Fails where an image is older than one before it: a row read by a snapshot must look as the stream left it, or as the
-    next change of it will; a row that was never told of is one of before the connector's time.
+    next change of it will; a row that was never emitted is older than the connector's time.
     """
     rows: dict[tuple[str, ...], dict[str, str]] = {}
-    told: set[tuple[str, ...]] = set()
+    emitted: set[tuple[str, ...]] = set()
     ahead: dict[tuple[str, ...], dict[str, str]] = {}  # images read that the stream has yet to come to
     for event in events:
         if isinstance(event, SchemaChange) and event.table.table == table and not event.snapshot:
@@ -123,17 +123,19 @@ def rebuilt(events: Sequence[Event], table: str) -> list[dict[str, str]]:
                 _reshape(ahead, event)
         elif isinstance(event, ChangeEvent) and event.schema.id.table == table:
             if event.op is Op.READ:
-                _read(event, rows, told, ahead)
+                _read(event, rows, emitted, ahead)
             else:
-                _changed(event, rows, told, ahead)
+                _changed(event, rows, emitted, ahead)
     assert not ahead, f"images came before their changes, which never came: {ahead}"
     return list(rows.values())
 
 
 def check_reads(events: Sequence[Event]) -> None:
-    """A row read as of an SCN comes behind every change told before that SCN and before every one behind it; and no incremental
+    """A row read as of an SCN comes after every change committed before that SCN and before every later one; and no incremental
     snapshot reads a key twice, however often it is killed: its progress is stored with its rows."""
-    told: dict[tuple[str, ...], int] = {}  # SCN of the last commit that was told, by table and key; of DDL that emptied it
+    emitted: dict[
+        tuple[str, ...], int
+    ] = {}  # SCN of the last commit that was emitted, by table and key; of DDL that emptied it
     read: dict[tuple[str, ...], int] = {}  # SCN of the last read
     once: set[tuple[str, ...]] = set()
     for event in events:
@@ -141,15 +143,15 @@ def check_reads(events: Sequence[Event]) -> None:
             if event.type in ("TABLE_SCAN_COMPLETED", "ABORTED"):
                 once.clear()
         elif isinstance(event, SchemaChange) and event.truncate:
-            told[(event.table.table,)] = event.scn
+            emitted[(event.table.table,)] = event.scn
         elif isinstance(event, ChangeEvent):
             for key in {(event.schema.id.table, *_key(event.schema, row)) for row in (event.before, event.after) if row}:
                 if event.tx is not None:
-                    assert event.tx.commit_scn >= read.get(key, 0), f"{key} was read before an older change was told"
-                    told[key] = max(event.tx.commit_scn, told.get(key, 0))
+                    assert event.tx.commit_scn >= read.get(key, 0), f"{key} was read before an older change was emitted"
+                    emitted[key] = max(event.tx.commit_scn, emitted.get(key, 0))
                     continue
-                newest = max(told.get(key, 0), told.get(key[:1], 0))
-                assert event.scn >= newest, f"{key} is read as of {event.scn} behind a change of {newest}"
+                newest = max(emitted.get(key, 0), emitted.get(key[:1], 0))
+                assert event.scn >= newest, f"{key} is read as of {event.scn} after a change of {newest}"
                 read[key] = event.scn
                 if event.snapshot is SnapshotMark.INCREMENTAL:  # a blocking one may come in the middle of it
                     assert key not in once, f"{key} is read twice"
@@ -159,23 +161,23 @@ def check_reads(events: Sequence[Event]) -> None:
 _Rows = dict[tuple[str, ...], dict[str, str]]
 
 
-def _read(event: ChangeEvent, rows: _Rows, told: set[tuple[str, ...]], ahead: _Rows) -> None:
+def _read(event: ChangeEvent, rows: _Rows, emitted: set[tuple[str, ...]], ahead: _Rows) -> None:
     assert event.after is not None
     key, image = _key(event.schema, event.after), _named(event.schema, event.after)
-    if key in told and rows.get(key) != image:
+    if key in emitted and rows.get(key) != image:
         ahead[key] = image
     rows[key] = image
-    told.add(key)
+    emitted.add(key)
 
 
-def _changed(event: ChangeEvent, rows: _Rows, told: set[tuple[str, ...]], ahead: _Rows) -> None:
+def _changed(event: ChangeEvent, rows: _Rows, emitted: set[tuple[str, ...]], ahead: _Rows) -> None:
     if event.before is not None:
         key = _key(event.schema, event.before)
-        told.add(key)
+        emitted.add(key)
         rows.pop(key, None)
     if event.after is not None:
         key = _key(event.schema, event.after)
         rows[key] = _named(event.schema, event.after)
-        told.add(key)
+        emitted.add(key)
         if key in ahead:
-            assert ahead.pop(key) == rows[key], f"a snapshot's image of {key} was older than what was told before"
+            assert ahead.pop(key) == rows[key], f"a snapshot's image of {key} was older than what was emitted before"

@@ -186,7 +186,7 @@ def _a_chunk_does_not_wait_for_the_stream(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(IncrementalSnapshots, "_is_deliverable", lambda *_: True)
 
 
-def _chunks_may_be_older_than_what_was_told(patch: pytest.MonkeyPatch) -> None:
+def _chunks_may_be_older_than_what_was_emitted(patch: pytest.MonkeyPatch) -> None:
     """And the written SCN lags, as it does while another redo thread is idle."""
     start = ChunkReader.start
     patch.setattr(ChunkReader, "start", lambda self, table, state, surrogate, _: start(self, table, state, surrogate, 0))
@@ -216,10 +216,10 @@ def _a_chunk_of_another_shape_is_delivered(patch: pytest.MonkeyPatch) -> None:
 
 # Each with the strategy it concerns.
 MUTATIONS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
-    "rows are not compared with what the stream told": ("scn", _rows_are_not_compared),
-    "rows between marks are not compared with what the stream told": ("insert_insert", _rows_are_not_compared),
+    "rows are not compared with what the stream emitted": ("scn", _rows_are_not_compared),
+    "rows between marks are not compared with what the stream emitted": ("insert_insert", _rows_are_not_compared),
     "a chunk does not wait for the stream": ("scn", _a_chunk_does_not_wait_for_the_stream),
-    "a chunk is older than what was told": ("scn", _chunks_may_be_older_than_what_was_told),
+    "a chunk is older than what was emitted": ("scn", _chunks_may_be_older_than_what_was_emitted),
     "progress is not stored": ("scn", _progress_is_not_stored),
     "a chunk of another shape is delivered": ("scn", _a_chunk_of_another_shape_is_delivered),
 }

@@ -168,7 +168,7 @@ class AlteredSnapshot:
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
         for number, event in enumerate(self._snapshot.take(state, stop)):
             if number == self._at and self._ddl:
-                with suppress(oracledb.DatabaseError):  # the column is gone already, or somebody holds the table
+                with suppress(oracledb.DatabaseError):  # the column is gone already, or a session holds the table
                     self._lab.run(self._ddl)
             yield event
 
@@ -189,7 +189,7 @@ def write(sessions: list[oracledb.Connection], chance: random.Random, numbers: I
 
 
 def alter(lab: Lab, kind: str, script: list[str]) -> bool:
-    """Add or drop the log group of A; whether nobody held the table."""
+    """Add or drop the log group of A; whether no session held the table."""
     try:
         lab.run(LOGGED.format("a", kind))
     except oracledb.DatabaseError as error:

@@ -1,7 +1,7 @@
 """A seeded history: what several sessions do to a schema, and what of it was committed.
 
 Steps are taken one after another in one thread, so a seed always gives the same history. Each session has keys of its own, so
-none waits for another. `expected` is told by the statements alone, without a look at redo.
+none waits for another. `expected` comes from the statements alone, without a look at redo.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ STATEMENTS: Sequence[tuple[str, str]] = (
     ("two", "insert into orders values (12, 2, -0.25)"),
     ("two", "commit"),
     # rolled back as a whole, and to a savepoint
-    ("one", "insert into customer values (3, 'nobody', null)"),
+    ("one", "insert into customer values (3, 'noname', null)"),
     ("one", "delete from orders where id = 10"),
     ("one", "rollback"),
     ("two", "update orders set total = 2 where id = 11"),

@@ -39,7 +39,7 @@ class Database(Protocol):
     def root_service(self) -> str: ...
 
     def connect(self, user: str = ..., password: str = ..., service: str | None = None) -> oracledb.Connection:
-        """The administrator's connection, unless told otherwise."""
+        """The administrator's connection, by default."""
 
     def create_user(self, name: str) -> None:
         """With quota, and its name as password."""
@@ -58,7 +58,7 @@ class Ended:
     seconds: float
 
     def message(self) -> str:
-        """Its last words, behind the log lines: what the user is told."""
+        """Its last words, after the log lines: what the user reads."""
         lines = self.errors.splitlines()
         last = max((number for number, line in enumerate(lines) if re.match(r"\d{4}-\d\d-\d\d ", line)), default=-1)
         return "\n".join(lines[last + 1 :])

@@ -90,6 +90,6 @@ def made_lab(server: Database, brokers: str, directory: Path, statements: Sequen
     lab = Lab(server, brokers, f"E{next(_numbers)}", directory)
     server.create_user(lab.schema)
     with server.connect(service=server.root_service) as connection:
-        connection.cursor().execute("ALTER SYSTEM SWITCH LOGFILE")  # nobody mines what earlier tests did
+        connection.cursor().execute("ALTER SYSTEM SWITCH LOGFILE")  # the redo of earlier tests is not mined
     lab.execute(*statements)
     return lab

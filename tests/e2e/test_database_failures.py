@@ -39,7 +39,7 @@ def test_a_locked_account_is_not_waited_for(lab: Lab) -> None:
     one_message(lab.run_to_end(config), 1, "ORA-28000", f"{lab.schema}L", "ACCOUNT UNLOCK")
 
 
-def test_a_user_without_create_session_is_told_the_grant(lab: Lab) -> None:
+def test_a_user_without_create_session_gets_the_grant_to_make(lab: Lab) -> None:
     with lab.server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE USER {lab.schema}N IDENTIFIED BY x")
     config = lab.config(database_user=f"{lab.schema}N", database_password="x", database_dbname="ORCLPDB1")
@@ -82,7 +82,7 @@ def test_a_database_that_comes_up_later_is_found(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(("how", "times"), [("drop", 3), ("freeze", 1)])
-def test_a_lost_connection_is_made_anew_and_nothing_is_lost(lab: Lab, how: str, times: int) -> None:
+def test_a_lost_connection_is_made_again_and_nothing_is_lost(lab: Lab, how: str, times: int) -> None:
     numbers = range(10, 10 + times)
     with Proxy((lab.server.host, lab.server.port)) as proxy:
         config = lab.config(database_port=proxy.port, database_query_timeout_ms=1500, database_connection_timeout_ms=1500)

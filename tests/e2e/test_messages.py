@@ -109,7 +109,7 @@ def test_keys_operations_and_rows(written: Written) -> None:
     ]
 
 
-def test_a_changed_key_is_told_in_headers(written: Written) -> None:
+def test_a_changed_key_is_in_headers(written: Written) -> None:
     headers = [
         {name: value for name, value in record.headers.items() if name in ("__debezium.newkey", "__debezium.oldkey")}
         for record in written.documented["ORDERS"]
@@ -137,7 +137,7 @@ def test_envelope_and_source(written: Written) -> None:
     assert int(update["source"]["start_scn"]) <= int(update["source"]["scn"]) < int(update["source"]["commit_scn"])
     assert source["ts_ms"] * 1000 == source.pop("ts_us")
     assert source["ts_ms"] * 1_000_000 == source.pop("ts_ns")
-    assert source["ts_ms"] % 1000 == 0  # LogMiner tells whole seconds
+    assert source["ts_ms"] % 1000 == 0  # LogMiner has whole seconds
     assert source.pop("ts_ms") <= source.pop("commit_ts_ms")
     assert source.pop("start_ts_ms") % 1000 == 0
     assert source == {
@@ -215,7 +215,7 @@ def test_keyless_rows_keyed_by_rowid(written: Written) -> None:
     assert [r.value["payload"]["source"]["row_id"] for r in records] == [next(iter(key.values())) for key in keys]
 
 
-def test_truncate_is_told_when_it_is_not_skipped(written: Written) -> None:
+def test_truncate_is_published_when_it_is_not_skipped(written: Written) -> None:
     records = written.changed["NOTES"]
     assert [r.value["payload"]["op"] for r in records] == ["c", "u", "d", "t", "c"]
     truncate = records[3]

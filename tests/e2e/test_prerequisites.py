@@ -102,7 +102,7 @@ def test_a_pattern_without_a_table_is_named(lab: Lab) -> None:
 
 
 def test_no_table_at_all_is_said(lab: Lab) -> None:
-    config = lab.config(schema_include_list="NOBODY")
+    config = lab.config(schema_include_list="NOSUCH")
     with lab.run(config) as connector:
         connector.await_log("WARNING no table is captured")
         connector.await_log("streaming:")

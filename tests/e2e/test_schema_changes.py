@@ -89,7 +89,7 @@ def test_every_ddl_is_followed_and_survives_a_restart(lab: Lab) -> None:
         assert any(wanted in text for text in texts), wanted
 
 
-def test_ddl_of_other_schemas_is_not_told(lab: Lab) -> None:
+def test_ddl_of_other_schemas_is_not_published(lab: Lab) -> None:
     with lab.run() as connector:
         connector.await_log("streaming:")
         with lab.server.connect() as connection, connection.cursor() as cursor:

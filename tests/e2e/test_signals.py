@@ -45,7 +45,7 @@ def insert_signal(lab: Lab, identity: str, kind: str, **data: object) -> None:
         connection.commit()
 
 
-def told(records: list[Read], identity: str) -> list[tuple[str, str]]:
+def answers_to(records: list[Read], identity: str) -> list[tuple[str, str]]:
     """Notifications of one signal, in order."""
     found = [r.value for r in records if r.value and r.value["id"] == identity]
     return [(value["aggregate_type"], value["type"]) for value in found]
@@ -60,27 +60,27 @@ def test_a_signal_in_the_table_brings_read_events(lab: Lab) -> None:
         insert_signal(lab, "ad-hoc-1", "execute-snapshot", **{"data-collections": [f"ORCLPDB1.{lab.schema}.T"]})
         lab.insert(200_000, 5)
         records = lab.topics.await_records(
-            f"{lab.name}-notifications", lambda found: ("Signal", "COMPLETED") in told(found, "ad-hoc-1")
+            f"{lab.name}-notifications", lambda found: ("Signal", "COMPLETED") in answers_to(found, "ad-hoc-1")
         )
         reads = [r.value for r in lab.topics.records(lab.topic()) if r.value and r.value["op"] == "r"]
         connector.stop_in_order()
-    assert told(records, "ad-hoc-1")[:2] == [("Signal", "ACCEPTED"), ("Incremental Snapshot", "STARTED")]
+    assert answers_to(records, "ad-hoc-1")[:2] == [("Signal", "ACCEPTED"), ("Incremental Snapshot", "STARTED")]
     keys = [read["after"]["ID"] for read in reads]
     assert {*range(3), *range(10, 10 + ROWS)} <= set(keys)
     assert len(keys) == len(set(keys))
     assert {read["source"]["snapshot"] for read in reads} == {"incremental"}
     changes = [record.value["source"]["table"] for record in lab.topics.records(lab.name)]
-    assert changes == ["T"], "the signal table is not captured, so its structure is not told"
+    assert changes == ["T"], "the signal table is not captured, so its structure is not published"
 
 
 def read_keys(lab: Lab) -> list[int]:
     return [r.value["after"]["ID"] for r in lab.topics.records(lab.topic()) if r.value and r.value["op"] == "r"]
 
 
-def await_told(lab: Lab, identity: str, *expected: tuple[str, str]) -> list[Read]:
+def await_answers(lab: Lab, identity: str, *expected: tuple[str, str]) -> list[Read]:
     """Until these notifications of a signal are there; all notifications."""
     topic = f"{lab.name}-notifications"
-    return lab.topics.await_records(topic, lambda found: set(expected) <= set(told(found, identity)))
+    return lab.topics.await_records(topic, lambda found: set(expected) <= set(answers_to(found, identity)))
 
 
 def data_of(records: list[Read], identity: str, type_: str) -> dict[str, str]:
@@ -104,24 +104,24 @@ def test_a_snapshot_is_paused_resumed_and_stopped_by_minercdc_signal(lab: Lab) -
             return ended.output.strip()
 
         snapshot = send("execute-snapshot", "--collection", f"ORCLPDB1.{lab.schema}.T")
-        await_told(lab, snapshot, ("Incremental Snapshot", "IN_PROGRESS"))
+        await_answers(lab, snapshot, ("Incremental Snapshot", "IN_PROGRESS"))
         paused = send("pause-snapshot")
-        await_told(lab, paused, DONE)
+        await_answers(lab, paused, DONE)
         held = len(read_keys(lab))
         assert held < ROWS
         lab.insert(200_000, 5)
         lab.topics.await_records(lab.topic(), lambda found: any(r.value["after"]["ID"] == 200_004 for r in found if r.value))
         assert len(read_keys(lab)) == held, "rows came though it was paused"
-        await_told(lab, send("resume-snapshot"), DONE)
-        await_told(lab, snapshot, DONE)
+        await_answers(lab, send("resume-snapshot"), DONE)
+        await_answers(lab, snapshot, DONE)
         again = send("execute-snapshot", "--id", "again", "--collection", ".*")
         assert again == "again"
-        await_told(lab, again, ("Incremental Snapshot", "STARTED"))
-        await_told(lab, send("stop-snapshot", "--collection", ".*"), DONE)
-        records = await_told(lab, again, ("Incremental Snapshot", "ABORTED"))
+        await_answers(lab, again, ("Incremental Snapshot", "STARTED"))
+        await_answers(lab, send("stop-snapshot", "--collection", ".*"), DONE)
+        records = await_answers(lab, again, ("Incremental Snapshot", "ABORTED"))
         connector.stop_in_order()
     assert set(read_keys(lab)) >= {*range(3), *range(10, 10 + ROWS)}
-    assert told(records, snapshot)[-1] == DONE
+    assert answers_to(records, snapshot)[-1] == DONE
 
 
 def test_a_killed_snapshot_goes_on_at_its_chunk(lab: Lab) -> None:
@@ -130,16 +130,16 @@ def test_a_killed_snapshot_goes_on_at_its_chunk(lab: Lab) -> None:
     with lab.run(config) as connector:
         connector.await_log("streaming: ")
         insert_signal(lab, "s", "execute-snapshot", **{"data-collections": [f"ORCLPDB1.{lab.schema}.T"]})
-        await_told(lab, "s", ("Incremental Snapshot", "IN_PROGRESS"))
+        await_answers(lab, "s", ("Incremental Snapshot", "IN_PROGRESS"))
         connector.kill()
     before = len(read_keys(lab))
     assert before < ROWS
     with lab.run(config, log="again.log") as connector:
-        records = await_told(lab, "s", DONE)
+        records = await_answers(lab, "s", DONE)
         connector.stop_in_order()
     keys = read_keys(lab)
     assert len(keys) == len(set(keys)) == ROWS + 3, "each row once, in spite of the kill"
-    assert told(records, "s").count(("Incremental Snapshot", "STARTED")) == 1
+    assert answers_to(records, "s").count(("Incremental Snapshot", "STARTED")) == 1
 
 
 @pytest.mark.parametrize("strategy", ["insert_insert", "insert_delete"])
@@ -150,7 +150,7 @@ def test_marks_work_in_both_ways_of_mining(lab: Lab, strategy: str, adapter: str
     with lab.run(lab.config(**signalling(lab, **changes))) as connector:
         connector.await_log("streaming: ")
         insert_signal(lab, "s", "execute-snapshot", **{"data-collections": [f"ORCLPDB1.{lab.schema}.T"]})
-        records = await_told(lab, "s", DONE)
+        records = await_answers(lab, "s", DONE)
         connector.stop_in_order()
     assert sorted(read_keys(lab)) == [*range(3), *range(10, 360)]
     assert data_of(records, "s", "TABLE_SCAN_COMPLETED")["total_rows_scanned"] == "353"
@@ -167,11 +167,11 @@ def test_a_blocking_snapshot_reads_rows_and_streaming_goes_on(lab: Lab) -> None:
         condition = {"data-collection": f"ORCLPDB1.{lab.schema}.T", "filter": select}
         collections = {"data-collections": [f"ORCLPDB1.{lab.schema}.T"], "type": "blocking"}
         insert_signal(lab, "all", "execute-snapshot", **collections)
-        await_told(lab, "all", DONE)
+        await_answers(lab, "all", DONE)
         assert sorted(read_keys(lab)) == [*range(3), *range(10, 10 + ROWS)]
         lab.insert(200_000, 5)
         insert_signal(lab, "few", "execute-snapshot", **collections, **{"additional-conditions": [condition]})
-        await_told(lab, "few", DONE)
+        await_answers(lab, "few", DONE)
         lab.insert(300_000, 5)
         lab.topics.await_records(lab.topic(), lambda found: any(r.value["after"]["ID"] == 300_004 for r in found if r.value))
         connector.stop_in_order()
@@ -198,7 +198,7 @@ def test_signals_come_by_topic_file_and_http_each_once(lab: Lab) -> None:
                 arguments = ["log", "--channel", channel, f"{text} by {channel} at {{}}"]
                 ended = lab.minercdc("signal", str(config), *arguments)
                 assert ended.status == 0, ended.errors
-                await_told(lab, ended.output.strip(), DONE)
+                await_answers(lab, ended.output.strip(), DONE)
         ended = lab.minercdc("signal", str(config), "log", "--channel", "source", "hello")
         assert ended.status == 2
         assert "signal.enabled.channels" in ended.errors
@@ -206,12 +206,12 @@ def test_signals_come_by_topic_file_and_http_each_once(lab: Lab) -> None:
         assert "data-collections is missing" in refused.errors
         with file.open("a") as lines:
             lines.write('nonsense\n{"id": "x", "type": "explode"}\n')
-        records = await_told(lab, "x", ("Signal", "REFUSED"))
+        records = await_answers(lab, "x", ("Signal", "REFUSED"))
         connector.stop_in_order()
     with lab.run(config, log="again.log") as connector:
         connector.await_log("streaming: ")
         ended = lab.minercdc("signal", str(config), "log", "--channel", "kafka", "once more")
-        await_told(lab, ended.output.strip(), DONE)
+        await_answers(lab, ended.output.strip(), DONE)
         assert "hello" not in connector.text(), "signals were acted on again after the restart"
         connector.stop_in_order()
     answers = [r.value["type"] for r in records if r.value and r.value["aggregate_type"] == "Signal"]
@@ -226,7 +226,7 @@ def test_the_command_waits_for_the_answer_and_prints_it(lab: Lab, by: str) -> No
     if by == "port":
         options["minercdc.http.port"] = free_port()
     else:
-        options |= {"notification.enabled.channels": "sink", "notification.sink.topic.name": f"{lab.name}.told"}
+        options |= {"notification.enabled.channels": "sink", "notification.sink.topic.name": f"{lab.name}.reports"}
     config = lab.config(**{name.replace(".", "_"): value for name, value in options.items()})
     with lab.run(config) as connector:
         connector.await_log("streaming: ")
@@ -262,30 +262,30 @@ def test_a_signal_that_was_accepted_by_http_outlives_a_kill(lab: Lab) -> None:
         connector.kill()
     for log in ("again.log", "once-more.log"):
         with lab.run(lab.config("fast.yaml", **signalling_again(lab, **given)), log=log) as connector:
-            await_told(lab, "b", DONE)
+            await_answers(lab, "b", DONE)
             connector.await_log("streaming: ")
             connector.stop_in_order()
     records = lab.topics.records(f"{lab.name}-notifications")
-    assert told(records, "a") == told(records, "b") == [DONE], "each once"
+    assert answers_to(records, "a") == answers_to(records, "b") == [DONE], "each once"
 
 
-def test_shapes_are_told_by_hand_from_the_schema_change_topic(lab: Lab) -> None:
+def test_shapes_are_given_by_hand_from_the_schema_change_topic(lab: Lab) -> None:
     lab.insert(10, 3)
     with lab.run(lab.config(**signalling(lab))) as connector:
         connector.await_log("streaming: ")
         (first,) = (record.value["tableChanges"][0] for record in lab.topics.records(lab.name))
         for identity, change in (("same", {**first, "type": "ALTER"}), ("gone", {"type": "DROP", "id": first["id"]})):
             insert_signal(lab, identity, "schema-changes", changes=[change])
-            await_told(lab, identity, DONE)
+            await_answers(lab, identity, DONE)
         insert_signal(lab, "again", "schema-changes", changes=[{"type": "DROP", "id": first["id"]}])
-        await_told(lab, "again", ("Signal", "REFUSED"))
+        await_answers(lab, "again", ("Signal", "REFUSED"))
         lab.insert(20, 1)
         lab.topics.await_records(lab.topic(), 1)
         insert_signal(lab, "all", "execute-snapshot", **{"data-collections": [f"{lab.schema}.T"]})
-        await_told(lab, "all", DONE)
+        await_answers(lab, "all", DONE)
         connector.stop_in_order()
-    told_types = [record.value["tableChanges"][0]["type"] for record in lab.topics.records(lab.name)]
-    assert told_types == ["CREATE", "ALTER", "DROP", "CREATE"], "the database has it still, so its next row brings it back"
+    types = [record.value["tableChanges"][0]["type"] for record in lab.topics.records(lab.name)]
+    assert types == ["CREATE", "ALTER", "DROP", "CREATE"], "the database has it still, so its next row brings it back"
     assert sorted(read_keys(lab)) == [*range(3), 10, 11, 12, 20]
 
 
@@ -299,11 +299,11 @@ def test_an_open_transaction_is_listed_and_dropped(lab: Lab) -> None:
         lab.insert(50, 1)
         lab.topics.await_records(lab.topic(), 1)
         insert_signal(lab, "l", "list-transactions")
-        records = await_told(lab, "l", DONE)
+        records = await_answers(lab, "l", DONE)
         (listed,) = json.loads(data_of(records, "l", "COMPLETED")["transactions"])
         assert listed["changes"] == 1
         insert_signal(lab, "d", "drop-transaction", **{"transaction-id": listed["transaction-id"]})
-        await_told(lab, "d", DONE)
+        await_answers(lab, "d", DONE)
         connector.stop_in_order()
         with lab.run(config, log="again.log") as again:
             again.await_log("streaming: ")
@@ -314,7 +314,7 @@ def test_an_open_transaction_is_listed_and_dropped(lab: Lab) -> None:
     assert [r.value["after"]["ID"] for r in found] == [50, 51]
 
 
-def test_check_tells_what_is_wrong_with_the_signal_table(lab: Lab) -> None:
+def test_check_says_what_is_wrong_with_the_signal_table(lab: Lab) -> None:
     given = {"signal.data.collection": f"{lab.server.service}.{lab.schema}.S"}
     marks = {"incremental.snapshot.watermarking.strategy": "insert_delete"}
     config = lab.config(**given, **marks)
@@ -330,7 +330,7 @@ def test_check_tells_what_is_wrong_with_the_signal_table(lab: Lab) -> None:
     assert f"{lab.schema}.S" not in lab.minercdc("check", str(config)).output
 
 
-def test_a_table_that_is_captured_from_now_on_is_read_though_the_stream_never_told_of_it(lab: Lab) -> None:
+def test_a_table_that_is_captured_from_now_on_is_read_though_the_stream_never_had_it(lab: Lab) -> None:
     lab.execute("CREATE TABLE U (ID NUMBER(9) PRIMARY KEY, OLD NUMBER)", LOGGED.format("U"), "INSERT INTO U VALUES (1, 2)")
     given = signalling(lab)
     with lab.run(lab.config(**given, table_include_list=f"{lab.schema}.T")) as connector:
@@ -341,10 +341,10 @@ def test_a_table_that_is_captured_from_now_on_is_read_though_the_stream_never_to
     with lab.run(both, log="both.log") as connector:
         connector.await_log("streaming: ")
         insert_signal(lab, "u", "execute-snapshot", **{"data-collections": [f"{lab.schema}.U"]})
-        await_told(lab, "u", DONE)
+        await_answers(lab, "u", DONE)
         lab.execute("ALTER TABLE U DROP COLUMN OLD", "INSERT INTO U VALUES (5)")
         insert_signal(lab, "v", "execute-snapshot", **{"data-collections": [f"{lab.schema}.U"]})
-        await_told(lab, "v", DONE)
+        await_answers(lab, "v", DONE)
         connector.stop_in_order()
     found = [r.value["after"] for r in lab.topics.records(lab.topic("U")) if r.value and r.value["op"] == "r"]
     assert {"ID", "OLD"} == found[0].keys()

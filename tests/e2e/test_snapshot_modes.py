@@ -186,7 +186,7 @@ def test_a_given_scn_is_where_streaming_begins(lab: Lab) -> None:
     assert ops(lab) == [("c", 11)]
 
 
-def test_notifications_tell_of_the_snapshot(lab: Lab) -> None:
+def test_notifications_report_on_the_snapshot(lab: Lab) -> None:
     topic = f"{lab.name}-notices"
     config = lab.config(notification_enabled_channels="sink,log", notification_sink_topic_name=topic)
     stream_some(lab, config, "first.log", 3)

@@ -138,7 +138,7 @@ def test_a_second_instance_ends_the_first(lab: Lab) -> None:
 @pytest.mark.parametrize("command", ["run", "lake", "sandbox", "kafka"])
 @pytest.mark.parametrize("module", ["typer", "rich.console"])
 def test_during_our_imports(command: str, module: str, tmp_path: Path) -> None:
-    """Python reports every import on standard error, which tells where the process is."""
+    """Python reports every import on standard error, which shows where the process is."""
     arguments = [sys.executable, "-X", "importtime", "-m", "minercdc", command, str(tmp_path / "c.yaml")]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, bufsize=1) as process:
         assert process.stderr is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.lab import LOGGED, Lab
-from tests.e2e.test_signals import data_of, insert_signal, signalling, told
+from tests.e2e.test_signals import answers_to, data_of, insert_signal, signalling
 from tests.e2e.topics import Read
 
 from minercdc.local.ports import free_port
@@ -97,18 +97,20 @@ def test_a_suspended_table_is_read_again_with_its_deletes(lab: Lab, adapter: str
         assert [one["table"] for one in shown["suspended"]] == [f"{lab.schema}.T"]
         insert_signal(lab, "early", "resume-table", **{"data-collections": [f"{lab.schema}.T"]})
         records = lab.topics.await_records(
-            f"{lab.name}-notifications", lambda found: ("Signal", "REFUSED") in told(found, "early")
+            f"{lab.name}-notifications", lambda found: ("Signal", "REFUSED") in answers_to(found, "early")
         )
         assert "ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS" in data_of(records, "early", "REFUSED")["reason"]
         insert_signal(lab, "refused", "execute-snapshot", **{"data-collections": [f"{lab.schema}.T"]})
-        lab.topics.await_records(f"{lab.name}-notifications", lambda found: ("Signal", "REFUSED") in told(found, "refused"))
+        lab.topics.await_records(
+            f"{lab.name}-notifications", lambda found: ("Signal", "REFUSED") in answers_to(found, "refused")
+        )
         connector.kill()
     with lab.run(config, log="again.log") as connector:
         connector.await_log("streaming: ")
         lab.execute("UPDATE T SET V = 'while suspended' WHERE ID = 2")
         lab.execute(LOGGED.format("T"))
         resumed = await_notice(lab, "RESUMED")
-        assert resumed["additional_data"]["vanished_rows"] == "2", "of 0 and 7 redo told no more than a ROWID"
+        assert resumed["additional_data"]["vanished_rows"] == "2", "redo of 0 and 7 holds no more than a ROWID"
         await_equal(lab)
         lab.execute("INSERT INTO T VALUES (9, 'new')", "DELETE FROM T WHERE ID = 8")
         await_equal(lab)

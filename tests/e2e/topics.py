@@ -65,7 +65,7 @@ class Topics:
             time.sleep(0.05)
 
     def corrupt(self, topic: str, value: bytes = b"\x00garbage") -> None:
-        """Append a record that is nobody's."""
+        """Append a record that belongs to no connector."""
         producer = Producer({"bootstrap.servers": self.brokers})
         producer.produce(topic, value, partition=0)
         assert producer.flush(30) == 0

@@ -12,7 +12,7 @@ from tests.parity.debezium import Emitted
 # What is not compared; docs/debezium-parity.md explains each.
 _SOURCE = ("version", "start_scn", "ssn")
 _CLOCK = ("ts_ms", "ts_us", "ts_ns")
-# Of a schema change Debezium tells the transaction that it delivered before.
+# Of a schema change Debezium has the transaction that it delivered before.
 _STALE = ("txId", "txSeq", "commit_scn", "commit_ts_ms", "start_ts_ms", "rs_id")
 
 

@@ -89,10 +89,10 @@ class _Completion:
 
 
 class Debezium:
-    """One Java process; `run` and `stop` make lives of the connector, which share offsets and schema history.
+    """One Java process; `run` and `stop` make runs of the connector, which share offsets and schema history.
 
     :param directory: for its offsets, schema history and log.
-    :ivar records: everything emitted in all lives.
+    :ivar records: everything emitted in all runs.
     :raises LocalServiceError: there is no Java, or the jars cannot be fetched.
     """
 

@@ -234,7 +234,7 @@ class Reader:
 
 
 def canonical(schema: TableSchema, row: Row | None) -> Row | None:
-    """A row as a snapshot tells it: redo's spelling is kept outside the key. That both are printed alike, tests/unit/values shows."""
+    """A row as a snapshot has it: redo's spelling is kept outside the key. That both are printed alike, tests/unit/values shows."""
     if row is None:
         return None
     return tuple(

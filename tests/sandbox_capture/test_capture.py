@@ -450,7 +450,7 @@ def test_idle_capture_ticks_and_stops_at_once(lab: Lab, reader: Reader) -> None:
     assert stopping - began < 10
 
 
-def test_progress_tells_how_far_every_commit_is_delivered(lab: Lab, reader: Reader) -> None:
+def test_progress_says_how_far_every_commit_is_delivered(lab: Lab, reader: Reader) -> None:
     reader.until_marker(1)
     commit = next(e.tx.commit_scn for e in reader.events if isinstance(e, ChangeEvent) and e.tx)
     reader.until_marker(2)  # an SCN is complete when there is redo beyond it

@@ -255,7 +255,7 @@ def test_another_protocol_does_not_hold_a_logon_up(lab: Lab, answer: bytes) -> N
             connect(lab.config)
 
 
-def test_an_interrupt_that_nobody_sent(lab: Lab) -> None:
+def test_an_interrupt_that_no_one_sent(lab: Lab) -> None:
     """ORA-01013 answers a break. The driver, which has sent none, waits for more: the limit of a logon ends that."""
     configure(lab, database_connection_timeout_ms=300)
     with lab.sandbox.connect(service=lab.sandbox.root_service) as admin:
@@ -271,7 +271,7 @@ def test_an_interrupt_that_nobody_sent(lab: Lab) -> None:
 
 
 class Muttering:
-    """A connection whose calls fail with a code of the driver's once it is told to."""
+    """A connection whose calls fail with a code of the driver's once the test says so."""
 
     def __init__(self) -> None:
         self.code = 0

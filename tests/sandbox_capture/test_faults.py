@@ -334,7 +334,7 @@ def test_a_session_that_grew_is_replaced_between_passes(
     lab.app.close()
 
 
-def test_a_limit_that_cannot_be_watched_is_told_and_does_not_stop_the_capture(
+def test_a_limit_that_cannot_be_watched_is_reported_and_does_not_stop_the_capture(
     lab: Lab, faults: oracledb.Cursor, caplog: pytest.LogCaptureFixture
 ) -> None:
     faults.execute("call dbms_sandbox.fail_call(942, matching => 'V$MYSTAT', username => 'C##MINERCDC', times => 0)")
@@ -348,7 +348,7 @@ def test_a_limit_that_cannot_be_watched_is_told_and_does_not_stop_the_capture(
 
 
 def test_a_schema_history_in_a_file_stays_in_step_with_the_offset(lab: Lab, tmp_path: Path) -> None:
-    """DDL around commits that fail, with and without having taken place; what the file has too much is told by the offset."""
+    """DDL around commits that fail, with and without having taken place; the offset says what the file has too much."""
     ledger, path = Ledger(), tmp_path / "history.jsonl"
     for number in range(1, 9):
         history = FileSchemaHistory(path, server="s", clock_ms=lambda: 0)
@@ -362,7 +362,7 @@ def test_a_schema_history_in_a_file_stays_in_step_with_the_offset(lab: Lab, tmp_
             engine.until_marker(number)
         assert ledger.offset is not None
         assert ledger.offset.history is not None
-        with path.open("ab") as file:  # as when it is killed behind a line
+        with path.open("ab") as file:  # as when it is killed after a line
             file.write(b"{}\n")
     assert [change.after.version for change in ledger.kept if isinstance(change, SchemaChange) and change.after
             and change.table.table == "ITEM"] == list(range(1, 10))  # fmt: skip

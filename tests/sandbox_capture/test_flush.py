@@ -1,4 +1,4 @@
-"""`minercdc.log.mining.flush.table`: the one table of the source that is written to, where it is asked for."""
+"""`minercdc.log.mining.flush.table`: the one table of the source that is written to, where it is configured."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_without_the_option_nothing_is_written(
     lab.app.close()
 
 
-def test_a_missing_grant_is_told(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
+def test_a_missing_grant_is_reported(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
     lab = make_lab(fresh_sandbox, tmp_path, **FLUSH)
     with fresh_sandbox.connect() as admin:
         admin.cursor().execute("call dbms_sandbox.fail_call(1031, matching => 'create table \"REDO_FLUSH\"')")

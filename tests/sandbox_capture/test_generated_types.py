@@ -1,4 +1,4 @@
-"""Tables with random columns, names and values: a row read by the snapshot is the row that redo tells of.
+"""Tables with random columns, names and values: a row read by the snapshot is the row that redo holds.
 
 Values go in as bind variables and literals that a random generator of a fixed seed picks, per release and way of mining.
 """
@@ -224,7 +224,7 @@ def create(lab: Lab, table: str, columns: list[tuple[str, Type]]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_snapshot_and_redo_tell_the_same(lab: Lab, seed: int) -> None:
+def test_snapshot_and_redo_give_the_same(lab: Lab, seed: int) -> None:
     chance = random.Random(seed)
     names = chance.sample(_NAMES, 9)
     columns = columns_of(TYPES, seed, names)
@@ -242,8 +242,8 @@ def test_snapshot_and_redo_tell_the_same(lab: Lab, seed: int) -> None:
     every_mode_writes_or_refuses(schema, expected)
 
 
-def same_values(told: list[Row], held: list[Row], columns: list[tuple[str, Type]]) -> None:
-    for one, other in zip(told, held, strict=True):
+def same_values(mined: list[Row], held: list[Row], columns: list[tuple[str, Type]]) -> None:
+    for one, other in zip(mined, held, strict=True):
         for (name, kind), found, wanted in zip([("ID", TYPES[0]), *columns], one, other, strict=False):
             assert found == wanted, f"{name} {kind.declared}"
 
@@ -259,7 +259,7 @@ IMAGED = tuple(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_rows_of_an_older_shape_tell_the_same_by_their_stored_bytes(lab: Lab, seed: int) -> None:
+def test_rows_of_an_older_shape_give_the_same_by_their_stored_bytes(lab: Lab, seed: int) -> None:
     chance = random.Random(100 + seed)
     columns = columns_of(IMAGED, seed, chance.sample(_NAMES, 8))
     table = f'"O {seed}"'

@@ -1,4 +1,4 @@
-"""LOBs, XML documents and long strings: what redo tells piece by piece is what a snapshot reads, in both dialects and both
+"""LOBs, XML documents and long strings: what redo holds piece by piece is what a snapshot reads, in both dialects and both
 ways of mining."""
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def merged(reader: Reader, table: str) -> list[Row]:
             after = canonical(event.schema, event.after)
             if after:
                 names = [column.name for column in event.schema.columns]
-                told = zip(names, after, strict=True)
-                rows[after[0]] = {name: known.get(name, value) if value is UNAVAILABLE else value for name, value in told}
+                values = zip(names, after, strict=True)
+                rows[after[0]] = {name: known.get(name, value) if value is UNAVAILABLE else value for name, value in values}
     return sorted((tuple(row.values()) for row in rows.values()), key=str)
 
 

@@ -64,7 +64,7 @@ def test_d4_a_start_that_never_ends_holds_no_position_back(lab: Lab, reader: Rea
     assert ids(reader) == ["2", "3", "4"]
 
 
-def test_e69_a_start_behind_the_first_change_loses_nothing(lab: Lab, reader: Reader, say: Say) -> None:
+def test_e69_a_start_after_the_first_change_loses_nothing(lab: Lab, reader: Reader, say: Say) -> None:
     for number in (1, 2):
         say(f"start_late('{lab.schema}')")
         lab.run(f"insert into item (id) values ({number})", f"insert into item (id) values ({number + 10})")
@@ -73,7 +73,7 @@ def test_e69_a_start_behind_the_first_change_loses_nothing(lab: Lab, reader: Rea
     assert ids(reader) == ["1", "11", "2", "12"]
 
 
-def test_e69_a_late_start_between_two_lives_loses_nothing(lab: Lab, reader: Reader, say: Say) -> None:
+def test_e69_a_late_start_between_two_runs_loses_nothing(lab: Lab, reader: Reader, say: Say) -> None:
     with lab.session() as slow:
         say(f"start_late('{lab.schema}')")
         slow.cursor().execute("insert into item (id) values (1)")

@@ -1,4 +1,4 @@
-"""`log.mining.strategy=redo_log_catalog`: the connector writes a dictionary to the redo, and rows are told by the names of their time."""
+"""`log.mining.strategy=redo_log_catalog`: the connector writes a dictionary to the redo, and rows have the names of their time."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_dictionary_far_back_is_followed_by_a_new_one(lab: Lab, monkeypatch: p
     assert [event.after and event.after[0] for event in ledger.changes()] == [str(number) for number in range(2, 14)]
 
 
-def test_what_is_lacking_to_write_it_is_told(lab: Lab) -> None:
+def test_what_is_lacking_to_write_it_is_reported(lab: Lab) -> None:
     reader = Reader(lab).take_snapshot(with_rows=False)
     with lab.sandbox.connect() as admin:
         admin.cursor().execute("call dbms_sandbox.fail_call(6550, matching => 'DBMS_LOGMNR_D.BUILD')")

@@ -271,7 +271,7 @@ def test_a_select_for_a_table_without_key_is_refused(lab: Lab) -> None:
 
 
 class Failing:
-    """Lets `Scan.batches` fail as of its SCN, a few times, behind the first batch."""
+    """Lets `Scan.batches` fail as of its SCN, a few times, after the first batch."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
         self.times = times
@@ -316,15 +316,15 @@ def test_only_the_range_that_failed_is_read_again(lab: Lab, monkeypatch: pytest.
     assert len([last for last in failing.resumed if last is not None]) == 1
 
 
-def test_ranges_are_told_as_they_begin_and_end(lab: Lab) -> None:
+def test_ranges_are_reported_as_they_begin_and_end(lab: Lab) -> None:
     fill(lab)
     reader = Reader(lab).take_snapshot(**PARALLEL)
-    told: dict[str, list[int]] = {"TABLE_CHUNK_IN_PROGRESS": [], "TABLE_CHUNK_COMPLETED": []}
+    reported: dict[str, list[int]] = {"TABLE_CHUNK_IN_PROGRESS": [], "TABLE_CHUNK_COMPLETED": []}
     for event in reader.events:
-        if isinstance(event, Notification) and event.type in told and _is_of_item(event):
+        if isinstance(event, Notification) and event.type in reported and _is_of_item(event):
             assert event.additional_data["total_chunks"] == "6"
-            told[event.type].append(int(event.additional_data["chunk_index"]))
-    assert sorted(told["TABLE_CHUNK_IN_PROGRESS"]) == sorted(told["TABLE_CHUNK_COMPLETED"]) == list(range(6))
+            reported[event.type].append(int(event.additional_data["chunk_index"]))
+    assert sorted(reported["TABLE_CHUNK_IN_PROGRESS"]) == sorted(reported["TABLE_CHUNK_COMPLETED"]) == list(range(6))
 
 
 def _is_of_item(event: Notification) -> bool:

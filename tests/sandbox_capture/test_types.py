@@ -1,4 +1,4 @@
-"""Every type of the sandbox: a row read by the snapshot is the row that redo tells of, also from its stored image."""
+"""Every type of the sandbox: a row read by the snapshot is the row that redo holds, also from its stored image."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def snapshot_rows(lab: Lab) -> list[Row]:
     return Reader(lab).take_snapshot().replica("WIDE")
 
 
-def test_snapshot_and_redo_tell_the_same_of_every_type(lab: Lab) -> None:
+def test_snapshot_and_redo_give_the_same_of_every_type(lab: Lab) -> None:
     reader = Reader(lab).take_snapshot(with_rows=False)
     fill(lab)
     reader.until_marker(1)
@@ -134,8 +134,8 @@ def test_snapshot_and_redo_tell_the_same_of_every_type(lab: Lab) -> None:
     assert reader.replica("WIDE") == snapshot_rows(lab)
 
 
-def test_stored_images_tell_the_same_of_every_type(lab: Lab) -> None:
-    """After ADD the records of before are `COL n` and HEXTORAW. What region stands behind its number cannot be told."""
+def test_stored_images_give_the_same_of_every_type(lab: Lab) -> None:
+    """After ADD the records of before are `COL n` and HEXTORAW. The region of a number is not known."""
     fill(lab)
     lab.run("update wide set tz = tz at time zone '+02:00' where id = 2")
     lab.app.commit()

@@ -143,7 +143,7 @@ class RowEncoder:
         if isinstance(event, UndecodableRow):
             return (Record("letters", None, b"-13"),)
         if isinstance(event, Notification):
-            return (Record("told", None, event.id.encode()),)
+            return (Record("reports", None, event.id.encode()),)
         return (Record("ddl", None, b"ddl"),) if isinstance(event, SchemaChange) else ()
 
 
@@ -211,7 +211,7 @@ def numbers(store: Store) -> list[int]:
     return [int(value) for value in store.values]
 
 
-def test_each_transaction_is_committed_whole_with_the_offset_behind_it() -> None:
+def test_each_transaction_is_committed_whole_with_the_offset_after_it() -> None:
     store, capture = Store(offset=at(0)), ScriptedCapture([[1, 2], [3]])
     run_once(parts_of(store, capture), threading.Event())
     assert store.batches == [[b"1", b"2"], [b"3"]]
@@ -413,12 +413,12 @@ def test_what_signals_asked_for_outlives_a_snapshot_that_is_taken_again() -> Non
     assert store.offset is not None
     assert store.offset.signals.taken == {"kafka": "7"}
     again, left = store.offset.signals.snapshots
-    assert again == replace(asked, reached=False), "what the snapshot told is newer than its SCN"
+    assert again == replace(asked, reached=False), "what the snapshot emitted is newer than its SCN"
     assert left.id == "left"
 
 
 def test_dead_letters_of_a_split_transaction_are_sent_once() -> None:
-    """A split is behind a change: what could not be decoded after it was not sent."""
+    """A split is after a change: what could not be decoded after it was not sent."""
     info = TransactionInfo("x", Scn(1), Scn(9), 0, 0, 1, None)
     letters = [UndecodableRow(None, "UPDATE", "", None, Scn(1), 0, info, seq) for seq in (0, 1, 2)]
     partial = PartialTransaction("x", Scn(9), 1)
@@ -444,7 +444,7 @@ def test_a_tick_that_more_follows_is_not_committed_by_itself_and_its_state_is_ke
 
 
 class Announcing(ScriptedCapture):
-    """Tells before each transaction's end that it ends."""
+    """Emits before each transaction's end that it ends."""
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         for event in super().stream(start, stop):
@@ -453,9 +453,9 @@ class Announcing(ScriptedCapture):
             yield event
 
 
-def test_a_notification_is_committed_among_its_rows_and_told_when_it_is_durable() -> None:
-    store, told = Store(offset=at(0)), list[str]()
+def test_a_notification_is_committed_among_its_rows_and_shown_when_it_is_durable() -> None:
+    store, shown = Store(offset=at(0)), list[str]()
     store.fail_at_commit.append(DeliveryError("broker gone"))
-    run(parts_of(store, Announcing([[1], [2]]), notified=lambda n: told.append(n.id)), threading.Event())
+    run(parts_of(store, Announcing([[1], [2]]), notified=lambda n: shown.append(n.id)), threading.Event())
     assert store.batches == [[b"1", b"x0"], [b"2", b"x1"]]
-    assert told == ["x0", "x1"]
+    assert shown == ["x0", "x1"]

@@ -166,7 +166,7 @@ class Topics:
 
 
 class Fold:
-    """`TopicMemory` of topic T. To be asked for only when nothing is on its way."""
+    """`TopicMemory` of topic T. To be read only when nothing is on its way."""
 
     def __init__(self, topics: Topics, chance: random.Random) -> None:
         self._topics, self._chance = topics, chance
@@ -183,7 +183,7 @@ class Fold:
         return self._chance.random() < 0.5
 
     def gone(self, most: int) -> Sequence[bytes]:
-        assert not self._topics.open, "records are on their way that tell of keys"
+        assert not self._topics.open, "records are on their way that have keys"
         touched = {r.key for r in self._topics.records[self._mark :] if r.topic == "T"}
         keys = [str(key).encode() for key in self._topics.fold()]
         return [key for key in keys if key not in touched][:2]
@@ -311,7 +311,7 @@ def pipeline_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Pipel
 def run_to_end(
     seed: int, *, threads: bool, automatic: bool, kill_at: int = -1, durable: bool = False
 ) -> tuple[BrokenWorld, Topics]:
-    """Lives until nothing is left to do."""
+    """Runs until nothing is left to do."""
     world, topics = BrokenWorld(seed, threads=threads), Topics(kill_at=kill_at, durable=durable)
     topics.offset = offset_to_bytes(Offset("model", position={"done": 0}))
     seconds = itertools.count()
@@ -328,13 +328,15 @@ def run_to_end(
         idle = not offset.suspended and all(one.phase == "done" for one in offset.signals.resuming)
         if idle and not offset.signals.resumes:
             return world, topics
-    raise AssertionError(f"seed {seed}: not complete after many lives: {offset}")
+    raise AssertionError(f"seed {seed}: not complete after many runs: {offset}")
 
 
 def judge(world: BrokenWorld, topics: Topics) -> None:
     assert topics.fold() == world.rows_at(world.last_scn()), "the topic is not the table"
     others = [(record.value or b"").decode() for record in topics.records if record.topic == "U"]
-    assert others == [f"{c.scn}.{key}" for c in world.told for key in (*c.rows, -1)], "the other table lost or repeated rows"
+    assert others == [f"{c.scn}.{key}" for c in world.emitted_order for key in (*c.rows, -1)], (
+        "the other table lost or repeated rows"
+    )
     letters = [
         record.value for record in topics.records if record.topic == "dead" and (record.value or b"").endswith(b"True")
     ]
@@ -358,5 +360,5 @@ def test_a_suspended_table_is_whole_again_wherever_the_connector_is_killed(threa
             for durable in (False, True):
                 judge(*run_to_end(seed, threads=threads, automatic=automatic, kill_at=kill_at, durable=durable))
     assert suspended > 10
-    assert again > 2, "no history has a row of before the repair behind it"
+    assert again > 2, "no history has a row from before the repair after it"
     assert vanished > 10

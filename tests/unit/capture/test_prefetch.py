@@ -19,7 +19,7 @@ def test_batches_come_in_order() -> None:
         assert list(batches) == [[i] for i in range(100)]
 
 
-def test_silence_is_told() -> None:
+def test_silence_is_reported() -> None:
     go_on = threading.Event()
 
     def slow() -> Iterator[list[int]]:

@@ -1,6 +1,6 @@
 """A database with one table, its stream of redo and its chunk reader, all in memory: the stage is run on them.
 
-A row is (key, SCN of the commit that wrote it), so every image tells how old it is. DDL puts a column between the two, so that
+A row is (key, SCN of the commit that wrote it), so every image shows how old it is. DDL puts a column between the two, so that
 a row of one shape is none of the other.
 """
 
@@ -68,7 +68,7 @@ def row_of(schema: TableSchema, key: int, at: int) -> Row:
 
 
 class World:
-    """The database: commits in the order of their SCNs, and in the order the stream tells them.
+    """The database: commits in the order of their SCNs, and in the order the stream emits them.
 
     :ivar now: the SCN the database has come to; the stream is behind it.
     :ivar tables: the shapes where the stream is.
@@ -79,17 +79,17 @@ class World:
         self.chance = chance
         self.now = 0
         self.tables = Tables([TABLE])
-        self.told = list(commits)
+        self.emitted_order = list(commits)
         if threads:  # commits of two threads, each in its own order, mixed; the changes of one row keep theirs
             halves: list[list[Commit]] = [[], []]
             for commit in commits:
                 halves[chance.randrange(2)].append(commit)
-            self.told = []
+            self.emitted_order = []
             while any(halves):
                 heads = [
                     half for half in halves if half and not any(_clash(half[0], other) for other in (*halves[0], *halves[1]))
                 ]
-                self.told.append(chance.choice(heads).pop(0))
+                self.emitted_order.append(chance.choice(heads).pop(0))
 
     def last_scn(self) -> int:
         return max(commit.scn for commit in self.commits)
@@ -99,7 +99,7 @@ class World:
 
     def begin(self, start: At) -> None:
         """The stream goes on from here."""
-        self.tables.put(ALTERED if any(commit.ddl for commit in self.told[: start.done]) else TABLE)
+        self.tables.put(ALTERED if any(commit.ddl for commit in self.emitted_order[: start.done]) else TABLE)
 
     def rows_at(self, scn: int) -> dict[int, int]:
         """Key -> SCN of the commit that wrote the row."""
@@ -134,14 +134,16 @@ class World:
         """From a position on, to the end, with idle ticks."""
         self.begin(start)
         if self.chance.random() < 0.5:
-            scn = min((later.scn for later in self.told[start.done :]), default=self.last_scn())
+            scn = min((later.scn for later in self.emitted_order[start.done :]), default=self.last_scn())
             yield Progress(self.at(start.done), Scn(scn - 1), 0)
-        for done in range(start.done, len(self.told)):
-            commit = self.told[done]
-            behind = [later.scn for later in self.commits if later.scn > commit.scn]
-            self.now = max([self.now, commit.scn, *behind[: self.chance.randrange(3)]])  # the stream is behind the database
+        for done in range(start.done, len(self.emitted_order)):
+            commit = self.emitted_order[done]
+            following = [later.scn for later in self.commits if later.scn > commit.scn]
+            self.now = max(
+                [self.now, commit.scn, *following[: self.chance.randrange(3)]]
+            )  # the stream is behind the database
             yield from self.events(commit)
-            scn = min((later.scn for later in self.told[done + 1 :]), default=self.last_scn() + 1) - 1
+            scn = min((later.scn for later in self.emitted_order[done + 1 :]), default=self.last_scn() + 1) - 1
             scn = min(scn, commit.scn - 1) if self.chance.random() < 0.5 else scn
             info = TransactionInfo(f"{commit.scn:016x}", Scn(0), Scn(commit.scn), 0, 0, 1, None)
             here = self.at(done + 1)
@@ -149,13 +151,13 @@ class World:
             if self.chance.random() < 0.3:
                 yield Progress(here, Scn(scn), 0)
         for _ in range(40):  # nothing is written any more: the last SCN is never known to be complete
-            yield Progress(self.at(len(self.told)), Scn(self.last_scn() - 1), 0)
+            yield Progress(self.at(len(self.emitted_order)), Scn(self.last_scn() - 1), 0)
 
     def at(self, done: int) -> At:
-        return At(done, max((commit.scn for commit in self.told[:done]), default=0))
+        return At(done, max((commit.scn for commit in self.emitted_order[:done]), default=0))
 
     def written(self) -> int:
-        """What is in the logs for certain; the newest commit that was told may lie behind it."""
+        """What is in the logs for certain; the newest commit emitted may be later."""
         return self.now - 1 - self.chance.randrange(2)
 
 
@@ -173,7 +175,7 @@ class ModelReader:
     def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
         self._state, self._ready, self._emitted_scn = state, [], emitted_scn
 
-    def told(self) -> int:
+    def emitted(self) -> int:
         return self._emitted_scn
 
     def first(self) -> Outcome | None:
@@ -192,7 +194,7 @@ class ModelReader:
 
     def _read(self) -> None:
         assert self._state is not None
-        self._scn = max(self._scn, self._world.written(), self.told())
+        self._scn = max(self._scn, self._world.written(), self.emitted())
         schema = self._world.shape_at(self._scn)
         if schema != self._world.tables.find(T):  # ORA-00904, ORA-01466: not before the stream has come to the DDL
             return

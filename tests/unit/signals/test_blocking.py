@@ -187,7 +187,7 @@ def test_a_database_that_went_away_is_not_taken_for_a_failure_of_the_select() ->
 
 @pytest.mark.parametrize("initial", [True, False])
 def test_a_table_that_was_never_read_is_suspended(initial: bool) -> None:
-    """What the initial snapshot left behind must not be missing without a word; a snapshot of a user's signal is only answered."""
+    """What the initial snapshot left must not be missing without a word; a snapshot of a user's signal is only answered."""
     state = asked({"A": [1], "HIDDEN": []})
     state = replace(state, snapshots=(replace(state.snapshots[0], initial=initial),))
     delivered = [event for events, _ in steps(Database({"A": [1], "HIDDEN": []}), state) for event in events]

@@ -28,7 +28,7 @@ def configured(directory: Path, channels: str) -> ConnectorConfig:
     )
 
 
-def test_a_signal_that_waits_is_told_of_where_its_channel_is_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_signal_that_waits_is_reported_where_its_channel_is_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Connector(configured(tmp_path, "in-process")).signal("pause-snapshot")
     Connector(configured(tmp_path, "in-process"))
     assert not caplog.records

@@ -123,7 +123,7 @@ def test_localhost_is_this_host(port: Port) -> None:
     assert port.ask("GET", "/snapshots", headers={"Host": f"localhost:{port.port}"})[0] == 200
 
 
-def test_metrics_are_prometheus_text_and_tell_the_lag(port: Port) -> None:
+def test_metrics_are_prometheus_text_and_have_the_lag(port: Port) -> None:
     COUNTERS.progress_us = 0
     status, text = port.ask("GET", "/metrics")
     assert status == 200
@@ -199,7 +199,7 @@ def test_signals_are_refused_where_the_channel_is_off(tmp_path: Path) -> None:
     assert "signal.enabled.channels" in content["error"]
 
 
-def test_sending_tells_what_the_connector_says(port: Port) -> None:
+def test_sending_returns_what_the_connector_says(port: Port) -> None:
     post(port.host, port.port, {"id": "a", "type": "pause-snapshot", "data": {}}, TOKEN)
     assert [signal.id for signal in port.taken()] == ["a"]
     with pytest.raises(LocalServiceError, match="explode"):

@@ -103,10 +103,10 @@ class Rig:
     def step(self, state: SignalState, complete_scn: int = 50) -> tuple[list[Event], SignalState]:
         """What a step yields, as the publisher takes it."""
         events: list[Event] = []
-        for told, after in self.resumptions.step(state, complete_scn, 60, 0):
+        for step, after in self.resumptions.step(state, complete_scn, 60, 0):
             state = after
-            events += told
-            for event in told:
+            events += step
+            for event in step:
                 if isinstance(event, SuspensionChange):
                     self.suspensions.remove(event.table)
                     if event.suspended:
@@ -129,9 +129,9 @@ def test_a_table_that_is_broken_still_stays_suspended_and_the_signal_is_answered
     rig = Rig(source=Database(missing))
     rig.suspensions.put(BROKEN)
     events, state = rig.step(SignalState(resumes=(("r", "S.T"),)))
-    ((type_, told),) = answers(events)
+    ((type_, text),) = answers(events)
     assert type_ == "REFUSED"
-    assert reason in told
+    assert reason in text
     assert state == SignalState()
     assert rig.suspensions.find("S.T") == BROKEN
 
@@ -160,11 +160,11 @@ def test_topics_of_several_tables_are_folded_one_after_the_other() -> None:
     state = SignalState(
         resuming=tuple(Resumption(str(one.id), one.id.table, 40, 40, ((0, 0),), "deleting") for one in (TABLE, other))
     )
-    told: list[Event] = []
+    emitted: list[Event] = []
     for _ in range(6):
         events, state = rig.step(state)
-        told += events
-    completed = [one.id for one in told if isinstance(one, Notification) and one.type == "COMPLETED"]
+        emitted += events
+    completed = [one.id for one in emitted if isinstance(one, Notification) and one.type == "COMPLETED"]
     assert completed == ["T", "U"]
     assert memory.begun == ["S.T", "S.U"]
 
@@ -194,7 +194,7 @@ def test_a_new_fault_ends_what_reads_the_table() -> None:
 
 
 def test_nothing_begins_while_a_blocking_snapshot_reads_the_table_or_a_transaction_is_split() -> None:
-    """Rows as of an older SCN would say behind the marks that keys are there."""
+    """Rows as of an older SCN would say after the marks that keys are there."""
     rig = Rig()
     rig.suspensions.put(replace(BROKEN, automatic=True))
     asked = SignalState((AdHocSnapshot("b", True, (), (TableRead("S.T"),)),), resumes=(("r", "S.T"),))
@@ -223,7 +223,7 @@ def test_a_table_is_read_by_itself_when_the_cause_is_gone(shown: bool, times: in
 
 
 class Waiting:
-    """A reader that has nothing yet, and knows what it was told."""
+    """A reader that has nothing yet, and knows its SCN."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []

@@ -100,7 +100,7 @@ def test_a_signal_file_is_emptied_only_when_all_of_it_is_durable(tmp_path: Path)
     assert ids(found) == ["a", "b"], "the same lines once more are signals once more"
 
 
-def test_lines_of_a_file_that_are_no_signals_are_told_and_half_a_line_waits(tmp_path: Path) -> None:
+def test_lines_of_a_file_that_are_no_signals_are_reported_and_half_a_line_waits(tmp_path: Path) -> None:
     path = tmp_path / "signals"
     path.write_text("nonsense\n\n" + line("a") + "\n" + line("b"))
     found, mark = SignalFile(path).poll("")

@@ -51,7 +51,7 @@ class Encoder(RowEncoder):
 
     def encode(self, event: Event) -> Sequence[Record]:
         if isinstance(event, Notification):
-            return (Record("told", None, event.type.encode()),) if event.aggregate_type == "Signal" else ()
+            return (Record("reports", None, event.type.encode()),) if event.aggregate_type == "Signal" else ()
         if isinstance(event, ChangeEvent) and event.op is Op.READ and event.after:
             return (Record("t", None, f"r{event.after[0]}".encode()),)
         return super().encode(event)

@@ -57,7 +57,7 @@ def _possible(commits: list[Commit], commit: Commit) -> Commit:
     return replace(commit, rows={key: wanted for key, wanted in commit.rows.items() if wanted or there.get(key)})
 
 
-def told(events: list[Event], identity: str) -> list[str]:
+def answers_to(events: list[Event], identity: str) -> list[str]:
     return [e.type for e in events if isinstance(e, Notification) and e.id == identity]
 
 
@@ -73,7 +73,7 @@ def run(seed: int, signal: tuple[str, str, str], *, threads: bool, too_old: int 
     _judge(world, whole[-1].events, signal[0])
     for stored in chance.sample(whole, min(8, len(whole))):
         again = World(commits, random.Random(seed + 1), threads=False)
-        again.told = world.told
+        again.emitted_order = world.emitted_order
         again.now = stored.position.delivered_scn
         after = play(stage_of(again, 4, late), again, stored.position, stored.state, stop)
         _judge(again, stored.events + after[-1].events, signal[0])
@@ -83,7 +83,7 @@ def _judge(world: World, events: list[Event], identity: str) -> None:
     rows = check_order(events)
     check_read_once(events)
     assert rows == world.rows_at(world.last_scn())
-    types = told(events, identity)
+    types = answers_to(events, identity)
     assert types.count("ACCEPTED") == 1
     assert types.count("STARTED") == 1
     assert types[-2:] == ["COMPLETED", "COMPLETED"]
@@ -110,12 +110,12 @@ def test_both_kinds_of_snapshots_beside_each_other_never_go_back() -> None:
         whole = play(stage_of(world, 2, late), world, At(0), SignalState(), threading.Event())
         for stored in chance.sample(whole, min(8, len(whole))):
             again = World(commits, random.Random(seed + 1), threads=False)
-            again.told = world.told
+            again.emitted_order = world.emitted_order
             again.now = stored.position.delivered_scn
             after = play(stage_of(again, 3, late), again, stored.position, stored.state, threading.Event())
             events = stored.events + after[-1].events
             assert check_order(events) == world.rows_at(world.last_scn())
-            assert [told(events, identity)[-1] for identity in ("i-1", "b-1")] == ["COMPLETED", "COMPLETED"]
+            assert [answers_to(events, identity)[-1] for identity in ("i-1", "b-1")] == ["COMPLETED", "COMPLETED"]
 
 
 def _rows_are_not_compared(patch: pytest.MonkeyPatch) -> None:
@@ -126,15 +126,15 @@ def _changes_are_forgotten_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ModelReader, "floor", lambda self: 10**9)
 
 
-def _chunks_are_older_than_what_was_told(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ModelReader, "told", lambda self: 0)
+def _chunks_are_older_than_what_was_emitted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ModelReader, "emitted", lambda self: 0)
 
 
 def _a_chunk_does_not_wait_for_the_stream(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(IncrementalSnapshots, "_is_deliverable", lambda *_: True)
 
 
-def _lives_begin(patch: pytest.MonkeyPatch, forget: Callable[[At, SignalState], tuple[At, SignalState]]) -> None:
+def _runs_begin(patch: pytest.MonkeyPatch, forget: Callable[[At, SignalState], tuple[At, SignalState]]) -> None:
     """Each without something that was stored."""
     through = SignalStage.through
 
@@ -144,8 +144,8 @@ def _lives_begin(patch: pytest.MonkeyPatch, forget: Callable[[At, SignalState], 
     patch.setattr(SignalStage, "through", forgetful)
 
 
-def _a_life_does_not_know_what_was_delivered(patch: pytest.MonkeyPatch) -> None:
-    _lives_begin(patch, lambda start, state: (replace(start, delivered_scn=0), state))
+def _a_run_does_not_know_what_was_delivered(patch: pytest.MonkeyPatch) -> None:
+    _runs_begin(patch, lambda start, state: (replace(start, delivered_scn=0), state))
 
 
 def _progress_is_not_stored(patch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def _progress_is_not_stored(patch: pytest.MonkeyPatch) -> None:
         left = [replace(one, tables=tuple(replace(table, last=()) for table in one.tables)) for one in state.snapshots]
         return start, replace(state, snapshots=tuple(left))
 
-    _lives_begin(patch, forget)
+    _runs_begin(patch, forget)
 
 
 def _a_chunk_of_another_shape_is_delivered(patch: pytest.MonkeyPatch) -> None:
@@ -170,8 +170,8 @@ def _a_chunk_of_another_shape_is_delivered(patch: pytest.MonkeyPatch) -> None:
 MUTATIONS = [
     _rows_are_not_compared,
     _changes_are_forgotten_early,
-    _chunks_are_older_than_what_was_told,
-    _a_life_does_not_know_what_was_delivered,
+    _chunks_are_older_than_what_was_emitted,
+    _a_run_does_not_know_what_was_delivered,
     _a_chunk_does_not_wait_for_the_stream,
     _progress_is_not_stored,
     _a_chunk_of_another_shape_is_delivered,
@@ -259,7 +259,7 @@ def test_a_paused_snapshot_delivers_nothing_until_it_is_resumed() -> None:
     assert not [e for e in events[at:] if isinstance(e, ChangeEvent) and e.tx is None]
     assert paused[-1].state.paused
     resumed = given(start, signal("p", "pause-snapshot"), *[nothing] * 5, signal("r", "resume-snapshot"), size=1)
-    assert told(resumed[-1].events, "s")[-1] == "COMPLETED"
+    assert answers_to(resumed[-1].events, "s")[-1] == "COMPLETED"
     assert resumed[-1].state.snapshots == ()
 
 
@@ -269,8 +269,8 @@ def test_a_stopped_snapshot_ends_where_it_is() -> None:
         signal("x", "stop-snapshot", **{"data-collections": ["PDB.S.T"]}),
         size=1,
     )
-    assert told(stored[-1].events, "s")[-2:] == ["ABORTED", "ABORTED"], "of the snapshot, and of the signal"
-    assert told(stored[-1].events, "x") == ["COMPLETED"]
+    assert answers_to(stored[-1].events, "s")[-2:] == ["ABORTED", "ABORTED"], "of the snapshot, and of the signal"
+    assert answers_to(stored[-1].events, "x") == ["COMPLETED"]
     assert stored[-1].state.snapshots == ()
 
 
@@ -280,11 +280,11 @@ def test_a_blocking_snapshot_is_stopped_where_it_is_while_it_reads(looks: int) -
     nothing = signal("n", "log", message="x")
     stored = given(start, *[nothing] * looks, signal("x", "stop-snapshot"))
     events = stored[-1].events
-    if told(events, "x") == ["REFUSED"]:  # it was complete by then
-        assert told(events, "s")[-1] == "COMPLETED"
+    if answers_to(events, "x") == ["REFUSED"]:  # it was complete by then
+        assert answers_to(events, "s")[-1] == "COMPLETED"
         return
-    assert told(events, "x") == ["COMPLETED"]
-    assert told(events, "s")[-2:] == ["ABORTED", "ABORTED"]
+    assert answers_to(events, "x") == ["COMPLETED"]
+    assert answers_to(events, "s")[-2:] == ["ABORTED", "ABORTED"]
     aborted = next(i for i, e in enumerate(events) if isinstance(e, Notification) and e.type == "ABORTED")
     assert not any(map(_is_read, events[aborted:]))
     assert stored[-1].state.snapshots == ()
@@ -308,17 +308,17 @@ def test_another_signal_does_not_disturb_a_blocking_read_and_is_acted_on_after_i
     events = stored[-1].events
     check_read_once(events)
     for i in range(12):
-        assert told(events, f"n{i}") == ["COMPLETED"]
+        assert answers_to(events, f"n{i}") == ["COMPLETED"]
 
 
-def test_a_snapshot_that_is_stopped_and_asked_for_again_with_its_id_begins_anew() -> None:
+def test_a_snapshot_that_is_stopped_and_requested_again_with_its_id_starts_over() -> None:
     start = signal("s", "execute-snapshot", **{"data-collections": ["S.T"]})
     nothing = signal("n", "log", message="x")
     stored = given(start, *[nothing] * 4, Together(signal("x", "stop-snapshot"), start), size=1)
     reads = [str(e.after[0]) for e in stored[-1].events if isinstance(e, ChangeEvent) and e.op == "r" and e.after]
     first = reads.index(min(reads, key=int), 1)
     assert reads[first:] == sorted(reads[first:], key=int)
-    assert told(stored[-1].events, "s")[-1] == "COMPLETED"
+    assert answers_to(stored[-1].events, "s")[-1] == "COMPLETED"
     assert check_order(stored[-1].events) == check_order([e for e in stored[-1].events if not _is_read(e)])
 
 
@@ -389,10 +389,10 @@ def test_transactions_are_listed_and_dropped_and_the_drop_is_done_one_position_l
     events = stored[-1].events
     listed = next(e for e in events if isinstance(e, Notification) and e.id == "l")
     assert json.loads(listed.additional_data["transactions"])[0]["transaction-id"] == xid
-    assert told(events, "d") == ["ACCEPTED", "COMPLETED"]
+    assert answers_to(events, "d") == ["ACCEPTED", "COMPLETED"]
     under_way = [s for s in stored if s.state.drops]
     assert under_way[0].state.drops == (("d", xid),)
-    assert told(under_way[0].events, "d") == ["ACCEPTED"]
+    assert answers_to(under_way[0].events, "d") == ["ACCEPTED"]
 
 
 def test_all_but_the_last_progress_of_a_step_say_that_more_follows() -> None:
@@ -402,7 +402,7 @@ def test_all_but_the_last_progress_of_a_step_say_that_more_follows() -> None:
     events = list(stage.through(world.stream(At(0)), At(0), SignalState(), threading.Event()))
     assert isinstance(events[-1], Progress)
     assert not events[-1].more
-    for before, behind in pairwise(events):
+    for before, following in pairwise(events):
         if isinstance(before, Progress) and before.more:
-            assert not isinstance(behind, Progress) or behind.position == before.position
-            assert not (isinstance(behind, ChangeEvent) and behind.tx is not None)
+            assert not isinstance(following, Progress) or following.position == before.position
+            assert not (isinstance(following, ChangeEvent) and following.tx is not None)

@@ -87,7 +87,7 @@ def test_ranges_of_a_table_side_by_side_have_one_last_row() -> None:
     ]
 
 
-def test_a_row_that_is_held_back_is_told_of_its_range_only() -> None:
+def test_a_row_that_is_held_back_is_reported_for_its_range_only() -> None:
     rows = RowMarks(())
     assert list(rows.take((0, 0), [row("a")])) == []
     assert rows.holds((0, 0))

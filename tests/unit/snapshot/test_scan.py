@@ -27,7 +27,7 @@ def test_scan_asks_for_exact_values_in_order_of_rowid() -> None:
     )
 
 
-def test_scan_of_a_range_goes_on_behind_its_last_row() -> None:
+def test_scan_of_a_range_goes_on_after_its_last_row() -> None:
     sql, binds = scan_sql(TABLE, 77, ChunkProgress("AAA", "AAZ"))
     assert sql.endswith(" AS OF SCN 77 WHERE ROWID >= :first AND ROWID < :until ORDER BY ROWID")
     assert binds == {"first": "AAA", "until": "AAZ"}

@@ -145,7 +145,7 @@ class Miner:
         self.assembly: Assembly = assembly(begin, self.buffer, delivery)
 
     def read(self, rows: Iterable[LogMinerRow], begun: Pass = ANY_PASS) -> list[Event]:
-        """One pass over redo, asked for as the capture does: per thread from the marked record on."""
+        """One pass over redo, selected as the capture does: per thread from the marked record on."""
         marks = self.assembly.marks()
         self.assembly.begin_pass(begun)
         return [*self.assembly.take(asked_for(rows, marks)), *self.assembly.end_pass(begun)]

@@ -70,7 +70,7 @@ def test_its_xid_can_be_used_again(miner: Miner) -> None:
     assert changes(miner.read(redo.rows)) == [("c", "9")]
 
 
-def test_an_end_that_never_came_is_told_once(miner: Miner, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_end_that_never_came_is_reported_once(miner: Miner, caplog: pytest.LogCaptureFixture) -> None:
     begun(miner)
     unknown = UnknownTransactions("warn")
     for asked in range(1, 4):

@@ -76,7 +76,7 @@ def test_d4_starts_that_never_end_hold_nothing_back(miner: Miner) -> None:
 
 
 def test_d7_late_row_with_a_lower_scn_is_taken(miner: Miner) -> None:
-    """E77: a private strand is written behind rows with higher SCNs."""
+    """E77: a private strand is written after rows with higher SCNs."""
     redo = Redo()
     redo.insert(B, 2, scn=200)
     miner.read(redo.rows)
@@ -151,7 +151,7 @@ def test_large_transactions_go_to_disk_and_come_back_in_order(tmp_path: Path) ->
 
 
 def test_starts_are_not_remembered_for_ever(miner: Miner) -> None:
-    """All-zero XIDs never end; a START behind the first change belongs to an open transaction."""
+    """All-zero XIDs never end; a START after the first change belongs to an open transaction."""
     redo = Redo()
     redo.start(ZERO_XID)
     redo.insert(A, 1)

@@ -60,7 +60,7 @@ def test_a_restart_at_any_progress_misses_and_repeats_nothing(tmp_path: Path) ->
         assert changes(read(miner_of(tmp_path, again), redo.rows)) == changes(whole)[done:]
 
 
-def test_an_older_commit_that_is_shown_behind_a_newer_one_is_not_taken_for_delivered(tmp_path: Path) -> None:
+def test_an_older_commit_that_is_shown_after_a_newer_one_is_not_taken_for_delivered(tmp_path: Path) -> None:
     redo = Redo()
     for transaction in (A, B):
         redo.start(transaction)
@@ -83,7 +83,7 @@ def test_a_transaction_that_a_broken_session_cut_comes_whole(tmp_path: Path) -> 
     assert changes(read(miner, redo.rows)) == [("c", "1"), ("c", "2")]
 
 
-def test_the_beginning_moves_one_pass_behind_what_the_database_said(tmp_path: Path) -> None:
+def test_the_beginning_moves_one_pass_after_what_the_database_said(tmp_path: Path) -> None:
     miner = miner_of(tmp_path)
     read(miner, (), oldest_scn=240)
     assert miner.assembly.marks() == {1: log_start(1)}
@@ -175,14 +175,14 @@ def test_what_was_committed_after_a_pass_began_waits_for_the_next_one(tmp_path: 
     assert changes(bounded(miner, [*one.rows, *two.rows], bound=300)) == []
 
 
-def test_what_waits_is_not_told_to_be_complete(tmp_path: Path) -> None:
+def test_what_waits_is_not_reported_as_complete(tmp_path: Path) -> None:
     one, two = two_threads()
     miner = miner_of(tmp_path)
     assert changes(bounded(miner, [*one.rows, *two.rows], bound=150, complete_scn=250)) == [("c", "1")]
     assert miner.assembly.idle(0).complete_scn < two.rows[-1].scn
 
 
-def test_behind_a_commit_that_waits_all_wait(tmp_path: Path) -> None:
+def test_after_a_commit_that_waits_all_wait(tmp_path: Path) -> None:
     """A mark that went past it would have it taken for delivered."""
     one, two = two_threads()
     one.start(C, scn=140)
@@ -193,7 +193,7 @@ def test_behind_a_commit_that_waits_all_wait(tmp_path: Path) -> None:
     assert changes(bounded(miner, [*one.rows, *two.rows], bound=300)) == [("c", "1"), ("c", "3"), ("u", "1")]
 
 
-def test_a_commit_that_the_mark_is_behind_already_does_not_wait(tmp_path: Path) -> None:
+def test_a_commit_that_the_mark_has_passed_already_does_not_wait(tmp_path: Path) -> None:
     redo = Redo()
     for number, transaction in enumerate((A, B), 1):
         redo.start(transaction)

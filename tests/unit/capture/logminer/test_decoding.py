@@ -85,7 +85,7 @@ def test_row_that_cannot_be_decoded_is_left_out_with_a_warning(tmp_path: Path, c
 
 @pytest.mark.parametrize("before", [0, 1, RUN - 1, RUN, RUN + 1, 2 * RUN])
 @pytest.mark.parametrize("on_failure", ["fail", "skip"])
-def test_rows_are_decoded_in_runs_but_told_one_by_one(tmp_path: Path, before: int, on_failure: str) -> None:
+def test_rows_are_decoded_in_runs_but_emitted_one_by_one(tmp_path: Path, before: int, on_failure: str) -> None:
     redo, keys = Redo(), [*range(before), "?", *range(before, before + RUN)]
     for key in keys:
         if isinstance(key, int):
@@ -93,14 +93,14 @@ def test_rows_are_decoded_in_runs_but_told_one_by_one(tmp_path: Path, before: in
         else:
             redo.dml(OpCode.INSERT, A, "insert into nonsense", row_id="r9")
     redo.commit(A)
-    told: list[int | str] = []
+    emitted: list[int | str] = []
     with suppress(RedoSyntaxError):
         for event in Miner(tmp_path, on_failure=on_failure).assembly.take(redo.rows):
             if isinstance(event, ChangeEvent) and event.after:
-                told.append(int(str(event.after[0])))
+                emitted.append(int(str(event.after[0])))
             elif isinstance(event, UndecodableRow):
-                told.append("?")
-    assert told == (keys[:before] if on_failure == "fail" else keys)
+                emitted.append("?")
+    assert emitted == (keys[:before] if on_failure == "fail" else keys)
 
 
 def test_d27_operation_that_contradicts_its_text_is_refused(miner: Miner) -> None:
@@ -130,7 +130,7 @@ def test_d26_user_filter_drops_whole_transactions(tmp_path: Path) -> None:
     assert changes(miner.read(redo.rows)) == [("c", "2")]
 
 
-def test_d42_columns_that_redo_does_not_tell_are_unavailable_not_null(miner: Miner) -> None:
+def test_d42_columns_that_redo_does_not_hold_are_unavailable_not_null(miner: Miner) -> None:
     redo = Redo()
     redo.dml(OpCode.UPDATE, A, """update "LAB"."ITEM" set "QTY" = '3' where "QTY" = '2';""", row_id="r")
     redo.commit(A)

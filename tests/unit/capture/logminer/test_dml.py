@@ -227,7 +227,7 @@ def test_fast_and_general_path_agree(before: list[str | None], after: list[str |
 
 @given(st.lists(st.text(st.sampled_from("a'b,\0"), max_size=6), min_size=1, max_size=4))
 def test_undoubling_restores_the_values(texts: list[str]) -> None:
-    # An empty text is never printed (it is NULL), and could not be told from a doubled apostrophe.
+    # An empty text is never printed (it is NULL), and could not be distinguished from a doubled apostrophe.
     texts = [text or "x" for text in texts]
     sql = "g" + ",".join(quoted(text) for text in texts) + "h"
     assert split(sql)[1::2] == texts

@@ -1,4 +1,4 @@
-"""Damaged redo and DDL text: every parser ends, with a result or with a DecodeError that tells the place."""
+"""Damaged redo and DDL text: every parser ends, with a result or with a DecodeError that names the place."""
 
 from __future__ import annotations
 

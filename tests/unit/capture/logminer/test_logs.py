@@ -132,7 +132,7 @@ def test_number_of_logs_is_capped() -> None:
     assert selection.bound == NO_BOUND
 
 
-def test_a_selection_tells_its_size_and_whether_it_leaves_logs() -> None:
+def test_a_selection_has_its_size_and_whether_it_leaves_logs() -> None:
     logs = (log(3, bytes=7), log(4, bytes=5), current(5, bytes=3))
     some, all_ = (selected(*logs, marks={1: log_start(3)}, at_most=at_most) for at_most in (2, 3))
     assert [(some.is_capped, some.bytes), (all_.is_capped, all_.bytes)] == [(True, 12), (False, 15)]
@@ -225,7 +225,7 @@ def test_query_without_marks_reads_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "behind", "took", "expected"),
+    ("found", "lagging", "took", "expected"),
     [
         (True, True, 9.0, 0.0),
         (False, False, 9.0, 0.5),
@@ -234,8 +234,8 @@ def test_query_without_marks_reads_everything() -> None:
         (True, False, 0.0, 0.02),
     ],
 )
-def test_pause(found: bool, behind: bool, took: float, expected: float) -> None:
-    assert pause(found, behind, took, 0.5) == expected
+def test_pause(found: bool, lagging: bool, took: float, expected: float) -> None:
+    assert pause(found, lagging, took, 0.5) == expected
 
 
 _GIB = 1 << 30

@@ -28,7 +28,7 @@ def test_only_whole_dictionaries_count() -> None:
     assert whole_dictionaries([]) == []
 
 
-def test_the_newest_before_the_rows_is_used_else_the_next_behind_them() -> None:
+def test_the_newest_before_the_rows_is_used_else_the_next_after_them() -> None:
     assert dictionary_for(WHOLE, 300) == WHOLE[0]
     assert dictionary_for(WHOLE, 899) == WHOLE[2]
     assert dictionary_for(WHOLE, 299) == WHOLE[0]

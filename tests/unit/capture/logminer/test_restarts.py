@@ -40,7 +40,7 @@ def test_next_pass_takes_no_row_twice_even_within_one_record(miner: Miner) -> No
     assert miner.read(redo.rows) == []
 
 
-def test_commits_of_one_record_are_told_apart_after_a_restart(tmp_path: Path) -> None:
+def test_commits_of_one_record_are_distinguished_after_a_restart(tmp_path: Path) -> None:
     redo = Redo()
     redo.insert(A, 1)
     redo.insert(B, 2)

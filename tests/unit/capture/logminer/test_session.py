@@ -1,4 +1,4 @@
-"""What a mining session tells LogMiner, and when."""
+"""What a mining session sends to LogMiner, and when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minercdc.capture.logminer.session import MiningSession
 
 
 class Recorder:
-    """A connection and cursor that writes down what it is asked."""
+    """A connection and cursor that records its calls."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, Any]] = []
@@ -50,7 +50,7 @@ def test_logs_are_added_again_only_when_they_changed() -> None:
     ]
 
 
-def test_file_that_now_holds_another_log_is_added_anew() -> None:
+def test_file_that_now_holds_another_log_is_added_again() -> None:
     recorder = Recorder()
     session = MiningSession(cast(oracledb.Connection, recorder), 10)
     session.use_logs([CURRENT])

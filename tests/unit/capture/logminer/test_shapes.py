@@ -126,7 +126,7 @@ def test_ddl_beyond_the_grammar_is_looked_up(tmp_path: Path, caplog: pytest.LogC
         "alter table item modify qty invisible",
     ],
 )
-def test_every_alter_is_told_and_makes_no_version_without_need(
+def test_every_alter_is_emitted_and_makes_no_version_without_need(
     tmp_path: Path, sql: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     redo = Redo()
@@ -137,17 +137,17 @@ def test_every_alter_is_told_and_makes_no_version_without_need(
     assert ("without a trace" in caplog.text) == ("truncate" in sql)
 
 
-def test_tables_that_change_names_are_told_in_order(miner: Miner) -> None:
+def test_tables_that_change_names_are_emitted_in_order(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "create table other (x number primary key)", table="OTHER", object_id=90)
     texts = ["alter table item rename to tmp", "rename other to item", "alter table lab.tmp rename to other"]
     for sql, table in zip(texts, ("ITEM", "OTHER", "TMP"), strict=True):
         redo.ddl(B, sql, table=table)
-    told = schema_changes(miner.read(redo.rows))[1:]
-    assert [change.ddl for change in told] == texts
-    names = [(change.before and change.before.id.table, change.after and change.after.id.table) for change in told]
+    emitted = schema_changes(miner.read(redo.rows))[1:]
+    assert [change.ddl for change in emitted] == texts
+    names = [(change.before and change.before.id.table, change.after and change.after.id.table) for change in emitted]
     assert names == [("ITEM", "TMP"), ("OTHER", "ITEM"), ("TMP", "OTHER")]
-    assert [change.after and change.after.object_id for change in told] == [77, 90, 77]
+    assert [change.after and change.after.object_id for change in emitted] == [77, 90, 77]
 
 
 def test_rename_to_an_uncaptured_name_ends_the_capture(miner: Miner) -> None:
