@@ -78,11 +78,8 @@ class ProcessState:
         self.steps = Steps(data=False, schema=False)
 
 
-class _Opening:
-    """Opens the parts of one pipeline, all sharing the shapes of the tables.
-
-    :ivar adapter: opened by `_capture`, which the engine calls first.
-    """
+class _PipelineParts:
+    """Makes the parts of one pipeline, which share the shapes of the tables. The engine calls `_capture` before `_snapshot`."""
 
     def __init__(self, config: ConnectorConfig, process: ProcessState, counters: Counters) -> None:
         self._config = config
@@ -359,7 +356,7 @@ def build(
     counted = counters or Counters()
     process = ProcessState(decision_of(config.snapshot), watch or Watch(counted), channels, Ownership(config.identity.name))
     return PipelineFactory(
-        open_pipeline=lambda: _Opening(config, process, counted).open(),
+        open_pipeline=lambda: _PipelineParts(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,
         longest_wait=config.run.retriable_restart_connector_wait_ms / 1000,
         monotonic=time.monotonic,
