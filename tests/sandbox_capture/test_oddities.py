@@ -1,4 +1,4 @@
-"""What redo looks like now and then (facts sheet, parts B and D): each oddity by the sandbox, and nothing is lost or repeated."""
+"""What redo looks like now and then (docs/reference/logminer-facts.md, B and D): each oddity by the sandbox, and nothing is lost or repeated."""
 
 from __future__ import annotations
 

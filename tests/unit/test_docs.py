@@ -15,8 +15,8 @@ from minercdc.config.document import configuration_page
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 FACTS = DOCS / "reference" / "logminer-facts.md"
-# A fact is cited by its anchor, or by its number alone: D-4, B.7.1, E55.
-CITED = re.compile(r"logminer-facts\.md#([\w-]+)|\b(D-\d+|B\.\d+(?:\.\d+)?|E\d\d)\b")
+# A fact is cited by its anchor, or by its number: D-4, B.7.1, E55, or in the name of a test as `d4` and `e55`.
+CITED = re.compile(r"logminer-facts\.md#([\w-]+)|\b(D-\d+|B\.\d+(?:\.\d+)?|E\d\d)\b|(?<=def test_)([de]\d+)(?=_)")
 PAGES = sorted(
     {*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "sandbox").glob("*.md"), *(ROOT / "sandbox" / "docs").glob("*.md")}
 )
@@ -50,13 +50,17 @@ def anchors(page: Path) -> set[str]:
 
 
 def anchor_of(fact: str) -> str:
-    """`D-4`, `B.7.1` and `E05` have the anchors `d-4`, `b-7-1` and `e-5`."""
-    return f"e-{int(fact[1:])}" if fact.startswith("E") else fact.lower().replace(".", "-")
+    """`D-4`, `d4`, `B.7.1` and `E05` have the anchors `d-4`, `d-4`, `b-7-1` and `e-5`."""
+    if fact[1:].isdigit():
+        return f"{fact[0].lower()}-{int(fact[1:])}"
+    return fact.lower().replace(".", "-")
 
 
 def test_every_fact_that_is_cited_is_in_the_reference() -> None:
     known = anchors(FACTS)
-    cited = [(path, link or anchor_of(fact)) for path in sources() for link, fact in CITED.findall(path.read_text())]
+    cited = [
+        (path, link or anchor_of("".join(fact))) for path in sources() for link, *fact in CITED.findall(path.read_text())
+    ]
     assert {("d-4"), ("e-55")} <= {anchor for _, anchor in cited}
     assert not {f"{path.relative_to(ROOT)}: {anchor}" for path, anchor in cited if anchor not in known}
 

@@ -1,4 +1,4 @@
-"""Stored bytes to Row text: the worked values of the facts sheet."""
+"""Stored bytes to Row text: the worked values of docs/reference/logminer-facts.md."""
 
 from __future__ import annotations
 

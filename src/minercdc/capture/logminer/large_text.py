@@ -1,4 +1,4 @@
-"""The texts of rows that carry large values: LOB pieces, XML documents, extended strings (LogMiner facts, B.7).
+"""The texts of rows that carry large values: LOB pieces, XML documents, extended strings (docs/reference/logminer-facts.md, B.7).
 
     9   DECLARE .. BEGIN select "C" into loc_c from "S"."T" where .. for update;        up to 19c; nothing in 23ai
     10  buf_c := 'text'; dbms_lob.write(loc_c, amount, offset, buf_c);                   23ai: a block with the SELECT of 9

@@ -11,7 +11,7 @@ class LargeValue:
     """Edits applied to a LOB, in order.
 
     Of an unknown LOB only what was written from its beginning on without a gap is known; it becomes known as a whole when it
-    is trimmed to that or less, which is how a SecureFile is replaced: write, then trim (LogMiner facts, B.7.1).
+    is trimmed to that or less, which is how a SecureFile is replaced: write, then trim (docs/reference/logminer-facts.md, B.7.1).
     Pieces are kept as they come and joined once: most LOBs are written front to back, and they may be large.
 
     :param base: the value before the edits; None when it is not known.

@@ -1,4 +1,4 @@
-"""Redo rows to committed transactions: one test per pitfall (D-n) and fixture (En) of the facts sheet."""
+"""Redo rows to committed transactions: one test per pitfall (D-n) and fixture (En) of docs/reference/logminer-facts.md."""
 
 from __future__ import annotations
 

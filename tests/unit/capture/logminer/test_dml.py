@@ -1,4 +1,4 @@
-"""SQL_REDO text to rows: the fixtures of the facts sheet, on the fast and on the general path."""
+"""SQL_REDO text to rows: the fixtures of docs/reference/logminer-facts.md, on the fast and on the general path."""
 
 from __future__ import annotations
 

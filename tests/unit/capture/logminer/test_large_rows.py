@@ -1,4 +1,4 @@
-"""Rows of large values to whole changes: the multi-row fixtures of the facts sheet (E49, E54 to E64), in both dialects."""
+"""Rows of large values to whole changes: the multi-row fixtures of docs/reference/logminer-facts.md (E49, E54 to E64), in both dialects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Savepoints, failed statements and rollbacks: what was undone is taken out, one test per pitfall (D-n) and fixture (En) of the facts sheet."""
+"""Savepoints, failed statements and rollbacks: what was undone is taken out, one test per pitfall (D-n) and fixture (En) of docs/reference/logminer-facts.md."""
 
 from __future__ import annotations
 
