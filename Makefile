@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo lint unit test containers torture parity bench docs
+.PHONY: install demo lint unit test wheels containers torture parity bench docs
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt
@@ -25,6 +25,9 @@ unit: install
 # Two processes, a file's tests in one of them: most tests wait for servers most of the time.
 test: lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+wheels: install
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./sandbox
 
 # Starts a Docker engine of its own where none answers, as root.
 containers: install
