@@ -56,9 +56,9 @@ class Connector:
         self._parts = build(config, self.counters, self._watch, tuple(self._journals.values()))
 
     def run(self, stop: StopFlag) -> None:
-        """Capture until `stop` is set.
+        """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
 
-        :raises MinerCdcError: an error that a restart does not help.
+        :raises MinerCdcError: an error that a restart does not help, or that the allowed restarts did not.
         """
         signals = self._config.signals
         make_private(self._config.capture.minercdc_state_dir)

@@ -73,7 +73,7 @@ class CounterCollector(Collector):
 
 
 def exposition_of(counters: Counters, connector: str) -> Callable[[], bytes]:
-    """The answer of GET /metrics."""
+    """A function that makes the body of GET /metrics at each call."""
     registry = CollectorRegistry()
     registry.register(CounterCollector(counters, connector))
     return lambda: generate_latest(registry)

@@ -1,6 +1,6 @@
 """Constants that TO_DATE and its kin make, by Oracle's format models: as far as a DEFAULT uses them.
 
-to_date('2024-01-02', 'yyyy-mm-dd')  ->  2024-01-02 00:00:00
+to_date('2024-01-02', 'yyyy-mm-dd')  ->  2024-01-02 00:00:00.000000000
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class KafkaBroker:
             self._ended()
 
     def stop(self) -> None:
-        """End it in order; safe to call twice."""
+        """Shut it down by SIGTERM, by SIGKILL after 30 s; safe to call twice."""
         if self._process:
             self._process.terminate()
             try:

@@ -85,7 +85,7 @@ def linear_pattern(text: str) -> Pattern:
 def configured_pattern(text: str) -> Pattern:
     """Compile a pattern of a configuration: linear if it can be, with a time limit else.
 
-    :raises ValueError: it is no regular expression.
+    :raises ValueError: it is no regular expression; or RE2 does not take it, and it is too long or nested too deeply.
     """
     try:
         return _Linear(text)

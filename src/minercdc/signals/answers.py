@@ -26,7 +26,7 @@ BLOCKING: Final = "Initial Snapshot"
 
 
 def answer(signal: Signal, type_: str, time_us: int, **data: str) -> Notification:
-    """The result of a signal: ACCEPTED, COMPLETED or REFUSED."""
+    """What became of a signal: ACCEPTED, COMPLETED, REFUSED or ABORTED."""
     additional = {"signal_type": signal.type, "channel": signal.channel, **data}
     return Notification(signal.id, SIGNAL, type_, time_us, additional)
 

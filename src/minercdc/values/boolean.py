@@ -12,7 +12,7 @@ TYPES: Final = frozenset({"BOOLEAN"})
 
 
 def reading(column: Column) -> Reading:
-    """The driver has a type for it."""
+    """From the driver's bool; there are no redo literals, since LogMiner does not show BOOLEAN."""
     return Reading({}, as_is, _from_driver)
 
 

@@ -77,7 +77,8 @@ class Reading:
 class Writing:
     """How one column's Row text is written.
 
-    :param to_json: raises ValueDecodeError when the text does not fit the type.
+    :param field: its type in the Connect schema.
+    :param to_json: Row text -> JSON fragment; raises ValueDecodeError when the text does not fit the type.
     """
 
     field: FieldType

@@ -89,7 +89,7 @@ def binary_double(text: str) -> str:
 
 
 def reading(column: Column) -> Reading:
-    """The driver fetches NUMBER as str, which is exact; TO_CHAR would round at 40 characters."""
+    """NUMBER, FLOAT and BINARY_* as they are read. NUMBER is fetched as str, which is exact; TO_CHAR would round at 40 characters."""
     if column.type_name in ("BINARY_FLOAT", "BINARY_DOUBLE"):
         convert = binary_float if column.type_name == "BINARY_FLOAT" else binary_double
         return Reading({"": convert}, as_is, lambda value: convert(repr(value)))

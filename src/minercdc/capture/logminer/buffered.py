@@ -143,7 +143,7 @@ class BufferedAssembly:
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """See `dispatch.RowHandler`. The place of the COMMIT is counted now, in the order of redo."""
+        """See `dispatch.RowHandler`. Its place (which COMMIT of its redo record it is) is counted now, even when other threads delay its delivery."""
         at = self._threads.get(row.thread)
         place = None
         if at is not None and address is not None:
