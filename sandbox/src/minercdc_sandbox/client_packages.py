@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from minercdc_sandbox.arguments import Arguments
-from minercdc_sandbox.asking import AskingSession, asking
 from minercdc_sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
 from minercdc_sandbox.sql import number, zones
 from minercdc_sandbox.sql.convert import to_text
@@ -21,9 +20,10 @@ from minercdc_sandbox.sql.nls import Nls
 from minercdc_sandbox.sql.translate.environment import VariableNames
 from minercdc_sandbox.sql.types import type_of_wire
 from minercdc_sandbox.tables import Table
+from minercdc_sandbox.view_session import ViewSession, as_view_session
 
 Out: TypeAlias = "Mapping[str, Argument] | None"
-Body: TypeAlias = Callable[[AskingSession, Arguments], Out]
+Body: TypeAlias = Callable[[ViewSession, Arguments], Out]
 _LONGEST_LINE = 32767
 _TICK = 0.05
 
@@ -50,7 +50,7 @@ class _Output:
         self.begun = None
 
 
-def _output(session: AskingSession) -> _Output | None:
+def _output(session: ViewSession) -> _Output | None:
     return cast("_Output | None", session.state.get("DBMS_OUTPUT"))
 
 
@@ -59,7 +59,7 @@ def _text(value: Cell, kind: OraType, nls: Nls) -> str:
     return "" if value is None else to_text(value, type_of_wire(kind, 0, 6, 4000), nls)
 
 
-def _enable(session: AskingSession, arguments: Arguments) -> Out:
+def _enable(session: ViewSession, arguments: Arguments) -> Out:
     limit = arguments.integer("BUFFER_SIZE")
     known = _output(session) or _Output()
     known.limit = None if limit is None else min(max(limit, 2000), 1_000_000)
@@ -67,38 +67,38 @@ def _enable(session: AskingSession, arguments: Arguments) -> Out:
     return None
 
 
-def _disable(session: AskingSession, arguments: Arguments) -> Out:
+def _disable(session: ViewSession, arguments: Arguments) -> Out:
     session.state.pop("DBMS_OUTPUT", None)
     return None
 
 
-def _put(session: AskingSession, arguments: Arguments) -> Out:
+def _put(session: ViewSession, arguments: Arguments) -> Out:
     output = _output(session)
     if output is not None:
         output.add(_text(arguments.value("A"), arguments.type("A"), session.nls))
     return None
 
 
-def _put_line(session: AskingSession, arguments: Arguments) -> Out:
+def _put_line(session: ViewSession, arguments: Arguments) -> Out:
     _put(session, arguments)
     return _new_line(session, arguments)
 
 
-def _new_line(session: AskingSession, arguments: Arguments) -> Out:
+def _new_line(session: ViewSession, arguments: Arguments) -> Out:
     output = _output(session)
     if output is not None:
         output.end()
     return None
 
 
-def _get_line(session: AskingSession, arguments: Arguments) -> Out:
+def _get_line(session: ViewSession, arguments: Arguments) -> Out:
     output = _output(session)
     there = output is not None and bool(output.lines)
     line = output.lines.popleft() if output is not None and there else None
     return {"LINE": Argument(line, OraType.VARCHAR2), "STATUS": _number(int(not there))}
 
 
-def _get_lines(session: AskingSession, arguments: Arguments) -> Out:
+def _get_lines(session: ViewSession, arguments: Arguments) -> Out:
     output, wanted = _output(session), arguments.integer("NUMLINES") or 0
     found: list[Cell] = []
     while output is not None and output.lines and len(found) < wanted:
@@ -114,18 +114,18 @@ def _number(value: int) -> Argument:
 # ---- what the session calls its work ----
 
 
-def _told(session: AskingSession, **names: Cell) -> Out:
+def _told(session: ViewSession, **names: Cell) -> Out:
     for name, value in names.items():
         setattr(session, name, str(value)[:64] if value else None)
     return None
 
 
-def _read_module(session: AskingSession, arguments: Arguments) -> Out:
+def _read_module(session: ViewSession, arguments: Arguments) -> Out:
     names = {"MODULE_NAME": session.module, "ACTION_NAME": session.action}
     return {name: Argument(value, OraType.VARCHAR2) for name, value in names.items()}
 
 
-def _set_nls(session: AskingSession, arguments: Arguments) -> Out:
+def _set_nls(session: ViewSession, arguments: Arguments) -> Out:
     """SET_NLS(parameter, value): the value as ALTER SESSION has it, quoted in itself where that wants quotes."""
     cast(Any, session).run_statement(
         f"alter session set {arguments.text('PARAM')} = {arguments.text('VALUE')}", (), ((),), VariableNames()
@@ -133,12 +133,12 @@ def _set_nls(session: AskingSession, arguments: Arguments) -> Out:
     return None
 
 
-def _set_role(session: AskingSession, arguments: Arguments) -> Out:
+def _set_role(session: ViewSession, arguments: Arguments) -> Out:
     cast(Any, session).run_statement(f"set role {arguments.text('ROLE_CMD')}", (), ((),), VariableNames())
     return None
 
 
-def _sleep(session: AskingSession, arguments: Arguments) -> Out:
+def _sleep(session: ViewSession, arguments: Arguments) -> Out:
     """SLEEP(seconds), which a cancel ends."""
     seconds = arguments.number("SECONDS")
     if seconds is None or seconds < 0:
@@ -150,12 +150,12 @@ def _sleep(session: AskingSession, arguments: Arguments) -> Out:
     return None
 
 
-def _exec_ddl(session: AskingSession, arguments: Arguments) -> Out:
+def _exec_ddl(session: ViewSession, arguments: Arguments) -> Out:
     cast(Any, session).run_statement(arguments.text("PARSE_STRING"), (), ((),), VariableNames())
     return None
 
 
-def _create_error_log(session: AskingSession, arguments: Arguments) -> Out:
+def _create_error_log(session: ViewSession, arguments: Arguments) -> Out:
     """DBMS_ERRLOG.CREATE_ERROR_LOG."""
     given = [_identifier(part) for part in arguments.text("DML_TABLE_NAME").split(".")]
     place, name = (given[0] if len(given) == 2 else cast(Any, session).schema), given[-1]
@@ -173,12 +173,12 @@ def _create_error_log(session: AskingSession, arguments: Arguments) -> Out:
     return None
 
 
-def _db_version(session: AskingSession, arguments: Arguments) -> Out:
+def _db_version(session: ViewSession, arguments: Arguments) -> Out:
     text = ".".join(map(str, session.database.version))
     return {"VERSION": Argument(text, OraType.VARCHAR2), "COMPATIBILITY": Argument(text, OraType.VARCHAR2)}
 
 
-def _zone_transitions(session: AskingSession, arguments: Arguments) -> Out:
+def _zone_transitions(session: ViewSession, arguments: Arguments) -> Out:
     region = zones.region_of(arguments.integer("REGIONID") or 0)
     return {"TRANSITIONS": Argument(zones.transitions(region), OraType.RAW)}
 
@@ -186,7 +186,7 @@ def _zone_transitions(session: AskingSession, arguments: Arguments) -> Out:
 # ---- DBMS_STATS: nothing visible but LAST_ANALYZED and NUM_ROWS ----
 
 
-def _analyze(session: AskingSession, tables: Iterable[Table]) -> None:
+def _analyze(session: ViewSession, tables: Iterable[Table]) -> None:
     storage = session.database.storage
     with storage.lock:
         for table in tables:
@@ -194,7 +194,7 @@ def _analyze(session: AskingSession, tables: Iterable[Table]) -> None:
                 table.analyzed = (session.database.clock.now(), _row_count(session, table))
 
 
-def _row_count(session: AskingSession, table: Table) -> int:
+def _row_count(session: ViewSession, table: Table) -> int:
     result = cast(Any, session).run_statement(
         f'select count(*) from "{table.owner}"."{table.name}"', (), ((),), VariableNames()
     )
@@ -203,7 +203,7 @@ def _row_count(session: AskingSession, table: Table) -> int:
     return number.to_int(count)
 
 
-def _owner(session: AskingSession, arguments: Arguments) -> str:
+def _owner(session: ViewSession, arguments: Arguments) -> str:
     return _identifier(arguments.text("OWNNAME")) if arguments.has("OWNNAME") else session.schema
 
 
@@ -211,7 +211,7 @@ def _identifier(name: str) -> str:
     return name[1:-1] if name.startswith('"') else name.upper()
 
 
-def _gather_table(session: AskingSession, arguments: Arguments) -> Out:
+def _gather_table(session: ViewSession, arguments: Arguments) -> Out:
     owner, name = _owner(session, arguments), _identifier(arguments.text("TABNAME"))
     table = session.database.catalog.table(session.container, owner, name)
     if table is None:
@@ -220,22 +220,22 @@ def _gather_table(session: AskingSession, arguments: Arguments) -> Out:
     return None
 
 
-def _gather_schema(session: AskingSession, arguments: Arguments) -> Out:
+def _gather_schema(session: ViewSession, arguments: Arguments) -> Out:
     owner = _owner(session, arguments)
     _analyze(session, [t for t in session.database.catalog.tables(session.container) if t.owner == owner])
     return None
 
 
-def _gather_database(session: AskingSession, arguments: Arguments) -> Out:
+def _gather_database(session: ViewSession, arguments: Arguments) -> Out:
     _analyze(session, list(session.database.catalog.tables(session.container)))
     return None
 
 
-def _gather_index(session: AskingSession, arguments: Arguments) -> Out:
+def _gather_index(session: ViewSession, arguments: Arguments) -> Out:
     return None
 
 
-def _delete_table(session: AskingSession, arguments: Arguments) -> Out:
+def _delete_table(session: ViewSession, arguments: Arguments) -> Out:
     table = session.database.catalog.table(
         session.container, _owner(session, arguments), _identifier(arguments.text("TABNAME"))
     )
@@ -267,7 +267,7 @@ _TRANSFORMS = frozenset(
 sandbox's tables have no storage clauses to leave out."""
 
 
-def _set_transform(session: AskingSession, arguments: Arguments) -> Out:
+def _set_transform(session: ViewSession, arguments: Arguments) -> Out:
     name = arguments.text("NAME").upper()
     if name not in _TRANSFORMS:
         raise OraError(31600, f"invalid input value {name} for parameter NAME in function SET_TRANSFORM_PARAM")
@@ -337,7 +337,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
 
 def _procedure(name: str, parameters: Sequence[str], body: Body) -> Procedure:
     def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> Mapping[int | str, Argument]:
-        found = body(asking(session), Arguments(name.rpartition(".")[2], parameters, given, named)) or {}
+        found = body(as_view_session(session), Arguments(name.rpartition(".")[2], parameters, given, named)) or {}
         places = {parameter: at for at, parameter in enumerate(parameters[: len(given)])}
         return {places.get(parameter, parameter): value for parameter, value in found.items()}
 

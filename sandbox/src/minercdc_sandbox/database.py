@@ -108,16 +108,16 @@ class SandboxDatabase:
             return number.integer(self.clock.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9))
 
         def ddl(kind: str, name: str, schema: str | None) -> str:
-            session = cast(SandboxSession, runtime.asking_session())
+            session = cast(SandboxSession, runtime.running_session())
             how = session.state.get("DBMS_METADATA", {})
             return table_ddl(self.catalog, session.container, kind, name, schema or session.schema, how)
 
         def mined(handle: bytes | None, name: str | None) -> str | None:
-            return values.mine_value(runtime.asking_session(), number.to_int(handle or _NO_HANDLE), name or "")
+            return values.mine_value(runtime.running_session(), number.to_int(handle or _NO_HANDLE), name or "")
 
         def present(handle: bytes | None, name: str | None) -> bytes:
             return number.integer(
-                values.column_present(runtime.asking_session(), number.to_int(handle or _NO_HANDLE), name or "")
+                values.column_present(runtime.running_session(), number.to_int(handle or _NO_HANDLE), name or "")
             )
 
         connection.create_scalar_function("o_mine_value", cast(Any, mined), 2)

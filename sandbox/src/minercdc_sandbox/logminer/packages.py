@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from minercdc_sandbox.arguments import Arguments
-from minercdc_sandbox.asking import AskingSession, asking
 from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.interfaces import Argument, Cell, OraError, Procedure, Restriction, RowTest, Session
 from minercdc_sandbox.logminer.dictionary import (
@@ -23,6 +22,7 @@ from minercdc_sandbox.logminer.logs import LogFile, check_range, find_log, logs_
 from minercdc_sandbox.logminer.mining import Mining, Option
 from minercdc_sandbox.logminer.reading import MiningRange, ReadingMemory
 from minercdc_sandbox.logminer.sql_text import Shapes
+from minercdc_sandbox.view_session import ViewSession, as_view_session
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
 STORE_IN_REDO_LOGS = 2
@@ -61,7 +61,7 @@ class LogMinerSession:
 
 def state_of(session: Session) -> LogMinerSession:
     """LogMiner's state in a session, made at first use."""
-    state: LogMinerSession = asking(session).state.setdefault("DBMS_LOGMNR", LogMinerSession())
+    state: LogMinerSession = as_view_session(session).state.setdefault("DBMS_LOGMNR", LogMinerSession())
     return state
 
 
@@ -77,7 +77,7 @@ def mined_rows(session: Session, restriction: Restriction | None = None) -> Iter
     """V$LOGMNR_CONTENTS. Raises ORA-01306, and ORA-01315 when the list of files changes meanwhile."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
-    for row in mining.rows(asking(session).nls, restriction):
+    for row in mining.rows(as_view_session(session).nls, restriction):
         if state.changes != changes:
             raise OraError(1315, "Log files have been added or removed during select")
         yield row
@@ -89,7 +89,7 @@ def picked_rows(
     """The same for a query that picks columns, in batches."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
-    for rows in mining.picked_rows(asking(session).nls, restriction, picked, test):
+    for rows in mining.picked_rows(as_view_session(session).nls, restriction, picked, test):
         if state.changes != changes:
             raise OraError(1315, "Log files have been added or removed during select")
         yield rows
@@ -97,7 +97,7 @@ def picked_rows(
 
 def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01284, 01289, 65040."""
-    _in_root(asking(session))
+    _in_root(as_view_session(session))
     arguments = Arguments("ADD_LOGFILE", ("LOGFILENAME", "OPTIONS"), given, named)
     name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
     state = state_of(session)
@@ -110,7 +110,7 @@ def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str,
         raise OraError(1283, "Options parameter specified is invalid")
     state.missing = []
     state.changes += 1
-    log = find_log(asking(session).database.redo, name)
+    log = find_log(as_view_session(session).database.redo, name)
     if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
         raise OraError(1289, f"cannot add duplicate logfile {name}")
     state.files.append(log)
@@ -149,7 +149,7 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
 
 
 def _start(session: Session, state: LogMinerSession, arguments: Arguments, wanted: MiningRange) -> None:
-    client = asking(session)
+    client = as_view_session(session)
     database = client.database
     options = _checked_options(arguments.integer("OPTIONS") or 0)
     if arguments.has("DICTFILENAME"):
@@ -194,7 +194,7 @@ def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argumen
     state.changes += 1
 
 
-def _dictionary(client: AskingSession, options: Option, files: Sequence[LogFile]) -> LookUp:
+def _dictionary(client: ViewSession, options: Option, files: Sequence[LogFile]) -> LookUp:
     """Raises ORA-01371, and ORA-01347 when DDL cannot be followed for want of supplemental logging."""
     catalog = client.database.catalog
     tracking = Option.DDL_DICT_TRACKING in options
@@ -212,7 +212,7 @@ def build(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
     option = arguments.integer("OPTIONS")
     if arguments.has("DICTIONARY_FILENAME") or option != STORE_IN_REDO_LOGS:
         raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
-    client = asking(session)
+    client = as_view_session(session)
     catalog, storage = client.database.catalog, client.database.storage
     if catalog.logging.minimal_status == "NO":
         raise OraError(1354, "Supplemental log data must be added to run this command")
@@ -220,7 +220,7 @@ def build(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
         storage.log_dictionary(client.client, dictionary_text(catalog), DICTIONARY_INFO)
 
 
-def _in_root(client: AskingSession) -> None:
+def _in_root(client: ViewSession) -> None:
     if client.container != ROOT:
         raise OraError(65040, "operation not allowed from within a pluggable database")
 

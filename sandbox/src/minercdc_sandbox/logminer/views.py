@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraType, Session, View
 from minercdc_sandbox.logminer import contents
 from minercdc_sandbox.logminer.contents import date_cell
@@ -13,6 +12,7 @@ from minercdc_sandbox.logminer.mining import Mining
 from minercdc_sandbox.logminer.packages import mined_rows, picked_rows, state_of
 from minercdc_sandbox.redo.threads import BLOCK_SIZE
 from minercdc_sandbox.sql.number import integer
+from minercdc_sandbox.view_session import as_view_session
 
 _YES = "YES"
 _LAST_SCN = 18446744073709551615
@@ -72,7 +72,7 @@ def _missing_rows(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 
 def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
-    redo, catalog = asking(session).database.redo, asking(session).database.catalog
+    redo, catalog = as_view_session(session).database.redo, as_view_session(session).database.catalog
     ranges = log_ranges(redo)
     groups = {(group.thread, group.sequence): group for group in redo.groups()}
     archived = {(log.thread, log.sequence): log for log in redo.archived()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import apsw
 
@@ -18,6 +18,7 @@ from minercdc_sandbox.sql.runtime import Parameter, Run, RunningSession
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.storage.clock import ScnClock
 from minercdc_sandbox.storage.engine import Storage
+from minercdc_sandbox.storage.transactions import Transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,21 @@ class Instance(Protocol):
     def version(self) -> tuple[int, int, int, int, int]: ...
 
     @property
+    def banner(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def instance(self) -> str: ...
+
+    @property
+    def transactions(self) -> Transactions: ...
+
+    @property
+    def startup_time(self) -> float: ...
+
+    @property
     def faults(self) -> Faults: ...
 
     @property
@@ -73,12 +89,20 @@ class SqlSession(RunningSession, Protocol):
     """A session while it runs statements.
 
     :ivar schema: current schema, `user` unless ALTER SESSION changed it.
+    :ivar state: session state of packages, by package name.
+    :ivar logon_time: host seconds.
+    :ivar pga: bytes of memory that the views show for the session.
+    :ivar flashback_scn: SCN that DBMS_FLASHBACK shows to queries; None: the present.
     :ivar deferred: keys to look at when the transaction commits.
     :ivar constraint_modes: what SET CONSTRAINTS said, by constraint or `ALL`: whether it is deferred.
     :ivar parameters: settings of ALTER SESSION that only views show.
     """
 
     schema: str
+    state: dict[str, Any]
+    logon_time: float
+    pga: int
+    flashback_scn: int | None
     parameters: dict[str, str]
     deferred: set[Deferred]
     constraint_modes: dict[str, bool]

@@ -126,7 +126,7 @@ def active_run() -> Run:
     return run
 
 
-def asking_session() -> RunningSession:
+def running_session() -> RunningSession:
     """The session whose statement SQLite works for."""
     return active_run().session
 

@@ -6,10 +6,9 @@ scan -> Targets -> claim (wait, or start the statement over) -> new versions, un
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.partitioning import TablePartition
@@ -17,14 +16,11 @@ from minercdc_sandbox.records import RedoOp
 from minercdc_sandbox.redo.batches import ChangedRow
 from minercdc_sandbox.redo.large_values import Step
 from minercdc_sandbox.storage import rowid
-from minercdc_sandbox.storage.locks import ROW_EXCLUSIVE, Client
-from minercdc_sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK
-from minercdc_sandbox.storage.strands import STRAND_RECORDS
-from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction, Undo
+from minercdc_sandbox.storage.locks import ROW_EXCLUSIVE, Client, Locks
+from minercdc_sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments
+from minercdc_sandbox.storage.strands import STRAND_RECORDS, Strands
+from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo
 from minercdc_sandbox.tables import Constraint, Index, Table
-
-if TYPE_CHECKING:
-    from minercdc_sandbox.storage.engine import Storage
 
 
 @dataclass(slots=True)
@@ -44,16 +40,26 @@ class StatementRestart(Exception):
 
 
 class RowChanges:
-    """What transactions do to rows. Every method is called with the storage locked."""
+    """What transactions do to rows. Every method is called with the storage locked.
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-        self._segments, self._locks = storage.segments, storage.locks
-        self._strands, self._transactions = storage.strands, storage.transactions
+    :param begin: returns the client's transaction, a new one if the client has none.
+    """
+
+    def __init__(
+        self,
+        segments: Segments,
+        locks: Locks,
+        strands: Strands,
+        transactions: Transactions,
+        begin: Callable[[Client], Transaction],
+    ) -> None:
+        self._segments, self._locks = segments, locks
+        self._strands, self._transactions = strands, transactions
+        self._begin = begin
 
     def lock_for_dml(self, client: Client, table: Table, seconds: float | None = None) -> Transaction:
         """TM lock in row exclusive mode, for the rest of the transaction. Raises ORA-00054 after `seconds`."""
-        transaction = self._storage.begin(client)
+        transaction = self._begin(client)
         if transaction.read_only:
             raise OraError(1456, "may not perform insert, delete, update operation inside a READ ONLY transaction")
         if self._locks.held(table, transaction) < ROW_EXCLUSIVE:
@@ -192,7 +198,7 @@ class RowChanges:
 
     def lock_rows(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
         """FOR UPDATE, after `claim`."""
-        transaction = self._storage.begin(client)
+        transaction = self._begin(client)
         self._strands.start(client, transaction)
         for target in targets:
             rid = target.vid >> VERSION_BITS

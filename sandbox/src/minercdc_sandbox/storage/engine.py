@@ -65,7 +65,7 @@ class Storage:
         self.lobs = LobStore(self.db, self.lock)
         self.horizon = 0
         self.strands = Strands(clock, redo, catalog, self.transactions)
-        self.changes = RowChanges(self)
+        self.changes = RowChanges(self.segments, self.locks, self.strands, self.transactions, self.begin)
         self.meeting: CommitMeeting | None = None
         self._retention = undo_retention
         self._retention_seconds: int | None = None

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.interfaces import OraType, Session, View
 from minercdc_sandbox.partitioning import ROW_MASK
 from minercdc_sandbox.storage.rowid import FILE, FIRST_BLOCK, ROWS_PER_BLOCK
 from minercdc_sandbox.tables import Table
+from minercdc_sandbox.view_session import as_view_session
 from minercdc_sandbox.views.family import family
 from minercdc_sandbox.views.shape import Row, view, yes_no
 
@@ -90,7 +90,7 @@ def _extents(table: Table, partition: str | None, rows: int) -> Iterator[Row]:
 
 
 def _here(session: Session) -> Iterator[Row]:
-    who = asking(session)
+    who = as_view_session(session)
     for table in who.database.catalog.tables(who.container):
         for partition, rows in _segments(table):
             yield from _extents(table, partition, rows)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from minercdc_sandbox.interfaces import BindType, Cell, OraError, OraType
-from minercdc_sandbox.wire.lobs import narrow
+from minercdc_sandbox.wire.lob_values import narrow
 from minercdc_sandbox.wire.negotiation import SCALED_TYPES, Negotiated, Ttc
 from minercdc_sandbox.wire.packets import ProtocolError, TtcReader, UnreadCall
 from minercdc_sandbox.wire.primitives import SHORT_MAX

@@ -19,7 +19,7 @@ from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraTy
 from minercdc_sandbox.wire import replies
 from minercdc_sandbox.wire.binds import BindReader, CursorNumber, Oac, check_supported, check_values, read_oacs
 from minercdc_sandbox.wire.conversation import Conversation, Cursor
-from minercdc_sandbox.wire.lobs import LOB_TYPES
+from minercdc_sandbox.wire.lob_values import LOB_TYPES
 from minercdc_sandbox.wire.negotiation import Ttc
 from minercdc_sandbox.wire.packets import ProtocolError, ReplyWriter, UnreadCall
 from minercdc_sandbox.wire.primitives import NULL, sb, ub

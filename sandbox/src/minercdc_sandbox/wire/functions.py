@@ -12,7 +12,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.wire import replies
 from minercdc_sandbox.wire.conversation import Conversation
 from minercdc_sandbox.wire.execute import describe_text, execute, execute_again, fetch
-from minercdc_sandbox.wire.lobs import free_temporaries, lob_call
+from minercdc_sandbox.wire.lob_call import free_temporaries, lob_call
 from minercdc_sandbox.wire.negotiation import Ttc
 from minercdc_sandbox.wire.object_description import describe_object
 from minercdc_sandbox.wire.packets import ProtocolError, UnreadCall

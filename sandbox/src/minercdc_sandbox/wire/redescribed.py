@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from minercdc_sandbox.interfaces import ColumnDescription, OraError, OraType
 from minercdc_sandbox.wire.binds import PREFETCH_LOBS, Oac
-from minercdc_sandbox.wire.lobs import LOB_TYPES
+from minercdc_sandbox.wire.lob_values import LOB_TYPES
 from minercdc_sandbox.wire.negotiation import Negotiated
 
 _WHOLE = 0x7FFFFFFF

@@ -12,8 +12,8 @@ from itertools import chain, repeat
 from typing import NamedTuple
 
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Session
-from minercdc_sandbox.wire import lobs
-from minercdc_sandbox.wire.lobs import ColumnEncoder
+from minercdc_sandbox.wire import lob_values
+from minercdc_sandbox.wire.lob_values import ColumnEncoder
 from minercdc_sandbox.wire.negotiation import CHARSET_AL16UTF16, CHARSET_AL32UTF8, SCALED_TYPES, Ttc
 from minercdc_sandbox.wire.primitives import LENGTH, NULL, SHORT_MAX, clr, dalc, sb, ub
 from minercdc_sandbox.wire.row_ids import encoded_row_id, fixed_row_id
@@ -213,12 +213,12 @@ def column_encoder(session: Session, kind: OraType, define: Define | None = None
         return _national
     if kind in (OraType.CLOB, OraType.BLOB, OraType.XMLTYPE):
         if define is not None and define.kind in LONG_LIKE:
-            return lobs.contents(session, national)
-        return lobs.locators(session, define.prefetch if define is not None else None)
+            return lob_values.contents(session, national)
+        return lob_values.locators(session, define.prefetch if define is not None else None)
     if kind is OraType.BFILE:
-        return lobs.locators(session, None)
+        return lob_values.locators(session, None)
     if kind in (OraType.JSON, OraType.VECTOR):
-        return lobs.images(session)
+        return lob_values.images(session)
     encoder = _ENCODERS.get(kind)
     if encoder is None:
         raise OraError(3001, f"unimplemented feature: columns of type {kind.name} in a query")

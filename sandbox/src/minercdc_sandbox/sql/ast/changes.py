@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from minercdc_sandbox.sql.ast.expressions import Expr
-from minercdc_sandbox.sql.ast.queries import Query, Relation, TableRef
+from minercdc_sandbox.sql.ast.trees import Expr, Query, Relation, TableRef
 
 
 @dataclass(slots=True)

@@ -16,11 +16,9 @@ class BlockSession(SqlSession, Protocol):
     """A session that runs statements within a block.
 
     :ivar lobs: its temporary LOBs.
-    :ivar state: session state of packages, by package name.
     """
 
     lobs: SessionLobs
-    state: dict[str, Any]
 
     def tables(self) -> Iterator[Table]:
         """Tables that have rows the session may see."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import number
-from minercdc_sandbox.sql.runtime import asking_session
+from minercdc_sandbox.sql.runtime import running_session
 from minercdc_sandbox.storage import rowid
 from minercdc_sandbox.storage.store import VERSION_BITS
 from minercdc_sandbox.tables import Table
@@ -35,7 +35,7 @@ def part(text: str, place: int) -> bytes:
 
 
 def _table(told: int) -> Table:
-    table = asking_session().storage.catalog.table_of(-told)
+    table = running_session().storage.catalog.table_of(-told)
     if table is None:
         raise OraError(8103, "object no longer exists")
     return table
