@@ -168,7 +168,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
             if token.text in NOT_A_COLUMN:
                 raise OraError(936, "missing expression", token.start)
         if token.kind in "WQ":
-            return self._named(token)
+            return self.named(token)
         raise OraError(936, "missing expression", token.start)
 
     def _parenthesis(self, at: int) -> ast.Expr:
@@ -320,7 +320,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
         self.expect_op(")")
         return ast.Call(name, args, token.start)
 
-    def _named(self, token: Token) -> ast.Expr:
+    def named(self, token: Token) -> ast.Expr:
         parts = [self.name(904, "invalid identifier")]
         while self.token.text == "." and self.token.kind == "O":
             self.at += 1

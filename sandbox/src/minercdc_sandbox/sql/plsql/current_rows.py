@@ -12,7 +12,6 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.plsql.frame import Frame, Value
-from minercdc_sandbox.sql.plsql.variables import OpenCursor
 
 
 def with_row_id(text: str) -> str | None:
@@ -45,9 +44,7 @@ def current_row(slot: int) -> Value:
     """ROWID of the row last fetched. Raises ORA-01001 for a cursor that is not open, ORA-01410 before the first fetch."""
 
     def row_id(frame: Frame) -> str:
-        cursor = frame.cells[slot]
-        if not isinstance(cursor, OpenCursor):
-            raise OraError(1001, "invalid cursor")
+        cursor = frame.cursor(slot)
         if cursor.row_id is None:
             raise OraError(1410, "invalid ROWID")
         return cursor.row_id

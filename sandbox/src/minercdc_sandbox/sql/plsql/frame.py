@@ -14,7 +14,7 @@ from minercdc_sandbox.sql import number
 from minercdc_sandbox.sql.convert import Conversion, Convert, convert
 from minercdc_sandbox.sql.plsql.errors import value_error
 from minercdc_sandbox.sql.plsql.session import BlockSession
-from minercdc_sandbox.sql.plsql.variables import Scalar, Slots
+from minercdc_sandbox.sql.plsql.variables import Collection, OpenCursor, Scalar, Slots
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.types import TEXT, Family, SqlType, bind_type
 
@@ -106,6 +106,30 @@ class Frame:
         self.cells[slot] = found
         self.assigned.add(slot)
 
+    def cursor(self, slot: int) -> OpenCursor:
+        """An open cursor. Raises ORA-01001."""
+        found = self.cells[slot]
+        if not isinstance(found, OpenCursor):
+            raise OraError(1001, "invalid cursor")
+        return found
+
+    def elements(self, slot: int) -> dict[Any, Any]:
+        """The elements of a collection. Raises ORA-06531 for one that is atomically null."""
+        found = self.cells[slot]
+        if found is None:
+            raise OraError(6531, "Reference to uninitialized collection")
+        assert isinstance(found, dict)
+        return found
+
+    def element(self, slot: int, kind: Collection, key: Any) -> tuple[Any, ...]:
+        """The cells of one element. Raises ORA-01403 or ORA-06533 for an element that does not exist."""
+        found: tuple[Any, ...] | None = self.elements(slot).get(key)
+        if found is None:
+            if kind.indexed:
+                raise OraError(1403, "no data found")
+            raise OraError(6533 if key > 0 else 6532, "Subscript beyond count" if key > 0 else "Subscript outside of limit")
+        return found
+
     # ---- the stack of an error ----
 
     def note(self, error: OraError, line: int) -> None:
@@ -124,6 +148,7 @@ class Frame:
 
 Step: TypeAlias = Callable[[Frame], None]
 Value: TypeAlias = Callable[[Frame], Any]
+Test: TypeAlias = "Callable[[Frame], bool | None]"
 
 
 class Leave(Exception):
