@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from minercdc_sandbox.arguments import Arguments
 from minercdc_sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
@@ -17,7 +17,6 @@ from minercdc_sandbox.sql import number, zones
 from minercdc_sandbox.sql.convert import to_text
 from minercdc_sandbox.sql.dml.error_log import default_name, error_log_ddl
 from minercdc_sandbox.sql.nls import Nls
-from minercdc_sandbox.sql.translate.environment import VariableNames
 from minercdc_sandbox.sql.types import type_of_wire
 from minercdc_sandbox.tables import Table
 from minercdc_sandbox.view_session import ViewSession, as_view_session
@@ -75,7 +74,7 @@ def _disable(session: ViewSession, arguments: Arguments) -> Out:
 def _put(session: ViewSession, arguments: Arguments) -> Out:
     output = _output(session)
     if output is not None:
-        output.add(_text(arguments.value("A"), arguments.type("A"), session.nls))
+        output.add(_text(arguments.value("A"), arguments.type("A"), session.settings.nls))
     return None
 
 
@@ -114,27 +113,24 @@ def _number(value: int) -> Argument:
 # ---- what the session calls its work ----
 
 
-def _told(session: ViewSession, **names: Cell) -> Out:
-    for name, value in names.items():
-        setattr(session, name, str(value)[:64] if value else None)
+def _name_work(session: ViewSession, **names: Cell) -> Out:
+    session.set_metrics(**{name: str(value)[:64] if value else None for name, value in names.items()})
     return None
 
 
 def _read_module(session: ViewSession, arguments: Arguments) -> Out:
-    names = {"MODULE_NAME": session.module, "ACTION_NAME": session.action}
+    names = {"MODULE_NAME": session.settings.module, "ACTION_NAME": session.settings.action}
     return {name: Argument(value, OraType.VARCHAR2) for name, value in names.items()}
 
 
 def _set_nls(session: ViewSession, arguments: Arguments) -> Out:
     """SET_NLS(parameter, value): the value as ALTER SESSION has it, quoted in itself where that wants quotes."""
-    cast(Any, session).run_statement(
-        f"alter session set {arguments.text('PARAM')} = {arguments.text('VALUE')}", (), ((),), VariableNames()
-    )
+    session.statements.run_inner(f"alter session set {arguments.text('PARAM')} = {arguments.text('VALUE')}")
     return None
 
 
 def _set_role(session: ViewSession, arguments: Arguments) -> Out:
-    cast(Any, session).run_statement(f"set role {arguments.text('ROLE_CMD')}", (), ((),), VariableNames())
+    session.statements.run_inner(f"set role {arguments.text('ROLE_CMD')}")
     return None
 
 
@@ -151,14 +147,14 @@ def _sleep(session: ViewSession, arguments: Arguments) -> Out:
 
 
 def _exec_ddl(session: ViewSession, arguments: Arguments) -> Out:
-    cast(Any, session).run_statement(arguments.text("PARSE_STRING"), (), ((),), VariableNames())
+    session.statements.run_inner(arguments.text("PARSE_STRING"))
     return None
 
 
 def _create_error_log(session: ViewSession, arguments: Arguments) -> Out:
     """DBMS_ERRLOG.CREATE_ERROR_LOG."""
     given = [_identifier(part) for part in arguments.text("DML_TABLE_NAME").split(".")]
-    place, name = (given[0] if len(given) == 2 else cast(Any, session).schema), given[-1]
+    place, name = (given[0] if len(given) == 2 else session.schema), given[-1]
     table = session.database.catalog.table(session.container, place, name)
     if table is None:
         raise OraError(942, "table or view does not exist")
@@ -169,7 +165,7 @@ def _create_error_log(session: ViewSession, arguments: Arguments) -> Out:
         log = _identifier(arguments.text("ERR_LOG_TABLE_NAME"))
     skipping = bool(arguments.integer("SKIP_UNSUPPORTED"))
     text = error_log_ddl(table, owner, log, skip_unsupported=skipping)
-    cast(Any, session).run_statement(text, (), ((),), VariableNames())
+    session.statements.run_inner(text)
     return None
 
 
@@ -195,12 +191,11 @@ def _analyze(session: ViewSession, tables: Iterable[Table]) -> None:
 
 
 def _row_count(session: ViewSession, table: Table) -> int:
-    result = cast(Any, session).run_statement(
-        f'select count(*) from "{table.owner}"."{table.name}"', (), ((),), VariableNames()
-    )
+    result = session.statements.run_inner(f'select count(*) from "{table.owner}"."{table.name}"')
+    assert result.rows is not None
     ((count,),) = result.rows.fetch(1)
     result.rows.close()
-    return number.to_int(count)
+    return number.to_int(cast(bytes, count))
 
 
 def _owner(session: ViewSession, arguments: Arguments) -> str:
@@ -293,17 +288,17 @@ _STATS = (
 _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "DBMS_APPLICATION_INFO.SET_MODULE": (
         ("MODULE_NAME", "ACTION_NAME"),
-        lambda s, a: _told(s, module=a.value("MODULE_NAME"), action=a.value("ACTION_NAME")),
+        lambda s, a: _name_work(s, module=a.value("MODULE_NAME"), action=a.value("ACTION_NAME")),
     ),
-    "DBMS_APPLICATION_INFO.SET_ACTION": (("ACTION_NAME",), lambda s, a: _told(s, action=a.value("ACTION_NAME"))),
+    "DBMS_APPLICATION_INFO.SET_ACTION": (("ACTION_NAME",), lambda s, a: _name_work(s, action=a.value("ACTION_NAME"))),
     "DBMS_APPLICATION_INFO.SET_CLIENT_INFO": (
         ("CLIENT_INFO",),
-        lambda s, a: _told(s, client_info=a.value("CLIENT_INFO")),
+        lambda s, a: _name_work(s, client_info=a.value("CLIENT_INFO")),
     ),
     "DBMS_APPLICATION_INFO.READ_MODULE": (("MODULE_NAME", "ACTION_NAME"), _read_module),
     "DBMS_APPLICATION_INFO.READ_CLIENT_INFO": (
         ("CLIENT_INFO",),
-        lambda s, a: {"CLIENT_INFO": Argument(s.client_info, OraType.VARCHAR2)},
+        lambda s, a: {"CLIENT_INFO": Argument(s.settings.client_info, OraType.VARCHAR2)},
     ),
     "DBMS_LOCK.SLEEP": (("SECONDS",), _sleep),
     "DBMS_METADATA.SET_TRANSFORM_PARAM": (("TRANSFORM_HANDLE", "NAME", "VALUE", "OBJECT_TYPE"), _set_transform),
@@ -318,8 +313,8 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
         ("DML_TABLE_NAME", "ERR_LOG_TABLE_NAME", "ERR_LOG_TABLE_OWNER", "ERR_LOG_TABLE_SPACE", "SKIP_UNSUPPORTED"),
         _create_error_log,
     ),
-    "DBMS_SESSION.CLEAR_IDENTIFIER": ((), lambda s, a: _told(s, client_id=None)),
-    "DBMS_SESSION.SET_IDENTIFIER": (("CLIENT_ID",), lambda s, a: _told(s, client_id=a.value("CLIENT_ID"))),
+    "DBMS_SESSION.CLEAR_IDENTIFIER": ((), lambda s, a: _name_work(s, client_id=None)),
+    "DBMS_SESSION.SET_IDENTIFIER": (("CLIENT_ID",), lambda s, a: _name_work(s, client_id=a.value("CLIENT_ID"))),
     "DBMS_SESSION.SET_NLS": (("PARAM", "VALUE"), _set_nls),
     "DBMS_SESSION.SET_ROLE": (("ROLE_CMD",), _set_role),
     "DBMS_SESSION.SLEEP": (("SECONDS",), _sleep),

@@ -11,12 +11,12 @@ from minercdc_sandbox.view_session import as_view_session
 
 def _enable(session: Session, scn: int) -> None:
     client = as_view_session(session)
-    if client.flashback_scn is not None:
+    if client.settings.flashback_scn is not None:
         raise OraError(8184, "attempting to re-enable Flashback while in Flashback mode")
     if client.in_transaction():
         raise OraError(8183, "Flashback cannot be enabled in the middle of a transaction")
     client.database.storage.check_snapshot(scn)
-    client.flashback_scn = scn
+    client.settings.flashback_scn = scn
 
 
 def _enable_at_scn(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
@@ -38,7 +38,7 @@ def _enable_at_time(session: Session, given: Sequence[Argument], named: Mapping[
 
 def _disable(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     Arguments("DISABLE", (), given, named)
-    as_view_session(session).flashback_scn = None
+    as_view_session(session).settings.flashback_scn = None
 
 
 PROCEDURES: dict[str, Procedure] = {

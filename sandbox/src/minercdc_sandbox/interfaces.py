@@ -193,19 +193,18 @@ class LobCalls(Protocol):
 
 
 class Session(Protocol):
-    """One client's session. Called from that client's own thread only, but for `cancel`.
-
-    :ivar module, action, client_info, client_id: what the client calls its work; the wire sets them.
-    """
+    """One client's session. Called from that client's own thread only, but for `cancel`."""
 
     sid: int
     serial: int
     user: str
-    schema: str
-    module: str | None
-    action: str | None
-    client_info: str | None
-    client_id: str | None
+
+    @property
+    def schema(self) -> str:
+        """Current schema."""
+
+    def set_metrics(self, **names: str | None) -> None:
+        """The client's end-to-end metrics by name: `module`, `action`, `client_info`, `client_id`."""
 
     def execute(
         self,

@@ -21,7 +21,7 @@ from minercdc_sandbox.sql.functions import registry
 from minercdc_sandbox.sql.functions.absent import UNKNOWN_HERE
 from minercdc_sandbox.sql.functions.aggregates import AGGREGATES
 from minercdc_sandbox.sql.functions.windows import ANALYTIC
-from minercdc_sandbox.sql.statements import KINDS
+from minercdc_sandbox.statements import KINDS
 from minercdc_sandbox.views.families import ALL_VIEWS
 from minercdc_sandbox.wire import functions as calls
 from minercdc_sandbox.wire.negotiation import PROFILES

@@ -77,7 +77,7 @@ def mined_rows(session: Session, restriction: Restriction | None = None) -> Iter
     """V$LOGMNR_CONTENTS. Raises ORA-01306, and ORA-01315 when the list of files changes meanwhile."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
-    for row in mining.rows(as_view_session(session).nls, restriction):
+    for row in mining.rows(as_view_session(session).settings.nls, restriction):
         if state.changes != changes:
             raise OraError(1315, "Log files have been added or removed during select")
         yield row
@@ -89,7 +89,7 @@ def picked_rows(
     """The same for a query that picks columns, in batches."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
-    for rows in mining.picked_rows(as_view_session(session).nls, restriction, picked, test):
+    for rows in mining.picked_rows(as_view_session(session).settings.nls, restriction, picked, test):
         if state.changes != changes:
             raise OraError(1315, "Log files have been added or removed during select")
         yield rows

@@ -32,7 +32,7 @@ def mine_value(session: Session, handle: int, name: str) -> str | None:
     if found is None or found[1] is None:
         return None
     column, cell = found
-    return _text(column, cell, as_view_session(session).nls)
+    return _text(column, cell, as_view_session(session).settings.nls)
 
 
 def column_present(session: Session, handle: int, name: str) -> int:

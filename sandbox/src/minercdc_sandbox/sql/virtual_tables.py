@@ -14,7 +14,8 @@ import apsw
 
 from minercdc_sandbox.interfaces import Cell, View
 from minercdc_sandbox.sql import number
-from minercdc_sandbox.sql.runtime import Run, active_run
+from minercdc_sandbox.sql.execution import Run
+from minercdc_sandbox.sql.runtime import active_run
 
 _CACHED_ROWS = 20_000
 _WIDEST = 1001
@@ -166,7 +167,7 @@ class _Packed:
 def _draw(object_id: int, first: int, following: int) -> bytes:
     """o_sequence: NEXTVAL and CURRVAL. The first mention in a row draws, the others repeat it."""
     run = active_run()
-    return number.integer(run.session.sequence_value(object_id, first=bool(first), following=bool(following)))
+    return number.integer(run.session.sequences.value(object_id, first=bool(first)))
 
 
 def register_row_sets(connection: apsw.Connection) -> None:

@@ -70,6 +70,12 @@ class ScnClock:
         """CURRENT_SCN: every read moves the clock, so a later commit is always above it."""
         return self.advance()
 
+    def checked(self, scn: int) -> int:
+        """An SCN a flashback query may name. Raises ORA-08181."""
+        if scn > self._scn or scn <= 0:
+            raise OraError(8181, "specified number is not a valid system change number")
+        return scn
+
     def time_of(self, scn: int) -> int:
         """SCN_TO_TIMESTAMP, in whole seconds. Raises ORA-08181 outside the map."""
         at = bisect_right(self._slots, scn, key=lambda slot: slot[1])

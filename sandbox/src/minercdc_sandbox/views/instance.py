@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.interfaces import Session, View
 from minercdc_sandbox.redo.threads import ARCHIVE_DEST
+from minercdc_sandbox.sql.userenv import session_value
 from minercdc_sandbox.view_session import ViewSession, as_view_session
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
@@ -242,7 +243,7 @@ def _all_statistics(session: Session) -> Iterator[Row]:
 
 
 def _nls_of(asker: ViewSession) -> dict[str, str]:
-    nls = asker.nls
+    nls = asker.settings.nls
     return {
         "NLS_LANGUAGE": nls.language,
         "NLS_TERRITORY": nls.territory,
@@ -290,7 +291,7 @@ _NLS_DATABASE = {
 
 def _global_name(session: Session) -> Iterator[Row]:
     """The database's, of a pluggable one its own: DB_NAME of the context USERENV."""
-    yield {"GLOBAL_NAME": as_view_session(session).userenv("DB_NAME")}
+    yield {"GLOBAL_NAME": session_value(as_view_session(session), "DB_NAME")}
 
 
 def _nls_database(session: Session) -> Iterator[Row]:

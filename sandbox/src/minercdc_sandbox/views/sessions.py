@@ -140,13 +140,13 @@ def _sessions(session: Session) -> Iterator[Row]:
             "TERMINAL": other.details.get("terminal"),
             "PROGRAM": other.details.get("program"),
             "TYPE": "USER",
-            "MODULE": other.module or other.details.get("program"),
-            "ACTION": other.action,
-            "CLIENT_INFO": other.client_info,
+            "MODULE": other.settings.module or other.details.get("program"),
+            "ACTION": other.settings.action,
+            "CLIENT_INFO": other.settings.client_info,
             "LOGON_TIME": date(other.logon_time),
             "BLOCKING_SESSION_STATUS": "UNKNOWN",
             "SERVICE_NAME": other.service,
-            "CLIENT_IDENTIFIER": other.client_id,
+            "CLIENT_IDENTIFIER": other.client.client_id,
             "CON_ID": other.container,
         }
 

@@ -166,7 +166,7 @@ def _end_to_end_metrics(talk: Conversation) -> None:
         there = size or (talk.agreed.prefixed_text and r.peek() == 0)
         value = talk.text(size) if there else ""
         if name in _KEPT_METRICS:
-            setattr(talk.session, name, value or None)
+            talk.session.set_metrics(**{name: value or None})
 
 
 def _session_state(talk: Conversation) -> None:

@@ -47,6 +47,10 @@ class CannedSession:
         self.closed = False
         self._database = database
 
+    def set_metrics(self, **names: str | None) -> None:
+        for name, value in names.items():
+            setattr(self, name, value)
+
     def execute(
         self,
         sql: str,

@@ -2,6 +2,7 @@
 
 from minercdc_sandbox.sql.ast.changes import (
     Assignment,
+    Change,
     Delete,
     ErrorLog,
     Insert,
@@ -62,6 +63,7 @@ __all__ = [
     "Call",
     "Case",
     "Cast",
+    "Change",
     "Compare",
     "Delete",
     "Derived",

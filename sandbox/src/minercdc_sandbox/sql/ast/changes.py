@@ -30,7 +30,7 @@ class ErrorLog:
 
 @dataclass(slots=True)
 class Insert:
-    """:param more: rows of VALUES behind the first."""
+    """:param more: rows of VALUES after the first."""
 
     target: TableRef
     columns: list[tuple[str, int]]
@@ -94,3 +94,6 @@ class Delete:
     at: int
     returning: Returning | None = None
     errors: ErrorLog | None = None
+
+
+Change: TypeAlias = Insert | InsertMany | Merge | Update | Delete

@@ -9,6 +9,7 @@ from minercdc_sandbox.sql import zones
 from minercdc_sandbox.sql.date_formats import elements
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.userenv import session_value
 
 _NLS = {
     "NLS_DATE_FORMAT": "date_format",
@@ -86,18 +87,18 @@ def _set_archival_visibility(session: SqlSession, parser: Parser) -> None:
     if wanted is None:
         raise OraError(2248, "invalid option for ALTER SESSION", parser.token.start)
     parser.end()
-    session.parameters[ARCHIVAL_VISIBILITY] = wanted
+    session.settings.parameters[ARCHIVAL_VISIBILITY] = wanted
 
 
 def _set(session: SqlSession, name: str, value: str, at: int) -> None:
     if name in _NLS:
         _set_nls(session, name, value)
     elif name == "TIME_ZONE":
-        session.nls = replace(session.nls, time_zone=_time_zone(value))
+        session.settings.nls = replace(session.settings.nls, time_zone=_time_zone(value))
     elif name == "CURRENT_SCHEMA":
         if session.catalog.user(session.container, value) is None:
             raise OraError(1435, "user does not exist", at)
-        session.schema = value
+        session.settings.schema = value
     elif name == "CONTAINER":
         _set_container(session, value.upper())
     elif name == "ISOLATION_LEVEL":
@@ -107,7 +108,7 @@ def _set(session: SqlSession, name: str, value: str, at: int) -> None:
     elif name == "DDL_LOCK_TIMEOUT" and not (value.isdigit() and int(value) <= 1_000_000):
         raise OraError(68, f"invalid value {value} for parameter ddl_lock_timeout, must be between 0 and 1000000", at)
     elif name in _RECORDED:
-        session.parameters[name] = value
+        session.settings.parameters[name] = value
     else:
         raise OraError(2248, "invalid option for ALTER SESSION", at)
 
@@ -121,7 +122,7 @@ def _set_nls(session: SqlSession, name: str, value: str) -> None:
         raise OraError(3001, f"unimplemented feature: {name} = {value}")
     if name == "NLS_LANGUAGE" and value.upper() not in ("AMERICAN", "ENGLISH"):
         raise OraError(3001, f"unimplemented feature: {name} = {value}")
-    session.nls = replace(session.nls, **{_NLS[name]: value})
+    session.settings.nls = replace(session.settings.nls, **{_NLS[name]: value})
 
 
 def _time_zone(value: str) -> str:
@@ -136,6 +137,6 @@ def _set_container(session: SqlSession, name: str) -> None:
     if user is None or not user.common:
         raise OraError(1031, "insufficient privileges")
     if session.in_transaction():
-        raise OraError(65023, f"active transaction exists in container {session.userenv('CON_NAME')}")
+        raise OraError(65023, f"active transaction exists in container {session_value(session, 'CON_NAME')}")
     session.client.container = container.con_id
-    session.schema = session.user
+    session.settings.schema = session.user

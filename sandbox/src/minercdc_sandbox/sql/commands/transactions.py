@@ -24,7 +24,7 @@ def rollback(session: SqlSession, parser: Parser) -> None:
         parser.word("SAVEPOINT")
         name = parser.name()
         parser.end()
-        session.rollback_to(name)
+        session.transactions.rollback_to(name)
         return
     parser.end()
     session.rollback()
@@ -33,7 +33,7 @@ def rollback(session: SqlSession, parser: Parser) -> None:
 def savepoint(session: SqlSession, parser: Parser) -> None:
     name = parser.name()
     parser.end()
-    session.savepoint(name)
+    session.transactions.savepoint(name)
 
 
 def set_transaction(session: SqlSession, parser: Parser) -> None:
@@ -74,7 +74,7 @@ def set_constraints(session: SqlSession, parser: Parser) -> None:
                 raise OraError(2448, "constraint does not exist")
             if not found.deferrable:
                 raise OraError(2447, "cannot defer a constraint that is not deferrable")
-        session.constraint_modes[name] = mode == "DEFERRED"
+        session.transactions.constraint_modes[name] = mode == "DEFERRED"
     if mode == "IMMEDIATE":
         with session.storage.lock:
             verify_deferred(session)

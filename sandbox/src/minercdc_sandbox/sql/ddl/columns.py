@@ -10,6 +10,7 @@ from minercdc_sandbox.sql.dml.target import conversion
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.definitions import Definition, column_options
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.runtime import begin_run, evaluate
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.tables import Column, Table
@@ -36,7 +37,7 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
     if column.default is not None:
         x = Expressions(session.environment)
         typed = x.value(Parser(column.default).expr(), None)
-        cell = session.evaluate(typed.sql, x.parameters, session.run())
+        cell = evaluate(typed.sql, x.parameters, begin_run(session))
         default = storer(
             typed.type, column, f'"{table.owner}"."{table.name}"."{column.name}"', conversion(session.environment, table)
         )(cell)

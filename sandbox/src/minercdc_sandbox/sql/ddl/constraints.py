@@ -12,6 +12,7 @@ from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.runtime import begin_run
 from minercdc_sandbox.storage.store import segment, visible
 from minercdc_sandbox.tables import Constraint, Index, SupplementalLogGroup, Table
 
@@ -159,7 +160,7 @@ def check_rows(session: SqlSession, table: Table, name: str) -> None:
     if plan is None:
         return
     slots = ",".join(f"c{column.slot}" for column in table.columns)
-    run = session.run()
+    run = begin_run(session)
     rows = session.storage.db.execute(
         f"select {slots} from {segment(table)} where {visible('?1', '?2')}", (run.snapshot, run.own)
     )

@@ -67,7 +67,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         session.commit()
         plan = None
         if query is not None:
-            plan = session.plan_inner(query)
+            plan = session.statements.plan_inner(query)
             if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in plan.columns):
                 raise OraError(997, "illegal use of LONG datatype")
             definition.columns = [column_like(column) for column in plan.columns]
@@ -86,7 +86,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         table.ddl_scn = scn
         if plan is not None:
-            rows = _own_contents(session, table, session.rows_of(plan, ()))
+            rows = _own_contents(session, table, session.statements.rows_of(plan, ()))
             for row in rows if table.partitioning is not None else ():
                 home(session, table, row)
             if rows:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.sql.dml.target import ChangeTarget
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Parameter, Run, SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.sql.runtime import Parameter, Run
+from minercdc_sandbox.sql.runtime import begin_run, evaluate_row
 from minercdc_sandbox.sql.scope import Scope, Source
 from minercdc_sandbox.sql.tokens import tokenize
 from minercdc_sandbox.sql.translate.environment import Environment
@@ -33,8 +33,7 @@ class CheckPlan:
 
     def enforce(self, session: SqlSession, row: Sequence[Cell]) -> None:
         """Raises ORA-02290."""
-        session.row_values = tuple(row)
-        [found] = session.evaluate_row(self.sql, self.parameters, session.run())
+        [found] = evaluate_row(self.sql, self.parameters, begin_run(session, row=tuple(row)))
         if isinstance(found, int) and found == len(self.names):
             raise OraError(1402, "view WITH CHECK OPTION where-clause violation")
         if isinstance(found, int):
@@ -42,7 +41,7 @@ class CheckPlan:
 
 
 def _field(at: int) -> Callable[[Run], object]:
-    return lambda run: run.session.row_values[at]
+    return lambda run: run.row[at]
 
 
 def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None) -> CheckPlan | None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from minercdc_sandbox.interfaces import Cell, OraError
-from minercdc_sandbox.sql.execution import Deferred, SqlSession
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.transaction_control import Deferred
 from minercdc_sandbox.storage.changes import Target
 from minercdc_sandbox.storage.store import LIVE, segment
 from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction
@@ -113,7 +114,7 @@ def _rows_with(session: SqlSession, table: Table, columns: tuple[str, ...], key:
 def _check_all(session: SqlSession, table: Table, constraint: Constraint, keys: Iterable[tuple[Cell, ...]]) -> None:
     wanted = [key for key in keys if (None not in key if constraint.kind == "R" else any(c is not None for c in key))]
     if is_deferred(session, constraint):
-        session.deferred.update(Deferred(table.object_id, constraint.name, key) for key in wanted)
+        session.transactions.deferred.update(Deferred(table.object_id, constraint.name, key) for key in wanted)
         return
     for key in wanted:
         _check(session, table, constraint, key)
@@ -136,7 +137,7 @@ def _restrict(session: SqlSession, parent: Table, child: Table, constraint: Cons
     if None in key:
         return
     if is_deferred(session, constraint):
-        session.deferred.add(Deferred(child.object_id, constraint.name, key))
+        session.transactions.deferred.add(Deferred(child.object_id, constraint.name, key))
         return
     assert constraint.reference is not None
     if _settled(session, child, constraint.columns, key) and not _settled(session, parent, constraint.reference[2], key):
@@ -171,13 +172,13 @@ def is_deferred(session: SqlSession, constraint: Constraint) -> bool:
     """As SET CONSTRAINTS said in this transaction, else as the constraint was declared."""
     if not constraint.deferrable:
         return False
-    modes = session.constraint_modes
+    modes = session.transactions.constraint_modes
     return modes.get(constraint.name, modes.get("ALL", constraint.deferred))
 
 
 def verify_deferred(session: SqlSession) -> None:
     """Look at all deferred keys again. Raises the violation found."""
-    waiting, session.deferred = session.deferred, set()
+    waiting, session.transactions.deferred = session.transactions.deferred, set()
     for one in waiting:
         table = session.catalog.table_of(one.table_id)
         constraint = next((c for c in table.constraints if c.name == one.constraint), None) if table else None

@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast, intervals, number, temporal
+from minercdc_sandbox.sql.execution import Run
 from minercdc_sandbox.sql.functions.arguments import count_arguments
-from minercdc_sandbox.sql.runtime import Run
+from minercdc_sandbox.sql.runtime import evaluate
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.types import NUMBER, Family
@@ -88,7 +89,7 @@ def _distance(x: Conditions, amount: ast.Expr, in_time: bool) -> str:
     sql = typed.sql if is_interval else inner.to(typed, Family.NUMBER, amount.at)
 
     def distance(run: Run) -> int | float:
-        cell = run.session.evaluate(sql, inner.parameters, run)
+        cell = evaluate(sql, inner.parameters, run)
         if not isinstance(cell, bytes):
             raise OraError(30486, "invalid window aggregation group in the window specification", amount.at)
         if is_interval:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
+from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.errors import UserError
 from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step
 from minercdc_sandbox.sql.plsql.names import Scope
-from minercdc_sandbox.sql.plsql.session import BlockSession
 from minercdc_sandbox.sql.plsql.statements import Statements
 from minercdc_sandbox.sql.plsql.variables import OpenCursor, Slots
 
 
-def run(session: BlockSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
+def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
     """Run it; the result has its OUT binds. An error undoes the block.
 
     Raises ORA-06550 with PLS- text for what it does not know, before anything has run; errors of running have ORA-06512 lines.
@@ -25,7 +25,7 @@ def run(session: BlockSession, sql: str, bind_types: Sequence[BindType], binds: 
     step = _compiled(compilation)
     frame = Frame(session, slots, [*map(_opened, binds), *[None] * (len(slots.types) - len(binds))])
     with session.storage.lock:
-        mark = session.mark()
+        mark = session.transactions.mark()
         transaction = session.client.transaction
     try:
         step(frame)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.plsql.errors import located
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.names import NameResolver
 from minercdc_sandbox.sql.plsql.parser import BlockParser
 from minercdc_sandbox.sql.plsql.program import Subprogram
-from minercdc_sandbox.sql.plsql.session import BlockSession
 from minercdc_sandbox.sql.plsql.variables import Slots
 
 
@@ -33,7 +33,7 @@ class Compilation:
     :ivar read: client binds that are read, not only assigned.
     """
 
-    def __init__(self, sql: str, session: BlockSession, slots: Slots) -> None:
+    def __init__(self, sql: str, session: SqlSession, slots: Slots) -> None:
         self.session, self.slots = session, slots
         self.names = NameResolver(sql)
         self.parser = BlockParser(sql, self.names, slots.clients)
@@ -61,7 +61,7 @@ def _in_own_transaction(body: Step) -> Step:
     """PRAGMA AUTONOMOUS_TRANSACTION."""
 
     def step(frame: Frame) -> None:
-        with frame.session.run_autonomously():
+        with frame.session.transactions.autonomous():
             body(frame)
 
     return step

@@ -14,7 +14,6 @@ from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.program import Compiled, DeclaredCursor, Target, assign_all, types_of
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.variables import OpenCursor, Variable
-from minercdc_sandbox.sql.translate.environment import VariableNames
 
 
 class CursorStatements:
@@ -58,7 +57,7 @@ class CursorStatements:
 
         def run(frame: Frame) -> Result:
             binds, types = using(frame)
-            result = frame.session.run_statement(str(text.value(frame) or ""), types, [binds], VariableNames())
+            result = frame.session.statements.run_inner(str(text.value(frame) or ""), types, [binds])
             if result.rows is None:
                 raise OraError(3001, "unimplemented feature: OPEN FOR what is no query")
             return result

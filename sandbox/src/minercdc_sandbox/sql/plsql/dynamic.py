@@ -13,7 +13,6 @@ from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.program import Compiled, Target, assign_all, store_one, store_returned, types_of
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.variables import OpenCursor
-from minercdc_sandbox.sql.translate.environment import VariableNames
 from minercdc_sandbox.sql.types import type_of_wire
 
 
@@ -60,11 +59,10 @@ class DynamicSql:
 
         def step(frame: Frame) -> None:
             bound = [one.bind(frame) for one in using]
-            result = frame.session.run_statement(
+            result = frame.session.statements.run_inner(
                 str(text.value(frame) or ""),
                 [kind for _, kind in bound],
                 [tuple(cell for cell, _ in bound)],
-                VariableNames(),
             )
             frame.row_count = result.row_count
             if result.rows is not None:

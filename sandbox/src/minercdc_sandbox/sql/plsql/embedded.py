@@ -73,7 +73,7 @@ class StaticSql:
         types = (*(self._slots.types[at] for at in cut.used), *self._slots.types)
         statement = StaticStatement(cut.text, cut.used, names, cut.prelude, types, targets, bulk)
         try:
-            statement.columns = self._session.check_statement(cut.text, types, names)
+            statement.columns = self._session.statements.check(cut.text, types, names)
         except OraError as error:
             if error.number == 6550:
                 raise
@@ -81,7 +81,7 @@ class StaticSql:
         text = with_row_id(cut.text) if marked else None
         if text is not None:
             statement.text, statement.marked = text, True
-            statement.columns = self._session.check_statement(text, types, names)
+            statement.columns = self._session.statements.check(text, types, names)
         return statement
 
     def _return_binds(self, cut: _Cut, targets: list[Target]) -> list[int]:

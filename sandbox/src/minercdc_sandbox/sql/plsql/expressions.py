@@ -26,6 +26,7 @@ from minercdc_sandbox.sql.plsql.variables import (
     RefCursor,
     Scalar,
 )
+from minercdc_sandbox.sql.runtime import begin_run, evaluate
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import BOOLEAN as BOOLEAN_TYPE
 from minercdc_sandbox.sql.types import NULL, Family, SqlType, bind_type, column_type
@@ -98,7 +99,7 @@ class ExpressionCompiler:
         sql, parameters = typed.sql, x.parameters
 
         def value(frame: Frame) -> Any:
-            return frame.session.evaluate(sql, parameters, frame.session.run(frame.cells))
+            return evaluate(sql, parameters, begin_run(frame.session, frame.cells))
 
         return Compiled(_after(prelude, value), typed.type)
 
@@ -145,7 +146,7 @@ class ExpressionCompiler:
         sql, parameters = self._checked(lambda: x.condition(resolved, None)), x.parameters
 
         def value(frame: Frame) -> bool | None:
-            found = frame.session.evaluate(sql, parameters, frame.session.run(frame.cells))
+            found = evaluate(sql, parameters, begin_run(frame.session, frame.cells))
             return None if found is None else bool(found)
 
         return _after(prelude, value)

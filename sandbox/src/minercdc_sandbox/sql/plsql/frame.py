@@ -12,8 +12,8 @@ from minercdc_sandbox.lobs import access
 from minercdc_sandbox.lobs.locator import is_locator
 from minercdc_sandbox.sql import number
 from minercdc_sandbox.sql.convert import Conversion, Convert, convert
+from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.plsql.errors import value_error
-from minercdc_sandbox.sql.plsql.session import BlockSession
 from minercdc_sandbox.sql.plsql.variables import Collection, OpenCursor, Scalar, Slots
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.types import TEXT, Family, SqlType, bind_type
@@ -34,7 +34,7 @@ class Frame:
     :param depth: calls of local subprograms around the statement.
     """
 
-    session: BlockSession
+    session: SqlSession
     slots: Slots
     cells: list[Any]
     assigned: set[int] = field(default_factory=set)

@@ -98,7 +98,7 @@ class StaticStatement:
             step(frame)
         cells = frame.cells
         row = (*(cells[at] for at in self.used), *cells[: len(self.types) - len(self.used)])
-        return frame.session.run_statement(self.text, self.types, [row], self.names)
+        return frame.session.statements.run_inner(self.text, self.types, [row], self.names)
 
 
 def store_one(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], types: Sequence[SqlType]) -> None:

@@ -21,7 +21,6 @@ from minercdc_sandbox.sql.plsql.variables import (
     Type,
     Variable,
 )
-from minercdc_sandbox.sql.translate.environment import VariableNames
 from minercdc_sandbox.tables import Column
 
 _OWN_TYPES: dict[str, Type] = {
@@ -108,7 +107,7 @@ class TypeReader:
         table = ".".join(f'"{part}"' for part in path)
         wanted = "*" if column is None else f'"{column}"'
         try:
-            columns = self._session.check_statement(f"select {wanted} from {table}", (), VariableNames())
+            columns = self._session.statements.check(f"select {wanted} from {table}")
         except OraError:
             raise undeclared(self._parser.sql, at, ".".join([*path, *([column] if column else [])])) from None
         return record_of(columns or ())

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.objects import StoredView
 from minercdc_sandbox.sql import ast, number, temporal
+from minercdc_sandbox.sql.execution import Parameter, Run
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.query.names import find_relation
 from minercdc_sandbox.sql.query.partitions import in_partition
 from minercdc_sandbox.sql.query.versions import row_scn, version_columns, version_rows
-from minercdc_sandbox.sql.runtime import Parameter, Run
+from minercdc_sandbox.sql.runtime import evaluate
 from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc_sandbox.sql.translate.environment import Environment, active
 from minercdc_sandbox.sql.translate.expressions import Expressions
@@ -184,12 +185,12 @@ class Relations:
         parameters = inner.parameters
 
         def scn(run: Run) -> int:
-            cell = run.session.evaluate(sql, parameters, run)
+            cell = evaluate(sql, parameters, run)
             if not isinstance(cell, bytes):
                 raise OraError(8186, "invalid timestamp specified" if kind != "SCN" else "null SCN specified")
             if kind == "SCN":
-                return run.session.checked_scn(number.to_int(cell))
-            return run.session.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9)
+                return run.session.storage.clock.checked(number.to_int(cell))
+            return run.session.storage.clock.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9)
 
         return scn, (kind, sql, tuple(id(p) for p in parameters))
 

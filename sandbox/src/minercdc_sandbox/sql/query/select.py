@@ -10,11 +10,10 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.execution import Plan, ViewUse
 from minercdc_sandbox.sql.functions.arguments import common_type
 from minercdc_sandbox.sql.query.blocks import Blocks
 from minercdc_sandbox.sql.query.grouping import same, spread
-from minercdc_sandbox.sql.query.plan import Plan
-from minercdc_sandbox.sql.runtime import ViewUse
 from minercdc_sandbox.sql.scope import Scope, Typed, Visible
 from minercdc_sandbox.sql.types import Family
 

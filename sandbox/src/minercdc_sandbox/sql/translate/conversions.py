@@ -10,7 +10,7 @@ from datetime import date
 from minercdc_sandbox.interfaces import BindType, OraError
 from minercdc_sandbox.sql import ast, temporal
 from minercdc_sandbox.sql.convert import model_of
-from minercdc_sandbox.sql.runtime import Parameter
+from minercdc_sandbox.sql.execution import Parameter
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.environment import Environment, quote
 from minercdc_sandbox.sql.types import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import View
@@ -21,6 +21,9 @@ class VariableNames:
 
     def find(self, parts: tuple[str, ...]) -> int | None:
         return next((at for name, at in self.items if name == parts), None)
+
+
+NO_VARIABLES = VariableNames()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Environment:
     flashback: bool = False
     archived: bool = False
     private: Callable[[Table], Table] = lambda table: table
-    variables: VariableNames = field(default_factory=VariableNames)
+    variables: VariableNames = NO_VARIABLES
 
     def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
         """Raises ORA-00942 for an object the user may not see, ORA-01031 for what he may not do with it."""
