@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.partitioning import Partitioning, TablePartition
@@ -15,6 +16,13 @@ FOREIGN_LOGGING = "FOREIGN KEY LOGGING"
 USER_GROUP = "USER LOG GROUP"
 
 
+class LengthSemantics(StrEnum):
+    """ALL_TAB_COLUMNS.CHAR_USED."""
+
+    BYTE = "B"
+    CHAR = "C"
+
+
 @dataclass(slots=True)
 class Column:
     """A column as declared.
@@ -22,7 +30,7 @@ class Column:
     :param precision: NUMBER: decimal digits, 0 when left out (`*`); FLOAT: binary digits; INTERVAL: leading digits.
     :param scale: NUMBER: -127 unconstrained; TIMESTAMP and INTERVAL: fractional digits.
     :param size: bytes; for character columns the limit in bytes, with `char_length` the limit in characters.
-    :param semantics: `B` or `C`, of character types.
+    :param semantics: of character types.
     :param national: NCHAR or NVARCHAR2: lengths count UTF-16 units.
     :param default: text of the default expression.
     :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`.
@@ -40,7 +48,7 @@ class Column:
     scale: int = 0
     size: int = 0
     char_length: int = 0
-    semantics: str = "B"
+    semantics: LengthSemantics = LengthSemantics.BYTE
     nullable: bool = True
     default: str | None = None
     float_: bool = False
@@ -89,7 +97,9 @@ class Column:
             return f"UROWID({self.size})"
         if self.type in (OraType.VARCHAR2, OraType.CHAR):
             return (
-                f"{self.type.name}({self.char_length} CHAR)" if self.semantics == "C" else f"{self.type.name}({self.size})"
+                f"{self.type.name}({self.char_length} CHAR)"
+                if self.semantics == LengthSemantics.CHAR
+                else f"{self.type.name}({self.size})"
             )
         return f"RAW({self.size})" if self.type is OraType.RAW else self.data_type
 
@@ -99,17 +109,28 @@ class Column:
         )
 
 
+class ConstraintKind(StrEnum):
+    """ALL_CONSTRAINTS.CONSTRAINT_TYPE; CHECK is of NOT NULL, too."""
+
+    PRIMARY = "P"
+    UNIQUE = "U"
+    FOREIGN = "R"
+    CHECK = "C"
+
+
+KEYS = (ConstraintKind.PRIMARY, ConstraintKind.UNIQUE)
+
+
 @dataclass(slots=True)
 class Constraint:
     """A constraint.
 
-    :param kind: as in ALL_CONSTRAINTS: P, U, R, or C for NOT NULL and CHECK.
     :param reference: of foreign keys owner and table, and the columns there.
     :param delete_rule: NO ACTION, CASCADE or SET NULL.
     """
 
     name: str
-    kind: str
+    kind: ConstraintKind
     columns: tuple[str, ...]
     index: str | None = None
     generated: bool = False
@@ -220,12 +241,12 @@ class Table:
     @property
     def foreign_keys(self) -> list[Constraint]:
         """Enabled references to other tables."""
-        return [c for c in self.constraints if c.kind == "R" and c.enabled]
+        return [c for c in self.constraints if c.kind == ConstraintKind.FOREIGN and c.enabled]
 
     @property
     def key(self) -> Constraint | None:
         """The primary key."""
-        return next((c for c in self.constraints if c.kind == "P"), None)
+        return next((c for c in self.constraints if c.kind == ConstraintKind.PRIMARY), None)
 
     def position(self, name: str) -> int:
         """0-based position of a column. Raises ORA-00904."""

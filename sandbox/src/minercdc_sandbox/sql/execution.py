@@ -90,9 +90,9 @@ class Run:
                 return None
             return cell or None
         if isinstance(expr, ast.Literal):
-            if expr.kind == "N" and expr.text.isdigit():
+            if expr.kind is ast.LiteralKind.NUMBER and expr.text.isdigit():
                 return int(expr.text)
-            return expr.text if expr.kind == "S" and expr.text else None
+            return expr.text if expr.kind is ast.LiteralKind.STRING and expr.text else None
         return None
 
 

@@ -19,7 +19,7 @@ from minercdc_sandbox.storage import rowid
 from minercdc_sandbox.storage.locks import ROW_EXCLUSIVE, Client, Locks
 from minercdc_sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments
 from minercdc_sandbox.storage.strands import STRAND_RECORDS, Strands
-from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo
+from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo, UndoKind
 from minercdc_sandbox.tables import Constraint, Index, Table
 
 
@@ -64,7 +64,7 @@ class RowChanges:
             raise OraError(1456, "may not perform insert, delete, update operation inside a READ ONLY transaction")
         if self._locks.held(table, transaction) < ROW_EXCLUSIVE:
             before = self._locks.lock_table(client, table, ROW_EXCLUSIVE, seconds)
-            transaction.undo.append(Undo("L", table, before))
+            transaction.undo.append(Undo(UndoKind.TABLE_LOCK, table, before))
         return transaction
 
     def insert(self, client: Client, table: Table, rows: Sequence[tuple[Cell, ...]]) -> tuple[int, OraError | None]:
@@ -106,7 +106,7 @@ class RowChanges:
         else:
             self._segments.insert_version(table, first << VERSION_BITS, rows[0], transaction.stamp)
         vid = first << VERSION_BITS
-        transaction.undo.append(Undo("I", table, vid, len(rows)))
+        transaction.undo.append(Undo(UndoKind.INSERT, table, vid, len(rows)))
         prefix, start = rowid.prefix_of(table, first)
         logged: list[ChangedRow] = [(rowid.row_text(prefix, start + n), None, row) for n, row in enumerate(rows)]
         self._strands.log_rows(client, transaction, table, RedoOp.INSERT, logged, shared=len(rows) > 1)
@@ -204,7 +204,7 @@ class RowChanges:
             rid = target.vid >> VERSION_BITS
             if target.s != transaction.stamp and self._locks.row_locker(table.data_object_id, rid) is None:
                 self._locks.lock_row(table.data_object_id, rid, transaction)
-                transaction.undo.append(Undo("F", table, rid))
+                transaction.undo.append(Undo(UndoKind.ROW_LOCK, table, rid))
 
     def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
         """New versions for claimed rows, then the unique keys they changed are checked."""
@@ -250,7 +250,9 @@ class RowChanges:
             own = target.s == transaction.stamp
             if own:
                 self._segments.overwrite(table, target.vid, target.after)
-            transaction.undo.append(Undo("U", table, target.vid, 1, target.before, target.after, changed, in_place=own))
+            transaction.undo.append(
+                Undo(UndoKind.UPDATE, table, target.vid, 1, target.before, target.after, changed, in_place=own)
+            )
             logged.append((rowid.of_row(table, target.vid >> VERSION_BITS), target.before, target.after))
         return logged
 
@@ -283,7 +285,7 @@ class RowChanges:
                 self._segments.remove(table, target.vid)
             else:
                 self._segments.mark(table, target.vid, transaction.stamp)
-            transaction.undo.append(Undo("D", table, target.vid, 1, target.before, in_place=own))
+            transaction.undo.append(Undo(UndoKind.DELETE, table, target.vid, 1, target.before, in_place=own))
             logged.append((rowid.of_row(table, target.vid >> VERSION_BITS), target.before, None))
         for at in range(0, len(logged), STRAND_RECORDS):
             self._strands.log_rows(client, transaction, table, RedoOp.DELETE, logged[at : at + STRAND_RECORDS])

@@ -31,7 +31,7 @@ from minercdc_sandbox.storage.home import DataDirectory
 from minercdc_sandbox.storage.locks import Client, Locks
 from minercdc_sandbox.storage.store import VERSION_BITS, Segments, history, open_store, segment
 from minercdc_sandbox.storage.strands import Strands
-from minercdc_sandbox.storage.transactions import Transaction, Transactions, Undo
+from minercdc_sandbox.storage.transactions import Transaction, Transactions, Undo, UndoKind
 from minercdc_sandbox.tables import Table
 
 _INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=null"
@@ -176,11 +176,11 @@ class Storage:
         for undo in transaction.undo:
             name = segment(undo.table)
             tables[name] = undo.table
-            if undo.op == "I":
+            if undo.op is UndoKind.INSERT:
                 new[name].append((undo.first, undo.first + ((undo.count - 1) << VERSION_BITS)))
-            elif undo.op in "UD" and not undo.in_place:
+            elif undo.op in (UndoKind.UPDATE, UndoKind.DELETE) and not undo.in_place:
                 ended[name].append(undo.first)
-                if undo.op == "U":
+                if undo.op is UndoKind.UPDATE:
                     new[name].append((undo.first + 1, undo.first + 1))
         for name, ranges in new.items():
             self.segments.stamp_new(name, ranges, transaction.stamp, scn)
@@ -201,8 +201,8 @@ class Storage:
 
     def _undo_one(self, client: Client, transaction: Transaction, undo: Undo) -> None:
         table, vid = undo.table, undo.first
-        row_id = rowid.of_row(table, vid >> VERSION_BITS) if undo.op in "UD" else None
-        if undo.op == "I":
+        row_id = rowid.of_row(table, vid >> VERSION_BITS) if undo.op in (UndoKind.UPDATE, UndoKind.DELETE) else None
+        if undo.op is UndoKind.INSERT:
             rows = self.segments.read(table, vid, undo.count, transaction.stamp)
             self.segments.remove(table, vid, undo.count)
             deleted: list[ChangedRow] = [
@@ -210,7 +210,7 @@ class Storage:
                 for row in reversed(rows)
             ]
             self.strands.log_rows(client, transaction, table, RedoOp.DELETE, deleted, undo=True)
-        elif undo.op == "U":
+        elif undo.op is UndoKind.UPDATE:
             assert undo.before is not None
             if undo.in_place:
                 self.segments.overwrite(table, vid, undo.before)
@@ -219,14 +219,14 @@ class Storage:
                 self.segments.mark(table, vid, 0)
             row: ChangedRow = (row_id, undo.after, undo.before)
             self.strands.log_rows(client, transaction, table, RedoOp.UPDATE, [row], changed=undo.changed, undo=True)
-        elif undo.op == "D":
+        elif undo.op is UndoKind.DELETE:
             assert undo.before is not None
             if undo.in_place:
                 self.segments.insert_version(table, vid, undo.before, transaction.stamp)
             else:
                 self.segments.mark(table, vid, 0)
             self.strands.log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, undo.before)], undo=True)
-        elif undo.op == "F":
+        elif undo.op is UndoKind.ROW_LOCK:
             self.locks.unlock_row(table.data_object_id, vid)
         else:
             self.locks.lower_table(table, transaction, vid)

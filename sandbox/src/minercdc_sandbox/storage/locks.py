@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.storage.transactions import Transaction
+from minercdc_sandbox.storage.transactions import Transaction, UndoKind
 from minercdc_sandbox.tables import Table
 
 ROW_SHARE, ROW_EXCLUSIVE, SHARE, SHARE_ROW_EXCLUSIVE, EXCLUSIVE = 2, 3, 4, 5, 6
@@ -160,8 +160,8 @@ class Locks:
     def release(self, transaction: Transaction) -> None:
         """At the end of the transaction."""
         for undo in transaction.undo:
-            if undo.op == "L":
+            if undo.op is UndoKind.TABLE_LOCK:
                 self._tables[undo.table.object_id].pop(transaction, None)
-            elif undo.op == "F":
+            elif undo.op is UndoKind.ROW_LOCK:
                 self._rows.pop((undo.table.data_object_id, undo.first), None)
         self._condition.notify_all()

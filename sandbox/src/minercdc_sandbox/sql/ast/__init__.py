@@ -12,7 +12,7 @@ from minercdc_sandbox.sql.ast.changes import (
     Returning,
     Update,
 )
-from minercdc_sandbox.sql.ast.leaves import Bind, IntervalLiteral, Literal, LockWait, Name, TypeName
+from minercdc_sandbox.sql.ast.leaves import Bind, IntervalLiteral, Literal, LiteralKind, LockWait, Name, TypeName
 from minercdc_sandbox.sql.ast.trees import (
     AtZone,
     Between,
@@ -86,6 +86,7 @@ __all__ = [
     "Keep",
     "Like",
     "Literal",
+    "LiteralKind",
     "LockWait",
     "Logic",
     "Merge",

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
+
+
+class LiteralKind(Enum):
+    NUMBER = "N"
+    STRING = "S"
+    NATIONAL = "U"
+    DATE = "D"
+    TIMESTAMP = "T"
+    NULL = "0"
+    DEFAULT = "P"
 
 
 @dataclass(slots=True)
 class Literal:
-    """`kind`: N number, S string, U national string, D date, T timestamp, 0 null, P DEFAULT."""
-
-    kind: str
+    kind: LiteralKind
     text: str
     at: int
 

@@ -10,6 +10,7 @@ from minercdc_sandbox.objects import Role
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.privileges import grants_of, require
+from minercdc_sandbox.sql.tokens import TokenKind
 
 PREDEFINED = frozenset(
     ["DBA", "CONNECT", "RESOURCE", "SELECT_CATALOG_ROLE", "EXECUTE_CATALOG_ROLE", "DELETE_CATALOG_ROLE", "PUBLIC"]
@@ -150,7 +151,7 @@ def _request(session: SqlSession, parser: Parser, before: str) -> _Request:
     names: list[str] = [""]
     while not parser.is_word("ON") and not parser.is_word(before):
         token = parser.take()
-        if token.kind == "E" or token.text == "(":
+        if token.kind is TokenKind.END or token.text == "(":
             column = token.text == "("
             text = "unimplemented feature: privileges on columns" if column else "missing or invalid privilege"
             raise OraError(3001 if column else 990, text, token.start)

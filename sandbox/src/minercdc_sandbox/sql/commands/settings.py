@@ -9,6 +9,7 @@ from minercdc_sandbox.sql import zones
 from minercdc_sandbox.sql.date_formats import elements
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.userenv import session_value
 
 _NLS = {
@@ -64,7 +65,7 @@ def alter_session(session: SqlSession, parser: Parser) -> None:
         _set_archival_visibility(session, parser)
         return
     settings: list[tuple[str, str, int]] = []
-    while parser.token.kind != "E" and parser.token.text != ";":
+    while parser.token.kind is not TokenKind.END and parser.token.text != ";":
         at = parser.token.start
         name = parser.name(2248, "invalid option for ALTER SESSION")
         parser.expect_op("=")

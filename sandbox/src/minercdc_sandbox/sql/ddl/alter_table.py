@@ -22,7 +22,7 @@ from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
 from minercdc_sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options, supplemental
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.tables import Table
+from minercdc_sandbox.tables import ConstraintKind, Table
 
 _ARCHIVAL_ERRORS = {
     True: (38396, "table is already enabled for the ILM feature"),
@@ -69,7 +69,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         return _alter_drop(session, parser, table)
     if parser.is_word("MODIFY") and parser.peek().text in ("CONSTRAINT", "PRIMARY", "UNIQUE"):
         parser.take()
-        _alter_state(session, parser, table, ConstraintSpec(None, "", (), 0))
+        _alter_state(session, parser, table, ConstraintSpec(None, ConstraintKind.CHECK, (), 0))
         return False
     if parser.token.text in ("ENABLE", "DISABLE"):
         return _enable(session, parser, table)
@@ -130,7 +130,7 @@ def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
         parser.end()
         table.row_movement = enable
         return False
-    spec = ConstraintSpec(None, "", (), 0, enabled=enable, validated=enable)
+    spec = ConstraintSpec(None, ConstraintKind.CHECK, (), 0, enabled=enable, validated=enable)
     if parser.any_word("VALIDATE", "NOVALIDATE"):
         spec.validated = parser.tokens[parser.at - 1].text == "VALIDATE"
     if parser.token.text not in ("CONSTRAINT", "PRIMARY", "UNIQUE"):

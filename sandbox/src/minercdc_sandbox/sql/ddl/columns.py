@@ -12,8 +12,9 @@ from minercdc_sandbox.sql.parse.definitions import Definition, column_options
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.runtime import begin_run, evaluate
 from minercdc_sandbox.sql.store import storer
+from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.translate.expressions import Expressions
-from minercdc_sandbox.tables import Column, Table
+from minercdc_sandbox.tables import Column, ConstraintKind, LengthSemantics, Table
 
 _FRACTIONS = (
     *(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),
@@ -90,7 +91,7 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     if parser.word("DROP", "IDENTITY"):
         _drop_identity(session, table, column)
         return
-    if parser.token.kind != "E" and parser.token.text not in _PROPERTIES:
+    if parser.token.kind is not TokenKind.END and parser.token.text not in _PROPERTIES:
         wanted = declare(column.name, parser.type_name())
         env = session.environment
         check_declared([wanted], env.release, extended=env.extended_strings)
@@ -113,21 +114,23 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     if all(one.invisible for one in table.all_columns()):
         raise OraError(54039, "table must have at least one column that is not invisible")
     for spec in extra.constraints:
-        if spec.kind == "C" and spec.condition is None:
+        if spec.kind == ConstraintKind.CHECK and spec.condition is None:
             if not was:
                 raise OraError(1442, "column to be modified to NOT NULL is already NOT NULL")
             if spec.validated and row_count(session, table, f"c{column.slot} is null"):
                 column.nullable = True
                 raise OraError(2296, f"cannot enable ({table.owner}.) - null values found")
         index = add_constraint(session, table, spec)
-        if spec.condition is not None or spec.kind != "C":
+        if spec.condition is not None or spec.kind != ConstraintKind.CHECK:
             validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])
         if index is not None:
             session.storage.segments.create_index(table, index)
     if was and column.nullable and said_null:
         raise OraError(1451, "column to be modified to NULL cannot be modified to NULL")
     if not was and column.nullable:
-        table.constraints = [c for c in table.constraints if not (c.kind == "C" and c.columns == (column.name,))]
+        table.constraints = [
+            c for c in table.constraints if not (c.kind == ConstraintKind.CHECK and c.columns == (column.name,))
+        ]
 
 
 def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -> None:
@@ -154,7 +157,7 @@ def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -
             30082, "datetime/interval column to be modified must be empty to decrease fractional second precision"
         )
     elif new.type in (OraType.VARCHAR2, OraType.RAW):
-        length = "length" if new.semantics == "C" or new.type is OraType.RAW else "octet_length"
+        length = "length" if new.semantics == LengthSemantics.CHAR or new.type is OraType.RAW else "octet_length"
         limit = new.size if new.type is OraType.RAW else new.char_length
         if new.national:
             length = "o_utf16_units"

@@ -20,7 +20,7 @@ from minercdc_sandbox.sql.privileges import require
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import LARGE, column_type
-from minercdc_sandbox.tables import Column, Table
+from minercdc_sandbox.tables import Column, LengthSemantics, Table
 
 
 def create_temporary_table(session: SqlSession, parser: Parser) -> None:
@@ -128,7 +128,7 @@ def column_like(described: ColumnDescription) -> Column:
         described.scale,
         described.size,
         chars,
-        semantics="C" if described.national else "B",
+        semantics=LengthSemantics.CHAR if described.national else LengthSemantics.BYTE,
         nullable=described.nullable,
         national=described.national,
     )

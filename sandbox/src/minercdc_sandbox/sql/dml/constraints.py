@@ -15,12 +15,12 @@ from minercdc_sandbox.sql.transaction_control import Deferred
 from minercdc_sandbox.storage.changes import Target
 from minercdc_sandbox.storage.store import LIVE, segment
 from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction
-from minercdc_sandbox.tables import Constraint, Index, Table
+from minercdc_sandbox.tables import Constraint, ConstraintKind, Index, Table
 
 
 def guarded(table: Table) -> bool:
     """Whether rows must be looked at after they are there."""
-    return any(c.enabled and (c.kind == "R" or c.deferrable) for c in table.constraints)
+    return any(c.enabled and (c.kind == ConstraintKind.FOREIGN or c.deferrable) for c in table.constraints)
 
 
 # ---- after the change ----
@@ -29,7 +29,7 @@ def guarded(table: Table) -> bool:
 def after_insert(session: SqlSession, table: Table, rows: Sequence[tuple[Cell, ...]]) -> None:
     """Raises ORA-02291, ORA-00001 of a deferrable key."""
     for constraint in table.constraints:
-        if constraint.enabled and (constraint.kind == "R" or constraint.deferrable):
+        if constraint.enabled and (constraint.kind == ConstraintKind.FOREIGN or constraint.deferrable):
             places = table.positions(constraint.columns)
             _check_all(session, table, constraint, {tuple(row[at] for at in places) for row in rows})
 
@@ -38,7 +38,11 @@ def after_update(session: SqlSession, table: Table, targets: Sequence[Target], c
     """Raises ORA-02291 for children, ORA-02292 for parents whose key changed."""
     for constraint in table.constraints:
         places = table.positions(constraint.columns)
-        if constraint.enabled and set(places) & set(changed) and (constraint.kind == "R" or constraint.deferrable):
+        if (
+            constraint.enabled
+            and set(places) & set(changed)
+            and (constraint.kind == ConstraintKind.FOREIGN or constraint.deferrable)
+        ):
             _check_all(session, table, constraint, {tuple(t.after[at] for at in places) for t in targets})
     for child, constraint in session.catalog.children_of(table):
         assert constraint.reference is not None
@@ -112,7 +116,11 @@ def _rows_with(session: SqlSession, table: Table, columns: tuple[str, ...], key:
 
 
 def _check_all(session: SqlSession, table: Table, constraint: Constraint, keys: Iterable[tuple[Cell, ...]]) -> None:
-    wanted = [key for key in keys if (None not in key if constraint.kind == "R" else any(c is not None for c in key))]
+    wanted = [
+        key
+        for key in keys
+        if (None not in key if constraint.kind == ConstraintKind.FOREIGN else any(c is not None for c in key))
+    ]
     if is_deferred(session, constraint):
         session.transactions.deferred.update(Deferred(table.object_id, constraint.name, key) for key in wanted)
         return
@@ -121,7 +129,7 @@ def _check_all(session: SqlSession, table: Table, constraint: Constraint, keys: 
 
 
 def _check(session: SqlSession, table: Table, constraint: Constraint, key: tuple[Cell, ...]) -> None:
-    if constraint.kind != "R":
+    if constraint.kind != ConstraintKind.FOREIGN:
         if len(_settled(session, table, constraint.columns, key)) > 1:
             raise OraError(1, f"unique constraint ({table.owner}.{constraint.name}) violated")
         return

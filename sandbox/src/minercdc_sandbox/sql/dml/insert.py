@@ -172,7 +172,7 @@ def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
     body: ast.Select | ast.SetOperation | None = None
     for values in (insert.values, *insert.more):
         check_count(len(insert.values), len(values), insert.target.at)
-        if any(isinstance(expr, ast.Literal) and expr.kind == "P" for expr in values):
+        if any(isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT for expr in values):
             raise OraError(3001, "unimplemented feature: DEFAULT in VALUES with several rows", insert.at)
         items = [ast.Item(expr, f"C{n}", f"C{n}", at=insert.at) for n, expr in enumerate(values)]
         select = ast.Select(items, [ast.TableRef(None, "DUAL", None, insert.at)], at=insert.at)

@@ -22,7 +22,7 @@ from minercdc_sandbox.sql.query.trees import aggregated, conjuncts, descendants,
 from minercdc_sandbox.sql.scope import Scope, Source, Visible
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
-from minercdc_sandbox.tables import Table
+from minercdc_sandbox.tables import KEYS, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ def _found_by_key(number: int, table: Table, reached: set[int], equal: Sequence[
 
 def _keys(table: Table) -> Iterator[tuple[str, ...]]:
     for constraint in table.constraints:
-        if constraint.kind in "PU" and constraint.enabled:
+        if constraint.kind in KEYS and constraint.enabled:
             yield constraint.columns
     for index in table.indexes:
         if index.unique:

@@ -91,7 +91,7 @@ def _into(x: Expressions, into: ast.InsertInto, scope: Scope, items: list[str]) 
     given = {}
     defaults = []
     for at, expr in zip(positions, values, strict=True):
-        if isinstance(expr, ast.Literal) and expr.kind == "P":
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
             defaults.append(at)
             continue
         typed = x.value(expr, scope)

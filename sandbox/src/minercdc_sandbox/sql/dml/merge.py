@@ -153,7 +153,7 @@ def _insert_rows(
     check_count(len(positions), len(values), merge.at)
     makers = {}
     for at, expr in zip(positions, values, strict=True):
-        if isinstance(expr, ast.Literal) and expr.kind == "P":
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
             makers[at] = planner.default(target.table.columns[at])
             items.append("null")
             continue

@@ -105,7 +105,7 @@ class RowPlanner:
     def expression(self, at: int, expr: ast.Expr) -> Callable[[BindRow], Cell]:
         """A bind is converted directly; anything else is computed by SQLite beforehand and follows the inputs."""
         column = self.target.table.columns[at]
-        if isinstance(expr, ast.Literal) and expr.kind == "P":
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
             return self.default(column)
         self._not_always(column, expr.at)
         x, path = self.x, column_path(self.target.table, column)

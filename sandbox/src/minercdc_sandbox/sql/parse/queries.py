@@ -9,6 +9,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.relations import RelationGrammar, together
 from minercdc_sandbox.sql.parse.reserved import STOP_ALIAS
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class QueryGrammar(RelationGrammar):
@@ -60,7 +61,7 @@ class QueryGrammar(RelationGrammar):
         """`FIRST | NEXT [n [PERCENT]] ROW | ROWS ONLY | WITH TIES`."""
         if not self.any_word("FIRST", "NEXT"):
             raise OraError(905, "missing keyword", self.token.start)
-        query.fetch = ast.Literal("N", "1", self.token.start)
+        query.fetch = ast.Literal(ast.LiteralKind.NUMBER, "1", self.token.start)
         if self.token.text not in ("ROW", "ROWS"):
             query.fetch = self.sum()
             query.percent = self.word("PERCENT")
@@ -201,16 +202,20 @@ class QueryGrammar(RelationGrammar):
         expr = self.expr()
         heading = self.heading(start.start, self.tokens[self.at - 1].end)
         alias = None
-        if self.word("AS") or self.token.kind == "Q" or (self.token.kind == "W" and self.token.text not in STOP_ALIAS):
+        if (
+            self.word("AS")
+            or self.token.kind is TokenKind.QUOTED
+            or (self.token.kind is TokenKind.WORD and self.token.text not in STOP_ALIAS)
+        ):
             alias = self.name(923, "FROM keyword not found where expected")
         return ast.Item(expr, alias, heading, at=start.start)
 
     def _qualified_star(self) -> tuple[str, ...]:
         parts, n = [], 0
-        while self.peek(n).kind in "WQ" and self.peek(n + 1).text == ".":
+        while self.peek(n).is_name and self.peek(n + 1).text == ".":
             parts.append(self.peek(n).text)
             n += 2
-            if self.peek(n).kind == "O" and self.peek(n).text == "*":
+            if self.peek(n).kind is TokenKind.OPERATOR and self.peek(n).text == "*":
                 self.at += n + 1
                 return tuple(parts)
         return ()

@@ -10,7 +10,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.expressions import ExpressionGrammar
 from minercdc_sandbox.sql.parse.reserved import STOP_ALIAS
-from minercdc_sandbox.sql.tokens import tokenize
+from minercdc_sandbox.sql.tokens import TokenKind, tokenize
 
 
 class RelationGrammar(ExpressionGrammar):
@@ -130,9 +130,9 @@ class RelationGrammar(ExpressionGrammar):
     def _nested_query(self) -> bool:
         """Whether the parentheses that open here hold a query in the end."""
         n = 0
-        while self.peek(n).text == "(" and self.peek(n).kind == "O":
+        while self.peek(n).text == "(" and self.peek(n).kind is TokenKind.OPERATOR:
             n += 1
-        return self.peek(n).kind == "W" and self.peek(n).text in ("SELECT", "WITH")
+        return self.peek(n).kind is TokenKind.WORD and self.peek(n).text in ("SELECT", "WITH")
 
     def partition(self) -> ast.Partition | None:
         """`PARTITION (name)`, `PARTITION FOR (value, ..)`."""
@@ -179,7 +179,7 @@ class RelationGrammar(ExpressionGrammar):
         return ast.Pivot(source, aggregates, columns, values, self.table_alias(), at)
 
     def _pivot_alias(self) -> str | None:
-        if self.word("AS") or (self.token.kind in "WQ" and self.token.text not in ("FOR", "IN")):
+        if self.word("AS") or (self.token.is_name and self.token.text not in ("FOR", "IN")):
             return self.name()
         return None
 
@@ -222,7 +222,7 @@ class RelationGrammar(ExpressionGrammar):
 
     def table_alias(self) -> str | None:
         token = self.token
-        if token.kind == "Q" or (token.kind == "W" and token.text not in STOP_ALIAS):
+        if token.kind is TokenKind.QUOTED or (token.kind is TokenKind.WORD and token.text not in STOP_ALIAS):
             return self.name()
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.queries import QueryGrammar
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Parser(QueryGrammar):
@@ -28,7 +29,9 @@ class Parser(QueryGrammar):
         elif self._begins_query():
             insert.query = self.query()
         else:
-            raise OraError(926, "missing VALUES keyword", self.token.start if columns or self.token.kind != "E" else start)
+            raise OraError(
+                926, "missing VALUES keyword", self.token.start if columns or self.token.kind is not TokenKind.END else start
+            )
         insert.returning = self._returning()
         insert.errors = self._error_log()
         return insert
@@ -157,7 +160,7 @@ class Parser(QueryGrammar):
     def _value(self) -> ast.Expr:
         token = self.token
         if self.word("DEFAULT"):
-            return ast.Literal("P", "", token.start)
+            return ast.Literal(ast.LiteralKind.DEFAULT, "", token.start)
         return self.expr()
 
     def _last_part(self) -> str:
@@ -234,8 +237,8 @@ class Parser(QueryGrammar):
         binds: list[int] = []
         while not binds or self.op(","):
             token = self.take()
-            if token.kind != "B":
-                raise OraError(1745 if token.kind == "E" else 936, "missing expression", token.start)
+            if token.kind is not TokenKind.BIND:
+                raise OraError(1745 if token.kind is TokenKind.END else 936, "missing expression", token.start)
             binds.append(self.bind(token).index)
         if len(binds) != len(items):
             few = len(items) < len(binds)

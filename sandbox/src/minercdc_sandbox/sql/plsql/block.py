@@ -13,6 +13,7 @@ from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step
 from minercdc_sandbox.sql.plsql.names import Scope
 from minercdc_sandbox.sql.plsql.statements import Statements
 from minercdc_sandbox.sql.plsql.variables import OpenCursor, Slots
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
@@ -63,7 +64,7 @@ def _compiled(compilation: Compilation) -> Step:
             raise parser.unexpected("begin")
         step = compilation.finished(statements.block_of(Scope(None, label)))
         parser.op("/")
-    if parser.token.kind != "E":
+    if parser.token.kind is not TokenKind.END:
         raise parser.unexpected()
     return step
 

@@ -15,6 +15,7 @@ from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler, integer_o
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.variables import Collection, OpenCursor, Scalar, Variable
 from minercdc_sandbox.sql.privileges import may_execute
+from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.types import Family, type_of_wire
 
 _METHODS = frozenset(("DELETE", "EXTEND", "TRIM"))
@@ -72,7 +73,7 @@ class Calls:
                     self._parser.expect_op(",")
         if self._parser.token.text == ":=":
             raise undeclared(self._parser.sql, at, ".".join(parts))
-        if ends or self._parser.token.kind != "E":
+        if ends or self._parser.token.kind is not TokenKind.END:
             self._parser.need(";")
         session = self._session
         procedure = session.database.procedures.get(name)
@@ -91,7 +92,7 @@ class Calls:
         return step
 
     def _argument(self, positional: list[_Given], named: dict[str, _Given]) -> None:
-        if self._parser.token.kind in "WQ" and self._parser.peek().text == "=>":
+        if self._parser.token.is_name and self._parser.peek().text == "=>":
             name = self._parser.take().text
             self._parser.at += 1
             named[name] = self._given()

@@ -14,6 +14,7 @@ from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.program import Compiled, DeclaredCursor, Target, assign_all, types_of
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.variables import OpenCursor, Variable
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class CursorStatements:
@@ -28,7 +29,7 @@ class CursorStatements:
         """`OPEN c[(arguments)];`, `OPEN v FOR query;`, `OPEN v FOR 'text' [USING ..];`"""
         self._parser.need("OPEN")
         token = self._parser.token
-        found = self._names.find(token.text) if token.kind in "WQ" else None
+        found = self._names.find(token.text) if token.is_name else None
         if isinstance(found, DeclaredCursor):
             self._parser.at += 1
             arguments = self.arguments(found, token.start)
@@ -107,7 +108,7 @@ class CursorStatements:
 
     def _cursor(self) -> int:
         token = self._parser.take()
-        if token.kind == "B":
+        if token.kind is TokenKind.BIND:
             index = self._parser.bind(token).index
             self._read.add(index)
             return index

@@ -15,6 +15,7 @@ from minercdc_sandbox.sql.plsql.program import Compiled, DeclaredCursor, Paramet
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.types import TypeReader
 from minercdc_sandbox.sql.plsql.variables import Collection, RefCursor, Scalar, Variable
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Declarations:
@@ -52,13 +53,13 @@ class Declarations:
 
     def _declaration(self) -> Step | None:
         """One declaration; what it does when the block is entered."""
-        word = self._parser.token.text if self._parser.token.kind == "W" else ""
+        word = self._parser.token.text if self._parser.token.kind is TokenKind.WORD else ""
         if word in self._without_step:
             self._without_step[word]()
             return None
         if word == "CURSOR":
             return self._cursor_declaration()
-        if self._parser.token.kind not in "WQ":
+        if not self._parser.token.is_name:
             raise self._parser.unexpected("begin function pragma procedure")
         return self._variable_declaration()
 
@@ -184,9 +185,9 @@ class Declarations:
             name = self._parser.take()
             self._parser.need(",")
             negative = bool(self._parser.op("-"))
-            if self._parser.token.kind == "S":
+            if self._parser.token.kind is TokenKind.STRING:
                 self._parser.tokens[self._parser.at] = replace(
-                    self._parser.token, kind="N", text=self._parser.token.text.lstrip("-")
+                    self._parser.token, kind=TokenKind.NUMBER, text=self._parser.token.text.lstrip("-")
                 )
                 negative = True
             code = self._parser.integer()

@@ -22,6 +22,7 @@ from minercdc_sandbox.sql.plsql.parser import BlockParser
 from minercdc_sandbox.sql.plsql.program import StaticStatement, Target, assign_all, store_one, store_returned, types_of
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.variables import TEXT, Collection, Record, Scalar, Slots, Variable
+from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.translate.environment import VariableNames
 
 _TABLE_FOLLOWS = frozenset(("INTO", "UPDATE", "FROM", "JOIN", "TABLE"))
@@ -46,13 +47,13 @@ class StaticSql:
         targets: list[Target] = []
         bulk = False
         returning = False
-        while not (self._parser.token.text == end and self._parser.token.kind == "O" and depth == 0):
+        while not (self._parser.token.text == end and self._parser.token.kind is TokenKind.OPERATOR and depth == 0):
             token = self._parser.token
-            if token.kind == "E" or (token.kind == "O" and token.text == ";"):
+            if token.kind is TokenKind.END or (token.kind is TokenKind.OPERATOR and token.text == ";"):
                 raise self._parser.unexpected()
-            if token.kind == "O":
+            if token.kind is TokenKind.OPERATOR:
                 depth += (token.text == "(") - (token.text == ")")
-            top = depth == 0 and token.kind == "W"
+            top = depth == 0 and token.kind is TokenKind.WORD
             if top and token.text in ("RETURNING", "RETURN") and word in ("INSERT", "UPDATE", "DELETE"):
                 returning = True
             opens = token.text == "INTO" or (token.text == "BULK" and self._parser.peek().text == "COLLECT")
@@ -97,12 +98,12 @@ class StaticSql:
     def _word(self, cut: _Cut) -> None:
         """One word of the statement; elements, attributes and records give way to names of places."""
         token, before = self._parser.token, self._parser.tokens[self._parser.at - 1]
-        if token.kind == "B":
+        if token.kind is TokenKind.BIND:
             index = self._parser.bind(self._parser.take()).index
             cut.used.append(index)
             self._read.add(index)
             return
-        if token.kind not in "WQ" or before.text == "." or before.text in _TABLE_FOLLOWS:
+        if not token.is_name or before.text == "." or before.text in _TABLE_FOLLOWS:
             self._parser.at += 1
             return
         if before.text == "WHERE" and self._parser.is_word("CURRENT", "OF"):

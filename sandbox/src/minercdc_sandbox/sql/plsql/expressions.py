@@ -66,7 +66,7 @@ class ExpressionCompiler:
         if isinstance(expr, ast.Name) and expr.parts in (("TRUE",), ("FALSE",)) and self._names.find(expr.parts[0]) is None:
             cell = TRUTH[expr.parts == ("TRUE",)]
             return Compiled(lambda frame: cell, BOOLEAN_TYPE)
-        if isinstance(expr, ast.Literal) and expr.kind == "0":
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NULL:
             return Compiled(lambda frame: None, NULL)
         if isinstance(expr, ast.Name):
             variable, rest = self._names.variable_of(expr.parts)
@@ -202,7 +202,7 @@ class ExpressionCompiler:
             return self._place(TEXT, lambda frame: (frame.error and frame.stack(frame.error)[1:]) or None, prelude, node.at)
         constant = self._session.database.constants.get(".".join(parts))
         if constant is not None:
-            return ast.Literal("N", str(constant), node.at)
+            return ast.Literal(ast.LiteralKind.NUMBER, str(constant), node.at)
         if node.parts in (("TRUE",), ("FALSE",)):
             cell = TRUTH[node.parts == ("TRUE",)]
             return self._place(BOOLEAN, lambda frame: cell, prelude, node.at)

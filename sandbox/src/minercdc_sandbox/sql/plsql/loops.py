@@ -61,7 +61,7 @@ class Loops:
         name = self._parser.take().text
         self._parser.need("IN")
         reverse = self._parser.word("REVERSE")
-        declared = self._names.find(self._parser.token.text) if self._parser.token.kind in "WQ" else None
+        declared = self._names.find(self._parser.token.text) if self._parser.token.is_name else None
         query = self._parser.token.text == "(" and self._parser.peek().text in ("SELECT", "WITH", "(")
         if not reverse and (query or isinstance(declared, DeclaredCursor)):
             return self._cursor_loop(name, label)
@@ -152,7 +152,7 @@ class Loops:
     def _cursor_loop(self, name: str, label: str | None) -> Step:
         """`FOR record IN c | (query) LOOP .. END LOOP;`, after IN."""
         token = self._parser.token
-        found = self._names.find(token.text) if token.kind in "WQ" else None
+        found = self._names.find(token.text) if token.is_name else None
         opening: Step | None = None
         if isinstance(found, DeclaredCursor):
             self._parser.at += 1
@@ -179,7 +179,7 @@ class Loops:
         body = self._statements("END")
         self._parser.need("END")
         self._parser.need("LOOP")
-        if self._parser.token.kind in "WQ":
+        if self._parser.token.is_name:
             if self._parser.token.text != label:
                 text = f"PLS-00373: END identifier '{self._parser.token.text}' must match '{label or ''}'"
                 raise located(self._parser.sql, self._parser.token.start, text)

@@ -8,7 +8,7 @@ from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.plsql.errors import located, place
 from minercdc_sandbox.sql.plsql.names import NameResolver
 from minercdc_sandbox.sql.plsql.variables import Collection, Variable
-from minercdc_sandbox.sql.tokens import Token
+from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 
 class BlockParser(Parser):
@@ -28,7 +28,7 @@ class BlockParser(Parser):
     def unexpected(self, expected: str = "") -> OraError:
         """PLS-00103 at the next word."""
         token = self.token
-        shown = "end-of-file" if token.kind == "E" else token.text
+        shown = "end-of-file" if token.kind is TokenKind.END else token.text
         wanted = f" when expecting {expected}" if expected else ""
         return located(self.sql, token.start, f'PLS-00103: Encountered the symbol "{shown}"{wanted}')
 
@@ -49,10 +49,10 @@ class BlockParser(Parser):
         """Names with attributes and elements of collections, besides SQL's."""
         start = self.at
         parts = [self.take().text]
-        while self.token.text == "." and self.token.kind == "O" and self.peek().kind in "WQ":
+        while self.token.text == "." and self.token.kind is TokenKind.OPERATOR and self.peek().is_name:
             self.at += 1
             parts.append(self.take().text)
-        if self.token.text == "%" and self.peek().kind == "W":
+        if self.token.text == "%" and self.peek().kind is TokenKind.WORD:
             self.at += 1
             return self._attribute(parts, token.start)
         variable, rest = self._names.variable_of(parts)
@@ -108,9 +108,9 @@ class BlockParser(Parser):
             return ast.Call(f"%{rest[0]}", [name, *index], at)
         if not index:
             return name
-        if self.token.text == "." and self.peek().kind in "WQ":
+        if self.token.text == "." and self.peek().is_name:
             self.at += 1
-            return ast.Call("%ELEMENT", [name, index[0], ast.Literal("S", self.take().text, at)], at)
+            return ast.Call("%ELEMENT", [name, index[0], ast.Literal(ast.LiteralKind.STRING, self.take().text, at)], at)
         return ast.Call("%ELEMENT", [name, index[0]], at)
 
     def expression_tree(self) -> ast.Expr:

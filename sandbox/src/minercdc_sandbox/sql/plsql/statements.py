@@ -19,6 +19,7 @@ from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Test
 from minercdc_sandbox.sql.plsql.loops import SQL_WORDS, Loops
 from minercdc_sandbox.sql.plsql.names import Scope
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
+from minercdc_sandbox.sql.tokens import TokenKind
 
 _REFUSED = frozenset(("PIPE",))
 
@@ -73,7 +74,7 @@ class Statements:
             handlers = self._handlers() if self._parser.word("EXCEPTION") else []
             self._parser.need("END")
             end = self._parser.token
-            if end.kind in "WQ":
+            if end.is_name:
                 if scope.label is not None and end.text != scope.label:
                     text = f"PLS-00113: END identifier '{end.text}' must match '{scope.label}'"
                     raise located(self._parser.sql, end.start, text)
@@ -86,13 +87,13 @@ class Statements:
         steps: list[Step] = []
         labels: dict[str, int] = {}
         outer, self._block.unit.gotos = self._block.unit.gotos, []
-        while not (self._parser.token.kind == "W" and self._parser.token.text in ends):
+        while not (self._parser.token.kind is TokenKind.WORD and self._parser.token.text in ends):
             line = self._parser.line()
             label: str | None = None
             while self._parser.token.text == "<" and self._parser.peek().text == "<":
                 label = self._label()
                 labels[label] = len(steps)
-            if self._parser.token.kind == "W" and self._parser.token.text in ends:
+            if self._parser.token.kind is TokenKind.WORD and self._parser.token.text in ends:
                 raise self._parser.unexpected("a statement")  # a label stands before a statement, NULL if need be
             steps.append(_traced(self._statement(label), line))
         if not steps:
@@ -123,11 +124,11 @@ class Statements:
 
     def _statement(self, label: str | None) -> Step:
         token = self._parser.token
-        if token.kind == "B":
+        if token.kind is TokenKind.BIND:
             return self._targets.assignment()
-        if token.kind not in "WQ":
+        if not token.is_name:
             raise self._parser.unexpected()
-        word = token.text if token.kind == "W" else ""
+        word = token.text if token.kind is TokenKind.WORD else ""
         if word in self._compilers:
             return self._compilers[word]()
         if word in ("LOOP", "WHILE", "FOR"):
@@ -143,10 +144,10 @@ class Statements:
 
     def _assigns(self) -> bool:
         n = 0
-        while self._parser.peek(n).kind != "E" and not (
-            self._parser.peek(n).kind == "O" and self._parser.peek(n).text == ";"
+        while self._parser.peek(n).kind is not TokenKind.END and not (
+            self._parser.peek(n).kind is TokenKind.OPERATOR and self._parser.peek(n).text == ";"
         ):
-            if self._parser.peek(n).kind == "O" and self._parser.peek(n).text == ":=":
+            if self._parser.peek(n).kind is TokenKind.OPERATOR and self._parser.peek(n).text == ":=":
                 return True
             n += 1
         return False
@@ -190,7 +191,7 @@ class Statements:
         otherwise = self.statements("END") if self._parser.word("ELSE") else _no_case
         self._parser.need("END")
         self._parser.need("CASE")
-        if self._parser.token.kind in "WQ":
+        if self._parser.token.is_name:
             self._parser.take()
         self._parser.need(";")
         return _choice(branches, otherwise)
@@ -198,7 +199,7 @@ class Statements:
     def _leave(self) -> Step:
         """`EXIT [label] [WHEN condition];`, CONTINUE alike."""
         kind = self._parser.take().text
-        label = self._parser.take().text if self._parser.token.kind in "WQ" and not self._parser.is_word("WHEN") else None
+        label = self._parser.take().text if self._parser.token.is_name and not self._parser.is_word("WHEN") else None
         test = self._expressions.condition() if self._parser.word("WHEN") else None
         self._parser.need(";")
 

@@ -14,6 +14,7 @@ from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.program import Compiled, Target
 from minercdc_sandbox.sql.plsql.variables import TEXT, Collection, Record, RefCursor, Scalar, Variable
+from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.types import SqlType, column_type
 
 
@@ -34,10 +35,10 @@ class TargetCompiler:
     def target(self) -> Target:
         """Raises PLS-00201, PLS-00363 for what cannot be assigned."""
         token = self._parser.token
-        if token.kind == "B":
+        if token.kind is TokenKind.BIND:
             index = self._parser.bind(self._parser.take()).index
             return self._at_place(index)
-        if token.kind not in "WQ":
+        if not token.is_name:
             raise self._parser.unexpected()
         node = self._parser.named(token)
         if isinstance(node, ast.Call) and node.name == "%ELEMENT":
@@ -121,7 +122,7 @@ class TargetCompiler:
     def assignment(self) -> Step:
         """`target := value;`"""
         target = self.target()
-        if not (self._parser.token.kind == "O" and self._parser.token.text == ":="):
+        if not (self._parser.token.kind is TokenKind.OPERATOR and self._parser.token.text == ":="):
             raise self._parser.unexpected()
         self._parser.at += 1
         store = self.assigning(target)
@@ -222,7 +223,7 @@ class TargetCompiler:
         """`t := type(a, b, ..)` of a nested table or varray."""
         kind = (
             self._names.find(self._parser.token.text)
-            if self._parser.token.kind in "WQ" and self._parser.peek().text == "("
+            if self._parser.token.is_name and self._parser.peek().text == "("
             else None
         )
         wanted = target.variable

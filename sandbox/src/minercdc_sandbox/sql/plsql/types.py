@@ -21,6 +21,7 @@ from minercdc_sandbox.sql.plsql.variables import (
     Type,
     Variable,
 )
+from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.tables import Column
 
 _OWN_TYPES: dict[str, Type] = {
@@ -72,7 +73,7 @@ class TypeReader:
 
     def _path(self) -> list[str]:
         parts = [self._parser.take().text]
-        while self._parser.token.text == "." and self._parser.token.kind == "O":
+        while self._parser.token.text == "." and self._parser.token.kind is TokenKind.OPERATOR:
             self._parser.at += 1
             parts.append(self._parser.take().text)
         return parts

@@ -39,7 +39,7 @@ class Blocks(Pivots):
 
     def position(self, expr: ast.Expr, columns: list[Visible]) -> int | None:
         """Result column an ORDER BY item names by number or alias."""
-        if isinstance(expr, ast.Literal) and expr.kind == "N" and expr.text.isdigit():
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NUMBER and expr.text.isdigit():
             if not 1 <= int(expr.text) <= len(columns):
                 raise OraError(1785, "ORDER BY item must be the number of a SELECT-list expression", expr.at)
             return int(expr.text) - 1

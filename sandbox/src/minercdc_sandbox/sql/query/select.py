@@ -231,12 +231,12 @@ def _reads(node: object, name: str) -> bool:
 
 def _selected(expr: ast.Expr, items: list[ast.Item]) -> ast.Expr:
     """An ORDER BY expression as the position of a select item, which is added when there is none."""
-    if isinstance(expr, ast.Literal) and expr.kind == "N":
+    if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NUMBER:
         return expr
     if isinstance(expr, ast.Name) and len(expr.parts) == 1 and any(item.alias == expr.parts[0] for item in items):
         return expr
     for n, item in enumerate(items):
         if item.expr is not None and same(item.expr, expr):
-            return ast.Literal("N", str(n + 1), expr.at)
+            return ast.Literal(ast.LiteralKind.NUMBER, str(n + 1), expr.at)
     items.append(ast.Item(expr, None, f"order {len(items)}", at=expr.at))
-    return ast.Literal("N", str(len(items)), expr.at)
+    return ast.Literal(ast.LiteralKind.NUMBER, str(len(items)), expr.at)
