@@ -64,10 +64,10 @@ def _read_call(talk: Conversation) -> _Call:
     r = talk.reader
     source_size = _locator_size(talk)
     destination_size = _locator_size(talk)
-    r.ub()
-    r.ub()
-    r.raw(2)
-    wants_flag = bool(r.u8())
+    r.ub()  # short source offset
+    r.ub()  # short destination offset
+    r.raw(2)  # pointers (character set, short amount)
+    wants_flag = bool(r.u8())  # pointer (NULL LOB)
     operation = r.ub()
     scn_pointer, scn_count = r.u8(), r.ub()
     offset, destination = r.ub(), r.ub()
@@ -78,10 +78,10 @@ def _read_call(talk: Conversation) -> _Call:
     locator = r.raw(source_size)
     r.raw(destination_size)
     if operation == _CREATE_TEMPORARY:
-        r.ub()
+        r.ub()  # character set
     amount = r.ub() if wants_amount else 0
     for _ in range(scn_count if scn_pointer else 0):
-        r.ub()
+        r.ub()  # part of an SCN
     data = b""
     if operation == _WRITE:
         if r.u8() != Ttc.LOB_DATA:

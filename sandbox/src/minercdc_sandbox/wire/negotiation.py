@@ -20,6 +20,9 @@ SCALED_TYPES = frozenset(
     (OraType.NUMBER, OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ, OraType.INTERVAL_DS)
 )
 """Types whose scale is an `sb` in descriptions when `Negotiated.wide_scale` says so."""
+FIELD_VERSION_12_2, FIELD_VERSION_12_2_EXT1, FIELD_VERSION_18_1, FIELD_VERSION_20_1 = 8, 9, 11, 14
+FIELD_VERSION_23_1, FIELD_VERSION_23_1_EXT1, FIELD_VERSION_23_1_EXT3, FIELD_VERSION_23_4 = 17, 18, 20, 24
+"""TTC field versions since which messages have more fields, by python-oracledb's names (`TNS_CCAP_FIELD_VERSION_..`)."""
 CHARSET_AL32UTF8 = 873
 CHARSET_AL16UTF16 = 2000
 _FAST_AUTH = 0x10000000

@@ -53,7 +53,7 @@ def _lob(column: ColumnDescription, known: Oac | None, agreed: Negotiated) -> Oa
     if known is not None and known.kind in LOB_TYPES:
         return known
     if agreed.prefixed_text:  # go-ora
-        return _plain(column)._replace(max_chars=_WHOLE, flags_more=PREFETCH_LOBS)
+        return _plain(column)._replace(max_chars=_WHOLE, cont_flags=PREFETCH_LOBS)
     if known is None:
         raise OraError(1007, "variable not in select list")
     return _plain(column)

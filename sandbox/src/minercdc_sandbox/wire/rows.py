@@ -14,7 +14,16 @@ from typing import NamedTuple
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Session
 from minercdc_sandbox.wire import lob_values
 from minercdc_sandbox.wire.lob_values import ColumnEncoder
-from minercdc_sandbox.wire.negotiation import CHARSET_AL16UTF16, CHARSET_AL32UTF8, SCALED_TYPES, Ttc
+from minercdc_sandbox.wire.negotiation import (
+    CHARSET_AL16UTF16,
+    CHARSET_AL32UTF8,
+    FIELD_VERSION_12_2,
+    FIELD_VERSION_23_1,
+    FIELD_VERSION_23_1_EXT3,
+    FIELD_VERSION_23_4,
+    SCALED_TYPES,
+    Ttc,
+)
 from minercdc_sandbox.wire.primitives import LENGTH, NULL, SHORT_MAX, clr, dalc, sb, ub
 from minercdc_sandbox.wire.row_ids import encoded_row_id, fixed_row_id
 
@@ -71,16 +80,18 @@ def _describe_column(column: ColumnDescription, position: int, field_version: in
     if text or kind == OraType.CLOB:
         charset = ub(CHARSET_AL16UTF16) + b"\2" if column.national else ub(CHARSET_AL32UTF8) + b"\1"
     name = column.name.encode()
-    pieces = [bytes((kind, 0, column.precision & 0xFF)), scale, ub(size), b"\0\0\0\0"]
-    pieces += [charset, ub(size // 2 if column.national else size) if text else b"\0"]
-    if field_version >= 8:
-        pieces.append(b"\0")
-    pieces += [bytes((column.nullable, len(name) & 0xFF)), dalc(name), b"\0\0", ub(position), b"\0"]
-    if field_version >= 17:
+    pieces = [bytes((kind, 0, column.precision & 0xFF)), scale, ub(size)]  # ora_type_num, flags, precision
+    pieces.append(b"\0\0\0\0")  # max array elements, cont flags, OID, version
+    pieces += [charset, ub(size // 2 if column.national else size) if text else b"\0"]  # character set id and form, max size
+    if field_version >= FIELD_VERSION_12_2:
+        pieces.append(b"\0")  # oaccolid
+    pieces += [bytes((column.nullable, len(name) & 0xFF)), dalc(name)]  # nulls allowed, v7 length of name
+    pieces += [b"\0\0", ub(position), b"\0"]  # schema and name of the type, column position, uds flags
+    if field_version >= FIELD_VERSION_23_1:
         pieces.append(b"\0\0")  # domain schema and name
-    if field_version >= 20:
+    if field_version >= FIELD_VERSION_23_1_EXT3:
         pieces.append(b"\0")  # annotations
-    if field_version >= 24:
+    if field_version >= FIELD_VERSION_23_4:
         pieces.append(b"\0\0\0")  # vector dimensions, format, flags
     return b"".join(pieces)
 

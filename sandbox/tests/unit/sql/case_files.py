@@ -8,7 +8,8 @@ Records are separated by blank lines; lines that begin with `#` before a record 
     query                           the SQL up to `----` must return the rows on the lines after it, in this order;
     query rowsort                   .. in any order. Values are separated by ` | `; NULL is NULL; a text is in '' when its end
                                     would not show or it reads as another value; RAW and other bytes are hexadecimal
-    connection two [USER]           records from here on run in the session `two`, opened at first mention
+    connection two [USER]           records from here on run in the session `two`, opened at first mention; a statement must not
+                                    wait for another session, as one thread runs them all
     include company                 the records of `cases/include/company.test` run here
     reset [23ai]                    an empty database again, of 19c or of that release, with one session of SHOP
 """
