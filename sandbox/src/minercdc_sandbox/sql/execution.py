@@ -122,49 +122,29 @@ class Plan:
 
 
 class Instance(Protocol):
-    """What sessions need of the database around them."""
+    """The database as its sessions see it.
 
-    @property
-    def clock(self) -> ScnClock: ...
+    :ivar name, instance: as V$DATABASE and V$INSTANCE have them.
+    """
 
-    @property
-    def catalog(self) -> Catalog: ...
-
-    @property
-    def redo(self) -> RedoLog: ...
-
-    @property
-    def storage(self) -> Storage: ...
-
-    @property
-    def views(self) -> Mapping[str, View]: ...
-
-    @property
-    def procedures(self) -> Mapping[str, Procedure]: ...
-
-    @property
-    def constants(self) -> Mapping[str, int]: ...
-
-    @property
-    def version(self) -> tuple[int, int, int, int, int]: ...
-
-    @property
-    def banner(self) -> str: ...
+    clock: ScnClock
+    catalog: Catalog
+    redo: RedoLog
+    storage: Storage
+    transactions: Transactions
+    views: dict[str, View]
+    procedures: dict[str, Procedure]
+    constants: dict[str, int]
+    version: tuple[int, int, int, int, int]
+    banner: str
+    startup_time: float
+    faults: Faults
 
     @property
     def name(self) -> str: ...
 
     @property
     def instance(self) -> str: ...
-
-    @property
-    def transactions(self) -> Transactions: ...
-
-    @property
-    def startup_time(self) -> float: ...
-
-    @property
-    def faults(self) -> Faults: ...
 
     @property
     def sessions(self) -> Mapping[int, SqlSession]: ...
@@ -206,54 +186,32 @@ class SqlSession(Session, Protocol):
     :ivar state: session state of packages, by package name.
     :ivar pga: bytes of memory that the views show for the session.
     :ivar lobs: its temporary LOBs.
+    :ivar details: program, machine, osuser, .. as the client named them at connect.
+    :ivar logon_time: host seconds.
     """
 
-    state: dict[str, Any]
+    database: Instance
+    storage: Storage
+    catalog: Catalog
+    client: Client
+    service: str
+    details: dict[str, str]
+    logon_time: float
     pga: int
-
-    @property
-    def database(self) -> Instance: ...
-
-    @property
-    def storage(self) -> Storage: ...
-
-    @property
-    def catalog(self) -> Catalog: ...
-
-    @property
-    def client(self) -> Client: ...
+    state: dict[str, Any]
+    settings: Settings
+    sequences: DrawnSequences
+    transactions: TransactionControl
+    lobs: SessionLobs
 
     @property
     def container(self) -> int: ...
 
     @property
-    def service(self) -> str: ...
-
-    @property
-    def details(self) -> Mapping[str, str]:
-        """Program, machine, osuser, .. as the client named them at connect."""
-
-    @property
-    def logon_time(self) -> float:
-        """Host seconds."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
     def environment(self) -> Environment: ...
 
     @property
-    def transactions(self) -> TransactionControl: ...
-
-    @property
     def statements(self) -> BlockStatements: ...
-
-    @property
-    def sequences(self) -> DrawnSequences: ...
-
-    @property
-    def lobs(self) -> SessionLobs: ...
 
     def tables(self) -> Iterator[Table]:
         """Tables that have rows the session may see: its own copies of temporary ones before all others."""

@@ -166,9 +166,7 @@ def _request(session: SqlSession, parser: Parser, before: str) -> _Request:
         target = f"{owner or session.schema}.{name}"
         names = ["ALL" if name == "ALL PRIVILEGES" else name for name in names]
     parser.expect_word(before)
-    grantees = [parser.name(987, "missing or invalid username(s)")]
-    while parser.op(","):
-        grantees.append(parser.name(987, "missing or invalid username(s)"))
+    grantees = parser.listed(lambda: parser.name(987, "missing or invalid username(s)"))
     option = parser.is_word("WITH")
     while parser.any_word("WITH", "GRANT", "ADMIN", "OPTION", "CONTAINER", "ALL", "CURRENT", "DELEGATE") or parser.op("="):
         pass

@@ -55,10 +55,7 @@ def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
 def _names(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> list[TablePartition]:
     """`PARTITION[S] name | FOR (values), ..`"""
     parser.any_word("PARTITION", "PARTITIONS")
-    found = [_name(session, parser, table, by)]
-    while parser.op(","):
-        found.append(_name(session, parser, table, by))
-    return found
+    return parser.listed(lambda: _name(session, parser, table, by))
 
 
 def _name(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> TablePartition:
@@ -87,9 +84,7 @@ def _add(session: SqlSession, parser: Parser, table: Table, by: Partitioning) ->
     at = parser.token.start
     if by.interval is not None:
         raise OraError(14760, "ADD PARTITION is not permitted on Interval partitioned objects", at)
-    specs = [partition_spec(parser, by.method)]
-    while parser.op(","):
-        specs.append(partition_spec(parser, by.method))
+    specs = parser.listed(lambda: partition_spec(parser, by.method))
     _end(parser)
     for spec in specs:
         made = described_partition(session, table, spec)

@@ -20,17 +20,11 @@ class AnalyticGrammar(Words):
 
     def expressions(self) -> list[ast.Expr]:
         """`expr, expr, ..`"""
-        found = [self.expr()]
-        while self.op(","):
-            found.append(self.expr())
-        return found
+        return self.listed(self.expr)
 
     def order_items(self) -> list[ast.OrderItem]:
         """What follows ORDER BY."""
-        found = [self._order_item()]
-        while self.op(","):
-            found.append(self._order_item())
-        return found
+        return self.listed(self._order_item)
 
     def _order_item(self) -> ast.OrderItem:
         expr = self.expr()

@@ -100,9 +100,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
             query = self.query()
             self.expect_op(")")
             return ast.InQuery(left, query, negated, at)
-        items = [self.expr()]
-        while self.op(","):
-            items.append(self.expr())
+        items = self.listed(self.expr)
         self.expect_op(")")
         if len(items) > 1000 and not isinstance(left, ast.Row):
             raise OraError(1795, "maximum number of expressions in a list is 1000", at)

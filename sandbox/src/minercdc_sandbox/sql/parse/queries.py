@@ -117,13 +117,9 @@ class QueryGrammar(RelationGrammar):
         at = self.token.start
         self.expect_word("SELECT", 900, "invalid SQL statement")
         distinct = self.any_word("DISTINCT", "UNIQUE", "ALL") in ("DISTINCT", "UNIQUE")
-        items = [self._item()]
-        while self.op(","):
-            items.append(self._item())
+        items = self.listed(self._item)
         self.expect_word("FROM", 923, "FROM keyword not found where expected")
-        relations = [self.joined()]
-        while self.op(","):
-            relations.append(self.joined())
+        relations = self.listed(self.joined)
         select = ast.Select(items, relations, distinct=distinct, at=at)
         if self.word("WHERE"):
             select.where = self.expr()

@@ -66,9 +66,7 @@ class Parser(QueryGrammar):
     def _values(self) -> list[ast.Expr]:
         """`(value, ..)`, after VALUES."""
         self.expect_op("(")
-        values = [self._value()]
-        while self.op(","):
-            values.append(self._value())
+        values = self.listed(self._value)
         self.expect_op(")")
         return values
 
@@ -205,9 +203,7 @@ class Parser(QueryGrammar):
 
     def _from_query(self) -> list[ast.Assignment]:
         """`(a, b, ..) = (query)`, after the first parenthesis."""
-        places = [(self.token.start, self._last_part())]
-        while self.op(","):
-            places.append((self.token.start, self._last_part()))
+        places = self.listed(lambda: (self.token.start, self._last_part()))
         self.expect_op(")")
         self.expect_op("=")
         at = self.token.start
@@ -230,9 +226,7 @@ class Parser(QueryGrammar):
         at = self.token.start
         if not self.any_word("RETURNING", "RETURN"):
             return None
-        items = [self.expr()]
-        while self.op(","):
-            items.append(self.expr())
+        items = self.listed(self.expr)
         self.expect_word("INTO", 925, "missing INTO keyword")
         binds: list[int] = []
         while not binds or self.op(","):

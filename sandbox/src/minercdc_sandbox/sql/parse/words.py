@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.reserved import NOT_A_COLUMN
 from minercdc_sandbox.sql.tokens import Token, TokenKind, tokenize
+
+T = TypeVar("T")
 
 
 class Words:
@@ -81,11 +86,15 @@ class Words:
             return first, self.name()
         return None, first
 
-    def names(self) -> list[str]:
-        found = [self.name(904, "invalid identifier")]
+    def listed(self, read: Callable[[], T]) -> list[T]:
+        """What `read` reads, once or several times with commas between."""
+        found = [read()]
         while self.op(","):
-            found.append(self.name(904, "invalid identifier"))
+            found.append(read())
         return found
+
+    def names(self) -> list[str]:
+        return self.listed(lambda: self.name(904, "invalid identifier"))
 
     def end(self) -> None:
         """Nothing but an optional `;` may be left. Raises ORA-00933."""

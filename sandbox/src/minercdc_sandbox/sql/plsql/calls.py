@@ -52,8 +52,7 @@ class Calls:
                 local, self._parser.call_arguments() if self._parser.token.text == "(" else [], start.start
             )
             if local.returns is not None:
-                text = f"PLS-00221: '{parts[0]}' is not a procedure or is undefined"
-                raise located(self._parser.sql, start.start, text)
+                raise self._parser.wrong(start.start, f"PLS-00221: '{parts[0]}' is not a procedure or is undefined")
             self._parser.need(";")
             return cast(Step, run)
         name = ".".join(parts[1:] if parts[0] == "SYS" and len(parts) > 1 else parts)
@@ -98,7 +97,7 @@ class Calls:
             named[name] = self._given()
         elif named:
             text = "PLS-00312: a positional parameter association may not follow a named association"
-            raise located(self._parser.sql, self._parser.token.start, text)
+            raise self._parser.wrong(self._parser.token.start, text)
         else:
             positional.append(self._given())
 
@@ -131,7 +130,7 @@ class Calls:
         self._parser.need(";")
         if len(arguments) not in (2, 3):
             text = "PLS-00306: wrong number or types of arguments in call to 'RAISE_APPLICATION_ERROR'"
-            raise located(self._parser.sql, self._parser.token.start, text)
+            raise self._parser.wrong(self._parser.token.start, text)
         code, text_ = integer_of(arguments[0]), arguments[1]
 
         def step(frame: Frame) -> None:
@@ -150,7 +149,7 @@ class Calls:
         at = self._parser.token.start
         cursor = self._expressions.compiled(self._parser.expression_tree())
         if cursor.slot is None or self._slots.types[cursor.slot].type is not OraType.CURSOR:
-            raise located(self._parser.sql, at, "PLS-00306: wrong number or types of arguments in call to 'RETURN_RESULT'")
+            raise self._parser.wrong(at, "PLS-00306: wrong number or types of arguments in call to 'RETURN_RESULT'")
         if self._parser.token.text != ")":
             raise self._parser.refused("RETURN_RESULT to another client", self._parser.token.start)
         self._parser.need(")")
@@ -170,7 +169,7 @@ class Calls:
         index = [self._expressions.attributes.index_of(kind, expr) for expr in given]
         if name != "DELETE" and kind.indexed:
             text = f"PLS-00306: wrong number or types of arguments in call to '{name}'"
-            raise located(self._parser.sql, self._parser.token.start, text)
+            raise self._parser.wrong(self._parser.token.start, text)
 
         def step(frame: Frame) -> None:
             found = frame.elements(slot)

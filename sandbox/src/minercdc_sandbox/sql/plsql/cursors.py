@@ -8,7 +8,6 @@ from typing import Any
 from minercdc_sandbox.interfaces import OraError, OraType, Result
 from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.embedded import StaticSql
-from minercdc_sandbox.sql.plsql.errors import located
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler, integer_of
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.program import Compiled, DeclaredCursor, Target, assign_all, types_of
@@ -38,7 +37,7 @@ class CursorStatements:
         target = self._targets.target()
         slot = target.place
         if slot is None or self._slots.types[slot].type is not OraType.CURSOR:
-            raise located(self._parser.sql, token.start, "PLS-00382: expression is of wrong type")
+            raise self._parser.wrong(token.start, "PLS-00382: expression is of wrong type")
         self._parser.need("FOR")
         run = self._opened_query()
         self._parser.need(";")
@@ -86,12 +85,10 @@ class CursorStatements:
         for n, (parameter, default) in enumerate(cursor.parameters):
             value = given[n] if n < len(given) else default
             if value is None:
-                raise located(
-                    self._parser.sql, at, f"PLS-00306: wrong number or types of arguments in call to '{cursor.name}'"
-                )
+                raise self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{cursor.name}'")
             found.append((parameter, value))
         if len(given) > len(cursor.parameters):
-            raise located(self._parser.sql, at, f"PLS-00306: wrong number or types of arguments in call to '{cursor.name}'")
+            raise self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{cursor.name}'")
         return found
 
     def close_cursor(self) -> Step:

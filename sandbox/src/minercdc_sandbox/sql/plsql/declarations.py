@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from minercdc_sandbox.sql.plsql.compilation import Compilation, Unit
 from minercdc_sandbox.sql.plsql.embedded import StaticSql
-from minercdc_sandbox.sql.plsql.errors import NamedException, located, undeclared
+from minercdc_sandbox.sql.plsql.errors import NamedException, undeclared
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.names import Scope
@@ -82,7 +82,7 @@ class Declarations:
             text = f"PLS-00322: declaration of a constant '{token.text}' must contain an initialization assignment"
             if not_null:
                 text = "PLS-00218: a variable declared NOT NULL must have an initialization assignment"
-            raise located(self._parser.sql, token.start, text)
+            raise self._parser.wrong(token.start, text)
         self._parser.need(";")
         self._names.declare(token.text, token.start, replace(variable, constant=constant))
         return _entering(variable, initial)
@@ -130,8 +130,7 @@ class Declarations:
             returns = self._returned_type() if function else None
             forward = outer.known.get(name.text)
             if forward is not None and (not isinstance(forward, Subprogram) or forward.body is not None):
-                text = f"PLS-00305: previous use of '{name.text}' conflicts with this use"
-                raise located(self._parser.sql, name.start, text)
+                raise self._parser.wrong(name.start, f"PLS-00305: previous use of '{name.text}' conflicts with this use")
             subprogram = forward if isinstance(forward, Subprogram) else Subprogram(name.text, [], returns)
             subprogram.parameters, subprogram.first = parameters, first
             outer.known[name.text] = subprogram

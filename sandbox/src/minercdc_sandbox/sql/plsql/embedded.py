@@ -15,7 +15,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.current_rows import current_row, with_row_id
-from minercdc_sandbox.sql.plsql.errors import in_statement, located
+from minercdc_sandbox.sql.plsql.errors import in_statement
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.parser import BlockParser
@@ -117,11 +117,11 @@ class StaticSql:
             cut.upto(token.start)
             node = self._parser.named(token)
             if not isinstance(node, ast.Call):
-                raise located(self._parser.sql, token.start, "PLS-00382: expression is of wrong type")
+                raise self._parser.wrong(token.start, "PLS-00382: expression is of wrong type")
             cut.add(cut.place(*self._expressions.attributes.compiled(node)))
             cut.resume()
         elif self._names.subprogram(token.text) is not None and after == "(":
-            raise located(self._parser.sql, token.start, f"PLS-00231: function '{token.text}' may not be used in SQL")
+            raise self._parser.wrong(token.start, f"PLS-00231: function '{token.text}' may not be used in SQL")
         else:
             self._parser.at += 1
 
@@ -133,7 +133,7 @@ class StaticSql:
         slot = self._names.cursor_slot(name.text, name.start)
         if not getattr(self._names.find(name.text), "marked", False):
             text = f"PLS-00404: cursor '{name.text}' must be declared with FOR UPDATE to use with CURRENT OF"
-            raise located(self._parser.sql, name.start, text)
+            raise self._parser.wrong(name.start, text)
         cut.add(f"rowid = {cut.place(TEXT, current_row(slot))}")
         cut.resume()
 
@@ -176,7 +176,7 @@ class StaticSql:
         statement = self.statement()
         self._parser.need(";")
         if not statement.targets:
-            raise located(self._parser.sql, at, "PLS-00428: an INTO clause is expected in this SELECT statement")
+            raise self._parser.wrong(at, "PLS-00428: an INTO clause is expected in this SELECT statement")
         columns = statement.columns or ()
         self.check_width(statement, len(columns), at)
         types = types_of(columns)

@@ -14,7 +14,7 @@ from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.sql import ast, number
 from minercdc_sandbox.sql.plsql.attributes import Attributes
 from minercdc_sandbox.sql.plsql.compilation import Compilation
-from minercdc_sandbox.sql.plsql.errors import located, message_of, sqlcode, sqlerrm, undeclared
+from minercdc_sandbox.sql.plsql.errors import message_of, sqlcode, sqlerrm, undeclared
 from minercdc_sandbox.sql.plsql.frame import Frame, Step, Test, Value
 from minercdc_sandbox.sql.plsql.program import Compiled, Parameter, Subprogram
 from minercdc_sandbox.sql.plsql.variables import (
@@ -110,7 +110,7 @@ class ExpressionCompiler:
             return _negated(parts[0]) if expr.op == "NOT" else _joined(parts, stop=expr.op == "OR")
         if isinstance(expr, _CONDITIONS):
             if isinstance(expr, ast.InQuery | ast.Exists):
-                raise located(self._parser.sql, expr.at, "PLS-00405: subquery not allowed in this context")
+                raise self._parser.wrong(expr.at, "PLS-00405: subquery not allowed in this context")
             boolean = self._boolean_test(expr)
             if boolean is not None:
                 return boolean
@@ -119,7 +119,7 @@ class ExpressionCompiler:
             return self._test(expr)
         value = self.compiled(expr)
         if value.type.family not in (Family.BOOLEAN, Family.NULL):
-            raise located(self._parser.sql, expr.at, "PLS-00382: expression is of wrong type")
+            raise self._parser.wrong(expr.at, "PLS-00382: expression is of wrong type")
         return lambda frame: None if (cell := value.value(frame)) is None else cell != b"\x00"
 
     def _boolean_test(self, expr: ast.Expr) -> Test | None:
@@ -162,15 +162,15 @@ class ExpressionCompiler:
                 name = error.text.partition(":")[0].replace('"', "")
                 raise undeclared(self._parser.sql, error.position, name) from None
             if error.number == 932:
-                raise located(self._parser.sql, error.position, "PLS-00382: expression is of wrong type") from None
-            raise located(self._parser.sql, error.position, f"PL/SQL: {error}") from None
+                raise self._parser.wrong(error.position, "PLS-00382: expression is of wrong type") from None
+            raise self._parser.wrong(error.position, f"PL/SQL: {error}") from None
 
     def _resolved(self, node: Any, prelude: list[Step]) -> Any:
         """The tree with places instead of names; what fills the places that need it goes to `prelude`."""
         if isinstance(node, list | tuple):
             return type(node)(self._resolved(one, prelude) for one in node)
         if isinstance(node, ast.Query):
-            raise located(self._parser.sql, node.at, "PLS-00405: subquery not allowed in this context")
+            raise self._parser.wrong(node.at, "PLS-00405: subquery not allowed in this context")
         if isinstance(node, ast.Name):
             return self._resolved_name(node, prelude)
         if isinstance(node, ast.Call) and node.name.startswith("%"):
@@ -180,7 +180,7 @@ class ExpressionCompiler:
             return self._place(TEXT, lambda frame: message_of(number.to_int(code(frame))), prelude, node.at)
         if isinstance(node, ast.Bind) and node.index < self._slots.clients:
             if self._slots.types[node.index].elements:
-                raise located(self._parser.sql, node.at, "PLS-00382: expression is of wrong type")
+                raise self._parser.wrong(node.at, "PLS-00382: expression is of wrong type")
             self._read.add(node.index)
         if not is_dataclass(node) or isinstance(node, type):
             return node
@@ -215,8 +215,8 @@ class ExpressionCompiler:
             assert isinstance(owner, ast.Name)
             subprogram = self._names.subprogram(owner.parts[0])
             if subprogram is None or subprogram.returns is None:
-                raise located(
-                    self._parser.sql, node.at, f"PLS-00222: no function with name '{owner.parts[0]}' exists in this scope"
+                raise self._parser.wrong(
+                    node.at, f"PLS-00222: no function with name '{owner.parts[0]}' exists in this scope"
                 )
             return self._place(subprogram.returns, self.call(subprogram, node.args[1:], node.at), prelude, node.at)
         kind, value = self.attributes.compiled(node)
@@ -234,24 +234,19 @@ class ExpressionCompiler:
     def call(self, subprogram: Subprogram, given: Sequence[ast.Expr], at: int) -> Value:
         """A call with arguments by position. Raises PLS-00306."""
         if len(given) > len(subprogram.parameters):
-            raise located(
-                self._parser.sql, at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'"
-            )
+            raise self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'")
         incoming: list[tuple[Parameter, Compiled | None]] = []
         outgoing: list[tuple[Parameter, int]] = []
         for n, parameter in enumerate(subprogram.parameters):
             if n >= len(given) and parameter.default is None:
-                raise located(
-                    self._parser.sql, at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'"
-                )
+                raise self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'")
             if n >= len(given):
                 incoming.append((parameter, None))
                 continue
             value = self.compiled(given[n])
             if "OUT" in parameter.mode:
                 if value.slot is None:
-                    text = "PLS-00363: expression cannot be used as an assignment target"
-                    raise located(self._parser.sql, given[n].at, text)
+                    raise self._parser.wrong(given[n].at, "PLS-00363: expression cannot be used as an assignment target")
                 outgoing.append((parameter, value.slot))
             incoming.append((parameter, value))
         return lambda frame: subprogram.run(frame, incoming, outgoing)

@@ -10,7 +10,7 @@ from minercdc_sandbox.sql import number
 from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.cursors import CursorStatements, opening_of
 from minercdc_sandbox.sql.plsql.embedded import StaticSql
-from minercdc_sandbox.sql.plsql.errors import UNTRAPPED, located, undeclared
+from minercdc_sandbox.sql.plsql.errors import UNTRAPPED, undeclared
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler, integer_of
 from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Test
 from minercdc_sandbox.sql.plsql.names import Scope
@@ -95,7 +95,7 @@ class Loops:
         index = Variable(name, INTEGER, self._slots.take(INTEGER), constant=True)
         at = self._parser.token.start
         if self._parser.token.text not in SQL_WORDS:
-            raise located(self._parser.sql, at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
+            raise self._parser.wrong(at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
         with self._names.inside(Scope(self._names.scope, None, {name: index})):
             statement = self._sql.statement()
         self._parser.need(";")
@@ -182,7 +182,7 @@ class Loops:
         if self._parser.token.is_name:
             if self._parser.token.text != label:
                 text = f"PLS-00373: END identifier '{self._parser.token.text}' must match '{label or ''}'"
-                raise located(self._parser.sql, self._parser.token.start, text)
+                raise self._parser.wrong(self._parser.token.start, text)
             self._parser.at += 1
         self._parser.need(";")
         return body

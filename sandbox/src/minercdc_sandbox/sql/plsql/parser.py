@@ -32,8 +32,12 @@ class BlockParser(Parser):
         wanted = f" when expecting {expected}" if expected else ""
         return located(self.sql, token.start, f'PLS-00103: Encountered the symbol "{shown}"{wanted}')
 
+    def wrong(self, at: int, text: str) -> OraError:
+        """ORA-06550 with PL/SQL's own error."""
+        return located(self.sql, at, text)
+
     def refused(self, what: str, at: int) -> OraError:
-        return located(self.sql, at, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
+        return self.wrong(at, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
 
     def need(self, text: str) -> None:
         """Read this operator or word."""

@@ -76,8 +76,7 @@ class Statements:
             end = self._parser.token
             if end.is_name:
                 if scope.label is not None and end.text != scope.label:
-                    text = f"PLS-00113: END identifier '{end.text}' must match '{scope.label}'"
-                    raise located(self._parser.sql, end.start, text)
+                    raise self._parser.wrong(end.start, f"PLS-00113: END identifier '{end.text}' must match '{scope.label}'")
                 self._parser.take()
             self._parser.need(";")
         return _block(entering, body, handlers)
@@ -216,7 +215,7 @@ class Statements:
         if self._parser.token.text != ";":
             if subprogram is None or subprogram.returns is None:
                 text = "PLS-00372: In a procedure, RETURN statement cannot contain an expression"
-                raise located(self._parser.sql, self._parser.token.start, text)
+                raise self._parser.wrong(self._parser.token.start, text)
             value, kind, slot = self._expressions.expression(), subprogram.returns, subprogram.result
 
             def store(frame: Frame) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.plsql.compilation import Compilation
-from minercdc_sandbox.sql.plsql.errors import located
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.program import Compiled, Target
@@ -27,10 +26,7 @@ class TargetCompiler:
 
     def targets(self) -> list[Target]:
         """`a, :b, r.c, t(i)`"""
-        found = [self.target()]
-        while self._parser.op(","):
-            found.append(self.target())
-        return found
+        return self._parser.listed(self.target)
 
     def target(self) -> Target:
         """Raises PLS-00201, PLS-00363 for what cannot be assigned."""
@@ -44,13 +40,13 @@ class TargetCompiler:
         if isinstance(node, ast.Call) and node.name == "%ELEMENT":
             return self._element_target(node)
         if not isinstance(node, ast.Name):
-            raise located(self._parser.sql, token.start, f"PLS-00201: identifier '{token.text}' must be declared")
+            raise self._parser.wrong(token.start, f"PLS-00201: identifier '{token.text}' must be declared")
         variable, rest = self._names.variable_of(node.parts)
         if variable is None:
-            raise located(self._parser.sql, token.start, f"PLS-00201: identifier '{'.'.join(node.parts)}' must be declared")
+            raise self._parser.wrong(token.start, f"PLS-00201: identifier '{'.'.join(node.parts)}' must be declared")
         if variable.constant:
             text = f"PLS-00363: expression '{variable.name}' cannot be used as an assignment target"
-            raise located(self._parser.sql, token.start, text)
+            raise self._parser.wrong(token.start, text)
         if not rest or isinstance(variable.type, Collection | RefCursor):
             return self.of_variable(variable)
         slot = self._names.slot_of(node.parts, node.at)
@@ -102,7 +98,7 @@ class TargetCompiler:
             assert isinstance(wanted, ast.Literal)
             names = [name for name, _ in fields]
             if wanted.text not in names:
-                raise located(self._parser.sql, node.at, f"PLS-00302: component '{wanted.text}' must be declared")
+                raise self._parser.wrong(node.at, f"PLS-00302: component '{wanted.text}' must be declared")
             chosen = range(names.index(wanted.text), names.index(wanted.text) + 1)
         slot = variable.slot
 
@@ -144,17 +140,17 @@ class TargetCompiler:
         given = value.variable
         if wanted is not None and isinstance(wanted.type, Record):
             if given is None or not isinstance(given.type, Record) or given.width != wanted.width:
-                raise located(self._parser.sql, at, "PLS-00382: expression is of wrong type")
+                raise self._parser.wrong(at, "PLS-00382: expression is of wrong type")
             return _record_copy(target, given, [self._expressions.type_of(given.slot + n) for n in range(given.width)])
         array = self._array_copy(target, value)
         if array is not None:
             return array
         if wanted is not None and isinstance(wanted.type, Collection):
             if given is None or not isinstance(given.type, Collection):
-                raise located(self._parser.sql, at, "PLS-00382: expression is of wrong type")
+                raise self._parser.wrong(at, "PLS-00382: expression is of wrong type")
             return _collection_copy(wanted.slot, given.slot)
         if given is not None and isinstance(given.type, Record | Collection):
-            raise located(self._parser.sql, at, "PLS-00382: expression is of wrong type")
+            raise self._parser.wrong(at, "PLS-00382: expression is of wrong type")
         if self._is_cursor(target) or (given is not None and isinstance(given.type, RefCursor)):
             return self._cursor_copy(target, value.slot, at)
         return lambda frame: target.store(frame, (value.value(frame),), types)
@@ -168,7 +164,7 @@ class TargetCompiler:
             return None
         collections = [one is not None and isinstance(one.type, Collection) for one in (target.variable, value.variable)]
         if not all(array or collection for array, collection in zip(arrays, collections, strict=True)):
-            raise located(self._parser.sql, self._parser.token.start, "PLS-00382: expression is of wrong type")
+            raise self._parser.wrong(self._parser.token.start, "PLS-00382: expression is of wrong type")
         assert to is not None
         assert source is not None
         kind = target.variable.type if target.variable is not None else None
@@ -195,7 +191,7 @@ class TargetCompiler:
             or source is None
             or self._slots.types[source].type is not OraType.CURSOR
         ):
-            raise located(self._parser.sql, at, "PLS-00382: expression is of wrong type")
+            raise self._parser.wrong(at, "PLS-00382: expression is of wrong type")
 
         def copy(frame: Frame) -> None:
             frame.cells[slot] = frame.cells[source]
@@ -214,7 +210,7 @@ class TargetCompiler:
         kind = variable.type
         index = self._expressions.attributes.index_of(kind, expr.args[1])
         if source.width != target.width:
-            raise located(self._parser.sql, expr.at, "PLS-00382: expression is of wrong type")
+            raise self._parser.wrong(expr.at, "PLS-00382: expression is of wrong type")
         types = [column_type(scalar.column) for scalar in source.scalars]
         slot = variable.slot
         return lambda frame: target.store(frame, frame.element(slot, kind, index(frame)), types)
@@ -230,7 +226,7 @@ class TargetCompiler:
         if not isinstance(kind, Collection) or wanted is None:
             return None
         if kind is not wanted.type or kind.indexed or not isinstance(kind.element, Scalar):
-            raise located(self._parser.sql, self._parser.token.start, "PLS-00382: expression is of wrong type")
+            raise self._parser.wrong(self._parser.token.start, "PLS-00382: expression is of wrong type")
         self._parser.at += 1
         values = [self._expressions.compiled(expr) for expr in self._parser.call_arguments()]
         element, slot = kind.element, wanted.slot

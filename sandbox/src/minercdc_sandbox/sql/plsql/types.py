@@ -8,7 +8,7 @@ from typing import Any
 from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.sql.declare import LONGEST, declare
 from minercdc_sandbox.sql.plsql.compilation import Compilation
-from minercdc_sandbox.sql.plsql.errors import located, undeclared
+from minercdc_sandbox.sql.plsql.errors import undeclared
 from minercdc_sandbox.sql.plsql.program import DeclaredCursor, record_of
 from minercdc_sandbox.sql.plsql.variables import (
     BOOLEAN,
@@ -62,8 +62,8 @@ class TypeReader:
         try:
             named = self._parser.type_name()
             if named.name in _SIZED and not named.numbers:
-                raise located(
-                    self._parser.sql, token.start, f"PLS-00215: String length constraints must be in range (1 .. {LONGEST})"
+                raise self._parser.wrong(
+                    token.start, f"PLS-00215: String length constraints must be in range (1 .. {LONGEST})"
                 )
             return Scalar(declare(parts[0], named))
         except OraError as error:
