@@ -110,7 +110,7 @@ def _number(value: int) -> Argument:
     return Argument(number.encode(value), OraType.NUMBER)
 
 
-# ---- what the session calls its work ----
+# ---- module, action and client info ----
 
 
 def _name_work(session: ViewSession, **names: Cell) -> Out:

@@ -135,7 +135,7 @@ class SandboxDatabase:
     def _places(self) -> dict[str, tuple[int, int]]:
         """Container and instance of each service.
 
-        A service runs on the first instance, one with `_n` behind its name on instance n, if redo thread n is open (a
+        A service runs on the first instance, one with `_n` after its name on instance n, if redo thread n is open (a
         singleton service, as clusters have them). A PDB that is not open has none.
         """
         instances = [number for number, thread in self.redo.threads.items() if thread.is_open]

@@ -1,4 +1,4 @@
-"""Package DBMS_SANDBOX: faults by SQL, so that tests in any language can ask for them. Oracle has nothing of the kind.
+"""Package DBMS_SANDBOX: faults by SQL, so that tests in any language can cause them. Oracle has nothing of the kind.
 
     call dbms_sandbox.fail_call(1555, at => 'fetch', matching => 'V$LOGMNR_CONTENTS', nth => 3)
     call dbms_sandbox.drop_connection(at => 'commit', username => 'APP')
@@ -16,9 +16,9 @@
     call dbms_sandbox.show_addresses('APP')
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
     call dbms_sandbox.open_thread(2)
-    call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin anew
+    call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin again at 1
     call dbms_sandbox.jump_clock(3600)           host time moves by as many seconds
-    call dbms_sandbox.grow_pga('APP', 1000000)   the views tell of as many bytes more for each session APP has now
+    call dbms_sandbox.grow_pga('APP', 1000000)   the views show as many bytes more for each session APP has now
     call dbms_sandbox.crash()                    the server process ends at once, as by kill -9
 
 Only SYS and users with DBA may call it (ORA-01031).

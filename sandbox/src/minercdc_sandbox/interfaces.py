@@ -131,7 +131,7 @@ class Result:
 
     :param columns: of a query; None otherwise.
     :param row_count: rows affected by DML, all iterations together.
-    :param row_counts: per iteration, when asked for.
+    :param row_counts: per iteration, when the client wants them.
     :param last_row_id: ROWID of the last row inserted, updated or deleted.
     :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR, a tuple the elements
         of an index-by table.
@@ -161,7 +161,7 @@ class LobCalls(Protocol):
         """Raises ORA-22275 for bytes that are no locator, or of a temporary LOB that was freed; so do all below."""
 
     def read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
-        """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' behind the end.
+        """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' after the end.
 
         Half of a surrogate pair at either end comes as that half (a lone surrogate in the str): encode the result with
         `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range.
@@ -189,7 +189,7 @@ class LobCalls(Protocol):
     def is_open(self, locator: bytes) -> bool: ...
 
     def chunk_size(self, locator: bytes) -> int:
-        """Usable bytes of a chunk, as DBMS_LOB.GETCHUNKSIZE tells."""
+        """Usable bytes of a chunk, as of DBMS_LOB.GETCHUNKSIZE."""
 
 
 class Session(Protocol):
@@ -302,7 +302,7 @@ class View:
     """A dictionary or dynamic performance view.
 
     :param name: e.g. `V$LOG`, `ALL_TAB_COLS` (public synonym; `SYS.V_$LOG` names it too).
-    :param rows: called once per scan with the asking session; streams, one tuple of Cells per row.
+    :param rows: called once per scan with the session that reads it; streams, one tuple of Cells per row.
         May raise OraError (V$LOGMNR_CONTENTS before START_LOGMNR: ORA-01306).
     :param restricted: the same for a query of which more is known; None when that would not help.
     :param picked: rows of the columns at these positions, of the rows that pass the test, in batches (some may be empty);

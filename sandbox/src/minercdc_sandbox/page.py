@@ -1,6 +1,6 @@
 """docs/sandbox.md, made from the tables that the sandbox works with: python -m minercdc_sandbox.page
 
-What is listed as emulated is what the code looks up when it runs; what is listed as refused is what it refuses. Errors and
+The lists of emulated and refused features are those that the code itself looks up. Errors and
 refusals are read out of the source text: every `OraError(number, "text", ..)` in it.
 """
 

@@ -1,4 +1,4 @@
-"""The sandbox as a server: one database with its views and packages, seeded, behind a listener.
+"""The sandbox as a server: one database with its views and packages, seeded, and a listener.
 
 with SandboxServer(seeds=[path]) as server:        in this process, for tests
     oracledb.connect(user=.., password=.., dsn=server.dsn)

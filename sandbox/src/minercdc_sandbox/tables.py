@@ -172,7 +172,7 @@ class Table:
     :param version: DATA_OBJV#, raised by ADD, DROP and MODIFY of columns.
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
     :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
-    :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN tells of each row, not of its block.
+    :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN is of each row, not of its block.
     :param next_rid: number of the next row inserted; ROWIDs are made of it. Of a partitioned table each partition has its own.
     :param last_rid: number of the row inserted last.
     :param row_movement: rows may change their partition (ORA-14402).
@@ -275,7 +275,7 @@ class Table:
         return found.object_id, found.data_object_id
 
     def row_ids(self) -> str:
-        """SQL of what functions on ROWIDs are told of the table, see `sql.scalars.rowids`."""
+        """SQL of the argument that stands for the table in functions on ROWIDs, see `sql.scalars.rowids`."""
         return str(self.data_object_id if self.partitioning is None else -self.object_id)
 
     def holding(self, row: tuple[bytes | str | None, ...]) -> TablePartition:

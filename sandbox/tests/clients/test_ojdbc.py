@@ -116,7 +116,7 @@ def test_fetch_in_pieces(connection: Any) -> None:
     assert rows(statement.executeQuery("select id from t order by id")) == [[str(n)] for n in range(1000)]
 
 
-def test_batches_tell_their_counts(connection: Any) -> None:
+def test_batches_return_their_counts(connection: Any) -> None:
     insert = connection.prepareStatement("insert into t values (?, ?)")
     for number in range(2000, 3000):
         insert.setInt(1, number)
@@ -209,7 +209,7 @@ def test_out_and_in_out_parameters(jvm: Jvm, connection: Any) -> None:
 
 
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
-def test_long_query_ends_when_asked(connection: Any, how: str) -> None:
+def test_long_query_ends_when_cancelled(connection: Any, how: str) -> None:
     statement = connection.createStatement()
     if how == "timeout":
         statement.setQueryTimeout(1)

@@ -98,7 +98,7 @@ def free_temporary(session: SqlSession, arguments: Arguments) -> Mapping[str, Ar
 
 
 def read(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
-    """Raises ORA-01403 behind the end."""
+    """Raises ORA-01403 after the end."""
     locator = _locator(arguments)
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3)
     if amount > _LARGEST_BUFFER:

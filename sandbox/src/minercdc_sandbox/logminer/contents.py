@@ -161,7 +161,7 @@ class MinedTransaction:
         container: tuple[Cell, ...],
         index: str | None = None,
     ) -> SharedParts:
-        """Cells before ROW_ID and behind STATUS, the same for all rows of an operation on a table."""
+        """Cells before ROW_ID and after STATUS, the same for all rows of an operation on a table."""
         partial = record.undo or record.op is RedoOp.ROLLBACK
         key = (owner, table, partition, operation, partial, index)
         found = self._parts.get(key)
@@ -182,7 +182,7 @@ class MinedTransaction:
         return found
 
     def ended(self, start: RedoRecord, commit: RedoRecord) -> None:
-        """Committed mode: the rows from here on tell where the transaction began and ended."""
+        """Committed mode: the rows from here on have the ends of the transaction."""
         self.scns = (_int(start.scn), _int(commit.scn))
         self.times = (date_cell(start.time), date_cell(commit.time))
         self._parts.clear()

@@ -62,7 +62,7 @@ class Option(IntFlag):
 
 
 class Mining:
-    """What START_LOGMNR began; every SELECT reads the files anew.
+    """What START_LOGMNR began; every SELECT reads the files again.
 
     :param look_up: the dictionary; None for the online catalog.
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
@@ -202,7 +202,7 @@ class Mining:
         for found in reading.batches():
             batch = found.batch
             container, _ = batch.transaction
-            if self._container not in (None, container) or self.wanted.starts_behind(batch):
+            if self._container not in (None, container) or self.wanted.starts_after(batch):
                 continue
             transaction = known.get(batch.transaction)
             if transaction is not None and found.is_wanted and self.wanted.holds_all(batch):
@@ -262,7 +262,7 @@ def _transaction_of(record: RedoRecord, known: dict[TransactionKey, MinedTransac
 
 
 def _is_shown(record: RedoRecord, is_wanted: bool, transaction: MinedTransaction) -> bool:
-    """LOB rows come only when the range holds the transaction from its START on (B.7.3)."""
+    """LOB rows come only when the range holds the transaction from its START on (docs/reference/logminer-facts.md#b-7-3)."""
     return is_wanted and (transaction.started or record.op not in LARGE_OPS)
 
 

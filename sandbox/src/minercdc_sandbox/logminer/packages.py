@@ -27,7 +27,7 @@ from minercdc_sandbox.view_session import ViewSession, as_view_session
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
 STORE_IN_REDO_LOGS = 2
 NEW_TEXTS_SINCE = 23
-"""Release with the newer texts of LOB rows and of undo; which one began is not known (reference: LogMiner facts, F)."""
+"""Release with the newer texts of LOB rows and of undo; which one began is not known (docs/reference/logminer-facts.md#b-7-3)."""
 
 CONSTANTS: dict[str, int] = {
     "DBMS_LOGMNR.NEW": NEW,
@@ -46,7 +46,7 @@ class LogMinerSession:
     :param missing: thread, first and last sequence of what the last START_LOGMNR missed.
     :param changes: how often the list of files changed.
     :param mining: what START_LOGMNR began; None before it and after END_LOGMNR.
-    :param refused: what the last START_LOGMNR was asked for when it failed, and why.
+    :param refused: range, options and error of the last START_LOGMNR if it failed.
     """
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ def _remove(session: Session, name: str) -> None:
 def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 44609, 44613.
 
-    What it was asked for is then still to be seen in V$LOGMNR_PARAMETERS.
+    Its range and options then stay visible in V$LOGMNR_PARAMETERS.
     """
     names = ("STARTSCN", "ENDSCN", "STARTTIME", "ENDTIME", "DICTFILENAME", "OPTIONS")
     arguments = Arguments("START_LOGMNR", names, given, named)

@@ -55,7 +55,7 @@ class TextTemplate:
         self._pieces.append(text)
 
     def row_id(self, before: str) -> None:
-        """A test of the ROWID behind `before`."""
+        """A test of the ROWID after `before`."""
         self.constant(f"{before}ROWID = '")
         self._pieces.append("row_id")
         self.constant("'")
@@ -77,7 +77,7 @@ class TextTemplate:
 class Layout:
     """What stands between the parts of statements.
 
-    :param values: behind the table of an INSERT that pairs columns with values; None where it lists both.
+    :param values: after the table of an INSERT that pairs columns with values; None where it lists both.
     """
 
     values: str | None
@@ -100,7 +100,7 @@ class Columns:
     :param target: `"OWNER"."TABLE"`.
     :param names: in quotes.
     :param end: what closes a statement.
-    :param alias: an UPDATE names its columns `a."C"`, as of tables with XMLTYPE that is not binary (B.6.1).
+    :param alias: an UPDATE names its columns `a."C"`, as of tables with XMLTYPE that is not binary (docs/reference/logminer-facts.md#b-6-1).
     """
 
     target: str

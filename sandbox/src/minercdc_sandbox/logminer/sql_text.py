@@ -149,7 +149,7 @@ class Shape:
         return Texts(columns.delete((), row_id=self._options.since_23 or row_ids), None)
 
     def _insert_large(self, _row_id: str | None, _old: Row, new: Row) -> str:
-        """LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are not there (B.7)."""
+        """LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are not there (docs/reference/logminer-facts.md#b-7)."""
         names, texts = [], []
         layout = self._columns.layout
         for at, cell in enumerate(new):
@@ -184,7 +184,7 @@ def known_shape(version: TableVersion, options: TextOptions) -> Shape:
 
 def _lob_text(column: StoredColumn, nls: Nls) -> Literal:
     """How the content of a LOB in the row is shown."""
-    if column.type is OraType.JSON:  # its OSON image behind a hint (dbz#1884)
+    if column.type is OraType.JSON:  # its OSON image after a hint (dbz#1884)
         return lambda cell: JSON_HINT + raw_literal(cell)
     return literal(column, nls)
 

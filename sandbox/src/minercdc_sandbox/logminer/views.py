@@ -1,4 +1,4 @@
-"""V$LOGMNR_CONTENTS, V$LOGMNR_LOGS and V$LOGMNR_PARAMETERS: what the asking session's LogMiner shows."""
+"""V$LOGMNR_CONTENTS, V$LOGMNR_LOGS and V$LOGMNR_PARAMETERS: the LogMiner of the session that reads them."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 
 def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
-    """Of the last START_LOGMNR; one that failed shows what it was asked for, with STATUS not 0 and why in INFO.
+    """Of the last START_LOGMNR; one that failed shows its range and options, with STATUS not 0 and the error in INFO.
 
-    The manual gives no meanings of STATUS; clients print it (facts, A.5).
+    The manual gives no meanings of STATUS; clients print it.
     """
     state = state_of(session)
     if state.refused is not None:

@@ -24,7 +24,7 @@ ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, 
 class RedoBatch:
     """Changes of one statement that differ in row and values only; an array insert's rows share one record (`shared`).
 
-    INFO of an INTERNAL record is not shown: it tells whose it is, a dictionary's or `INDEX_INFO` with an index's name.
+    INFO of an INTERNAL record is not shown: it names its owner, a dictionary or `INDEX_INFO` with an index's name.
     Rows that do not share a record have SCNs `scn`, `scn + 1`, ..
     """
 
@@ -115,7 +115,7 @@ class BatchHead(NamedTuple):
 
 
 class PackedBatch:
-    """A batch as it lies in a log: made into records only when somebody wants them."""
+    """A batch as it lies in a log: made into records only when they are read."""
 
     __slots__ = ("_packed",)
 

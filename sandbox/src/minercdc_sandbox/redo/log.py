@@ -167,7 +167,7 @@ class RedoLog:
 
     @property
     def is_pending(self) -> bool:
-        """Whether something was written that nobody sees yet."""
+        """Whether something was written that no reader sees yet."""
         return bool(self._unpublished)
 
     def background_write(self, scn: int) -> None:

@@ -1,4 +1,4 @@
-"""Which old values an UPDATE's redo carries, by supplemental logging (reference: LogMiner facts, B.6.3)."""
+"""Which old values an UPDATE's redo carries, by supplemental logging (docs/reference/logminer-facts.md#b-6-3)."""
 
 from __future__ import annotations
 

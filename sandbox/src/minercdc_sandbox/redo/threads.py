@@ -30,7 +30,7 @@ class LogGroup:
 class ArchivedLog:
     """A row of V$ARCHIVED_LOG. `status`: A available, D deleted; `name` None once deleted.
 
-    :param missing: somebody removed the file behind the catalog's back.
+    :param missing: the file was removed, and the catalog does not know.
     """
 
     name: str | None

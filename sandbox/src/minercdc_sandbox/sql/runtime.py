@@ -163,7 +163,7 @@ class QueryRows:
             raise translated(error, self._run) from error
 
     def drain(self) -> None:
-        """Read the rest into memory, because what it reads is about to change under it."""
+        """Read the rest into memory: the rows are about to change."""
         if self._cursor is not None:
             with self._lock:
                 self._drained = iter(self._read(None))
@@ -180,7 +180,7 @@ class QueryRows:
 class PickedRows:
     """Rows that a view picks itself (interfaces.Rows), without SQLite.
 
-    :param batches: some may be empty. The first rows are found at once, because executing a query tells what is wrong with it.
+    :param batches: some may be empty. The first rows are found at once, because a query reports its errors when it is executed.
     """
 
     def __init__(self, batches: Iterator[list[tuple[Cell, ...]]], run: Run) -> None:

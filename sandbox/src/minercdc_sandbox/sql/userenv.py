@@ -1,4 +1,4 @@
-"""SYS_CONTEXT('USERENV', ..): what a session may ask about itself."""
+"""SYS_CONTEXT('USERENV', ..): values of a session by name."""
 
 from __future__ import annotations
 

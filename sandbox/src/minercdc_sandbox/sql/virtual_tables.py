@@ -61,7 +61,7 @@ class _ViewCursor:
         self.Next()
 
     def _keep(self, run: Run) -> Iterator[tuple[Cell, ...]]:
-        """The view's rows; a small view is remembered, because a join asks for it again and again."""
+        """The view's rows; a small view is remembered, because a join reads it again and again."""
         kept: list[tuple[Cell, ...]] | None = [] if self._view.restricted is None else None
         for row in run.view(self._view):
             if kept is not None:

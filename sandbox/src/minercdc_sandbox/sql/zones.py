@@ -2,7 +2,7 @@
 
     offset  hour + 20, minute + 60 (both negative in the west)      region  0x80 | id >> 6, (id & 63) << 2
 
-A region's changes of its offset, as drivers ask for them (DBMS_UTILITY.GET_TZ_TRANSITIONS): their count, then 10 bytes each,
+A region's changes of its offset, as drivers read them (DBMS_UTILITY.GET_TZ_TRANSITIONS): their count, then 10 bytes each,
     century + 100, year + 100, month, day, hour + 1, minute + 1, second + 1 of the moment in UTC, hour + 20, minute + 60, summer time
 """
 

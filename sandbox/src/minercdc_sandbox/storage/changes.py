@@ -114,7 +114,7 @@ class RowChanges:
     def _count_free(
         self, transaction: Transaction, table: Table, unique: list[Index], rows: Sequence[tuple[Cell, ...]]
     ) -> int:
-        """How many of the first rows have keys that nobody holds, not even a row before them."""
+        """How many of the first rows have keys that no row holds, not even one of those before them."""
         free = len(rows)
         for index in unique:
             places = table.positions(index.columns)
@@ -170,7 +170,7 @@ class RowChanges:
         self._strands.log_rows(client, transaction, table, RedoOp.DELETE, [(row_id, row, None)], undo=True)
 
     def claim(self, client: Client, table: Table, targets: Sequence[Target], seconds: float | None = None) -> None:
-        """Make sure nobody else changed or locked the rows since the statement's snapshot.
+        """Make sure no other transaction changed or locked the rows since the statement's snapshot.
 
         Raises StatementRestart (after waiting, or at once when a change was committed), ORA-00054, ORA-30006, ORA-00060; and
         ORA-08177 in place of a restart in a serializable transaction, whose snapshot cannot move.

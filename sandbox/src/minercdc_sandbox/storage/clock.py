@@ -16,7 +16,7 @@ class ScnClock:
 
     :param start: SCN of the moment the database was opened.
     :param now: host time, seconds since the epoch.
-    :param reserve: told an SCN that is about to be passed; returns up to which it need not be asked again.
+    :param reserve: called with an SCN that is about to be passed; returns the SCN up to which it need not be called again.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ from minercdc_sandbox.storage.transactions import Transaction, Transactions, Und
 from minercdc_sandbox.tables import Table
 
 _INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=null"
-"""Of commits that share an SCN, VERSIONS_XID cannot tell which one made a version."""
+"""Of commits that share an SCN, VERSIONS_XID cannot show which one made a version."""
 
 
 class Storage:
@@ -232,13 +232,13 @@ class Storage:
             self.locks.lower_table(table, transaction, vid)
 
     def drop_segment(self, table: Table) -> None:
-        """Its rows are no more. Its LOBs go with the last log that tells of them; of temporary tables none does."""
+        """Its rows are dropped. Its LOBs go with the last log that has their changes; of temporary tables none has."""
         self.segments.drop(segment(table))
         self.lobs.discard(table.data_object_id, self.clock.current if table.temporary is None else 0)
         self.free_lobs()
 
     def free_lobs(self) -> None:
-        """Free the LOBs of segments that no readable log tells of any more."""
+        """Free the LOBs of segments whose changes no readable log has any more."""
         self.lobs.free_before(self.redo.oldest_change())
 
     # ---- redo ----
@@ -257,7 +257,7 @@ class Storage:
 
         :param built: an index whose entries it wrote.
 
-        :param internal: what Oracle did of itself before, logged as INTERNAL DDL.
+        :param internal: statements that Oracle ran itself before, logged as INTERNAL DDL.
         """
         transaction = self.begin(client)
         self.strands.start(client, transaction)

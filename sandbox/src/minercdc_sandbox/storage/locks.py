@@ -33,7 +33,7 @@ BUSY = "resource busy and acquire with NOWAIT specified or timeout expired"
 class Client:
     """The session as storage sees it.
 
-    :param details: program, machine, osuser, .. as the client told; go into the redo.
+    :param details: program, machine, osuser, .. as the client named them; go into the redo.
     :param client_id: what the client calls its user; goes into the redo too.
     :param serializable: ISOLATION_LEVEL of the session: transactions that begin from now on are serializable.
     """

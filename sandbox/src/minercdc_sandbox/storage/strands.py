@@ -1,6 +1,6 @@
 """Redo of open transactions: records collected in private strands, bound to the log when a strand is full or its transaction ends.
 
-A strand reaches the log late, with the SCNs of its changes (reference: LogMiner facts, D-7).
+A strand reaches the log late, with the SCNs of its changes (docs/reference/logminer-facts.md#d-7).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """DBA_EXTENTS: where the rows of a table lie.
 
 Extents grow as in a locally managed tablespace with system-allocated sizes: sixteen of 64 KiB, then of 1 MiB, from 64 MiB on of
-8 MiB, from 1 GiB on of 64 MiB, in blocks of 8 KiB. A segment's rows begin behind the three blocks of its header.
+8 MiB, from 1 GiB on of 64 MiB, in blocks of 8 KiB. A segment's rows begin after the three blocks of its header.
 """
 
 from __future__ import annotations

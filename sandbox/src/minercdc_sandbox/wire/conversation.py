@@ -56,12 +56,12 @@ class Conversation:
         self.peer = peer
         self.cursors: dict[int, Cursor] = {}
         self.cursor = 0
-        """Number of the cursor the running call works on; an error tells it so that the client drops it."""
+        """Number of the cursor the running call works on; an error carries it so that the client drops it."""
         self.call = 0
         self.token = 0
         self.ended = False
         self.deferred: OraError | None = None
-        """What went wrong in a piggyback: the call behind it fails with it."""
+        """What went wrong in a piggyback: the call after it fails with it."""
         self._reply: ReplyWriter | None = None
         self._session: Session | None = None
         self._schema = ""
@@ -114,7 +114,7 @@ class Conversation:
         with self._running:
             self._in_call = False
 
-    def interrupt_if_asked(self) -> None:
+    def interrupt_if_requested(self) -> None:
         """Another thread: cancel the session's work if the client sent a MARKER or went away meanwhile."""
         if not self._in_call:
             return
@@ -201,5 +201,5 @@ class Conversation:
         self.finish(begun or self.reply(), counts, replies.error(end, error))
 
     def drop_reply(self) -> None:
-        """Forget the response begun: the client will have thrown it away when it asked for a break."""
+        """Forget the response begun: the client will have thrown it away when it sent a break."""
         self._reply = None

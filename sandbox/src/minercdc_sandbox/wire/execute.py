@@ -5,7 +5,7 @@
     fetch (5)           more rows
     describe (98)       columns of a statement that was not executed
 
-Rows are due when the fetch option is set or the prefetch count is not zero (ojdbc, go-ora), never more than asked: a client
+Rows are due when the fetch option is set or the prefetch count is not zero (ojdbc, go-ora), never more than it wants: a client
 would write past its arrays. ORA-01403 may ride with the last rows and saves the round trip that would find the end.
 """
 
@@ -154,7 +154,7 @@ def _run_query(talk: Conversation, request: ExecuteRequest) -> None:
     undefined_lobs = cursor.defines is None and any(column.type in LOB_TYPES for column in cursor.columns)
     prefetched = request.rows_wanted and not any(column.type in _LONGS for column in cursor.columns)
     rows_due = ExecuteOption.FETCH in request.options or cursor.defines is not None or prefetched
-    if undefined_lobs or not rows_due:  # the client defines LOB columns first, then asks again
+    if undefined_lobs or not rows_due:  # the client defines LOB columns first, then executes again
         talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end()))
         return
     _send_rows(talk, cursor, request.rows_wanted, reply, _parameters(talk, cursor))
@@ -267,7 +267,7 @@ def _open_result(talk: Conversation, result: Result) -> bytes:
 
 
 def _implicit_results(talk: Conversation, results: Sequence[Result]) -> bytes:
-    """1B, count, each behind a byte that no client looks at."""
+    """1B, count, before each a byte that no client looks at."""
     if not results:
         return b""
     opened = b"".join(b"\0" + _open_result(talk, result) for result in results)

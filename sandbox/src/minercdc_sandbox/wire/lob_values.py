@@ -1,9 +1,9 @@
 """LOB values in rows; the calls that work through locators are in `lob_call`.
 
-    in a row        ub locator size (0: NULL), ub8 length, ub chunk size, [first of it when the define asked], clr locator
+    in a row        ub locator size (0: NULL), ub8 length, ub chunk size, [first of it when the define has a prefetch], clr locator
     as LONG         clr content, 00 00                          (NULL: 00 00 00)
     JSON, VECTOR    as in a row, the whole image in front of the locator
-    XMLTYPE         as CLOB: drivers would ask DBMS_PICKLER for the shape of the object type, which is not here
+    XMLTYPE         as CLOB: drivers would read the shape of the object type from DBMS_PICKLER, which is not here
 
 Text travels as UTF-16BE, lengths and offsets count its units; a half of a surrogate pair may come alone.
 """
@@ -24,7 +24,7 @@ LOB_TYPES = frozenset((OraType.CLOB, OraType.BLOB, OraType.JSON, OraType.VECTOR,
 _NULL_LONG = b"\0\0\0"
 _LOCATOR_BYTES = 40
 _READ_UNITS = 1 << 24
-"""Units asked of the session at a time."""
+"""Units read from the session at a time."""
 
 
 def wire_text(text: str) -> bytes:
@@ -97,7 +97,7 @@ def narrow(locator: bytes) -> bytes:
 
 
 def widened(locator: bytes, size: int) -> bytes:
-    """A client reads back as many bytes as it sent; the first two tell the size."""
+    """A client reads back as many bytes as it sent; the first two are the size."""
     if size <= len(locator):
         return locator
     return struct.pack(">H", size - 2) + locator[2:] + bytes(size - len(locator))

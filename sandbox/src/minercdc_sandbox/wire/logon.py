@@ -73,7 +73,7 @@ class Logon:
         self._key: SessionKey | None = None
 
     def fast(self) -> None:
-        """The whole negotiation in one message (behind its first byte)."""
+        """The whole negotiation in one message (after its first byte)."""
         talk = self._talk
         r, offered = talk.reader, talk.agreed.field_version
         r.raw(3)

@@ -90,7 +90,7 @@ class Negotiated:
 
 
 class Refused(Exception):
-    """The connect asked for something that is not here; REFUSE has been sent."""
+    """The connect wants something that the sandbox does not have; REFUSE has been sent."""
 
 
 # Bytes of the server's compile-time capabilities that ojdbc or go-ora insist on; python-oracledb looks at [7] alone.
@@ -143,7 +143,7 @@ def _service(stream: PacketStream, text: str, services: Sequence[str]) -> str:
     dedicated = re.search(r"\(\s*SERVER\s*=\s*(POOLED|SHARED)", text, re.IGNORECASE) is None
     if name in services and dedicated:
         return name
-    code = 12520  # no pooled or shared servers here: DRCP is not started in Oracle either unless asked to
+    code = 12520  # no pooled or shared servers here: DRCP is not started in Oracle either unless configured
     if dedicated:
         code = 12505 if match and match[1].upper() == "SID" else 12514
     refuse(stream, code)
@@ -166,7 +166,7 @@ def _read_name(reader: TtcReader) -> bytes:
 
 
 def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a PROTOCOL request (behind its first byte) and answer it."""
+    """Read a PROTOCOL request (after its first byte) and answer it."""
     _read_name(reader)  # the versions the client speaks
     agreed.driver = _read_name(reader).decode("ascii", "replace")
     fdo = bytes(9) + struct.pack(">H", CHARSET_AL16UTF16)  # lengths at [5], [6] are 0, hence the national charset at 9
@@ -175,7 +175,7 @@ def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
 
 
 def data_types_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a DATA TYPES request (behind its first byte) and answer it by its own list."""
+    """Read a DATA TYPES request (after its first byte) and answer it by its own list."""
     reader.raw(4)  # charsets: the client converts
     agreed.prefixed_text = bool(reader.u8() & _LENGTH_PREFIXED_TEXT)
     agreed.capabilities = reader.clr() or b""

@@ -148,7 +148,7 @@ class TtcReader:
         return self._last_body < _FULL_BODY
 
     def discard(self) -> None:
-        """Drop everything received so far: after a break, or behind a call nobody here can read."""
+        """Drop everything received so far: after a break, or after a call that cannot be read."""
         self.data = b""
         self.position = 0
 

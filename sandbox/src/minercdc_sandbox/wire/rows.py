@@ -66,7 +66,7 @@ _DEFAULT_SIZES = {
 
 
 def sent_size(column: ColumnDescription) -> int:
-    """Bytes as clients are told; 0 would mean "always NULL" to them."""
+    """Bytes as a describe has them; 0 would mean "always NULL" to clients."""
     return column.size or _DEFAULT_SIZES[column.type]
 
 

@@ -50,5 +50,5 @@ def test_what_differs_from_a_file_is_reported_with_its_line(tmp_path: Path) -> N
         (datetime(2026, 1, 2, 3, 4, 5), "2026-01-02 03:04:05"),
     ],
 )
-def test_values_are_told_apart(value: object, text: str) -> None:
+def test_values_are_distinguished(value: object, text: str) -> None:
     assert shown(value) == text

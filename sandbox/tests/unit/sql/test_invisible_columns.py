@@ -15,7 +15,7 @@ def hidden(shop: SqlClient) -> SqlClient:
     return shop
 
 
-def test_dictionary_tells(hidden: SqlClient) -> None:
+def test_dictionary_shows_hidden_columns(hidden: SqlClient) -> None:
     sql = "select column_name, column_id, hidden_column, internal_column_id from user_tab_cols where table_name = 'H' order by 4"
     assert hidden.rows(sql) == [("A", 1, "NO", 1), ("B", None, "YES", 2), ("C", 2, "NO", 3)]
     assert '"B" NUMBER INVISIBLE DEFAULT 7' in str(

@@ -1,4 +1,4 @@
-"""Partitioned tables: rows find their partition or are refused, and the dictionary tells of them."""
+"""Partitioned tables: rows find their partition or are refused, and the dictionary shows them."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_a_moved_table_has_new_row_ids(items: SqlClient) -> None:
     items.fails(1466, "select * from item as of scn dbms_flashback.get_system_change_number - 100")
 
 
-def test_definition_is_told_in_full(shop: SqlClient) -> None:
+def test_definition_is_shown_in_full(shop: SqlClient) -> None:
     shop.run(
         "create table i (k number) partition by range (k) interval (10) (partition p0 values less than (10)) enable row movement"
     )

@@ -9,7 +9,7 @@ from sandbox.tests.unit.sql.client import SqlClient, connect
 from minercdc_sandbox.database import SandboxDatabase, open_database
 
 
-def test_a_row_draws_once_however_often_it_asks(company: SqlClient) -> None:
+def test_a_row_draws_once_however_often_it_names_nextval(company: SqlClient) -> None:
     company.run("create sequence s start with 10 increment by 5")
     company.fails(8002, "select s.currval from dual")
     assert company.rows("select s.currval, s.nextval, s.nextval from dual") == [(10, 10, 10)]
@@ -113,7 +113,7 @@ def test_privileges_on_other_users_objects(company: SqlClient, db: SandboxDataba
     assert bob.one("select count(*) from v$session") > 0
 
 
-def test_a_sequence_goes_on_behind_its_cache_after_a_restart(tmp_path: Path) -> None:
+def test_a_sequence_goes_on_after_its_cache_after_a_restart(tmp_path: Path) -> None:
     for expected in ([1, 2, 3], [21, 22, 23]):
         database = open_database(data_dir=tmp_path)
         client = connect(database, "SYSTEM")

@@ -1,4 +1,4 @@
-"""Old versions lie apart: the present does not see them, flashback queries still do, and nobody loses a row."""
+"""Old versions lie apart: the present does not see them, flashback queries still do, and no reader loses a row."""
 
 from __future__ import annotations
 

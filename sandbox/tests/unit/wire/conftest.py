@@ -1,4 +1,4 @@
-"""A database of canned answers behind the real wire."""
+"""A database of canned answers under the real wire."""
 
 from __future__ import annotations
 

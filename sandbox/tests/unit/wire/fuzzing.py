@@ -1,7 +1,7 @@
 """Recorded conversations, spoiled and sent again: what the server makes of bytes that are nearly right.
 
 A recording is what a client sent, packet by packet. With the server's random numbers fixed its proof of the password stays
-valid, so a spoiled conversation gets as far behind the logon as its first wrong byte lets it.
+valid, so a spoiled conversation gets as far beyond the logon as its first wrong byte lets it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RecordingProxy:
         self._listener.close()
         found, at = [], 0
         while at + 8 <= len(self.sent):
-            # Lengths have 16 bits in the connect packet and the data that may follow it, 32 behind them.
+            # Lengths have 16 bits in the connect packet and the data that may follow it, 32 after them.
             narrow = self.sent[at + 4] == _CONNECT or struct.unpack_from(">H", self.sent, at)[0] > 0
             size = struct.unpack_from(">H" if narrow else ">I", self.sent, at)[0]
             found.append(bytes(self.sent[at : at + size]))

@@ -1,4 +1,4 @@
-"""ALTER TABLE .. PARTITION: partitions come and go, rows are rewritten or end, without redo of rows (facts, B.8 and B.10).
+"""ALTER TABLE .. PARTITION: partitions come and go, rows are rewritten or end, without redo of rows (docs/reference/logminer-facts.md#b-8).
 
     ADD, SPLIT, MERGE       new objects: new DATA_OBJ# in the redo from then on
     TRUNCATE, MOVE          a new data object id, DATA_OBJD#
@@ -325,7 +325,7 @@ def _exchange(session: SqlSession, parser: Parser, table: Table, by: Partitionin
 
 
 def log_change(session: SqlSession, table: Table) -> None:
-    """The table has other rows than before: a flashback query cannot look behind this."""
+    """The table has other rows than before: a flashback query cannot see the time before."""
     scn, now = session.storage.clock.advance(), session.storage.clock.now()
     session.catalog.changed(table, scn=scn, now=now, definition=False)
     table.ddl_scn = scn

@@ -47,7 +47,7 @@ def alter_table(session: SqlSession, parser: Parser) -> None:
 
 
 def _places(table: Table) -> object:
-    """Where rows lie: when that changes, flashback queries cannot look behind it."""
+    """Where rows lie: when that changes, flashback queries cannot see the time before."""
     by = table.partitioning
     return table.data_object_id, None if by is None else [partition.number for partition in by.partitions]
 

@@ -38,7 +38,7 @@ def drop_table(session: SqlSession, parser: Parser) -> None:
 
 
 def _renames(table: Table, bin_name: str) -> list[str]:
-    """What the recycle bin does first: constraints, indexes and the table get names of its own (B.8)."""
+    """The recycle bin first gives constraints, indexes and the table names of its own (docs/reference/logminer-facts.md#b-8)."""
     target = f'"{table.owner}"."{table.name}"'
     kept = [constraint for constraint in table.constraints if constraint.kind in KEYS]
     found = [

@@ -34,7 +34,7 @@ def take_alone(session: SqlSession, table: Table) -> None:
 
 @contextmanager
 def whole_or_not(table: Table) -> Iterator[None]:
-    """A failed ALTER leaves the definition as it was; physical columns and indexes it made stay behind unseen."""
+    """A failed ALTER leaves the definition as it was; physical columns and indexes that it made stay, unseen."""
     columns = [replace(column) for column in table.columns]
     constraints = [replace(constraint) for constraint in table.constraints]
     indexes = [replace(index) for index in table.indexes]

@@ -30,7 +30,7 @@ def replace_view(session: SqlSession, parser: Parser) -> None:
 
 
 def _create_view(session: SqlSession, parser: Parser, *, replacing: bool) -> None:
-    """The query is planned now, so what is wrong with it is told now; FORCE is refused."""
+    """The query is planned now, so its errors are raised now; FORCE is refused."""
     owner, name = parser.qualified()
     names = column_list(parser) if parser.token.text == "(" else ()
     parser.expect_word("AS")
@@ -66,7 +66,7 @@ def _create_view(session: SqlSession, parser: Parser, *, replacing: bool) -> Non
 
 
 def _named_once(query: ast.Query, names: Sequence[str], columns: Sequence[str]) -> None:
-    """Raises ORA-00957, ORA-00998 for an expression that nobody named."""
+    """Raises ORA-00957, ORA-00998 for an expression without a name."""
     if len(set(columns)) < len(columns):
         raise OraError(957, "duplicate column name")
     body = query.body

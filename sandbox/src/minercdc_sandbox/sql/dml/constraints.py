@@ -153,7 +153,7 @@ def _restrict(session: SqlSession, parent: Table, child: Table, constraint: Cons
 
 
 def _settled(session: SqlSession, table: Table, columns: tuple[str, ...], key: tuple[Cell, ...]) -> list[int]:
-    """Version ids of rows with the key that are there for good or are our own, once nobody else may change that."""
+    """Version ids of rows with the key that are there for good or are our own, once no other transaction can change that."""
     transaction = session.client.transaction
     stamp = transaction.stamp if transaction is not None else -1
     wanted = Index(table.owner, "", columns, False, 0, 0.0)

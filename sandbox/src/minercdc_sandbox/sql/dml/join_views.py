@@ -78,7 +78,7 @@ class _Joined:
 
 
 def join_view(env: Environment, ref: ast.TableRef) -> JoinView | None:
-    """The join that stands behind what a statement changes; None when there is none."""
+    """The join under the relation that a statement changes; None when there is none."""
     view: StoredView | None = None
     query = ref.inline
     if query is None:

@@ -32,7 +32,7 @@ def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.Loc
 
 
 def lock_free_rows(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[str]:
-    """FOR UPDATE SKIP LOCKED: lock what nobody else holds; returns the ROWIDs."""
+    """FOR UPDATE SKIP LOCKED: lock rows that no other transaction holds; returns the ROWIDs."""
     storage, client = session.storage, session.client
     transaction = storage.changes.lock_for_dml(client, plan.table)
     targets = [t for t in targets_of(session, plan, binds) if storage.changes.blocker(plan.table, t, transaction) is None]

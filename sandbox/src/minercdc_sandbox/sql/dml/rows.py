@@ -38,7 +38,7 @@ class RowPlan:
     given: dict[int, tuple[int, SqlType]] = field(default_factory=dict)
 
     def completed(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The inputs with the computed values behind them."""
+        """The inputs, then the computed values."""
         if self.computed is None:
             return inputs
         return (*inputs, *evaluate_row(self.computed, self.parameters, begin_run(session, inputs)))

@@ -94,7 +94,7 @@ _TRUE = b"\1"
 
 
 def current_scn(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER; each statement that asks moves the clock."""
+    """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER; each statement that calls it moves the clock."""
     count_arguments(expr, args, 0, 0)
     return Typed(x.parameter(expr.name, lambda run: number.integer(run.session.storage.clock.read())), NUMBER, False)
 

@@ -16,7 +16,7 @@ from minercdc_sandbox.sql.tokens import Token, TokenKind
 _OWN_GRAMMAR = frozenset(
     ("JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG", "JSON_TRANSFORM", "JSON_MERGEPATCH")
 )
-"""Functions with words between their arguments that nobody reads here."""
+"""Functions with words between their arguments that this grammar does not read."""
 
 
 class ExpressionGrammar(AnalyticGrammar, TypeGrammar):

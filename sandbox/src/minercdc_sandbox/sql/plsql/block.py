@@ -1,4 +1,4 @@
-"""A block or CALL from a client: compiled as a whole, run, and what it leaves in the client's binds."""
+"""A block or CALL from a client: compiled as a whole, then run; its OUT binds become the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
     """Run it; the result has its OUT binds. An error undoes the block.
 
-    Raises ORA-06550 with PLS- text for what it does not know, before anything has run; errors of running have ORA-06512 lines.
+    Raises ORA-06550 with PLS- text for unknown names and syntax, before anything has run; errors of running have ORA-06512 lines.
     """
     slots = Slots(list(bind_types[: len(binds)]))
     compilation = Compilation(sql, session, slots)

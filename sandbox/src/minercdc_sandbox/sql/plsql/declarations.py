@@ -43,7 +43,7 @@ class Declarations:
         }
 
     def read(self) -> list[Step]:
-        """Up to BEGIN; what is to be done when the block is entered."""
+        """Reads declarations up to BEGIN; returns the steps that run when the block is entered."""
         steps: list[Step] = []
         while not self._parser.is_word("BEGIN"):
             step = self._declaration()
@@ -52,7 +52,7 @@ class Declarations:
         return steps
 
     def _declaration(self) -> Step | None:
-        """One declaration; what it does when the block is entered."""
+        """One declaration; returns the step that runs when the block is entered."""
         word = self._parser.token.text if self._parser.token.kind is TokenKind.WORD else ""
         if word in self._without_step:
             self._without_step[word]()

@@ -1,4 +1,4 @@
-"""Errors of PL/SQL: those of compilation with line and column, named exceptions, what SQLCODE and SQLERRM tell.
+"""Errors of PL/SQL: those of compilation with line and column, named exceptions, SQLCODE and SQLERRM.
 
 compiling   ORA-06550: line l, column c: PLS-.. or PL/SQL: ORA-..   before anything of the block has run
 running     the error, then ORA-06512: at line l for the statement that raised it and for each call around it
@@ -85,7 +85,7 @@ class NamedException:
 
 
 class UserError(OraError):
-    """A user-defined exception without a number, raised: ORA-06510 when nobody handles it."""
+    """A user-defined exception without a number, raised: ORA-06510 when no handler catches it."""
 
     def __init__(self, exception: NamedException) -> None:
         super().__init__(6510, "PL/SQL: unhandled user-defined exception")

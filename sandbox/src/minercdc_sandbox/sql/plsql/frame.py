@@ -1,4 +1,4 @@
-"""One run of a block: its row of cells, what SQL% tells, and the error that is being handled."""
+"""One run of a block: its row of cells, the attributes of SQL%, the error that is being handled."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Target:
 
 
 def assign_all(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], types: Sequence[SqlType]) -> None:
-    """BULK COLLECT INTO: the collections begin anew, at 1."""
+    """BULK COLLECT INTO: the collections are filled from 1 on."""
     at = 0
     for target in targets:
         variable = target.variable

@@ -1,4 +1,4 @@
-"""`PARTITION (name)` and `PARTITION FOR (values)` behind a table's name: the part of its rows that a statement is about."""
+"""`PARTITION (name)` and `PARTITION FOR (values)` after a table's name: the part of its rows that a statement reads or changes."""
 
 from __future__ import annotations
 
