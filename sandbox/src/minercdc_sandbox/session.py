@@ -109,8 +109,6 @@ class SandboxSession:
         if self._private.forget(session_ends=session_ends):
             self.statements.planner.forget()
 
-    # ---- calls of the client ----
-
     @contextmanager
     def _in_call(self) -> Iterator[None]:
         """Around each call that runs a statement: it can be cancelled, and a kill during it ends the transaction."""
@@ -179,8 +177,6 @@ class SandboxSession:
 
     def in_transaction(self) -> bool:
         return self.client.transaction is not None
-
-    # ---- the end ----
 
     def check_alive(self) -> None:
         """See `interfaces.Session`."""

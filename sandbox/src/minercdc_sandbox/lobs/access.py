@@ -131,12 +131,7 @@ def _units(data: str | bytes) -> int:
 
 
 def _change_row(
-    session: SqlSession,
-    locator: Locator,
-    op: RedoOp,
-    offset: int,
-    amount: int,
-    change: Callable[[LobValue, int], LobValue],
+    session: SqlSession, locator: Locator, op: RedoOp, offset: int, amount: int, change: Callable[[LobValue, int], LobValue]
 ) -> bytes:
     """A new version of the locator's row. Raises ORA-22920 unless the session has locked or changed the row, ORA-22292
     when the LOB was opened for reading only."""

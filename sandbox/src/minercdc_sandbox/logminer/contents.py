@@ -79,11 +79,7 @@ _ROW_OPS = frozenset((RedoOp.INSERT, RedoOp.UPDATE, RedoOp.DELETE)) | LARGE_OPS
 _LOCATOR_LABELS = {False: "SEL_LOB_LOCATOR", True: "INTERNAL"}
 """Of code 9, by whether the release prints LOB rows as blocks; the manual calls it SELECT_LOB_LOCATOR."""
 _UNSUPPORTED = 255
-_CONTROL_TEXT = {
-    RedoOp.START: "set transaction read write",
-    RedoOp.COMMIT: "commit",
-    RedoOp.ROLLBACK: "rollback",
-}
+_CONTROL_TEXT = {RedoOp.START: "set transaction read write", RedoOp.COMMIT: "commit", RedoOp.ROLLBACK: "rollback"}
 _int = number.integer
 _ZERO, _ONE, _TWO, _NINETEEN = _int(0), _int(1), _int(2), _int(19)
 _OPERATIONS: dict[tuple[RedoOp, bool], tuple[Cell, ...]] = {
@@ -176,8 +172,7 @@ class MinedTransaction:
                 segment = (owner, f"{table},{partition}", table, _NINETEEN, "TABLE PARTITION", "USERS")
             xid = self.partial_xid if partial else self.named_xid if record.op is RedoOp.START else self.xid
             found = self._parts[key] = SharedParts(
-                xid + operation + segment,
-                (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container),
+                xid + operation + segment, (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container)
             )
         return found
 
@@ -310,8 +305,6 @@ class RowWriter:
         if shape is None or record.row_id is None:
             return None
         return shape.texts(record.op, record.changed, record.logged, record.undo)
-
-    # ---- parts of a row -------------------------------------------------------------------------------------------------
 
     def _when(self, record: RedoRecord, transaction: MinedTransaction) -> tuple[Cell, ...]:
         start_scn, commit_scn = transaction.scns

@@ -136,8 +136,6 @@ class Mining:
         """The table of a record as the dictionary knows it."""
         return self._look_up(record)
 
-    # ---- reading --------------------------------------------------------------------------------------------------------
-
     def _records(
         self, first_record: FirstRecord | None, open_: dict[TransactionKey, MinedTransaction]
     ) -> Iterator[tuple[RedoRecord, bool]]:
@@ -163,8 +161,6 @@ class Mining:
             return 0
         return wanted_from(first_record(file.thread, *log_bounds(file.sequence)), file.sequence)
 
-    # ---- dictionary -------------------------------------------------------------------------------------------------------
-
     def _table_text(self, text: TextOptions, record: RedoRecord) -> TableText:
         """Names and text of the record's table version, as the dictionary knows it."""
         version = self._look_up(record)
@@ -180,8 +176,6 @@ class Mining:
         if _has_long_name(version) or _is_unsupported(version, text):
             return TableText(version.owner, version.table, None, partition=version.partition)
         return TableText(version.owner, version.table, self._shapes.known(version, text), partition=version.partition)
-
-    # ---- modes ------------------------------------------------------------------------------------------------------------
 
     def _plain_rows(self, writer: RowWriter, first_record: FirstRecord | None) -> Iterator[tuple[Cell, ...]]:
         known: dict[TransactionKey, MinedTransaction] = {}

@@ -20,10 +20,7 @@ class ScnClock:
     """
 
     def __init__(
-        self,
-        start: int = 2_000_000,
-        now: Callable[[], float] = time.time,
-        reserve: Callable[[int], int] | None = None,
+        self, start: int = 2_000_000, now: Callable[[], float] = time.time, reserve: Callable[[int], int] | None = None
     ) -> None:
         self._lock = threading.Lock()
         self._now, self._ahead = now, 0.0

@@ -68,11 +68,7 @@ class Locks:
         self._waiting: dict[Transaction, Transaction] = {}
 
     def wait(
-        self,
-        client: Client,
-        blocker: Transaction,
-        deadline: float | None,
-        blocked: Callable[[], bool] = lambda: True,
+        self, client: Client, blocker: Transaction, deadline: float | None, blocked: Callable[[], bool] = lambda: True
     ) -> None:
         """Until `blocker` ends, or no longer `blocked` (as in Oracle, not when it only gives up the row by a savepoint).
 

@@ -69,13 +69,7 @@ def _files(session: Session) -> Iterator[Row]:
     redo = as_view_session(session).database.redo
     for group in redo.groups():
         for member in group.members:
-            yield {
-                "GROUP#": group.group,
-                "TYPE": "ONLINE",
-                "MEMBER": member,
-                "IS_RECOVERY_DEST_FILE": "NO",
-                "CON_ID": 0,
-            }
+            yield {"GROUP#": group.group, "TYPE": "ONLINE", "MEMBER": member, "IS_RECOVERY_DEST_FILE": "NO", "CON_ID": 0}
 
 
 def _archived(session: Session) -> Iterator[Row]:

@@ -70,8 +70,6 @@ class Conversation:
         self._running = Lock()
         self._in_call = False
 
-    # ---- session -----------------------------------------------------------------------------------------------------
-
     @property
     def session(self) -> Session:
         """The logged-on session. Raises OraError before logon."""
@@ -102,8 +100,6 @@ class Conversation:
         if self._session is not None:
             self._session.close()
 
-    # ---- calls and interruption --------------------------------------------------------------------------------------
-
     def begin_call(self) -> None:
         """From here to `end_call` another thread may interrupt the session."""
         with self._running:
@@ -121,8 +117,6 @@ class Conversation:
         with self._running:
             if self._in_call and self._session is not None and self.stream.pending_marker():
                 self._session.cancel()
-
-    # ---- cursors -------------------------------------------------------------------------------------------------------
 
     def open_cursor(self, sql: str, kind: StatementKind) -> Cursor:
         """A new cursor. Raises OraError when there are too many."""
@@ -146,8 +140,6 @@ class Conversation:
         cursor = self.cursors.pop(number, None)
         if cursor is not None:
             cursor.close_rows()
-
-    # ---- replies -------------------------------------------------------------------------------------------------------
 
     def text(self, size: int) -> str:
         """A text whose length was sent earlier."""

@@ -67,9 +67,6 @@ def fetch(talk: Conversation) -> None:
     _send_rows(talk, cursor, count, reply, parameters=b"")
 
 
-# ---- running --------------------------------------------------------------------------------------------------------------
-
-
 def _run(talk: Conversation, request: ExecuteRequest) -> None:
     cursor = request.cursor
     check_supported(cursor.oacs, plsql=cursor.kind is StatementKind.PLSQL)
@@ -206,9 +203,6 @@ def _returned(
         yield ub(len(rows))
         for row in rows:
             yield _out_value(talk, cursor.oacs[positions[n]], row[n])
-
-
-# ---- PL/SQL ----------------------------------------------------------------------------------------------------------------
 
 
 def _run_block(talk: Conversation, request: ExecuteRequest) -> None:

@@ -29,9 +29,6 @@ def read_function_header(talk: Conversation) -> int:
     return number
 
 
-# ---- functions -------------------------------------------------------------------------------------------------------------
-
-
 def _commit(talk: Conversation) -> None:
     talk.session.commit()
     talk.send_status()
@@ -114,9 +111,6 @@ def run_function(talk: Conversation, number: int) -> None:
         deferred, talk.deferred = talk.deferred, None
         raise UnreadCall(deferred.number, deferred.text, deferred.position)
     function(talk)
-
-
-# ---- piggybacks ------------------------------------------------------------------------------------------------------------
 
 
 def _cursor_numbers(talk: Conversation) -> list[int]:

@@ -67,10 +67,7 @@ class Profile:
     field_version: int
 
 
-PROFILES = {
-    "19c": Profile(318, 0, 12),
-    "23ai": Profile(319, _FAST_AUTH | _END_OF_RESPONSE, 24),
-}
+PROFILES = {"19c": Profile(318, 0, 12), "23ai": Profile(319, _FAST_AUTH | _END_OF_RESPONSE, 24)}
 
 
 @dataclass(slots=True)

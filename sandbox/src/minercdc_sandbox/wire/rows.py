@@ -62,9 +62,6 @@ _DEFAULT_SIZES = {
 }
 
 
-# ---- describe ------------------------------------------------------------------------------------------------------------
-
-
 def sent_size(column: ColumnDescription) -> int:
     """Bytes as a describe has them; 0 would mean "always NULL" to clients."""
     return column.size or _DEFAULT_SIZES[column.type]
@@ -120,9 +117,6 @@ def describe(columns: Sequence[ColumnDescription], field_version: int, wide_scal
 def row_header(columns: int) -> bytes:
     """What comes before rows; go-ora makes the rows of a REF CURSOR as wide as it says."""
     return bytes((Ttc.ROW_HEADER, 0)) + ub(columns & 0xFF) + ub(columns >> 8) + b"\0\0\0\0"
-
-
-# ---- values ----------------------------------------------------------------------------------------------------------------
 
 
 def _short_binary(cells: Sequence[Cell]) -> list[bytes]:

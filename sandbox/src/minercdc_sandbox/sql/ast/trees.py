@@ -227,9 +227,6 @@ Expr: TypeAlias = (
 )
 
 
-# ---- queries ----
-
-
 @dataclass(slots=True)
 class Partition:
     """`PARTITION (name)` or `PARTITION FOR (values)`."""

@@ -54,19 +54,8 @@ def run_command(session: SqlSession, sql: str) -> int:
             command(session, parser)
             return 0
     known = [
-        "CREATE",
-        "ALTER",
-        "DROP",
-        "MERGE",
-        "EXPLAIN",
-        "ANALYZE",
-        "AUDIT",
-        "NOAUDIT",
-        "FLASHBACK",
-        "PURGE",
-        "RENAME",
-        "ASSOCIATE",
-        "DISASSOCIATE",
+        *("CREATE", "ALTER", "DROP", "MERGE", "EXPLAIN", "ANALYZE", "AUDIT", "NOAUDIT", "FLASHBACK", "PURGE"),
+        *("RENAME", "ASSOCIATE", "DISASSOCIATE"),
     ]
     if parser.token.text in known:
         raise OraError(3001, f"unimplemented feature: {' '.join(sql.split())[:120]}", parser.token.start)

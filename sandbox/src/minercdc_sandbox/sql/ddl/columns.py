@@ -16,10 +16,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.tables import Column, ConstraintKind, LengthSemantics, Table
 
-_FRACTIONS = (
-    *(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),
-    *(OraType.INTERVAL_DS, OraType.INTERVAL_YM),
-)
+_FRACTIONS = (*(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ), *(OraType.INTERVAL_DS, OraType.INTERVAL_YM))
 
 _WIDENED = {(OraType.DATE, OraType.TIMESTAMP)}
 """Changes of type that a column with values takes (SQL Language Reference, ALTER TABLE): the bytes of a DATE are those of a

@@ -78,10 +78,7 @@ def plan_scan(
 
 
 def _plan_joined(
-    scan: JoinScan,
-    assignments: Sequence[ast.Assignment],
-    where: ast.Expr | None,
-    returning: ast.Returning | None,
+    scan: JoinScan, assignments: Sequence[ast.Assignment], where: ast.Expr | None, returning: ast.Returning | None
 ) -> ScanPlan:
     """A change of one table of a join: the join's rows, each with the version of that table's row."""
     if returning is not None:

@@ -181,9 +181,6 @@ def _place(expr: ast.Expr, inner: Scope) -> tuple[int, str] | None:
     return None
 
 
-# ---- which tables are key-preserved ----
-
-
 def _relations(select: ast.Select, where: ast.Expr | None) -> _Joined:
     found = _Joined()
     for relation in select.relations:

@@ -54,11 +54,7 @@ def _field(at: int) -> Callable[[Run], object]:
 
 
 def plan_returning(
-    env: Environment,
-    target: ChangeTarget,
-    returning: ast.Returning,
-    bind_types: Sequence[BindType],
-    how: Conversion,
+    env: Environment, target: ChangeTarget, returning: ast.Returning, bind_types: Sequence[BindType], how: Conversion
 ) -> ReturningPlan:
     """Raises ORA-00904 and the like for expressions, ORA-00932 for binds of another type."""
     x = Expressions(env, bind_types)

@@ -12,18 +12,11 @@ from minercdc_sandbox.sql.functions.aggregates import AGGREGATES, OVER, kept
 from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.functions.lobs import as_clob
 from minercdc_sandbox.sql.functions.rules import Plain, Rule
-from minercdc_sandbox.sql.functions.times import (
-    extract,
-)
+from minercdc_sandbox.sql.functions.times import extract
 from minercdc_sandbox.sql.functions.windows import ANALYTIC, window
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
-from minercdc_sandbox.sql.types import (
-    BINARY_SIZES,
-    NUMBER,
-    TEXT,
-    Family,
-)
+from minercdc_sandbox.sql.types import BINARY_SIZES, NUMBER, TEXT, Family
 
 _FAMILY = {"N": Family.NUMBER, "T": Family.VARCHAR, "R": Family.RAW, "D": Family.DATE}
 

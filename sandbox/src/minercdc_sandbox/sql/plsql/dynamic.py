@@ -60,9 +60,7 @@ class DynamicSql:
         def step(frame: Frame) -> None:
             bound = [one.bind(frame) for one in using]
             result = frame.session.statements.run_inner(
-                str(text.value(frame) or ""),
-                [kind for _, kind in bound],
-                [tuple(cell for cell, _ in bound)],
+                str(text.value(frame) or ""), [kind for _, kind in bound], [tuple(cell for cell, _ in bound)]
             )
             frame.row_count = result.row_count
             if result.rows is not None:

@@ -17,15 +17,7 @@ from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.errors import message_of, sqlcode, sqlerrm, undeclared
 from minercdc_sandbox.sql.plsql.frame import Frame, Step, Test, Value
 from minercdc_sandbox.sql.plsql.program import Compiled, Parameter, Subprogram
-from minercdc_sandbox.sql.plsql.variables import (
-    BOOLEAN,
-    NUMBER,
-    TEXT,
-    Collection,
-    Record,
-    RefCursor,
-    Scalar,
-)
+from minercdc_sandbox.sql.plsql.variables import BOOLEAN, NUMBER, TEXT, Collection, Record, RefCursor, Scalar
 from minercdc_sandbox.sql.runtime import begin_run, evaluate
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import BOOLEAN as BOOLEAN_TYPE

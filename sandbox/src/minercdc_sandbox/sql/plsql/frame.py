@@ -130,8 +130,6 @@ class Frame:
             raise OraError(6533 if key > 0 else 6532, "Subscript beyond count" if key > 0 else "Subscript outside of limit")
         return found
 
-    # ---- the stack of an error ----
-
     def note(self, error: OraError, line: int) -> None:
         """Remember the statement that raised it, and each call around that."""
         if self._failing is not error:

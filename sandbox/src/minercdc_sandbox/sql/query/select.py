@@ -61,9 +61,7 @@ class Queries(Blocks):
         names = [name for name, _ in self._viewed]
         return {
             name: ViewUse(
-                name,
-                frozenset(int(at) for at in re.findall(rf"\b{alias}\.c(\d+)\b", sql)),
-                self._conditions.get(alias),
+                name, frozenset(int(at) for at in re.findall(rf"\b{alias}\.c(\d+)\b", sql)), self._conditions.get(alias)
             )
             for name, alias in self._viewed
             if names.count(name) == 1

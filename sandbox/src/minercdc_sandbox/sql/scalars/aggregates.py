@@ -185,9 +185,6 @@ class _Key:
         return other < self
 
 
-# ---- statistics ----
-
-
 def _float_sum(values: list[bytes], average: bool) -> Cell:
     if not values:
         return None

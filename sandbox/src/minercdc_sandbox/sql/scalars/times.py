@@ -184,11 +184,7 @@ _UNIT_DAYS: tuple[tuple[tuple[str, ...], float], ...] = (
     (("MI",), 1 / 1440),
     (("DAY", "DY", "D", "WW", "IW", "W"), 7),
 )
-_UNIT_MONTHS = (
-    (("MONTH", "MON", "MM", "RM"), 1),
-    (("Q",), 3),
-    (("YEAR", "SYEAR", "YYYY", "SYYYY", "YYY", "YY", "Y"), 12),
-)
+_UNIT_MONTHS = ((("MONTH", "MON", "MM", "RM"), 1), (("Q",), 3), (("YEAR", "SYEAR", "YYYY", "SYYYY", "YYY", "YY", "Y"), 12))
 
 
 def round_date(cell: bytes) -> bytes:

@@ -74,8 +74,6 @@ class Conversions:
         finally:
             self.sequences_allowed = before
 
-    # ---- parameters ----
-
     def parameter(self, key: object, value: Parameter) -> str:
         """`?n` for a value known when the statement runs; one number per key."""
         if key not in self._keys:
