@@ -11,7 +11,7 @@ from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.dml.assignments import Assigned, plan_assigned
 from minercdc_sandbox.sql.dml.constraints import after_update, delete_rows
 from minercdc_sandbox.sql.dml.error_log import ErrorLogPlan, FailedRows, plan_error_log, row_values
-from minercdc_sandbox.sql.dml.iterations import iterate
+from minercdc_sandbox.sql.dml.iterations import iterate, restarting
 from minercdc_sandbox.sql.dml.join_views import JoinScan, join_view, plan_join
 from minercdc_sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc_sandbox.sql.dml.target import BindRow, change_target, conversion
@@ -153,21 +153,14 @@ class ChangePlan:
         return iterate(session, call, once, returning)
 
     def _once(self, session: SqlSession, binds: BindRow) -> list[Target]:
-        storage, client = session.storage, session.client
-        storage.changes.lock_for_dml(client, self.scan.table)
-        mark = session.transactions.mark()
-        while True:
-            try:
-                targets = targets_of(session, self.scan, binds)
-                if targets:
-                    storage.changes.claim(client, self.scan.table, targets)
-                    self._apply(session, targets)
-                return targets
-            except StatementRestart:
-                storage.undo_to(client, mark)
-            except OraError:
-                storage.undo_to(client, mark)
-                raise
+        def change() -> list[Target]:
+            targets = targets_of(session, self.scan, binds)
+            if targets:
+                session.storage.changes.claim(session.client, self.scan.table, targets)
+                self._apply(session, targets)
+            return targets
+
+        return restarting(session, self.scan.table, change)
 
     def _apply(self, session: SqlSession, targets: list[Target]) -> None:
         """Change claimed rows."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from minercdc_sandbox.interfaces import BatchError, OraError, Result
 from minercdc_sandbox.sql.dml.returning import ReturningPlan, note
 from minercdc_sandbox.sql.dml.target import BindRow
 from minercdc_sandbox.sql.execution import SqlSession, StatementCall
+from minercdc_sandbox.storage.changes import StatementRestart
+from minercdc_sandbox.tables import Table
+
+T = TypeVar("T")
 
 
 def iterate(
@@ -40,3 +45,18 @@ def iterate(
         if call.row_counts:
             result.row_counts.append(count)
     return result
+
+
+def restarting(session: SqlSession, table: Table, change: Callable[[], T]) -> T:
+    """Change rows of a table, again with a new snapshot when it meets a row that changed meanwhile; an error undoes the change."""
+    storage, client = session.storage, session.client
+    storage.changes.lock_for_dml(client, table)
+    mark = session.transactions.mark()
+    while True:
+        try:
+            return change()
+        except StatementRestart:
+            storage.undo_to(client, mark)
+        except OraError:
+            storage.undo_to(client, mark)
+            raise

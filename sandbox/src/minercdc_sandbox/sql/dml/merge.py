@@ -14,7 +14,7 @@ from minercdc_sandbox.sql.dml.assignments import Assigned, plan_assigned
 from minercdc_sandbox.sql.dml.change import version_items, version_rows
 from minercdc_sandbox.sql.dml.constraints import after_update, delete_rows
 from minercdc_sandbox.sql.dml.insert import insert_rows
-from minercdc_sandbox.sql.dml.iterations import iterate
+from minercdc_sandbox.sql.dml.iterations import iterate, restarting
 from minercdc_sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc_sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, conversion
 from minercdc_sandbox.sql.execution import Parameter, SqlSession, StatementCall
@@ -25,7 +25,7 @@ from minercdc_sandbox.sql.runtime import begin_run, execute
 from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
-from minercdc_sandbox.storage.changes import StatementRestart, Target
+from minercdc_sandbox.storage.changes import Target
 from minercdc_sandbox.tables import Table
 
 
@@ -47,25 +47,20 @@ class MergePlan:
 
     def _once(self, session: SqlSession, binds: BindRow) -> int:
         storage, client = session.storage, session.client
-        storage.changes.lock_for_dml(client, self.table)
-        mark = session.transactions.mark()
-        while True:
-            try:
-                targets, removed, inserts = self._matched(session, binds)
-                if targets:
-                    storage.changes.claim(client, self.table, targets)
-                    storage.changes.update(client, self.table, targets, self.assigned.positions)
-                    after_update(session, self.table, targets, self.assigned.positions)
-                if removed:
-                    delete_rows(session, self.table, [_updated(session, target) for target in removed])
-                if self.insert is not None:
-                    insert_rows(session, self.insert, inserts)
-                return len(targets) + len(inserts)
-            except StatementRestart:
-                storage.undo_to(client, mark)
-            except OraError:
-                storage.undo_to(client, mark)
-                raise
+
+        def change() -> int:
+            targets, removed, inserts = self._matched(session, binds)
+            if targets:
+                storage.changes.claim(client, self.table, targets)
+                storage.changes.update(client, self.table, targets, self.assigned.positions)
+                after_update(session, self.table, targets, self.assigned.positions)
+            if removed:
+                delete_rows(session, self.table, [_updated(session, target) for target in removed])
+            if self.insert is not None:
+                insert_rows(session, self.insert, inserts)
+            return len(targets) + len(inserts)
+
+        return restarting(session, self.table, change)
 
     def _matched(self, session: SqlSession, binds: BindRow) -> tuple[list[Target], list[Target], list[tuple[Cell, ...]]]:
         """Rows to update, those of them to delete, and new rows. Raises ORA-30926 when a row is matched twice."""

@@ -215,15 +215,7 @@ def _storage_parameters(parser: Parser) -> None:
 
 
 _STORAGE_WORDS = (
-    "LOGGING",
-    "NOLOGGING",
-    "NOCOMPRESS",
-    "NOPARALLEL",
-    "CACHE",
-    "NOCACHE",
-    "ONLINE",
-    "MONITORING",
-    "NOMONITORING",
+    *("LOGGING", "NOLOGGING", "NOCOMPRESS", "NOPARALLEL", "CACHE", "NOCACHE", "ONLINE", "MONITORING", "NOMONITORING"),
 )
 
 

@@ -9,17 +9,8 @@ from minercdc_sandbox.objects import Sequence
 from minercdc_sandbox.sql.parse.statements import Parser
 
 _FLAGS = (
-    "ORDER",
-    "NOORDER",
-    "CYCLE",
-    "NOCYCLE",
-    "NOCACHE",
-    "NOMAXVALUE",
-    "NOMINVALUE",
-    "KEEP",
-    "NOKEEP",
-    "SCALE",
-    "NOSCALE",
+    *("ORDER", "NOORDER", "CYCLE", "NOCYCLE", "NOCACHE", "NOMAXVALUE", "NOMINVALUE", "KEEP", "NOKEEP", "SCALE"),
+    *("NOSCALE",),
 )
 HIGHEST, LOWEST = 10**28 - 1, -(10**27 - 1)
 

@@ -68,22 +68,25 @@ class StaticSql:
                 continue
             self._word(cut)
         cut.upto(self._parser.token.start)
+        statement = self._planned(cut, first, targets, bulk)
+        text = with_row_id(cut.text) if marked else None
+        if text is not None:
+            statement.text, statement.marked = text, True
+            statement.columns = self._session.statements.check(text, statement.types, statement.names)
+        return statement
+
+    def _planned(self, cut: _Cut, first: int, targets: list[Target], bulk: bool) -> StaticStatement:
         offset = len(cut.used)
         visible = [(path, offset + slot) for path, slot in self._names.scalars().items()]
         names = VariableNames(tuple(visible + cut.hidden(offset)))
         types = (*(self._slots.types[at] for at in cut.used), *self._slots.types)
-        statement = StaticStatement(cut.text, cut.used, names, cut.prelude, types, targets, bulk)
         try:
-            statement.columns = self._session.statements.check(cut.text, types, names)
+            columns = self._session.statements.check(cut.text, types, names)
         except OraError as error:
             if error.number == 6550:
                 raise
             raise in_statement(self._parser.sql, first, cut.origin(error.position), error) from None
-        text = with_row_id(cut.text) if marked else None
-        if text is not None:
-            statement.text, statement.marked = text, True
-            statement.columns = self._session.statements.check(text, types, names)
-        return statement
+        return StaticStatement(cut.text, cut.used, names, cut.prelude, types, targets, bulk, columns)
 
     def _return_binds(self, cut: _Cut, targets: list[Target]) -> list[int]:
         """Places for RETURNING's values; each is as wide as a variable can be."""
