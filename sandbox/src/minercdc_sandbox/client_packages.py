@@ -54,7 +54,7 @@ def _output(session: ViewSession) -> _Output | None:
 
 
 def _text(value: Cell, kind: OraType, nls: Nls) -> str:
-    """What PUT shows of a value: as TO_CHAR has it."""
+    """The text that PUT shows for a value: as of TO_CHAR."""
     return "" if value is None else to_text(value, type_of_wire(kind, 0, 6, 4000), nls)
 
 

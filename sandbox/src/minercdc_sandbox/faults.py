@@ -21,7 +21,7 @@ MOMENTS = ("connect", "execute", "fetch", "commit", "rollback")
 
 @dataclass(slots=True)
 class Fault:
-    """What is to go wrong, and when.
+    """A fault, and the call that meets it.
 
     :param at: one of MOMENTS. `execute` is every statement, `fetch` each round trip for rows, the first ones included;
         `commit` is the client's own call as well as the statement.

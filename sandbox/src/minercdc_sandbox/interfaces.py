@@ -97,7 +97,7 @@ class ColumnDescription:
 
 @dataclass(frozen=True, slots=True)
 class BindType:
-    """What the client said about one bind variable. `national`: a character type in the national character set.
+    """The client's description of one bind variable. `national`: a character type in the national character set.
 
     :param elements: most elements of a PL/SQL index-by table, whose value is a tuple of Cells; 0 of a single value.
     """
@@ -127,7 +127,7 @@ class BatchError:
 
 @dataclass(slots=True)
 class Result:
-    """What one execute produced.
+    """The result of one execute.
 
     :param columns: of a query; None otherwise.
     :param row_count: rows affected by DML, all iterations together.
@@ -243,7 +243,7 @@ class Session(Protocol):
 
 
 class Database(Protocol):
-    """What the wire needs from the database."""
+    """The database as the wire sees it."""
 
     banner: str
     version: tuple[int, int, int, int, int]
@@ -274,7 +274,7 @@ class Database(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """What one query reads of a view; the view may show more, never less.
+    """The part of a view that one query reads; the view may show more, never less.
 
     :param columns: positions of the columns it reads; the others may be left None.
     :param first_record: thread, first and last RS_ID of a log -> the least RS_ID wanted of it ('': all), above the last

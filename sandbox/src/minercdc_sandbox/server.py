@@ -99,7 +99,7 @@ class SandboxServer:
 
     @property
     def faults(self) -> Faults:
-        """What is to go wrong: for tests that have the server in their own process. Others call DBMS_SANDBOX."""
+        """The faults to come: for tests that have the server in their own process. Others call DBMS_SANDBOX."""
         return self.database.faults
 
     @property

@@ -80,7 +80,7 @@ class SandboxSession:
 
     @property
     def environment(self) -> Environment:
-        """What the translation of a statement depends on now."""
+        """The environment of translations now."""
         settings = self.settings
         return Environment(
             *(

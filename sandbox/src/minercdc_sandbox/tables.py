@@ -291,7 +291,7 @@ class Table:
         return tuple([row[at] for at in self.positions(self.partitioning.columns)])
 
     def stored(self, object_id: int = 0) -> TableVersion:
-        """What LogMiner needs of this version, of the table or of the partition with an OBJECT_ID."""
+        """The properties of this version that LogMiner needs, of the table or of the partition with an OBJECT_ID."""
         partition = self.partition(object_id)
         return TableVersion(
             self.owner,

@@ -154,7 +154,7 @@ def _change_row(
 
 
 def _value_at(target: Target, at: int) -> LobValue:
-    """What the row has now, which need not be what the locator shows."""
+    """The value that the row has now; the locator may show an older one."""
     if target.before[at] is None:
         raise OraError(22275, "invalid LOB locator specified")
     return unpack(target.before[at]).value

@@ -54,7 +54,7 @@ def _lob(locator: bytes) -> Argument:
 
 
 def _buffer(arguments: Arguments, locator: bytes) -> str | bytes:
-    """What is to be written. Raises ORA-06502 for a buffer of the wrong kind."""
+    """The data to write. Raises ORA-06502 for a buffer of the wrong kind."""
     data = arguments.value("BUFFER")
     if data is None:
         raise _out_of_range("4")

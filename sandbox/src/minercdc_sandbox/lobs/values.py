@@ -189,7 +189,7 @@ class LobStore:
             return value is not None
 
     def value(self, cell: bytes | str | None) -> LobValue:
-        """What a locator shows. Raises ORA-22275."""
+        """The value that a locator shows. Raises ORA-22275."""
         return self.shown(unpack(cell))
 
     def shown(self, locator: Locator) -> LobValue:

@@ -128,7 +128,7 @@ class SharedParts:
 
 
 class MinedTransaction:
-    """What the rows of one transaction share.
+    """Cells that the rows of one transaction share.
 
     :param started: its START lies in the range; without it, its user and (of undo rows) the XID's last part are unknown.
     """

@@ -62,7 +62,7 @@ class Option(IntFlag):
 
 
 class Mining:
-    """What START_LOGMNR began; every SELECT reads the files again.
+    """The mining that START_LOGMNR began; every SELECT reads the files again.
 
     :param look_up: the dictionary; None for the online catalog.
     :param container: the PDB whose changes are shown; None shows all (mining in the root).

@@ -71,7 +71,7 @@ class _Place:
     open: tuple[tuple[TransactionKey, RedoRecord, bool, int], ...]
 
     def transactions(self) -> dict[TransactionKey, MinedTransaction]:
-        """What was open there, as new objects."""
+        """The transactions open there, as new objects."""
         found = {}
         for key, first, started, rows in self.open:
             transaction = found[key] = MinedTransaction(first, started)

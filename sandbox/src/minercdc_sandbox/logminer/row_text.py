@@ -75,7 +75,7 @@ class TextTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What stands between the parts of statements.
+    """The fixed texts between the parts of statements.
 
     :param values: after the table of an INSERT that pairs columns with values; None where it lists both.
     """
@@ -95,7 +95,7 @@ PRETTY = Layout("\n values\n    ", "\n  set\n    ", ",\n    ", "\n  where\n    "
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the statements on a table are made of.
+    """The fixed texts of the statements on a table.
 
     :param target: `"OWNER"."TABLE"`.
     :param names: in quotes.

@@ -35,7 +35,7 @@ class Texts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """What START_LOGMNR's options and the session's NLS settings make of the text.
+    """Options of START_LOGMNR and NLS settings that the text depends on.
 
     :param pretty: statements in lines (PRINT_PRETTY_SQL).
     :param strings: dates, timestamps and intervals are bare strings (STRING_LITERALS_IN_STMT).
@@ -55,7 +55,7 @@ class TextOptions:
 
     @property
     def end(self) -> str:
-        """What closes a statement."""
+        """The end of a statement."""
         return ";" if self.delimiter else ""
 
 

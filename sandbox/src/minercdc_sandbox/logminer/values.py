@@ -96,7 +96,7 @@ def _at(redo: RedoLog, thread: int, sequence: int, position: int, ssn: int) -> I
 
 
 def _text(column: StoredColumn, cell: Cell, nls: Nls) -> str | None:
-    """What stands between the quotes of the literal."""
+    """The text between the quotes of the literal."""
     if isinstance(cell, str):
         return cell
     return literal(column, nls)(cell).split("'")[1]

@@ -57,7 +57,7 @@ class RedoBatch:
         return 1 if self.shared else len(self.rows)
 
     def bytes(self) -> int:
-        """What it takes in the log; counted once it is complete."""
+        """Its size in the log; counted once it is complete."""
         if self._counted is None:
             self._counted = self._count()
         return self._counted
@@ -89,7 +89,7 @@ Packed: TypeAlias = "tuple[Any, ...]"
 
 
 class BatchHead(NamedTuple):
-    """What of a batch its rows are shown with.
+    """The part of a batch that its rows are shown with.
 
     :param alike: equal for batches of one log and transaction whose rows differ in SCN, place, ROWID and values only.
     """

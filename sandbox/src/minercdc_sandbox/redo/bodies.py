@@ -1,4 +1,4 @@
-"""What one log holds: packed chunks in the journal, and what has not been put there yet."""
+"""The records of one log: packed chunks in the journal, and those that are not there yet."""
 
 from __future__ import annotations
 

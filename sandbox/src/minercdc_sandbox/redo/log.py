@@ -70,7 +70,7 @@ class RedoLog:
         self.overwritten: Callable[[], None] = lambda: None
         self.add_thread(1, first_sequence)
 
-    # ---- what views show ----
+    # ---- reading ----
 
     @property
     def incarnation(self) -> Incarnation:
@@ -197,7 +197,7 @@ class RedoLog:
         return self._journal.end
 
     def state(self) -> RedoState:
-        """What an earlier server's `recover` needs besides the journal."""
+        """The state that `recover` of the next server needs besides the journal."""
         return RedoState(self.threads, self.incarnations, self.former, self.destinations, self._journal_start)
 
     def recover(self, state: RedoState, end: int) -> None:

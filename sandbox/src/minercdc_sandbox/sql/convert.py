@@ -21,7 +21,7 @@ Convert: TypeAlias = Callable[[Cell], Cell]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What implicit conversions depend on. `lobs`: where the contents of LOBs are."""
+    """Settings of implicit conversions. `lobs`: where the contents of LOBs are."""
 
     nls: Nls
     today: date
@@ -80,7 +80,7 @@ def _large(have: Family, family: Family, how: Conversion) -> Convert | None:
 
 
 SHORT_BYTES = 4000
-"""What SQL converts of a LOB: the size of a VARCHAR2; RAW has half."""
+"""The part of a LOB that SQL converts: the size of a VARCHAR2; RAW has half."""
 
 
 def short_text(lobs: LobStore, cell: Cell) -> str | None:

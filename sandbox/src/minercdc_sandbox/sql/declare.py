@@ -28,7 +28,7 @@ TYPES = {
     "XMLTYPE": "text in and out, binary or CLOB storage; described to clients as CLOB",
     "JSON, BOOLEAN, VECTOR": "23ai profile only (else ORA-00902); LogMiner prints them as Unsupported, JSON as a LOB when ENABLE_GOLDENGATE_REPLICATION is TRUE",
 }
-"""What can be declared, and what is to be known of it."""
+"""Types that can be declared, with remarks."""
 
 
 def declare(name: str, target: ast.TypeName, *, default_char: LengthSemantics = LengthSemantics.BYTE) -> Column:

@@ -1,4 +1,4 @@
-"""What statements run with: the session and the database as they see them, one run of a query, its plan."""
+"""The session and the database as statements see them, one run of a query, its plan."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StatementCall:
 
 @dataclass(frozen=True, slots=True)
 class ViewUse:
-    """What a query reads of a view that it names once: these columns, of rows that fulfil `where`."""
+    """The part of a view that a query reads which names it once: these columns, of rows that fulfil `where`."""
 
     name: str
     columns: frozenset[int]
@@ -54,7 +54,7 @@ class Scanned(Protocol):
 
 @dataclass(slots=True)
 class Run:
-    """What parameters are taken from.
+    """One run of a query: its parameters take their values from here.
 
     :param snapshot: SCN the statement sees; `own` the stamp of its transaction.
     :param now: host time in seconds.
@@ -79,7 +79,7 @@ class Run:
         return view.restricted(self.session, self.restriction(use))
 
     def restriction(self, use: ViewUse) -> Restriction:
-        """What the view needs to know of the query."""
+        """The part of the query that the view can use."""
         return Restriction(use.columns, partial(first_record, use.where, self._known))
 
     def _known(self, expr: ast.Expr) -> str | int | None:

@@ -1,4 +1,4 @@
-"""What ALTER SESSION, packages and the client set in one session."""
+"""Settings of one session, by ALTER SESSION, packages and the client."""
 
 from __future__ import annotations
 

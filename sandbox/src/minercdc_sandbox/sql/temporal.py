@@ -151,7 +151,7 @@ def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
 
 
 def instant(cell: bytes, zone: Zone) -> bytes:
-    """What timestamps of different kinds compare by: UTC fields. `zone`: of a value that has none."""
+    """The key that timestamps of different kinds compare by: UTC fields. `zone`: of a value that has none."""
     if len(cell) == 13:
         return canonical(cell[:11])
     return encode(to_utc(decode(cell), zone))

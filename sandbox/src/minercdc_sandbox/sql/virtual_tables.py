@@ -1,4 +1,4 @@
-"""What SQLite sees as tables besides stored rows: the database's views, and rows packed into one value.
+"""Virtual tables of SQLite: the database's views, and rows packed into one value.
 
 V$LOG, ALL_TABLES, ..      modules of their names, whose rows come from Python
 o_pack(..), o_unpack(..)   rows as one value and back: lateral subqueries, RETURNING of aggregates
@@ -171,7 +171,7 @@ def _draw(object_id: int, first: int, following: int) -> bytes:
 
 
 def register_row_sets(connection: apsw.Connection) -> None:
-    """What lateral subqueries, RETURNING of aggregates and sequences need."""
+    """Functions for lateral subqueries, RETURNING of aggregates and sequences."""
     connection.create_module("o_unpack", cast(Any, _RowSet()), eponymous=True, eponymous_only=True)
     connection.create_aggregate_function("o_pack", cast(Any, _Packed), -1)
     connection.create_scalar_function("o_sequence", cast(Any, _draw), 3)

@@ -67,7 +67,7 @@ def tail(zone: Zone) -> bytes:
 
 
 def of_tail(data: bytes) -> Zone:
-    """What the two bytes say. Raises ORA-01882 for a region there is not."""
+    """The zone of the two bytes. Raises ORA-01882 for a region there is not."""
     if not data[0] & 0x80:
         return (data[0] - 20) * 60 + data[1] - 60
     number = (data[0] & 0x7F) << 6 | data[1] >> 2

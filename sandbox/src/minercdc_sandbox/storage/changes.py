@@ -40,7 +40,7 @@ class StatementRestart(Exception):
 
 
 class RowChanges:
-    """What transactions do to rows. Every method is called with the storage locked.
+    """Changes of rows by transactions. Every method is called with the storage locked.
 
     :param begin: returns the client's transaction, a new one if the client has none.
     """
@@ -292,7 +292,7 @@ class RowChanges:
 
 
 def _place(table: Table, row: tuple[Cell, ...]) -> Table | TablePartition:
-    """What counts the rows where this one goes. Raises ORA-14400."""
+    """The table or partition that numbers the rows where this one goes. Raises ORA-14400."""
     return table if table.partitioning is None else table.holding(row)
 
 

@@ -34,7 +34,7 @@ _UNDONE_BY = {
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """What recovery must know of a transaction that a crash would cut off. Fields as of `Transaction`."""
+    """The facts that recovery needs of a transaction that a crash would cut off. Fields as of `Transaction`."""
 
     xid: tuple[int, int, int]
     stamp: int
@@ -47,7 +47,7 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What changes with every write.
+    """State that changes with every write.
 
     :param journal_end: bytes of the journal that belong to the database.
     :param begun: transactions ever begun; `turns`: by container.

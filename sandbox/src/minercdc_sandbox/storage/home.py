@@ -52,7 +52,7 @@ class DataDirectory:
 
     @staticmethod
     def _open(path: Path) -> apsw.Connection:
-        """What was committed survives a killed process; only a host that dies at once may lose the last commits."""
+        """Commits survive a killed process; only a host that dies at once may lose the last commits."""
         connection = apsw.Connection(str(path), statementcachesize=1000)
         for pragma in ("locking_mode=exclusive", "journal_mode=wal", "synchronous=normal", "cache_size=-131072"):
             connection.execute(f"pragma {pragma}").fetchall()

@@ -18,7 +18,7 @@ TENTATIVE = 1 << 61
 
 
 class UndoKind(Enum):
-    """What an undo entry takes back: a change of rows, a row lock that FOR UPDATE took, a table lock."""
+    """The action that an undo entry takes back: a change of rows, a row lock that FOR UPDATE took, a table lock."""
 
     INSERT = auto()
     UPDATE = auto()

@@ -72,7 +72,7 @@ def _grants(session: Session) -> Iterator[tuple[User, Grant]]:
 
 
 def _roles(session: Session) -> frozenset[str]:
-    """What is a role in the session's container: Oracle's own, and those of CREATE ROLE."""
+    """The roles in the session's container: Oracle's own, and those of CREATE ROLE."""
     return _ROLES.union(as_view_session(session).database.catalog.containers[as_view_session(session).container].roles)
 
 

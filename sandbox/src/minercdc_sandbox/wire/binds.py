@@ -196,7 +196,7 @@ _FORMS = {
     OraType.BINARY_FLOAT: (re.compile(rb".{4}", re.DOTALL), _INVALID_SIZE),
     OraType.BINARY_DOUBLE: (re.compile(rb".{8}", re.DOTALL), _INVALID_SIZE),
 }
-"""What values of a type look like; the database computes with them and must not meet others."""
+"""Forms of the values of a type; the database computes with them and must not meet others."""
 
 
 def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:

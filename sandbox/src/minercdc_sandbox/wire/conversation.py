@@ -1,4 +1,4 @@
-"""What one connection knows between its calls: agreed capabilities, session, open cursors, the running call."""
+"""The state of one connection between its calls: agreed capabilities, session, open cursors, the running call."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Conversation:
         self.token = 0
         self.ended = False
         self.deferred: OraError | None = None
-        """What went wrong in a piggyback: the call after it fails with it."""
+        """The error of a piggyback: the call after it fails with it."""
         self._reply: ReplyWriter | None = None
         self._session: Session | None = None
         self._schema = ""

@@ -197,7 +197,7 @@ def _run_statement(talk: Conversation, request: ExecuteRequest) -> None:
 def _returned(
     talk: Conversation, cursor: Cursor, positions: Sequence[int], rows: Sequence[tuple[Cell, ...]]
 ) -> Iterator[bytes]:
-    """What one iteration gave back: for each bind the number of rows, then its values."""
+    """The returned values of one iteration: for each bind the number of rows, then its values."""
     order = sorted(range(len(positions)), key=lambda n: positions[n])
     for n in order:
         yield ub(len(rows))

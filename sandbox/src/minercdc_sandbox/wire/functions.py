@@ -98,7 +98,7 @@ REFUSED = {
     128: "direct path load (TTC function 128)",
     145: "Advanced Queuing (TTC function 145)",
 }
-"""What clients are known to call and the sandbox does not have."""
+"""Functions that clients are known to call and the sandbox does not have."""
 
 
 def run_function(talk: Conversation, number: int) -> None:

@@ -37,7 +37,7 @@ class _Call(NamedTuple):
 
 
 class _Done(NamedTuple):
-    """What a LOB call brought: the locator to keep, an amount, a flag, content."""
+    """The result of a LOB call: the locator to keep, an amount, a flag, content."""
 
     locator: bytes
     amount: int = 0

@@ -60,7 +60,7 @@ class Ttc(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a database release offers."""
+    """The protocol features of a database release."""
 
     protocol: int
     flags: int
@@ -72,7 +72,7 @@ PROFILES = {"19c": Profile(318, 0, 12), "23ai": Profile(319, _FAST_AUTH | _END_O
 
 @dataclass(slots=True)
 class Negotiated:
-    """What both sides agreed on.
+    """The protocol features that both sides have.
 
     :param prefixed_text: texts with a length sent earlier are `clr` (python-oracledb, go-ora), else bare (ojdbc).
     :param wide_scale: a describe's scale is an `sb`, else one raw byte.

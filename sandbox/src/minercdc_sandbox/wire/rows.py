@@ -115,7 +115,7 @@ def describe(columns: Sequence[ColumnDescription], field_version: int, wide_scal
 
 
 def row_header(columns: int) -> bytes:
-    """What comes before rows; go-ora makes the rows of a REF CURSOR as wide as it says."""
+    """The header before rows; go-ora makes the rows of a REF CURSOR as wide as it says."""
     return bytes((Ttc.ROW_HEADER, 0)) + ub(columns & 0xFF) + ub(columns >> 8) + b"\0\0\0\0"
 
 
@@ -198,7 +198,7 @@ def _once_each(encoder: ColumnEncoder) -> ColumnEncoder:
 
 
 class Define(NamedTuple):
-    """What the client wants a LOB column as.
+    """The form in which the client wants a LOB column.
 
     :param kind: type number.
     :param prefetch: units of the content that come with the locator; None: the locator alone.

@@ -1,4 +1,4 @@
-"""What kind of statement a text is, as far as the wire's message layout depends on it."""
+"""The kind of a statement, as far as the wire's message layout depends on it."""
 
 from __future__ import annotations
 

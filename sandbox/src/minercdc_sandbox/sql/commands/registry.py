@@ -137,4 +137,4 @@ REMARKS = {
     "SET TRANSACTION": "READ ONLY, READ WRITE, ISOLATION LEVEL, NAME",
     "TRUNCATE TABLE": "a new DATA_OBJECT_ID each time",
 }
-"""What of a statement is there, by its words; nothing where all that matters here is."""
+"""Remarks on statements, by their words: the clauses that the sandbox has. No remark: all that matters here."""

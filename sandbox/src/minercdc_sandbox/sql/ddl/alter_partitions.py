@@ -72,7 +72,7 @@ def _name(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -
 
 
 def _end(parser: Parser) -> None:
-    """What may follow without effect here: indexes stay usable anyway."""
+    """Clauses that may follow, without effect here: indexes stay usable anyway."""
     physical_options(parser)
     if parser.any_word("UPDATE", "INVALIDATE"):
         parser.word("GLOBAL")

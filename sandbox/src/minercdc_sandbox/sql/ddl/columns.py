@@ -24,7 +24,7 @@ TIMESTAMP without fraction."""
 _PROPERTIES = frozenset(
     """NOT NULL DEFAULT CONSTRAINT PRIMARY UNIQUE CHECK REFERENCES VISIBLE INVISIBLE GENERATED ENCRYPT COLLATE ) ,""".split()  # noqa: SIM905
 )
-"""What may follow the name of a column in MODIFY when its type is not given."""
+"""Words that may follow the name of a column in MODIFY without a type."""
 _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 

@@ -95,7 +95,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
 
 
 def _row_movement(parser: Parser) -> bool:
-    """What may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT."""
+    """Clauses that may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT."""
     physical_options(parser)
     enabled = False
     while parser.is_word("ENABLE", "ROW") or parser.is_word("DISABLE", "ROW"):

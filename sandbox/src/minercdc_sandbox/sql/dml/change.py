@@ -97,7 +97,7 @@ def _plan_joined(
 
 
 def version_items(table: Table, alias: str) -> list[str]:
-    """What a `Target` is made of, of a row of `version_rows`."""
+    """The columns of `version_rows` that a `Target` is made of."""
     return [f"{alias}.{name}" for name in ("vid", "s", "e", "x", *(f"c{c.slot}" for c in table.columns))]
 
 

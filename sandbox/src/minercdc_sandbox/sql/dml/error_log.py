@@ -153,4 +153,4 @@ _LOG_TYPES = {
     OraType.ROWID: "UROWID",
     OraType.UROWID: "UROWID",
 }
-"""What a column of a type is in an error log."""
+"""Types of the columns of an error log, by the type of the table's column."""

@@ -36,7 +36,7 @@ class JoinView:
 
 @dataclass(slots=True)
 class JoinScan:
-    """What a change of one of the joined tables needs.
+    """The join and the table of it that a statement changes.
 
     :param scope: the view's columns as the statement names them.
     :param rows: FROM, with the target's version id in `vid`; `conditions` of the view itself.

@@ -1,4 +1,4 @@
-"""What a session knows without arguments: SYSDATE, USER, SYS_CONTEXT, .."""
+"""Functions of the session: SYSDATE, USER, SYS_CONTEXT, .."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows the parentheses of a function: WITHIN GROUP, KEEP, IGNORE NULLS and OVER (SQL Language Reference, Analytic Functions).
+"""Clauses after the parentheses of a function: WITHIN GROUP, KEEP, IGNORE NULLS and OVER (SQL Language Reference, Analytic Functions).
 
 call  := name(..) [WITHIN GROUP (order)] [KEEP (DENSE_RANK FIRST|LAST order)] [RESPECT|IGNORE NULLS] [OVER (window)]
 window := [PARTITION BY expr, ..] [order] [ROWS|RANGE bound | BETWEEN bound AND bound]
@@ -23,7 +23,7 @@ class AnalyticGrammar(Words):
         return self.listed(self.expr)
 
     def order_items(self) -> list[ast.OrderItem]:
-        """What follows ORDER BY."""
+        """The list after ORDER BY."""
         return self.listed(self._order_item)
 
     def _order_item(self) -> ast.OrderItem:

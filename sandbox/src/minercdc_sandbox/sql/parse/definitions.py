@@ -1,4 +1,4 @@
-"""What stands between the parentheses of CREATE TABLE and after ALTER TABLE ADD: columns, constraints, log groups.
+"""The definitions of CREATE TABLE and of ALTER TABLE ADD: columns, constraints, log groups.
 
 definition := column type {DEFAULT expr | [CONSTRAINT n] NOT NULL | PRIMARY KEY | UNIQUE ..}
             | [CONSTRAINT n] PRIMARY KEY (..) | UNIQUE (..) | CHECK (..) | SUPPLEMENTAL LOG {DATA (..) COLUMNS | GROUP g (..) [ALWAYS]}
@@ -28,7 +28,7 @@ _KINDS = {
 
 @dataclass(slots=True)
 class Definition:
-    """What stands between the parentheses of CREATE TABLE, or after ADD."""
+    """The definitions of CREATE TABLE or ADD."""
 
     columns: list[Column] = field(default_factory=list)
     constraints: list[ConstraintSpec] = field(default_factory=list)
@@ -241,7 +241,7 @@ def physical_options(parser: Parser) -> bool:
 
 
 def _degree(parser: Parser) -> None:
-    """What may follow PARALLEL and COMPRESS."""
+    """Words that may follow PARALLEL and COMPRESS."""
     if parser.token.kind is TokenKind.NUMBER or parser.word("FOR"):
         parser.take()
     elif parser.any_word("BASIC", "ADVANCED"):

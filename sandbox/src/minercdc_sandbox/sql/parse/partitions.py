@@ -27,7 +27,7 @@ class PartitionSpec:
 
 @dataclass(slots=True)
 class PartitionBy:
-    """What PARTITION BY said. `interval`: of INTERVAL the expression and its text; of AUTOMATIC neither."""
+    """PARTITION BY. `interval`: of INTERVAL the expression and its text; of AUTOMATIC neither."""
 
     method: str
     columns: tuple[str, ...]

@@ -17,7 +17,7 @@ HIGHEST, LOWEST = 10**28 - 1, -(10**27 - 1)
 
 @dataclass(slots=True)
 class SequenceOptions:
-    """What was said; None or False is as it was."""
+    """The options given; None or False: not given."""
 
     start: int | None = None
     increment: int | None = None

@@ -87,7 +87,7 @@ class Words:
         return None, first
 
     def listed(self, read: Callable[[], T]) -> list[T]:
-        """What `read` reads, once or several times with commas between."""
+        """A list with commas, of elements that `read` reads."""
         found = [read()]
         while self.op(","):
             found.append(read())

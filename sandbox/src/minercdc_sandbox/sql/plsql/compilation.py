@@ -1,4 +1,4 @@
-"""What the compilers of one block share."""
+"""State that the compilers of one block share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Compilation:
 
     @contextmanager
     def reading(self, unit: Unit) -> Iterator[None]:
-        """What is read belongs to that unit until the context ends."""
+        """Text that is read belongs to that unit until the context ends."""
         outer, self.unit = self.unit, unit
         try:
             yield

@@ -110,7 +110,7 @@ def undeclared(sql: str, at: int, name: str) -> OraError:
 
 
 def in_statement(sql: str, start: int, at: int, error: OraError) -> OraError:
-    """What compiling a SQL statement of the block found, at `at`; the statement begins at `start`."""
+    """An error of a SQL statement of the block, found at `at` when it was compiled; the statement begins at `start`."""
     line, column = place(sql, at)
     first, its = place(sql, start)
     shown = f"line {line}, column {column}:\nPL/SQL: {error}\nORA-06550: line {first}, column {its}:"
@@ -118,7 +118,7 @@ def in_statement(sql: str, start: int, at: int, error: OraError) -> OraError:
 
 
 def value_error(error: OraError) -> OraError:
-    """What does not fit a variable is ORA-06502, whatever SQL calls it."""
+    """The error of a value that does not fit a variable: ORA-06502 in place of SQL's own."""
     if error.number not in _VALUE_ERRORS or error.number == 6502:
         return error
     return OraError(6502, f"PL/SQL: numeric or value error: {_VALUE_ERRORS[error.number]}")

@@ -24,7 +24,7 @@ _LOBS = {OraType.CLOB: LobKind.CLOB, OraType.BLOB: LobKind.BLOB}
 
 @dataclass(slots=True)
 class Frame:
-    """What the closures of a block work on.
+    """The state of one run of a block.
 
     :param cells: values by place: cells, open cursors, dicts of collections.
     :param assigned: places of client binds that were assigned.
@@ -49,7 +49,7 @@ class Frame:
     _stores: dict[tuple[int, SqlType], Convert] = field(default_factory=dict)
 
     def conversion(self) -> Conversion:
-        """What implicit conversions depend on now."""
+        """Settings of implicit conversions now."""
         env = self.session.environment
         return Conversion(env.nls, date.fromtimestamp(self.session.storage.clock.now()), env.lobs)
 

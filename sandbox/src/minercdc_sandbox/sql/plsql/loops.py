@@ -18,7 +18,7 @@ from minercdc_sandbox.sql.plsql.program import DeclaredCursor, record_of, store_
 from minercdc_sandbox.sql.plsql.variables import INTEGER, Collection, OpenCursor, RefCursor, Variable
 
 SQL_WORDS = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"))
-"""What statements of SQL begin with, but for queries."""
+"""First words of SQL statements other than queries."""
 _AHEAD = 100
 """Rows a cursor FOR loop reads at once, as PL/SQL does since 10g."""
 

@@ -1,4 +1,4 @@
-"""What names mean where the compiler is: variables, fields, cursors, exceptions, types, local subprograms."""
+"""Meanings of names at the place of the compiler: variables, fields, cursors, exceptions, types, local subprograms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Declared: TypeAlias = "Variable | NamedException | Type | DeclaredCursor | Subpr
 
 @dataclass(slots=True)
 class Scope:
-    """What names mean in a block, around which other blocks may be. `label` qualifies them."""
+    """Meanings of names in a block, which may be inside other blocks. `label` qualifies them."""
 
     parent: Scope | None = None
     label: str | None = None

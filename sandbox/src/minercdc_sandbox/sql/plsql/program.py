@@ -1,4 +1,4 @@
-"""What a block is compiled to: expressions, targets of assignments, SQL statements, cursors, local subprograms."""
+"""Parts of a compiled block: expressions, targets of assignments, SQL statements, cursors, local subprograms."""
 
 from __future__ import annotations
 

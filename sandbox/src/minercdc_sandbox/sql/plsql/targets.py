@@ -1,4 +1,4 @@
-"""What can be assigned: variables, fields, whole records, elements of collections, binds, cursor variables."""
+"""Targets of assignments: variables, fields, whole records, elements of collections, binds, cursor variables."""
 
 from __future__ import annotations
 

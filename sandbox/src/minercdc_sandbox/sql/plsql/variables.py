@@ -88,7 +88,7 @@ class OpenCursor:
         return [row[:-1] for row in rows]
 
     def columns(self) -> tuple[ColumnDescription, ...]:
-        """What a row has to show."""
+        """The columns that a row shows."""
         columns = self.result.columns or ()
         return columns[:-1] if self.marked else columns
 

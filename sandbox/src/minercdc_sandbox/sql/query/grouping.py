@@ -14,7 +14,7 @@ from minercdc_sandbox.sql.translate.expressions import Expressions
 
 
 def check_grouped(x: Expressions, exprs: list[ast.Expr], groups: list[Typed], select: ast.Select, scope: Scope) -> None:
-    """What is neither grouped by nor aggregated: ORA-00979, or ORA-00937 without GROUP BY."""
+    """Raises for an expression that is neither grouped by nor aggregated: ORA-00979, or ORA-00937 without GROUP BY."""
     known = {group.sql for group in groups}
     for expr in exprs:
         culprit = _ungrouped(x, expr, known, scope)

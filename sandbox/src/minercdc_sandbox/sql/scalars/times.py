@@ -84,7 +84,7 @@ def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
 
 
 def zone_key(cell: bytes, zone: str) -> bytes:
-    """What timestamps of different kinds compare by. Local ones are UTC already and never come here."""
+    """The key that timestamps of different kinds compare by. Local ones are UTC already and never come here."""
     return temporal.instant(cell, zones.parse(zone))
 
 

@@ -206,7 +206,7 @@ class Conversions:
         return typed.sql if typed.type.family is Family.LOCAL else f"o_zone_key({typed.sql},{self.zone})"
 
     def comparable(self, typed: Typed) -> str:
-        """What a value sorts and groups by: zoned timestamps by instant, the rest by its bytes."""
+        """The key a value sorts and groups by: zoned timestamps by instant, the rest by its bytes."""
         if typed.type.family in LARGE:
             raise inconsistent("-", typed.type.family)
         if typed.type.family in (Family.LONG, Family.LONG_RAW):
@@ -214,7 +214,7 @@ class Conversions:
         return self.instant(typed) if typed.type.family is Family.ZONED else typed.sql
 
     def numeric(self, *operands: Typed) -> SqlType:
-        """What numbers calculate and compare in: BINARY_DOUBLE before BINARY_FLOAT before NUMBER."""
+        """The type numbers calculate and compare in: BINARY_DOUBLE before BINARY_FLOAT before NUMBER."""
         families = {operand.type.family for operand in operands}
         return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
 

@@ -1,4 +1,4 @@
-"""What a translation depends on besides the text, and the SQL text of constants."""
+"""The environment of a translation, and the SQL text of constants."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_VARIABLES = VariableNames()
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a translation depends on, besides the text.
+    """All that a translation depends on besides the text.
 
     :param release: 19 or 23: which types and functions there are.
     :param private: the session's own copy of a global temporary table.
