@@ -204,7 +204,7 @@ class StatementRunner:
             self.names = outer
 
     def check(self, sql: str, bind_types: Sequence[BindType] = (), names: VariableNames = NO_VARIABLES) -> Columns:
-        """See `execution.BlockStatements`."""
+        """See `execution.InnerStatements`."""
         with self.naming(names):
             return self.parsed(sql).check(self, tuple(bind_types))
 
@@ -215,7 +215,7 @@ class StatementRunner:
         bind_rows: Sequence[tuple[Any, ...]] = ((),),
         names: VariableNames = NO_VARIABLES,
     ) -> Result:
-        """See `execution.BlockStatements`."""
+        """See `execution.InnerStatements`."""
         self.session.check_alive()
         with self.naming(names):
             try:
@@ -224,11 +224,11 @@ class StatementRunner:
                 raise translated(error, begin_run(self.session)) from error
 
     def plan_inner(self, query: ast.Query) -> Plan:
-        """See `execution.BlockStatements`."""
+        """See `execution.InnerStatements`."""
         return self.planner.apart(query)
 
     def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
-        """See `execution.BlockStatements`."""
+        """See `execution.InnerStatements`."""
         rows = self.queries.open(plan, binds)
         found = rows.fetch(1 << 62)
         rows.close()

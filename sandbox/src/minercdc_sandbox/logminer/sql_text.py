@@ -115,8 +115,6 @@ class Shape:
             found = self._texts[key] = self._compiled(*key)
         return found
 
-    # ---- clauses ----
-
     def _where_large(self, record: RedoRecord, prefix: str) -> str:
         """The row of a LOB, XML or extended string record: never by its ROWID."""
         row = record.after or ()
@@ -128,8 +126,6 @@ class Shape:
         if not terms:
             terms.append(f"ROWID = '{record.row_id}'")
         return " where " + " and ".join(terms)
-
-    # ---- statements ----
 
     def _compiled(self, op: RedoOp, changed: tuple[int, ...], logged: tuple[int, ...] | None, undo: bool) -> Texts:
         columns, row_ids = self._columns, self._options.row_ids

@@ -156,8 +156,8 @@ class Instance(Protocol):
         """A session has closed."""
 
 
-class BlockStatements(Protocol):
-    """The statements of a session, as blocks and other statements run them."""
+class InnerStatements(Protocol):
+    """Statements inside others: those of blocks, and queries of INSERT and CREATE TABLE."""
 
     def check(
         self, sql: str, bind_types: Sequence[BindType] = (), names: VariableNames = NO_VARIABLES
@@ -211,7 +211,7 @@ class SqlSession(Session, Protocol):
     def environment(self) -> Environment: ...
 
     @property
-    def statements(self) -> BlockStatements: ...
+    def statements(self) -> InnerStatements: ...
 
     def tables(self) -> Iterator[Table]:
         """Tables that have rows the session may see: its own copies of temporary ones before all others."""

@@ -37,6 +37,7 @@ class Token:
         return self.kind is TokenKind.WORD or self.kind is TokenKind.QUOTED
 
 
+_KINDS = {kind.value: kind for kind in TokenKind}
 _WORD = re.compile(
     r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
       | (?P<S>[nN]?'(?:[^']|'')*')
@@ -75,7 +76,7 @@ def tokenize(sql: str) -> list[Token]:
         elif kind == "B":
             found.append(Token(TokenKind.BIND, text[1:].strip().strip('"').upper(), at, match.end()))
         elif kind != "space":
-            found.append(Token(TokenKind(kind), text, at, match.end()))
+            found.append(Token(_KINDS[kind], text, at, match.end()))
         at = match.end()
     found.append(Token(TokenKind.END, "", end, end))
     return found

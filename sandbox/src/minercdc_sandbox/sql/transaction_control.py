@@ -61,16 +61,14 @@ class TransactionControl:
             self._ended()
 
     def _verify_deferred(self) -> None:
-        if self.deferred:
-            try:
+        try:
+            if self.deferred:
                 self._verify()
-            except OraError as error:
-                self._storage.rollback(self._client)
-                raise OraError(2091, f"transaction rolled back\n{error}") from None
-            finally:
-                self.deferred = set()
-                self.constraint_modes = {}
-        self.constraint_modes = {}
+        except OraError as error:
+            self._storage.rollback(self._client)
+            raise OraError(2091, f"transaction rolled back\n{error}") from None
+        finally:
+            self.deferred, self.constraint_modes = set(), {}
 
     def rollback(self) -> None:
         with self._storage.lock:

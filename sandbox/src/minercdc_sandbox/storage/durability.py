@@ -108,8 +108,6 @@ class Durability:
         home.save("moment", Moment(journal_end, self._transactions.begun, dict(self._transactions.turns), opened))
         home.commit()
 
-    # ---- starting ----
-
     def create(self) -> None:
         """Prepare a new directory."""
         assert self._home is not None

@@ -76,8 +76,6 @@ class Storage:
         self.durability = Durability(home, clock, redo, catalog, self.transactions)
         redo.harden = self.durability.harden
 
-    # ---- transactions ----
-
     def begin(self, client: Client) -> Transaction:
         """The client's transaction, begun if there is none; a serializable one sees the database as of now to its end."""
         if client.transaction is None:
@@ -240,8 +238,6 @@ class Storage:
     def free_lobs(self) -> None:
         """Free the LOBs of segments whose changes no readable log has any more."""
         self.lobs.free_before(self.redo.oldest_change())
-
-    # ---- redo ----
 
     def log_ddl(
         self,

@@ -77,10 +77,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         _rename_constraint(parser, table)
         return False
     if parser.word("SET", "UNUSED"):
-        for name in [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser)):
-            drop_column(session, table, name)
-        parser.word("CASCADE", "CONSTRAINTS")
-        parser.end()
+        _set_unused(session, parser, table)
         return True
     if parser.word("ROW", "ARCHIVAL") or parser.word("NO", "ROW", "ARCHIVAL"):
         return _row_archival(session, parser, table)
@@ -92,15 +89,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         _alter_modify(session, parser, table)
         return True
     if parser.word("RENAME", "COLUMN"):
-        position = table.position(parser.name(904, "invalid identifier"))
-        parser.expect_word("TO")
-        name = parser.name(904, "invalid identifier")
-        parser.end()
-        if any(column.name == name for column in table.columns):
-            raise OraError(957, "duplicate column name")
-        for check in table.checks:
-            rename_in_check(check, table.columns[position].name, name)
-        session.catalog.rename_column(table, position, name)
+        _rename_column(session, parser, table)
         return True
     if parser.word("RENAME", "TO"):
         name = parser.name()
@@ -149,6 +138,25 @@ def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: Constr
         raise OraError(2447, "cannot defer a constraint that is not deferrable")
     constraint.deferred = spec.deferred
     set_state(session, table, constraint, spec, cascade=cascade)
+
+
+def _set_unused(session: SqlSession, parser: Parser, table: Table) -> None:
+    for name in [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser)):
+        drop_column(session, table, name)
+    parser.word("CASCADE", "CONSTRAINTS")
+    parser.end()
+
+
+def _rename_column(session: SqlSession, parser: Parser, table: Table) -> None:
+    position = table.position(parser.name(904, "invalid identifier"))
+    parser.expect_word("TO")
+    name = parser.name(904, "invalid identifier")
+    parser.end()
+    if any(column.name == name for column in table.columns):
+        raise OraError(957, "duplicate column name")
+    for check in table.checks:
+        rename_in_check(check, table.columns[position].name, name)
+    session.catalog.rename_column(table, position, name)
 
 
 def _rename_constraint(parser: Parser, table: Table) -> None:
