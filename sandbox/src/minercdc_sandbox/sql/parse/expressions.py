@@ -6,9 +6,11 @@ predicate := sum [= | IN | BETWEEN | LIKE | IS NULL ..]; sum := product {+ - ||}
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
-from minercdc_sandbox.sql.parse.analytic import AnalyticGrammar
+from minercdc_sandbox.sql.parse.analytic import AnalyticClauses
 from minercdc_sandbox.sql.parse.reserved import NOT_A_COLUMN
 from minercdc_sandbox.sql.parse.types import TypeGrammar
 from minercdc_sandbox.sql.tokens import Token, TokenKind
@@ -19,12 +21,21 @@ _OWN_GRAMMAR = frozenset(
 """Functions with words between their arguments that this grammar does not read."""
 
 
-class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
-    """Reads expressions; subqueries in them are read by the grammar above."""
+class ExpressionGrammar(TypeGrammar):
+    """Reads expressions.
 
-    def query(self) -> ast.Query:
-        """A query in parentheses, which the next grammar knows."""
-        raise NotImplementedError
+    :ivar subquery: reads a query in parentheses; the grammar of queries sets it.
+    """
+
+    subquery: Callable[[], ast.Query]
+
+    def __init__(self, sql: str, *, by_name: bool = False) -> None:
+        super().__init__(sql, by_name=by_name)
+        self.clauses = AnalyticClauses(self, self.expr)
+
+    def expressions(self) -> list[ast.Expr]:
+        """`expr, expr, ..`"""
+        return self.listed(self.expr)
 
     def expr(self) -> ast.Expr:
         left = self._and()
@@ -54,7 +65,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
         at = self.token.start
         if self.is_word("EXISTS") and self.peek().text == "(":
             self.at += 2
-            query = self.query()
+            query = self.subquery()
             self.expect_op(")")
             return ast.Exists(query, at)
         left = self.sum()
@@ -89,7 +100,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
     def _quantified(self, op: str, left: ast.Expr, at: int) -> ast.Expr:
         every = self.take().text == "ALL"
         self.expect_op("(")
-        items = self.query() if self.is_word("SELECT") or self.is_word("WITH") else self.expressions()
+        items = self.subquery() if self.is_word("SELECT") or self.is_word("WITH") else self.expressions()
         self.expect_op(")")
         return ast.Quantified(op, left, every, items, at)
 
@@ -97,7 +108,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
         if not self.op("("):
             return ast.InList(left, [self.sum()], negated, at)
         if self.is_word("SELECT") or self.is_word("WITH"):
-            query = self.query()
+            query = self.subquery()
             self.expect_op(")")
             return ast.InQuery(left, query, negated, at)
         items = self.listed(self.expr)
@@ -173,7 +184,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
 
     def _parenthesis(self, at: int) -> ast.Expr:
         if self.is_word("SELECT") or self.is_word("WITH"):
-            query = self.query()
+            query = self.subquery()
             self.expect_op(")")
             return ast.Scalar(query, at)
         first = self.expr()
@@ -353,7 +364,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
                 call.ignore_nulls = self.take().text == "IGNORE"
                 self.take()
         self.expect_op(")")
-        self.call_tail(call)
+        self.clauses.read_tail(call)
         return call
 
     def _overflow(self, name: str) -> None:

@@ -15,6 +15,10 @@ from minercdc_sandbox.sql.tokens import TokenKind
 class QueryGrammar(RelationGrammar):
     """Reads queries and what only queries have: relations, set operations, ORDER BY, FETCH, FOR UPDATE."""
 
+    def __init__(self, sql: str, *, by_name: bool = False) -> None:
+        super().__init__(sql, by_name=by_name)
+        self.subquery = self.query
+
     def query(self) -> ast.Query:
         at = self.token.start
         with_ = self._with() if self.word("WITH") else []
@@ -52,10 +56,10 @@ class QueryGrammar(RelationGrammar):
         if self.word("ORDER", "SIBLINGS", "BY"):
             if not isinstance(query.body, ast.Select) or query.body.hierarchy is None:
                 raise OraError(30929, "ORDER SIBLINGS BY clause not allowed here", at)
-            query.body.hierarchy.siblings = self.order_items()
+            query.body.hierarchy.siblings = self.clauses.order_items()
         elif self.word("ORDER"):
             self.expect_word("BY", 924, "missing BY keyword")
-            query.order_by = self.order_items()
+            query.order_by = self.clauses.order_items()
 
     def _fetch(self, query: ast.Query) -> None:
         """`FIRST | NEXT [n [PERCENT]] ROW | ROWS ONLY | WITH TIES`."""

@@ -14,7 +14,7 @@ from minercdc_sandbox.sql.tokens import TokenKind, tokenize
 
 
 class RelationGrammar(ExpressionGrammar):
-    """Reads relations; subqueries among them are read by the grammar above."""
+    """Reads relations."""
 
     def heading(self, start: int, end: int) -> str:
         """Column heading of an expression: its text in upper case without blanks, strings as they are."""
@@ -87,7 +87,7 @@ class RelationGrammar(ExpressionGrammar):
         lateral = self.is_word("LATERAL") and self.peek().text == "(" and self.word("LATERAL")
         if self.op("("):
             if self.is_word("SELECT") or self.is_word("WITH") or (self.token.text == "(" and self._nested_query()):
-                query = self.query()
+                query = self.subquery()
                 self.expect_op(")")
                 as_of = self._as_of()
                 return ast.Derived(query, self.table_alias(), at, as_of, lateral)

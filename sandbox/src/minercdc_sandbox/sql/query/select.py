@@ -26,6 +26,7 @@ class Queries(Blocks):
     """Translates the queries of one statement."""
 
     def __post_init__(self) -> None:
+        self.subquery = self.query
         self.x.subquery = self._subquery
 
     def plan(self, query: ast.Query) -> Plan:
