@@ -243,19 +243,8 @@ def _delete_table(session: ViewSession, arguments: Arguments) -> Out:
 
 _TRANSFORMS = frozenset(
     [
-        "PRETTY",
-        "SQLTERMINATOR",
-        "STORAGE",
-        "SEGMENT_ATTRIBUTES",
-        "TABLESPACE",
-        "CONSTRAINTS",
-        "REF_CONSTRAINTS",
-        "CONSTRAINTS_AS_ALTER",
-        "SIZE_BYTE_KEYWORD",
-        "PARTITIONING",
-        "FORCE",
-        "EMIT_SCHEMA",
-        "DEFAULT",
+        *("PRETTY", "SQLTERMINATOR", "STORAGE", "SEGMENT_ATTRIBUTES", "TABLESPACE", "CONSTRAINTS", "REF_CONSTRAINTS"),
+        *("CONSTRAINTS_AS_ALTER", "SIZE_BYTE_KEYWORD", "PARTITIONING", "FORCE", "EMIT_SCHEMA", "DEFAULT"),
     ]
 )
 """Parameters of SET_TRANSFORM_PARAM that are known. Of them SQLTERMINATOR, CONSTRAINTS and REF_CONSTRAINTS have an effect: the

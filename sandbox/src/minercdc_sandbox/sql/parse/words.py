@@ -38,7 +38,8 @@ class Words:
 
     def is_word(self, *words: str) -> bool:
         """Whether the next words are these, in this order."""
-        return all(self.peek(n).kind is TokenKind.WORD and self.peek(n).text == word for n, word in enumerate(words))
+        tokens, at = self.tokens, self.at  # END comes after every word, so no index is too high
+        return all(tokens[at + n].text == word and tokens[at + n].kind is TokenKind.WORD for n, word in enumerate(words))
 
     def word(self, *words: str) -> bool:
         """Read these words if they come next."""

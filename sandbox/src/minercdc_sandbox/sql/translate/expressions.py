@@ -52,6 +52,9 @@ _HIERARCHICAL = frozenset(["LEVEL", "CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE"])
 class Expressions(Conditions):
     """Translates expressions of one statement."""
 
+    def __post_init__(self) -> None:
+        self.value_of = self.value
+
     def value(self, expr: ast.Expr, scope: Scope | None) -> Typed:
         """A value. Raises ORA-00904, ORA-00932, .. with the position of the culprit."""
         if isinstance(expr, ast.Literal):
