@@ -220,7 +220,7 @@ def open_database(
     Raises ORA-01102 when another server uses the directory, ORA-00201 when another version of the sandbox wrote it.
 
     :param procedures: packaged procedures by `PACKAGE.NAME`; `constants` packaged NUMBERs by the same.
-    :param data_dir: keep the data there, and go on with what is there; None: the database lives as long as the process.
+    :param data_dir: keep the data there, and go on with what is there; None: the database ends with the process.
     :param now: host time, seconds since the epoch.
     :param max_string_size: of a new database: STANDARD, or EXTENDED for VARCHAR2 and RAW up to 32767 bytes.
     :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: as far as the tables go.

@@ -233,7 +233,7 @@ def test_logon_is_refused_as_by_oracle(jvm: Jvm, schema: SandboxProcess) -> None
     where = f"jdbc:oracle:thin:@//{schema.host}:{schema.port}/nowhere"
     for expected, arguments in (
         (1017, {"password": "wrong"}),
-        (1017, {"user": "nobody"}),
+        (1017, {"user": "unknown"}),
         (12514, {"url": where}),
         (12505, {"url": f"jdbc:oracle:thin:@{schema.host}:{schema.port}:nowhere"}),
     ):

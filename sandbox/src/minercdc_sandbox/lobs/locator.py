@@ -49,7 +49,7 @@ class LobValue:
 
 @dataclass(frozen=True, slots=True)
 class RowAddress:
-    """Where a LOB lives: data object, number of the row in it, physical column."""
+    """The place of a LOB: data object, number of the row in it, physical column."""
 
     data_object: int
     rid: int

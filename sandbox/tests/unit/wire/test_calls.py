@@ -53,7 +53,7 @@ def test_connect_reports_version_and_session(connection: oracledb.Connection, da
     assert database.sessions[0].user == "SCOTT"
 
 
-@pytest.mark.parametrize(("user", "password"), [("scott", "lion"), ("nobody", "tiger")])
+@pytest.mark.parametrize(("user", "password"), [("scott", "lion"), ("unknown", "tiger")])
 def test_wrong_password(dsn: str, user: str, password: str) -> None:
     with pytest.raises(oracledb.DatabaseError, match="ORA-01017"):
         oracledb.connect(user=user, password=password, dsn=dsn)
