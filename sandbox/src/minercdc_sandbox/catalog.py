@@ -12,7 +12,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.objects import Role, SchemaObject, Sequence, StoredView, Synonym
 from minercdc_sandbox.partitioning import TablePartition
 from minercdc_sandbox.records import TableVersion
-from minercdc_sandbox.tables import Constraint, Table
+from minercdc_sandbox.tables import Constraint, ConstraintKind, Table
 
 ROOT, SEED, PDB = 1, 2, 3
 
@@ -204,7 +204,7 @@ class Catalog:
             for constraint in child.constraints
             if constraint.reference is not None
             and constraint.reference[:2] == (table.owner, table.name)
-            and constraint.kind == "R"
+            and constraint.kind == ConstraintKind.FOREIGN
             and constraint.enabled
         ]
 

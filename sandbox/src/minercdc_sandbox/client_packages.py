@@ -9,21 +9,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from minercdc_sandbox.arguments import Arguments
-from minercdc_sandbox.asking import AskingSession, asking
 from minercdc_sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
 from minercdc_sandbox.sql import number, zones
 from minercdc_sandbox.sql.convert import to_text
 from minercdc_sandbox.sql.dml.error_log import default_name, error_log_ddl
 from minercdc_sandbox.sql.nls import Nls
-from minercdc_sandbox.sql.translate.environment import VariableNames
 from minercdc_sandbox.sql.types import type_of_wire
 from minercdc_sandbox.tables import Table
+from minercdc_sandbox.view_session import ViewSession, as_view_session
 
 Out: TypeAlias = "Mapping[str, Argument] | None"
-Body: TypeAlias = Callable[[AskingSession, Arguments], Out]
+Body: TypeAlias = Callable[[ViewSession, Arguments], Out]
 _LONGEST_LINE = 32767
 _TICK = 0.05
 
@@ -50,16 +49,16 @@ class _Output:
         self.begun = None
 
 
-def _output(session: AskingSession) -> _Output | None:
+def _output(session: ViewSession) -> _Output | None:
     return cast("_Output | None", session.state.get("DBMS_OUTPUT"))
 
 
 def _text(value: Cell, kind: OraType, nls: Nls) -> str:
-    """What PUT shows of a value: as TO_CHAR has it."""
+    """The text that PUT shows for a value: as of TO_CHAR."""
     return "" if value is None else to_text(value, type_of_wire(kind, 0, 6, 4000), nls)
 
 
-def _enable(session: AskingSession, arguments: Arguments) -> Out:
+def _enable(session: ViewSession, arguments: Arguments) -> Out:
     limit = arguments.integer("BUFFER_SIZE")
     known = _output(session) or _Output()
     known.limit = None if limit is None else min(max(limit, 2000), 1_000_000)
@@ -67,38 +66,38 @@ def _enable(session: AskingSession, arguments: Arguments) -> Out:
     return None
 
 
-def _disable(session: AskingSession, arguments: Arguments) -> Out:
+def _disable(session: ViewSession, arguments: Arguments) -> Out:
     session.state.pop("DBMS_OUTPUT", None)
     return None
 
 
-def _put(session: AskingSession, arguments: Arguments) -> Out:
+def _put(session: ViewSession, arguments: Arguments) -> Out:
     output = _output(session)
     if output is not None:
-        output.add(_text(arguments.value("A"), arguments.type("A"), session.nls))
+        output.add(_text(arguments.value("A"), arguments.type("A"), session.settings.nls))
     return None
 
 
-def _put_line(session: AskingSession, arguments: Arguments) -> Out:
+def _put_line(session: ViewSession, arguments: Arguments) -> Out:
     _put(session, arguments)
     return _new_line(session, arguments)
 
 
-def _new_line(session: AskingSession, arguments: Arguments) -> Out:
+def _new_line(session: ViewSession, arguments: Arguments) -> Out:
     output = _output(session)
     if output is not None:
         output.end()
     return None
 
 
-def _get_line(session: AskingSession, arguments: Arguments) -> Out:
+def _get_line(session: ViewSession, arguments: Arguments) -> Out:
     output = _output(session)
     there = output is not None and bool(output.lines)
     line = output.lines.popleft() if output is not None and there else None
     return {"LINE": Argument(line, OraType.VARCHAR2), "STATUS": _number(int(not there))}
 
 
-def _get_lines(session: AskingSession, arguments: Arguments) -> Out:
+def _get_lines(session: ViewSession, arguments: Arguments) -> Out:
     output, wanted = _output(session), arguments.integer("NUMLINES") or 0
     found: list[Cell] = []
     while output is not None and output.lines and len(found) < wanted:
@@ -111,34 +110,31 @@ def _number(value: int) -> Argument:
     return Argument(number.encode(value), OraType.NUMBER)
 
 
-# ---- what the session calls its work ----
+# ---- module, action and client info ----
 
 
-def _told(session: AskingSession, **names: Cell) -> Out:
-    for name, value in names.items():
-        setattr(session, name, str(value)[:64] if value else None)
+def _name_work(session: ViewSession, **names: Cell) -> Out:
+    session.set_metrics(**{name: str(value)[:64] if value else None for name, value in names.items()})
     return None
 
 
-def _read_module(session: AskingSession, arguments: Arguments) -> Out:
-    names = {"MODULE_NAME": session.module, "ACTION_NAME": session.action}
+def _read_module(session: ViewSession, arguments: Arguments) -> Out:
+    names = {"MODULE_NAME": session.settings.module, "ACTION_NAME": session.settings.action}
     return {name: Argument(value, OraType.VARCHAR2) for name, value in names.items()}
 
 
-def _set_nls(session: AskingSession, arguments: Arguments) -> Out:
+def _set_nls(session: ViewSession, arguments: Arguments) -> Out:
     """SET_NLS(parameter, value): the value as ALTER SESSION has it, quoted in itself where that wants quotes."""
-    cast(Any, session).run_statement(
-        f"alter session set {arguments.text('PARAM')} = {arguments.text('VALUE')}", (), ((),), VariableNames()
-    )
+    session.statements.run_inner(f"alter session set {arguments.text('PARAM')} = {arguments.text('VALUE')}")
     return None
 
 
-def _set_role(session: AskingSession, arguments: Arguments) -> Out:
-    cast(Any, session).run_statement(f"set role {arguments.text('ROLE_CMD')}", (), ((),), VariableNames())
+def _set_role(session: ViewSession, arguments: Arguments) -> Out:
+    session.statements.run_inner(f"set role {arguments.text('ROLE_CMD')}")
     return None
 
 
-def _sleep(session: AskingSession, arguments: Arguments) -> Out:
+def _sleep(session: ViewSession, arguments: Arguments) -> Out:
     """SLEEP(seconds), which a cancel ends."""
     seconds = arguments.number("SECONDS")
     if seconds is None or seconds < 0:
@@ -150,15 +146,15 @@ def _sleep(session: AskingSession, arguments: Arguments) -> Out:
     return None
 
 
-def _exec_ddl(session: AskingSession, arguments: Arguments) -> Out:
-    cast(Any, session).run_statement(arguments.text("PARSE_STRING"), (), ((),), VariableNames())
+def _exec_ddl(session: ViewSession, arguments: Arguments) -> Out:
+    session.statements.run_inner(arguments.text("PARSE_STRING"))
     return None
 
 
-def _create_error_log(session: AskingSession, arguments: Arguments) -> Out:
+def _create_error_log(session: ViewSession, arguments: Arguments) -> Out:
     """DBMS_ERRLOG.CREATE_ERROR_LOG."""
     given = [_identifier(part) for part in arguments.text("DML_TABLE_NAME").split(".")]
-    place, name = (given[0] if len(given) == 2 else cast(Any, session).schema), given[-1]
+    place, name = (given[0] if len(given) == 2 else session.schema), given[-1]
     table = session.database.catalog.table(session.container, place, name)
     if table is None:
         raise OraError(942, "table or view does not exist")
@@ -169,16 +165,16 @@ def _create_error_log(session: AskingSession, arguments: Arguments) -> Out:
         log = _identifier(arguments.text("ERR_LOG_TABLE_NAME"))
     skipping = bool(arguments.integer("SKIP_UNSUPPORTED"))
     text = error_log_ddl(table, owner, log, skip_unsupported=skipping)
-    cast(Any, session).run_statement(text, (), ((),), VariableNames())
+    session.statements.run_inner(text)
     return None
 
 
-def _db_version(session: AskingSession, arguments: Arguments) -> Out:
+def _db_version(session: ViewSession, arguments: Arguments) -> Out:
     text = ".".join(map(str, session.database.version))
     return {"VERSION": Argument(text, OraType.VARCHAR2), "COMPATIBILITY": Argument(text, OraType.VARCHAR2)}
 
 
-def _zone_transitions(session: AskingSession, arguments: Arguments) -> Out:
+def _zone_transitions(session: ViewSession, arguments: Arguments) -> Out:
     region = zones.region_of(arguments.integer("REGIONID") or 0)
     return {"TRANSITIONS": Argument(zones.transitions(region), OraType.RAW)}
 
@@ -186,7 +182,7 @@ def _zone_transitions(session: AskingSession, arguments: Arguments) -> Out:
 # ---- DBMS_STATS: nothing visible but LAST_ANALYZED and NUM_ROWS ----
 
 
-def _analyze(session: AskingSession, tables: Iterable[Table]) -> None:
+def _analyze(session: ViewSession, tables: Iterable[Table]) -> None:
     storage = session.database.storage
     with storage.lock:
         for table in tables:
@@ -194,16 +190,15 @@ def _analyze(session: AskingSession, tables: Iterable[Table]) -> None:
                 table.analyzed = (session.database.clock.now(), _row_count(session, table))
 
 
-def _row_count(session: AskingSession, table: Table) -> int:
-    result = cast(Any, session).run_statement(
-        f'select count(*) from "{table.owner}"."{table.name}"', (), ((),), VariableNames()
-    )
+def _row_count(session: ViewSession, table: Table) -> int:
+    result = session.statements.run_inner(f'select count(*) from "{table.owner}"."{table.name}"')
+    assert result.rows is not None
     ((count,),) = result.rows.fetch(1)
     result.rows.close()
-    return number.to_int(count)
+    return number.to_int(cast(bytes, count))
 
 
-def _owner(session: AskingSession, arguments: Arguments) -> str:
+def _owner(session: ViewSession, arguments: Arguments) -> str:
     return _identifier(arguments.text("OWNNAME")) if arguments.has("OWNNAME") else session.schema
 
 
@@ -211,7 +206,7 @@ def _identifier(name: str) -> str:
     return name[1:-1] if name.startswith('"') else name.upper()
 
 
-def _gather_table(session: AskingSession, arguments: Arguments) -> Out:
+def _gather_table(session: ViewSession, arguments: Arguments) -> Out:
     owner, name = _owner(session, arguments), _identifier(arguments.text("TABNAME"))
     table = session.database.catalog.table(session.container, owner, name)
     if table is None:
@@ -220,22 +215,22 @@ def _gather_table(session: AskingSession, arguments: Arguments) -> Out:
     return None
 
 
-def _gather_schema(session: AskingSession, arguments: Arguments) -> Out:
+def _gather_schema(session: ViewSession, arguments: Arguments) -> Out:
     owner = _owner(session, arguments)
     _analyze(session, [t for t in session.database.catalog.tables(session.container) if t.owner == owner])
     return None
 
 
-def _gather_database(session: AskingSession, arguments: Arguments) -> Out:
+def _gather_database(session: ViewSession, arguments: Arguments) -> Out:
     _analyze(session, list(session.database.catalog.tables(session.container)))
     return None
 
 
-def _gather_index(session: AskingSession, arguments: Arguments) -> Out:
+def _gather_index(session: ViewSession, arguments: Arguments) -> Out:
     return None
 
 
-def _delete_table(session: AskingSession, arguments: Arguments) -> Out:
+def _delete_table(session: ViewSession, arguments: Arguments) -> Out:
     table = session.database.catalog.table(
         session.container, _owner(session, arguments), _identifier(arguments.text("TABNAME"))
     )
@@ -248,26 +243,15 @@ def _delete_table(session: AskingSession, arguments: Arguments) -> Out:
 
 _TRANSFORMS = frozenset(
     [
-        "PRETTY",
-        "SQLTERMINATOR",
-        "STORAGE",
-        "SEGMENT_ATTRIBUTES",
-        "TABLESPACE",
-        "CONSTRAINTS",
-        "REF_CONSTRAINTS",
-        "CONSTRAINTS_AS_ALTER",
-        "SIZE_BYTE_KEYWORD",
-        "PARTITIONING",
-        "FORCE",
-        "EMIT_SCHEMA",
-        "DEFAULT",
+        *("PRETTY", "SQLTERMINATOR", "STORAGE", "SEGMENT_ATTRIBUTES", "TABLESPACE", "CONSTRAINTS", "REF_CONSTRAINTS"),
+        *("CONSTRAINTS_AS_ALTER", "SIZE_BYTE_KEYWORD", "PARTITIONING", "FORCE", "EMIT_SCHEMA", "DEFAULT"),
     ]
 )
 """Parameters of SET_TRANSFORM_PARAM that are known. Of them SQLTERMINATOR, CONSTRAINTS and REF_CONSTRAINTS have an effect: the
 sandbox's tables have no storage clauses to leave out."""
 
 
-def _set_transform(session: AskingSession, arguments: Arguments) -> Out:
+def _set_transform(session: ViewSession, arguments: Arguments) -> Out:
     name = arguments.text("NAME").upper()
     if name not in _TRANSFORMS:
         raise OraError(31600, f"invalid input value {name} for parameter NAME in function SET_TRANSFORM_PARAM")
@@ -293,17 +277,17 @@ _STATS = (
 _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "DBMS_APPLICATION_INFO.SET_MODULE": (
         ("MODULE_NAME", "ACTION_NAME"),
-        lambda s, a: _told(s, module=a.value("MODULE_NAME"), action=a.value("ACTION_NAME")),
+        lambda s, a: _name_work(s, module=a.value("MODULE_NAME"), action=a.value("ACTION_NAME")),
     ),
-    "DBMS_APPLICATION_INFO.SET_ACTION": (("ACTION_NAME",), lambda s, a: _told(s, action=a.value("ACTION_NAME"))),
+    "DBMS_APPLICATION_INFO.SET_ACTION": (("ACTION_NAME",), lambda s, a: _name_work(s, action=a.value("ACTION_NAME"))),
     "DBMS_APPLICATION_INFO.SET_CLIENT_INFO": (
         ("CLIENT_INFO",),
-        lambda s, a: _told(s, client_info=a.value("CLIENT_INFO")),
+        lambda s, a: _name_work(s, client_info=a.value("CLIENT_INFO")),
     ),
     "DBMS_APPLICATION_INFO.READ_MODULE": (("MODULE_NAME", "ACTION_NAME"), _read_module),
     "DBMS_APPLICATION_INFO.READ_CLIENT_INFO": (
         ("CLIENT_INFO",),
-        lambda s, a: {"CLIENT_INFO": Argument(s.client_info, OraType.VARCHAR2)},
+        lambda s, a: {"CLIENT_INFO": Argument(s.settings.client_info, OraType.VARCHAR2)},
     ),
     "DBMS_LOCK.SLEEP": (("SECONDS",), _sleep),
     "DBMS_METADATA.SET_TRANSFORM_PARAM": (("TRANSFORM_HANDLE", "NAME", "VALUE", "OBJECT_TYPE"), _set_transform),
@@ -318,8 +302,8 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
         ("DML_TABLE_NAME", "ERR_LOG_TABLE_NAME", "ERR_LOG_TABLE_OWNER", "ERR_LOG_TABLE_SPACE", "SKIP_UNSUPPORTED"),
         _create_error_log,
     ),
-    "DBMS_SESSION.CLEAR_IDENTIFIER": ((), lambda s, a: _told(s, client_id=None)),
-    "DBMS_SESSION.SET_IDENTIFIER": (("CLIENT_ID",), lambda s, a: _told(s, client_id=a.value("CLIENT_ID"))),
+    "DBMS_SESSION.CLEAR_IDENTIFIER": ((), lambda s, a: _name_work(s, client_id=None)),
+    "DBMS_SESSION.SET_IDENTIFIER": (("CLIENT_ID",), lambda s, a: _name_work(s, client_id=a.value("CLIENT_ID"))),
     "DBMS_SESSION.SET_NLS": (("PARAM", "VALUE"), _set_nls),
     "DBMS_SESSION.SET_ROLE": (("ROLE_CMD",), _set_role),
     "DBMS_SESSION.SLEEP": (("SECONDS",), _sleep),
@@ -337,7 +321,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
 
 def _procedure(name: str, parameters: Sequence[str], body: Body) -> Procedure:
     def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> Mapping[int | str, Argument]:
-        found = body(asking(session), Arguments(name.rpartition(".")[2], parameters, given, named)) or {}
+        found = body(as_view_session(session), Arguments(name.rpartition(".")[2], parameters, given, named)) or {}
         places = {parameter: at for at, parameter in enumerate(parameters[: len(given)])}
         return {places.get(parameter, parameter): value for parameter, value in found.items()}
 

@@ -108,16 +108,16 @@ class SandboxDatabase:
             return number.integer(self.clock.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9))
 
         def ddl(kind: str, name: str, schema: str | None) -> str:
-            session = cast(SandboxSession, runtime.asking_session())
+            session = cast(SandboxSession, runtime.running_session())
             how = session.state.get("DBMS_METADATA", {})
             return table_ddl(self.catalog, session.container, kind, name, schema or session.schema, how)
 
         def mined(handle: bytes | None, name: str | None) -> str | None:
-            return values.mine_value(runtime.asking_session(), number.to_int(handle or _NO_HANDLE), name or "")
+            return values.mine_value(runtime.running_session(), number.to_int(handle or _NO_HANDLE), name or "")
 
         def present(handle: bytes | None, name: str | None) -> bytes:
             return number.integer(
-                values.column_present(runtime.asking_session(), number.to_int(handle or _NO_HANDLE), name or "")
+                values.column_present(runtime.running_session(), number.to_int(handle or _NO_HANDLE), name or "")
             )
 
         connection.create_scalar_function("o_mine_value", cast(Any, mined), 2)
@@ -135,7 +135,7 @@ class SandboxDatabase:
     def _places(self) -> dict[str, tuple[int, int]]:
         """Container and instance of each service.
 
-        A service runs on the first instance, one with `_n` behind its name on instance n, if redo thread n is open (a
+        A service runs on the first instance, one with `_n` after its name on instance n, if redo thread n is open (a
         singleton service, as clusters have them). A PDB that is not open has none.
         """
         instances = [number for number, thread in self.redo.threads.items() if thread.is_open]
@@ -220,7 +220,7 @@ def open_database(
     Raises ORA-01102 when another server uses the directory, ORA-00201 when another version of the sandbox wrote it.
 
     :param procedures: packaged procedures by `PACKAGE.NAME`; `constants` packaged NUMBERs by the same.
-    :param data_dir: keep the data there, and go on with what is there; None: the database lives as long as the process.
+    :param data_dir: keep the data there, and go on with what is there; None: the database ends with the process.
     :param now: host time, seconds since the epoch.
     :param max_string_size: of a new database: STANDARD, or EXTENDED for VARCHAR2 and RAW up to 32767 bytes.
     :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: as far as the tables go.

@@ -1,4 +1,4 @@
-"""NEXTVAL and CURRVAL of one session: what it has drawn from each sequence."""
+"""NEXTVAL and CURRVAL of one session: the values it has drawn from each sequence."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ class DrawnSequences:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._drawn: dict[int, int] = {}
+
+    def value(self, object_id: int, *, first: bool) -> int:
+        """Draw when it is the first mention of NEXTVAL in a row, else the value drawn last. Raises ORA-08002, ORA-08004."""
+        return self.draw(object_id) if first else self.drawn(object_id)
 
     def draw(self, object_id: int) -> int:
         """NEXTVAL. Raises ORA-02289, ORA-08004."""

@@ -1,9 +1,9 @@
-"""Faults a test asks for: calls that fail, hang or lose their connection, exactly when it says.
+"""Faults for tests: calls that fail, hang or lose their connection, exactly when it says.
 
     faults.add(Fault("fetch", matching="V$LOGMNR_CONTENTS", nth=3, code=1555))     the third fetch of such a query
     faults.add(Fault("commit", username="APP", drop=True))                        the next commit of APP, not done
 
-A call meets the faults before it does anything, so what it was to do has not happened. The same is to be had by SQL:
+A call meets the faults before it does anything, so it has had no effect. The same by SQL:
 package DBMS_SANDBOX (faults_package.py).
 """
 
@@ -21,7 +21,7 @@ MOMENTS = ("connect", "execute", "fetch", "commit", "rollback")
 
 @dataclass(slots=True)
 class Fault:
-    """What is to go wrong, and when.
+    """A fault, and the call that meets it.
 
     :param at: one of MOMENTS. `execute` is every statement, `fetch` each round trip for rows, the first ones included;
         `commit` is the client's own call as well as the statement.
@@ -91,7 +91,7 @@ class Faults:
             if fault.drop:
                 raise ConnectionLost(f"fault at {at}")
             if fault.code:
-                raise OraError(fault.code, f"fault asked for at {at}")
+                raise OraError(fault.code, f"fault of DBMS_SANDBOX at {at}")
 
 
 class WatchedRows:

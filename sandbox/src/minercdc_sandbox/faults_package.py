@@ -1,4 +1,4 @@
-"""Package DBMS_SANDBOX: faults by SQL, so that tests in any language can ask for them. Oracle has nothing of the kind.
+"""Package DBMS_SANDBOX: faults by SQL, so that tests in any language can cause them. Oracle has nothing of the kind.
 
     call dbms_sandbox.fail_call(1555, at => 'fetch', matching => 'V$LOGMNR_CONTENTS', nth => 3)
     call dbms_sandbox.drop_connection(at => 'commit', username => 'APP')
@@ -16,9 +16,9 @@
     call dbms_sandbox.show_addresses('APP')
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
     call dbms_sandbox.open_thread(2)
-    call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin anew
+    call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin again at 1
     call dbms_sandbox.jump_clock(3600)           host time moves by as many seconds
-    call dbms_sandbox.grow_pga('APP', 1000000)   the views tell of as many bytes more for each session APP has now
+    call dbms_sandbox.grow_pga('APP', 1000000)   the views show as many bytes more for each session APP has now
     call dbms_sandbox.crash()                    the server process ends at once, as by kill -9
 
 Only SYS and users with DBA may call it (ORA-01031).
@@ -31,10 +31,10 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 
 from minercdc_sandbox.arguments import Arguments
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.faults import Fault
 from minercdc_sandbox.interfaces import Argument, OraError, Procedure, Session
 from minercdc_sandbox.storage.commit_meeting import CommitMeeting
+from minercdc_sandbox.view_session import as_view_session
 
 _CALL = ("AT", "MATCHING", "USERNAME", "NTH", "TIMES")
 
@@ -60,7 +60,7 @@ def _fault(arguments: Arguments, at: str, *, code: int = 0, drop: bool = False, 
 
 
 def _allowed(session: Session) -> None:
-    client = asking(session)
+    client = as_view_session(session)
     user = client.database.catalog.user(client.container, client.user)
     if user is None or not (client.user == "SYS" or user.has("DBA")):
         raise OraError(1031, "insufficient privileges")
@@ -70,19 +70,19 @@ def _fail_call(session: Session, arguments: Arguments) -> None:
     code = arguments.integer("CODE")
     if code is None:
         raise OraError(20000, "FAIL_CALL needs the number of an ORA- error")
-    asking(session).database.faults.add(_fault(arguments, "execute", code=abs(code)))
+    as_view_session(session).database.faults.add(_fault(arguments, "execute", code=abs(code)))
 
 
 def _drop_connection(session: Session, arguments: Arguments) -> None:
-    asking(session).database.faults.add(_fault(arguments, "execute", drop=True))
+    as_view_session(session).database.faults.add(_fault(arguments, "execute", drop=True))
 
 
 def _delay_call(session: Session, arguments: Arguments) -> None:
-    asking(session).database.faults.add(_fault(arguments, "execute", seconds=arguments.number("SECONDS") or 0.0))
+    as_view_session(session).database.faults.add(_fault(arguments, "execute", seconds=arguments.number("SECONDS") or 0.0))
 
 
 def _clear_faults(session: Session, arguments: Arguments) -> None:
-    asking(session).database.faults.clear()
+    as_view_session(session).database.faults.clear()
 
 
 def _log(arguments: Arguments) -> tuple[int, int]:
@@ -93,70 +93,70 @@ def _log(arguments: Arguments) -> tuple[int, int]:
 
 
 def _corrupt_log(session: Session, arguments: Arguments) -> None:
-    asking(session).database.redo.corrupt.add(_log(arguments))
+    as_view_session(session).database.redo.corrupt.add(_log(arguments))
 
 
 def _purge_log(session: Session, arguments: Arguments) -> None:
-    database = asking(session).database
+    database = as_view_session(session).database
     with database.storage.lock:
         database.redo.delete_archived(*_log(arguments))
         database.storage.free_lobs()
 
 
 def _remove_log(session: Session, arguments: Arguments) -> None:
-    database = asking(session).database
+    database = as_view_session(session).database
     with database.storage.lock:
         database.redo.remove_archived(*_log(arguments))
         database.storage.free_lobs()
 
 
 def _hold_strand(session: Session, arguments: Arguments) -> None:
-    asking(session).database.storage.strands.holding.add(arguments.text("USERNAME").upper())
+    as_view_session(session).database.storage.strands.holding.add(arguments.text("USERNAME").upper())
 
 
 def _release_strand(session: Session, arguments: Arguments) -> None:
-    storage = asking(session).database.storage
+    storage = as_view_session(session).database.storage
     with storage.lock:
         storage.strands.release(arguments.text("USERNAME").upper())
 
 
 def _start_late(session: Session, arguments: Arguments) -> None:
-    asking(session).database.storage.strands.starting_late.add(arguments.text("USERNAME").upper())
+    as_view_session(session).database.storage.strands.starting_late.add(arguments.text("USERNAME").upper())
 
 
 def _start_phantom(session: Session, arguments: Arguments) -> None:
-    storage = asking(session).database.storage
+    storage = as_view_session(session).database.storage
     with storage.lock:
-        storage.strands.start_phantom(asking(session).client)
+        storage.strands.start_phantom(as_view_session(session).client)
 
 
 def _meet_commits(session: Session, arguments: Arguments) -> None:
-    storage = asking(session).database.storage
+    storage = as_view_session(session).database.storage
     with storage.lock:
         storage.meeting = CommitMeeting(storage.lock, arguments.integer("COMMITS") or 0)
 
 
 def _hide_addresses(session: Session, arguments: Arguments) -> None:
-    asking(session).database.redo.addressless.add(arguments.text("USERNAME").upper())
+    as_view_session(session).database.redo.addressless.add(arguments.text("USERNAME").upper())
 
 
 def _show_addresses(session: Session, arguments: Arguments) -> None:
-    asking(session).database.redo.addressless.discard(arguments.text("USERNAME").upper())
+    as_view_session(session).database.redo.addressless.discard(arguments.text("USERNAME").upper())
 
 
 def _jump_clock(session: Session, arguments: Arguments) -> None:
-    asking(session).database.clock.jump(arguments.number("SECONDS") or 0.0)
+    as_view_session(session).database.clock.jump(arguments.number("SECONDS") or 0.0)
 
 
 def _grow_pga(session: Session, arguments: Arguments) -> None:
     username, count = arguments.text("USERNAME").upper(), arguments.integer("BYTES")
-    for other in list(asking(session).database.sessions.values()):
+    for other in list(as_view_session(session).database.sessions.values()):
         if other.user == username:
             other.pga += count or 0
 
 
 def _close_thread(session: Session, arguments: Arguments) -> None:
-    database = asking(session).database
+    database = as_view_session(session).database
     thread = arguments.integer("THREAD") or 0
     for other in list(database.sessions.values()):
         if other.client.thread == thread:
@@ -166,14 +166,14 @@ def _close_thread(session: Session, arguments: Arguments) -> None:
 
 
 def _open_thread(session: Session, arguments: Arguments) -> None:
-    database = asking(session).database
+    database = as_view_session(session).database
     with database.storage.lock:
         database.redo.open_thread(arguments.integer("THREAD") or 0)
 
 
 def _reset_logs(session: Session, arguments: Arguments) -> None:
-    database = asking(session).database
-    if asking(session).in_transaction():
+    database = as_view_session(session).database
+    if as_view_session(session).in_transaction():
         raise OraError(20000, "commit or roll back first")
     for other in list(database.sessions.values()):
         if other.sid != session.sid:

@@ -97,7 +97,7 @@ class ColumnDescription:
 
 @dataclass(frozen=True, slots=True)
 class BindType:
-    """What the client said about one bind variable. `national`: a character type in the national character set.
+    """The client's description of one bind variable. `national`: a character type in the national character set.
 
     :param elements: most elements of a PL/SQL index-by table, whose value is a tuple of Cells; 0 of a single value.
     """
@@ -127,11 +127,11 @@ class BatchError:
 
 @dataclass(slots=True)
 class Result:
-    """What one execute produced.
+    """The result of one execute.
 
     :param columns: of a query; None otherwise.
     :param row_count: rows affected by DML, all iterations together.
-    :param row_counts: per iteration, when asked for.
+    :param row_counts: per iteration, when the client wants them.
     :param last_row_id: ROWID of the last row inserted, updated or deleted.
     :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR, a tuple the elements
         of an index-by table.
@@ -161,7 +161,7 @@ class LobCalls(Protocol):
         """Raises ORA-22275 for bytes that are no locator, or of a temporary LOB that was freed; so do all below."""
 
     def read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
-        """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' behind the end.
+        """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' after the end.
 
         Half of a surrogate pair at either end comes as that half (a lone surrogate in the str): encode the result with
         `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range.
@@ -189,23 +189,22 @@ class LobCalls(Protocol):
     def is_open(self, locator: bytes) -> bool: ...
 
     def chunk_size(self, locator: bytes) -> int:
-        """Usable bytes of a chunk, as DBMS_LOB.GETCHUNKSIZE tells."""
+        """Usable bytes of a chunk, as of DBMS_LOB.GETCHUNKSIZE."""
 
 
 class Session(Protocol):
-    """One client's session. Called from that client's own thread only, but for `cancel`.
-
-    :ivar module, action, client_info, client_id: what the client calls its work; the wire sets them.
-    """
+    """One client's session. Called from that client's own thread only, but for `cancel`."""
 
     sid: int
     serial: int
     user: str
-    schema: str
-    module: str | None
-    action: str | None
-    client_info: str | None
-    client_id: str | None
+
+    @property
+    def schema(self) -> str:
+        """Current schema."""
+
+    def set_metrics(self, **names: str | None) -> None:
+        """The client's end-to-end metrics by name: `module`, `action`, `client_info`, `client_id`."""
 
     def execute(
         self,
@@ -244,7 +243,7 @@ class Session(Protocol):
 
 
 class Database(Protocol):
-    """What the wire needs from the database."""
+    """The database as the wire sees it."""
 
     banner: str
     version: tuple[int, int, int, int, int]
@@ -275,7 +274,7 @@ class Database(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """What one query reads of a view; the view may show more, never less.
+    """The part of a view that one query reads; the view may show more, never less.
 
     :param columns: positions of the columns it reads; the others may be left None.
     :param first_record: thread, first and last RS_ID of a log -> the least RS_ID wanted of it ('': all), above the last
@@ -303,7 +302,7 @@ class View:
     """A dictionary or dynamic performance view.
 
     :param name: e.g. `V$LOG`, `ALL_TAB_COLS` (public synonym; `SYS.V_$LOG` names it too).
-    :param rows: called once per scan with the asking session; streams, one tuple of Cells per row.
+    :param rows: called once per scan with the session that reads it; streams, one tuple of Cells per row.
         May raise OraError (V$LOGMNR_CONTENTS before START_LOGMNR: ORA-01306).
     :param restricted: the same for a query of which more is known; None when that would not help.
     :param picked: rows of the columns at these positions, of the rows that pass the test, in batches (some may be empty);

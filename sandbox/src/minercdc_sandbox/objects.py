@@ -27,7 +27,7 @@ class StoredView:
 
 @dataclass(slots=True)
 class Synonym:
-    """A private synonym, or with owner PUBLIC one for everybody; what it names need not be there."""
+    """A private synonym, or with owner PUBLIC one for all users; the object it names need not exist."""
 
     container: int
     owner: str
@@ -77,8 +77,8 @@ class Sequence:
             following = (self.minimum if self.increment > 0 else self.maximum) if self.cycle else None
         self.next = following
         self.filled = False
-        behind = value >= self.cached_to if self.increment > 0 else value <= self.cached_to
-        if behind:
+        used_up = value >= self.cached_to if self.increment > 0 else value <= self.cached_to
+        if used_up:
             self.cached_to = value + self.increment * max(self.cache, 1)
             self.filled = True
         return value

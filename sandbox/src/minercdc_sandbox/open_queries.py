@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from threading import RLock
 from weakref import WeakSet
 
-from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result, Session
+import apsw
+
+from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc_sandbox.planning import Planner
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows
-from minercdc_sandbox.sql.query.plan import Plan
+from minercdc_sandbox.sql.execution import Plan, Run, SqlSession
 from minercdc_sandbox.sql.row_tests import row_test
-from minercdc_sandbox.sql.runtime import FixedRows, PickedRows, QueryRows, Run, execute
+from minercdc_sandbox.sql.runtime import FixedRows, PickedRows, QueryRows, begin_run, execute
 from minercdc_sandbox.tables import Table
-
-if TYPE_CHECKING:
-    from minercdc_sandbox.session import SandboxSession
 
 
 class OpenQueries:
     """Opens a session's queries, and knows which of its cursors show what its transaction changed."""
 
-    def __init__(self, session: SandboxSession, planner: Planner) -> None:
+    def __init__(self, session: SqlSession, planner: Planner) -> None:
         self._session, self._planner = session, planner
         self._open: WeakSet[QueryRows] = WeakSet()
+        self._own: apsw.Connection | None = None
+        self._own_lock = RLock()
+
+    def close(self) -> None:
+        """The session has ended."""
+        if self._own is not None:
+            with self._own_lock:
+                self._own.close(True)
+
+    def _own_connection(self) -> apsw.Connection:
+        """The session's private connection: for what needs no stored rows, so that a long scan of a view locks no other session."""
+        if self._own is None:
+            self._own = self._session.database.new_connection()
+        return self._own
 
     def run(self, sql: str, query: ast.Query, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]) -> Result:
         """A query as a client sends it."""
@@ -40,15 +53,15 @@ class OpenQueries:
         """Begin a planned query. Raises ORA-01466, ORA-01555 for a time it cannot look back to."""
         session = self._session
         if not plan.stored:
-            cursor_run = session.run(binds)
+            cursor_run = begin_run(session, binds)
             cursor_run.uses = plan.uses
             if plan.picked and (picked := self._picked(plan, cursor_run)) is not None:
                 return picked
-            cursor = execute(session.own_connection(), plan.sql, plan.parameters, cursor_run)
-            return QueryRows(cursor, cursor_run, session.own_lock, picked=plan.picked)
+            cursor = execute(self._own_connection(), plan.sql, plan.parameters, cursor_run)
+            return QueryRows(cursor, cursor_run, self._own_lock, picked=plan.picked)
         storage = session.storage
         with storage.lock:
-            run = session.run(binds)
+            run = begin_run(session, binds)
             run.uses = plan.uses
             oldest = run.snapshot
             for table, as_of in plan.tables:
@@ -80,7 +93,7 @@ class OpenQueries:
         test = row_test(plan.picked_where, view.columns, lambda number: plan.parameters[number - 1](run))
         if test is None:
             return None
-        return PickedRows(view.picked(cast(Session, self._session), run.restriction(use), plan.picked, test), run)
+        return PickedRows(view.picked(self._session, run.restriction(use), plan.picked, test), run)
 
     def _with_locks(
         self, sql: str, query: ast.Query, plan: Plan, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]

@@ -1,6 +1,6 @@
 """docs/sandbox.md, made from the tables that the sandbox works with: python -m minercdc_sandbox.page
 
-What is listed as emulated is what the code looks up when it runs; what is listed as refused is what it refuses. Errors and
+The lists of emulated and refused features are those that the code itself looks up. Errors and
 refusals are read out of the source text: every `OraError(number, "text", ..)` in it.
 """
 
@@ -21,7 +21,7 @@ from minercdc_sandbox.sql.functions import registry
 from minercdc_sandbox.sql.functions.absent import UNKNOWN_HERE
 from minercdc_sandbox.sql.functions.aggregates import AGGREGATES
 from minercdc_sandbox.sql.functions.windows import ANALYTIC
-from minercdc_sandbox.sql.statements import KINDS
+from minercdc_sandbox.statements import KINDS
 from minercdc_sandbox.views.families import ALL_VIEWS
 from minercdc_sandbox.wire import functions as calls
 from minercdc_sandbox.wire.negotiation import PROFILES

@@ -1,4 +1,4 @@
-"""What the redo holds and LogMiner reads: change records, and the versions of tables they are about.
+"""Change records, which the redo holds and LogMiner reads, and the versions of tables they belong to.
 
 storage -> RedoRecord -> LogMiner, which finds the TableVersion of each in its dictionary
 """

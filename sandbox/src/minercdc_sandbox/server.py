@@ -1,4 +1,4 @@
-"""The sandbox as a server: one database with its views and packages, seeded, behind a listener.
+"""The sandbox as a server: one database with its views and packages, seeded, and a listener.
 
 with SandboxServer(seeds=[path]) as server:        in this process, for tests
     oracledb.connect(user=.., password=.., dsn=server.dsn)
@@ -11,7 +11,8 @@ import signal
 import ssl
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -37,7 +38,10 @@ _RELEASES = {
 
 
 def sandbox_database(
-    profile: str = "23ai", data_dir: Path | None = None, max_string_size: str = "standard"
+    profile: str = "23ai",
+    data_dir: Path | None = None,
+    max_string_size: str = "standard",
+    now: Callable[[], float] = time.time,
 ) -> SandboxDatabase:
     """An empty database with all views and packages. Raises ValueError for an unknown profile."""
     if profile not in _RELEASES:
@@ -55,6 +59,7 @@ def sandbox_database(
         constants={**CONSTANTS, **dbms_lob.CONSTANTS, **client_packages.CONSTANTS},
         data_dir=data_dir,
         max_string_size=max_string_size.upper(),
+        now=now,
     )
     database.banner, database.version = _RELEASES[profile]
     return database
@@ -94,7 +99,7 @@ class SandboxServer:
 
     @property
     def faults(self) -> Faults:
-        """What is to go wrong: for tests that have the server in their own process. Others call DBMS_SANDBOX."""
+        """The faults to come: for tests that have the server in their own process. Others call DBMS_SANDBOX."""
         return self.database.faults
 
     @property

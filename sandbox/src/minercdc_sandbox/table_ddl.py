@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import OraError, OraType
-from minercdc_sandbox.tables import Column, Constraint, SupplementalLogGroup, Table
+from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, SupplementalLogGroup, Table
 
 
 def table_ddl(catalog: Catalog, container: int, kind: str, name: str, schema: str, how: Mapping[str, bool]) -> str:
@@ -57,7 +57,7 @@ def _column(table: Table, column: Column) -> str:
         text += f" GENERATED {column.identity} AS IDENTITY"
     elif column.default is not None:
         text += f" DEFAULT {'ON NULL ' if column.on_null else ''}{column.default}"
-    key = any(c.kind == "P" and column.name in c.columns for c in table.constraints)
+    key = any(c.kind == ConstraintKind.PRIMARY and column.name in c.columns for c in table.constraints)
     return text if column.nullable or key else f"{text} NOT NULL ENABLE"
 
 
@@ -66,10 +66,10 @@ def _constraints(table: Table, *, references: bool) -> Iterator[str]:
         named = "" if constraint.generated else f'CONSTRAINT "{constraint.name}"'
         state = "ENABLE" if constraint.enabled else "DISABLE"
         columns = ", ".join(f'"{column}"' for column in constraint.columns)
-        if constraint.kind in "PU":
-            word = "PRIMARY KEY" if constraint.kind == "P" else "UNIQUE"
+        if constraint.kind in KEYS:
+            word = "PRIMARY KEY" if constraint.kind == ConstraintKind.PRIMARY else "UNIQUE"
             yield f" {named} {word} ({columns})\n  USING INDEX  {state}"
-        elif constraint.kind == "R" and references:
+        elif constraint.kind == ConstraintKind.FOREIGN and references:
             yield f" {named} FOREIGN KEY ({columns})\n\t  REFERENCES {_referred(constraint)} {state}"
         elif constraint in table.checks:
             yield f" {named} CHECK ({constraint.condition}) {state}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.partitioning import Partitioning, TablePartition
@@ -15,6 +16,13 @@ FOREIGN_LOGGING = "FOREIGN KEY LOGGING"
 USER_GROUP = "USER LOG GROUP"
 
 
+class LengthSemantics(StrEnum):
+    """ALL_TAB_COLUMNS.CHAR_USED."""
+
+    BYTE = "B"
+    CHAR = "C"
+
+
 @dataclass(slots=True)
 class Column:
     """A column as declared.
@@ -22,7 +30,7 @@ class Column:
     :param precision: NUMBER: decimal digits, 0 when left out (`*`); FLOAT: binary digits; INTERVAL: leading digits.
     :param scale: NUMBER: -127 unconstrained; TIMESTAMP and INTERVAL: fractional digits.
     :param size: bytes; for character columns the limit in bytes, with `char_length` the limit in characters.
-    :param semantics: `B` or `C`, of character types.
+    :param semantics: of character types.
     :param national: NCHAR or NVARCHAR2: lengths count UTF-16 units.
     :param default: text of the default expression.
     :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`.
@@ -40,7 +48,7 @@ class Column:
     scale: int = 0
     size: int = 0
     char_length: int = 0
-    semantics: str = "B"
+    semantics: LengthSemantics = LengthSemantics.BYTE
     nullable: bool = True
     default: str | None = None
     float_: bool = False
@@ -89,7 +97,9 @@ class Column:
             return f"UROWID({self.size})"
         if self.type in (OraType.VARCHAR2, OraType.CHAR):
             return (
-                f"{self.type.name}({self.char_length} CHAR)" if self.semantics == "C" else f"{self.type.name}({self.size})"
+                f"{self.type.name}({self.char_length} CHAR)"
+                if self.semantics == LengthSemantics.CHAR
+                else f"{self.type.name}({self.size})"
             )
         return f"RAW({self.size})" if self.type is OraType.RAW else self.data_type
 
@@ -99,17 +109,28 @@ class Column:
         )
 
 
+class ConstraintKind(StrEnum):
+    """ALL_CONSTRAINTS.CONSTRAINT_TYPE; CHECK is of NOT NULL, too."""
+
+    PRIMARY = "P"
+    UNIQUE = "U"
+    FOREIGN = "R"
+    CHECK = "C"
+
+
+KEYS = (ConstraintKind.PRIMARY, ConstraintKind.UNIQUE)
+
+
 @dataclass(slots=True)
 class Constraint:
     """A constraint.
 
-    :param kind: as in ALL_CONSTRAINTS: P, U, R, or C for NOT NULL and CHECK.
     :param reference: of foreign keys owner and table, and the columns there.
     :param delete_rule: NO ACTION, CASCADE or SET NULL.
     """
 
     name: str
-    kind: str
+    kind: ConstraintKind
     columns: tuple[str, ...]
     index: str | None = None
     generated: bool = False
@@ -151,7 +172,7 @@ class Table:
     :param version: DATA_OBJV#, raised by ADD, DROP and MODIFY of columns.
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
     :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
-    :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN tells of each row, not of its block.
+    :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN is of each row, not of its block.
     :param next_rid: number of the next row inserted; ROWIDs are made of it. Of a partitioned table each partition has its own.
     :param last_rid: number of the row inserted last.
     :param row_movement: rows may change their partition (ORA-14402).
@@ -220,12 +241,12 @@ class Table:
     @property
     def foreign_keys(self) -> list[Constraint]:
         """Enabled references to other tables."""
-        return [c for c in self.constraints if c.kind == "R" and c.enabled]
+        return [c for c in self.constraints if c.kind == ConstraintKind.FOREIGN and c.enabled]
 
     @property
     def key(self) -> Constraint | None:
         """The primary key."""
-        return next((c for c in self.constraints if c.kind == "P"), None)
+        return next((c for c in self.constraints if c.kind == ConstraintKind.PRIMARY), None)
 
     def position(self, name: str) -> int:
         """0-based position of a column. Raises ORA-00904."""
@@ -254,7 +275,7 @@ class Table:
         return found.object_id, found.data_object_id
 
     def row_ids(self) -> str:
-        """SQL of what functions on ROWIDs are told of the table, see `sql.scalars.rowids`."""
+        """SQL of the argument that stands for the table in functions on ROWIDs, see `sql.scalars.rowids`."""
         return str(self.data_object_id if self.partitioning is None else -self.object_id)
 
     def holding(self, row: tuple[bytes | str | None, ...]) -> TablePartition:
@@ -270,7 +291,7 @@ class Table:
         return tuple([row[at] for at in self.positions(self.partitioning.columns)])
 
     def stored(self, object_id: int = 0) -> TableVersion:
-        """What LogMiner needs of this version, of the table or of the partition with an OBJECT_ID."""
+        """The properties of this version that LogMiner needs, of the table or of the partition with an OBJECT_ID."""
         partition = self.partition(object_id)
         return TableVersion(
             self.owner,

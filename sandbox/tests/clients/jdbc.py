@@ -36,7 +36,7 @@ class SqlError(Exception):
 def sql_errors() -> Iterator[None]:
     """Raise SqlError for what Java threw.
 
-    A SparkSession in the same process replaces the function by which py4j raises Java's exceptions with one that asks Spark's own
+    A SparkSession in the same process replaces the function by which py4j raises Java's exceptions with one that calls Spark's own
     JVM about them; this JVM is another one.
     """
     try:

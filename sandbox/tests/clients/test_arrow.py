@@ -39,7 +39,7 @@ def test_a_whole_result_is_one_table(connection: oracledb.Connection) -> None:
     assert [Decimal(str(one)) for one in table["PRICE"].to_pylist()] == [row[2] for row in ROWS]
 
 
-def test_batches_have_the_size_asked_for(connection: oracledb.Connection) -> None:
+def test_batches_have_the_size_wanted(connection: oracledb.Connection) -> None:
     batches = [pyarrow.table(frame) for frame in connection.fetch_df_batches(QUERY, size=100)]
     assert [batch.num_rows for batch in batches] == [100, 100, 50]
     assert [int(one) for batch in batches for one in batch["ID"].to_pylist()] == [row[0] for row in ROWS]

@@ -10,7 +10,7 @@ import pytest
 from sandbox.tests.clients.jdbc import Jvm, SqlError, sql_errors
 from tests.fixtures.fix_sandbox import SandboxProcess
 
-# Columns behind the first one, and what the one row has in them.
+# Columns after the first one, and what the one row has in them.
 LAYOUTS = {
     "": "",
     "v varchar2(20)": "'text'",

@@ -116,7 +116,7 @@ def test_fetch_in_pieces(connection: Any) -> None:
     assert rows(statement.executeQuery("select id from t order by id")) == [[str(n)] for n in range(1000)]
 
 
-def test_batches_tell_their_counts(connection: Any) -> None:
+def test_batches_return_their_counts(connection: Any) -> None:
     insert = connection.prepareStatement("insert into t values (?, ?)")
     for number in range(2000, 3000):
         insert.setInt(1, number)
@@ -209,7 +209,7 @@ def test_out_and_in_out_parameters(jvm: Jvm, connection: Any) -> None:
 
 
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
-def test_long_query_ends_when_asked(connection: Any, how: str) -> None:
+def test_long_query_ends_when_cancelled(connection: Any, how: str) -> None:
     statement = connection.createStatement()
     if how == "timeout":
         statement.setQueryTimeout(1)
@@ -233,7 +233,7 @@ def test_logon_is_refused_as_by_oracle(jvm: Jvm, schema: SandboxProcess) -> None
     where = f"jdbc:oracle:thin:@//{schema.host}:{schema.port}/nowhere"
     for expected, arguments in (
         (1017, {"password": "wrong"}),
-        (1017, {"user": "nobody"}),
+        (1017, {"user": "unknown"}),
         (12514, {"url": where}),
         (12505, {"url": f"jdbc:oracle:thin:@{schema.host}:{schema.port}:nowhere"}),
     ):

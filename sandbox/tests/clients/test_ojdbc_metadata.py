@@ -1,4 +1,4 @@
-"""DatabaseMetaData and cursors through ojdbc11: what tools ask of a schema before they read it."""
+"""DatabaseMetaData and cursors through ojdbc11: what tools read of a schema first."""
 
 from __future__ import annotations
 

@@ -73,9 +73,9 @@ def test_binds_come_back(jvm: Jvm, connection: Any) -> None:
         assert rows(connection.createStatement().executeQuery("select b, j, v from n where id = 2")) == [
             ["false", DOCUMENT, "[1.25E+000,-2.0E+000]"]
         ]
-        asked = connection.prepareStatement("select id from n where b = ?")
-        asked.setBoolean(1, True)
-        assert rows(asked.executeQuery()) == [["1"]]
+        statement = connection.prepareStatement("select id from n where b = ?")
+        statement.setBoolean(1, True)
+        assert rows(statement.executeQuery()) == [["1"]]
 
 
 def test_documents_of_other_drivers_are_read(schema: SandboxProcess, jvm: Jvm, connection: Any) -> None:

@@ -46,7 +46,7 @@ def logon_error(server: SandboxProcess, **arguments: object) -> str:
 def test_logons_are_refused_with_oracles_codes(schema: SandboxProcess) -> None:
     where = f"{schema.host}:{schema.port}"
     assert "ORA-01017" in logon_error(schema, password="wrong")
-    assert "ORA-01017" in logon_error(schema, user="nobody")
+    assert "ORA-01017" in logon_error(schema, user="unknown")
     assert "ORA-01017" in logon_error(schema, mode=oracledb.AUTH_MODE_SYSDBA)
     assert "ORA-03001" in logon_error(schema, mode=oracledb.AUTH_MODE_SYSOPER)
     assert "ORA-28150" in logon_error(schema, user="system[app]", password="oracle")

@@ -35,7 +35,7 @@ def read(cursor: oracledb.Cursor, column: str, row: int) -> oracledb.LOB:
     return lob
 
 
-def test_locators_tell_their_size_and_read(cursor: oracledb.Cursor) -> None:
+def test_locators_have_their_size_and_read(cursor: oracledb.Cursor) -> None:
     assert [(read(cursor, c, 1).size(), read(cursor, c, 1).read()) for c in "cnb"] == [
         (5, "small"), (8, "national"), (2, b"\xca\xfe"),
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def test_locators_tell_their_size_and_read(cursor: oracledb.Cursor) -> None:
     assert cursor.execute("select c from lobs where id = 2").fetchone() == (None,)
 
 
-def test_lobs_come_whole_when_asked(cursor: oracledb.Cursor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lobs_come_whole_when_wanted(cursor: oracledb.Cursor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracledb.defaults, "fetch_lobs", False)
     rows = cursor.execute("select id, c, n, b from lobs where id < :1 order by id", [4]).fetchall()
     assert rows == [

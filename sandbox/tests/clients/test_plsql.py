@@ -90,7 +90,7 @@ def test_statistics_show_rows_and_when(cursor: oracledb.Cursor) -> None:
     assert analyzed is not None
 
 
-def test_errors_tell_line_and_column(cursor: oracledb.Cursor) -> None:
+def test_errors_have_line_and_column(cursor: oracledb.Cursor) -> None:
     with pytest.raises(oracledb.DatabaseError, match=r"ORA-06550: line 2, column 3:\nPLS-00201"):
         cursor.execute("begin\n  nothing.here; end;")
     with pytest.raises(oracledb.DatabaseError, match=r"ORA-01403: no data found\nORA-06512: at line 3"):

@@ -172,7 +172,7 @@ def lab(fresh_sandbox: SandboxProcess) -> SandboxProcess:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_redo_undo_and_flashback_tell_one_history(lab: SandboxProcess, seed: int) -> None:
+def test_redo_undo_and_flashback_agree_on_one_history(lab: SandboxProcess, seed: int) -> None:
     workload = Workload(lab, seed)
     workload.run(STEPS // 5)
     first = _scn(lab)

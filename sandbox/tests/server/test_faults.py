@@ -1,4 +1,4 @@
-"""Faults that a test asks for with DBMS_SANDBOX: they happen to the call they name, and to nothing else."""
+"""Faults that a test causes with DBMS_SANDBOX: they happen to the call they name, and to nothing else."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_only_administrators_may_ask(app: oracledb.Connection) -> None:
 
 
 @pytest.mark.parametrize("call", ["fail_call(0)", "fail_call(1, at => 'nowhere')", "purge_log(1, 999)", "hold_strand(1, 2)"])
-def test_what_makes_no_sense_is_told(faults: oracledb.Cursor, call: str) -> None:
+def test_faults_that_make_no_sense_are_refused(faults: oracledb.Cursor, call: str) -> None:
     with pytest.raises(oracledb.DatabaseError, match="ORA-(20000|00308|06550)"):
         faults.execute(f"begin dbms_sandbox.{call}; end;")
 

@@ -1,4 +1,4 @@
-"""Fixtures E01-E78 of the LogMiner facts, brought about by real SQL; those of LOBs, XML and long values are in
+"""Fixtures E01-E78 (docs/reference/logminer-facts.md#e-1), brought about by real SQL; those of LOBs, XML and long values are in
 `test_fixtures_large`. `NOT_BY_SQL` says of the rest why no SQL does; another test keeps the list complete."""
 
 from __future__ import annotations

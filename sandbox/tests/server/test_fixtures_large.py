@@ -1,5 +1,5 @@
 """Row forms of LOB, XML, 32K, LONG and unsupported columns, brought about by real SQL: fixtures E43, E47-E49, E54-E64, E75
-and E76 of the LogMiner facts, and the sequences of its B.7. One test id per fixture or documented row of the table."""
+and E76, and the sequences of large values (docs/reference/logminer-facts.md#b-7). One test id per fixture or documented row of the table."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def block(select: str, statement: str) -> str:
 
 
 def lob_rows(profile: str, select: str, *statements: str) -> list[str | None]:
-    """The texts of a locator row and the rows behind it."""
+    """The texts of a locator row and of the rows after it."""
     if profile == "19c":
         return [f"{BUFFERS}BEGIN\n {select}", *statements]
     return [None, *[block(select, statement) for statement in statements]]

@@ -1,5 +1,5 @@
-"""Fixtures E68 to E71 and E77 of the LogMiner facts: transactions whose records come in an unusual order or number. What real
-servers do by chance, package DBMS_SANDBOX does when asked."""
+"""Fixtures E68 to E71 and E77 (docs/reference/logminer-facts.md#e-68): transactions whose records come in an unusual order or number. What real
+servers do by chance, package DBMS_SANDBOX does on call."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def _with_one_xid(miner: oracledb.Connection, here: oracledb.Connection, there: 
         first, second = (bytes.fromhex(by_container[con_id]) for con_id in (3, 4))
         if first == second:
             break
-        behind = here if _turn(first) < _turn(second) else there
-        behind.rollback()
-        behind.cursor().execute("insert into item values (1)")
+        later = here if _turn(first) < _turn(second) else there
+        later.rollback()
+        later.cursor().execute("insert into item values (1)")
     for session in (here, there):
         session.rollback()
     (begun,) = mining.execute("select current_scn from v$database").fetchone()
@@ -126,7 +126,7 @@ def test_e71_commits_of_one_scn(lab: Lab) -> None:
     assert scns[0] == scns[1] < scns[2]
 
 
-def test_e77_a_row_behind_later_ones(lab: Lab) -> None:
+def test_e77_a_row_after_later_ones(lab: Lab) -> None:
     lab.sandbox.create_user("early")
     lab.run("grant insert on item to early")
     lab.mark()

@@ -1,4 +1,4 @@
-"""START_LOGMNR's dictionaries and options, what the session's views tell, and the errors of the packages."""
+"""START_LOGMNR's dictionaries and options, what the session's views show, and the errors of the packages."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_string_literals_follow_the_session(lab: Lab) -> None:
     ]
 
 
-def test_process_memory_is_told(lab: Lab) -> None:
+def test_process_memory_is_shown(lab: Lab) -> None:
     names = ("session uga memory", "session uga memory max", "session pga memory", "session pga memory max")
     sql = "select value from v$statname n, v$mystat m where n.name = :1 and n.statistic# = m.statistic#"
     for name in names:

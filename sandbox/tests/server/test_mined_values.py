@@ -1,4 +1,4 @@
-"""What LogMiner tells besides SQL: single values by MINE_VALUE, pretty statements, and why it did not start."""
+"""What LogMiner shows besides SQL: single values by MINE_VALUE, pretty statements, and why it did not start."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_values_in_conditions_and_across_queries(lab: Lab) -> None:
         "select to_char(redo_value) from v$logmnr_contents where operation = 'INSERT' and seg_owner = 'LAB' order by redo_value"
     ).fetchall()
     lab.start()  # nothing is remembered of the query before
-    asked = "select dbms_logmnr.mine_value(to_number(:1), 'LAB.ITEM.QTY') from dual"
-    assert [lab.mining.execute(asked, list(handle)).fetchone()[0] for handle in handles] == list("12345")
+    statement = "select dbms_logmnr.mine_value(to_number(:1), 'LAB.ITEM.QTY') from dual"
+    assert [lab.mining.execute(statement, list(handle)).fetchone()[0] for handle in handles] == list("12345")
 
 
 def test_wrong_names_and_states(lab: Lab) -> None:

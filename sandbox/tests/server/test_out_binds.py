@@ -80,7 +80,7 @@ def test_block_returns_into_binds(cursor: oracledb.Cursor) -> None:
     assert cursor.execute("select count(*) from handed").fetchone() == (2,)
 
 
-def test_the_last_row_changed_is_told(cursor: oracledb.Cursor) -> None:
+def test_the_last_row_changed_is_returned(cursor: oracledb.Cursor) -> None:
     for statement in (
         "insert into handed values (1, 'x')",
         "update handed set name = 'y'",

@@ -101,7 +101,7 @@ def test_alike_changes_keep_their_own_scn_and_place(lab: Lab) -> None:
     assert all(before[1] < after[1] for before, after in pairwise(rows))
 
 
-def test_an_error_is_told_when_the_query_is_executed(lab: Lab) -> None:
+def test_an_error_is_raised_when_the_query_is_executed(lab: Lab) -> None:
     lab.mining.execute("begin dbms_logmnr.end_logmnr; end;")
     with pytest.raises(Exception, match="ORA-01306"):
         lab.mining.execute("select scn, sql_redo from v$logmnr_contents where operation_code = 1")

@@ -91,7 +91,7 @@ def test_a_kill_loses_open_transactions_and_nothing_else(tmp_path: Path) -> None
     with running(tmp_path) as server, server.connect("app", "app") as connection:
         rows = connection.cursor().execute("select id, name from item order by id").fetchall()
         assert rows == [(n, "kept") for n in (*range(10), 50)]
-        connection.cursor().execute("update item set name = 'again' where id = 1")  # nobody's lock is left
+        connection.cursor().execute("update item set name = 'again' where id = 1")  # no lock is left
         changes = mined(server, "operation_code, rollback", f"xid = hextoraw('{xid.hex()}')")
         assert changes[0] == (6, 0)
         assert changes[-1][0] == 36
@@ -101,9 +101,9 @@ def test_a_kill_loses_open_transactions_and_nothing_else(tmp_path: Path) -> None
 
 # python-oracledb leaves the sockets of lost connections to the garbage collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
-def test_what_was_told_to_be_committed_is_there_after_a_kill(tmp_path: Path) -> None:
-    """Kill the server in the middle of many sessions' commits; and the redo tells of the same rows as the table."""
-    told: list[int] = []
+def test_acknowledged_commits_survive_a_kill(tmp_path: Path) -> None:
+    """Kill the server in the middle of many sessions' commits; and the redo has the same rows as the table."""
+    acknowledged: list[int] = []
     turn = random.Random(7)
 
     def write(server: SandboxProcess, first: int) -> None:
@@ -111,29 +111,29 @@ def test_what_was_told_to_be_committed_is_there_after_a_kill(tmp_path: Path) -> 
             for number in range(first, first + 100_000):
                 connection.cursor().execute("insert into item values (:1)", [number])
                 connection.commit()
-                told.append(number)
+                acknowledged.append(number)
 
-    for life in range(4):
+    for run_number in range(4):
         with running(tmp_path) as server:
-            if life == 0:
+            if run_number == 0:
                 server.create_user("app")
                 with server.connect("app", "app") as connection:
                     connection.cursor().execute("create table item (id number primary key)")
             with server.connect("app", "app") as connection:
                 found = {number for (number,) in connection.cursor().execute("select id from item")}
-            assert set(told) <= found
-            assert len(found - set(told)) <= 2 * life  # committed, but the answer was lost
+            assert set(acknowledged) <= found
+            assert len(found - set(acknowledged)) <= 2 * run_number  # committed, but the answer was lost
             redo = mined(
                 server, "substr(sql_redo, instr(sql_redo, '(''') + 2)", "operation_code = 1 and table_name = 'ITEM'"
             )
             assert sorted(int(str(text).split("'")[0]) for (text,) in redo) == sorted(found)
-            if life == 3:
+            if run_number == 3:
                 break
-            writers = [threading.Thread(target=write, args=(server, 1_000_000 * (2 * life + n))) for n in range(2)]
+            writers = [threading.Thread(target=write, args=(server, 1_000_000 * (2 * run_number + n))) for n in range(2)]
             for writer in writers:
                 writer.start()
-            enough = len(told) + turn.randrange(50, 400)
-            while len(told) < enough:
+            enough = len(acknowledged) + turn.randrange(50, 400)
+            while len(acknowledged) < enough:
                 assert any(writer.is_alive() for writer in writers)
             kill(server)
             for writer in writers:

@@ -23,7 +23,7 @@ def test_version_and_first_query(sandbox: SandboxProcess) -> None:
 def test_unknown_service_user_and_password(sandbox: SandboxProcess) -> None:
     with pytest.raises(oracledb.DatabaseError, match="DPY-6001"):
         sandbox.connect(service="elsewhere")
-    for user, password in (("system", "wrong"), ("nobody", "oracle")):
+    for user, password in (("system", "wrong"), ("unknown", "oracle")):
         with pytest.raises(oracledb.DatabaseError, match="ORA-01017"):
             sandbox.connect(user, password)
 

@@ -24,7 +24,7 @@ def connection(fresh_sandbox: SandboxProcess) -> Iterator[oracledb.Connection]:
 
 
 def mined(sandbox: SandboxProcess) -> list[tuple[str, str, str]]:
-    """The user's changes as LogMiner tells them."""
+    """The user's changes as LogMiner shows them."""
     with sandbox.connect(service=sandbox.root_service) as root, root.cursor() as cursor:
         for (member,) in cursor.execute(
             "select member from v$logfile f join v$log l on l.group# = f.group# where l.status = 'CURRENT'"
@@ -53,7 +53,7 @@ def test_identity_values_come_back_and_reach_the_redo(
     assert [operation for operation, _, _ in redo] == ["INSERT"] * 3
 
 
-def test_a_cascade_is_told_parent_first(connection: oracledb.Connection, fresh_sandbox: SandboxProcess) -> None:
+def test_a_cascade_is_logged_parent_first(connection: oracledb.Connection, fresh_sandbox: SandboxProcess) -> None:
     cursor = connection.cursor()
     cursor.execute("create table parent (id number primary key)")
     cursor.execute("create table child (id number primary key, pid number references parent on delete cascade)")
@@ -67,7 +67,7 @@ def test_a_cascade_is_told_parent_first(connection: oracledb.Connection, fresh_s
         cursor.execute("insert into child values (3, 7)")
 
 
-def test_merge_is_told_as_updates_and_inserts(connection: oracledb.Connection, fresh_sandbox: SandboxProcess) -> None:
+def test_merge_is_logged_as_updates_and_inserts(connection: oracledb.Connection, fresh_sandbox: SandboxProcess) -> None:
     cursor = connection.cursor()
     cursor.execute("create table stock (id number primary key, n number)")
     cursor.execute("insert into stock values (1, 10)")

@@ -77,7 +77,7 @@ def test_regions_reach_thin_clients_as_text_only(cursor: oracledb.Cursor) -> Non
         cursor.execute("select tz from kinds").fetchall()
 
 
-def test_dictionary_tells_the_types(cursor: oracledb.Cursor) -> None:
+def test_dictionary_shows_the_types(cursor: oracledb.Cursor) -> None:
     cursor.execute(
         "select data_type, data_length, data_precision, data_scale, char_length, char_used from all_tab_cols"
         " where table_name = 'KINDS' order by column_id"

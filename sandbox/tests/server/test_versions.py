@@ -84,7 +84,7 @@ def test_read_only_transactions_change_nothing(lab: Lab) -> None:
     fails(1453, lab.one, "set transaction read only")
 
 
-def test_versions_between_tells_every_committed_change(lab: Lab) -> None:
+def test_versions_between_shows_every_committed_change(lab: Lab) -> None:
     start = lab.scn()
     lab.run(
         lab.one,

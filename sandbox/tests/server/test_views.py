@@ -1,4 +1,4 @@
-"""Every statement LogMiner connectors ask the dictionary, and the answers they rely on."""
+"""Every query of LogMiner connectors on the dictionary, and the answers they rely on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def app(sandbox: SandboxProcess) -> oracledb.Connection:
     return connection
 
 
-def ask(connection: oracledb.Connection, sql: str, *binds: object) -> list[tuple[object, ...]]:
+def rows_of(connection: oracledb.Connection, sql: str, *binds: object) -> list[tuple[object, ...]]:
     with connection.cursor() as cursor:
         return list(cursor.execute(sql, list(binds)).fetchall())
 
@@ -86,18 +86,18 @@ SELECT PARAMETER, VALUE FROM NLS_SESSION_PARAMETERS
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=range(len(STATEMENTS)))
 def test_connectors_statements_run(root: oracledb.Connection, statement: str) -> None:
-    rows = ask(root, statement)
+    rows = rows_of(root, statement)
     may_be_empty = ("V$ARCHIVED_LOG", "V$LOG_HISTORY", "V$LOGMNR", "DICTIONARY_BEGIN")
     assert rows or any(name in statement for name in may_be_empty)
 
 
 def test_tables_and_their_columns(app: oracledb.Connection) -> None:
-    tables = ask(app, "select table_name from all_tables where owner = 'APP' and iot_name is null and nested = 'NO'")
+    tables = rows_of(app, "select table_name from all_tables where owner = 'APP' and iot_name is null and nested = 'NO'")
     assert ("ITEM",) in tables
-    assert ask(
+    assert rows_of(
         app, "select count(1) from all_all_tables where owner=:1 and table_name=:2 and table_type is null", "APP", "ITEM"
     ) == [(1,)]
-    columns = ask(
+    columns = rows_of(
         app,
         "select column_name, data_type, data_length, data_precision, data_scale, nullable, char_length, char_used, column_id, "
         "hidden_column, virtual_column from all_tab_cols where owner = 'APP' and table_name = 'ITEM' order by column_id",
@@ -115,19 +115,19 @@ def test_tables_and_their_columns(app: oracledb.Connection) -> None:
         ("R", "RAW", 16, None, None, "Y", 0, None),
     ]
     assert [row[8:] for row in columns] == [(n, "NO", "NO") for n in range(1, 11)]
-    assert ask(app, "select data_default from user_tab_columns where table_name = 'ITEM' and column_name = 'D'") == [
+    assert rows_of(app, "select data_default from user_tab_columns where table_name = 'ITEM' and column_name = 'D'") == [
         ("sysdate",)
     ]
 
 
 def test_keys_and_indexes(app: oracledb.Connection) -> None:
-    keys = ask(
+    keys = rows_of(
         app,
         "select c.constraint_type, cc.column_name, cc.position from all_constraints c, all_cons_columns cc where c.owner = cc.owner "
         "and c.constraint_name = cc.constraint_name and c.table_name = 'ITEM' and c.constraint_type in ('P', 'U') order by 1, 3",
     )
     assert keys == [("P", "ID", 1), ("U", "NAME", 1), ("U", "CODE", 2)]
-    indexes = ask(
+    indexes = rows_of(
         app,
         "select i.uniqueness, ic.column_name from all_indexes i join all_ind_columns ic on ic.index_owner = i.owner and "
         "ic.index_name = i.index_name where i.table_name = 'ITEM' order by 1, ic.column_position, 2",
@@ -136,67 +136,67 @@ def test_keys_and_indexes(app: oracledb.Connection) -> None:
 
 
 def test_log_groups_objects_and_comments(app: oracledb.Connection, root: oracledb.Connection) -> None:
-    groups = ask(
+    groups = rows_of(
         app,
         "select log_group_type, always from all_log_groups where owner = :1 and table_name = :2 order by 1",
         "APP",
         "ITEM",
     )
     assert groups == [("ALL COLUMN LOGGING", "ALWAYS"), ("USER LOG GROUP", "ALWAYS")]
-    assert ask(app, "select column_name from all_log_group_columns where log_group_name = 'G1' order by position") == [
+    assert rows_of(app, "select column_name from all_log_group_columns where log_group_name = 'G1' order by position") == [
         ("ID",),
         ("NAME",),
     ]
-    ((object_id, data_object_id, ddl),) = ask(
+    ((object_id, data_object_id, ddl),) = rows_of(
         app,
         "select object_id, data_object_id, last_ddl_time from all_objects where object_name = 'ITEM' and owner = 'APP' and object_type = 'TABLE'",
     )
     assert isinstance(object_id, int)
     assert isinstance(data_object_id, int)
     assert isinstance(ddl, dt.datetime)
-    assert ask(app, "select comments from all_tab_comments where table_name = 'ITEM'") == [("things",)]
-    assert ask(root, "select count(*) from all_tables where owner = 'APP'") == [(0,)]
+    assert rows_of(app, "select comments from all_tab_comments where table_name = 'ITEM'") == [("things",)]
+    assert rows_of(root, "select count(*) from all_tables where owner = 'APP'") == [(0,)]
     root.cursor().execute("alter session set container = ORCLPDB1")
-    assert ask(root, "select count(*) from dba_tables where owner = 'APP' and table_name = 'ITEM'") == [(1,)]
+    assert rows_of(root, "select count(*) from dba_tables where owner = 'APP' and table_name = 'ITEM'") == [(1,)]
     root.cursor().execute("alter session set container = cdb$root")
 
 
 def test_recycle_bin(app: oracledb.Connection) -> None:
     app.cursor().execute("drop table gone")
-    ((name, original),) = ask(app, "select object_name, original_name from user_recyclebin")
+    ((name, original),) = rows_of(app, "select object_name, original_name from user_recyclebin")
     assert str(name).startswith("BIN$")
     assert original == "GONE"
-    assert ask(app, "select owner, original_name from dba_recyclebin where object_name = :1", name) == [("APP", "GONE")]
+    assert rows_of(app, "select owner, original_name from dba_recyclebin where object_name = :1", name) == [("APP", "GONE")]
 
 
 def test_logs_follow_a_switch(sandbox: SandboxProcess, root: oracledb.Connection) -> None:
-    ((before, first),) = ask(root, "select sequence#, first_change# from v$log where status = 'CURRENT'")
+    ((before, first),) = rows_of(root, "select sequence#, first_change# from v$log where status = 'CURRENT'")
     with sandbox.connect() as system, system.cursor() as cursor:
         cursor.execute("alter system switch logfile")
-    ((after, now_first),) = ask(root, "select sequence#, first_change# from v$log where status = 'CURRENT'")
+    ((after, now_first),) = rows_of(root, "select sequence#, first_change# from v$log where status = 'CURRENT'")
     assert (after, now_first) > (before, first)
-    assert ask(
+    assert rows_of(
         root, "select first_change#, next_change#, status, deleted from v$archived_log where sequence# = :1", before
     ) == [(first, now_first, "A", "NO")]
-    assert ask(root, "select sequence#, current_group# from v$thread") == ask(
+    assert rows_of(root, "select sequence#, current_group# from v$thread") == rows_of(
         root, "select sequence#, group# from v$log where status = 'CURRENT'"
     )
-    assert ask(root, "select next_change# from v$log where status = 'CURRENT'") == [(18446744073709551615,)]
+    assert rows_of(root, "select next_change# from v$log where status = 'CURRENT'") == [(18446744073709551615,)]
 
 
 def test_open_transactions(app: oracledb.Connection, root: oracledb.Connection) -> None:
     app.cursor().execute("insert into item (id, name) values (1, 'a')")
-    ((xid, start, scn),) = ask(root, "select t.xid, t.start_scn, d.current_scn from v$transaction t, v$database d")
+    ((xid, start, scn),) = rows_of(root, "select t.xid, t.start_scn, d.current_scn from v$transaction t, v$database d")
     assert isinstance(xid, bytes)
     assert len(xid) == 8
     assert isinstance(start, int)
     assert isinstance(scn, int)
     assert start < scn
     app.rollback()
-    assert ask(root, "select count(*) from v$transaction") == [(0,)]
+    assert rows_of(root, "select count(*) from v$transaction") == [(0,)]
 
 
-def test_check_constraints_are_told(sandbox: SandboxProcess) -> None:
+def test_check_constraints_are_shown(sandbox: SandboxProcess) -> None:
     with sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute("create table checked (a number not null, b number, constraint a_and_b check (a < b))")
         cursor.execute(

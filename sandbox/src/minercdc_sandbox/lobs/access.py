@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable
 
 from minercdc_sandbox.interfaces import LobKind, OraError
 from minercdc_sandbox.lobs.locator import LobValue, Locator, RowAddress, as_cell, unpack
-from minercdc_sandbox.lobs.temporary import SessionLobs
 from minercdc_sandbox.lobs.values import CHUNK_BYTES, MAXIMUM, LobStore
 from minercdc_sandbox.records import RedoOp
 from minercdc_sandbox.redo.large_values import in_place_steps
+from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.storage.changes import Target
-from minercdc_sandbox.storage.engine import Storage
-from minercdc_sandbox.storage.locks import Client
 from minercdc_sandbox.storage.store import LIVE
 from minercdc_sandbox.tables import Table
-
-
-class LobSession(Protocol):
-    """The session whose LOBs are read and written."""
-
-    lobs: SessionLobs
-
-    @property
-    def client(self) -> Client: ...
-
-    @property
-    def storage(self) -> Storage: ...
-
-    def tables(self) -> Iterator[Table]:
-        """Tables that have rows the session may see."""
-
-    def before_change(self) -> None:
-        """Called with the storage locked, before a row changes."""
 
 
 def _out_of_range() -> OraError:
     return OraError(21560, "argument is null, invalid, or out of range")
 
 
-def length(session: LobSession, locator: bytes) -> int:
+def length(session: SqlSession, locator: bytes) -> int:
     return _store(session).value(locator).length
 
 
-def current_length(session: LobSession, locator: bytes) -> int:
+def current_length(session: SqlSession, locator: bytes) -> int:
     """Of the LOB that a write through the locator would change: a row may have changed since the locator was read."""
     found = unpack(locator)
     if found.address is None:
@@ -54,14 +33,14 @@ def current_length(session: LobSession, locator: bytes) -> int:
         return _value_at(_locked_version(session, table, found.address.rid), at).length
 
 
-def read(session: LobSession, locator: bytes, offset: int, amount: int) -> str | bytes:
+def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str | bytes:
     if offset < 1 or amount < 0 or offset > MAXIMUM:
         raise _out_of_range()
     store = _store(session)
     return store.read(store.value(locator), offset - 1, amount)
 
 
-def write(session: LobSession, locator: bytes, offset: int, data: str | bytes) -> bytes:
+def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -> bytes:
     """The locator that shows the new value."""
     if offset < 1:
         raise _out_of_range()
@@ -75,7 +54,7 @@ def write(session: LobSession, locator: bytes, offset: int, data: str | bytes) -
     )
 
 
-def trim(session: LobSession, locator: bytes, new_length: int) -> bytes:
+def trim(session: SqlSession, locator: bytes, new_length: int) -> bytes:
     """Raises ORA-22926 when it is longer than the LOB."""
     found, store = unpack(locator), _store(session)
     current = store.shown(found)
@@ -89,7 +68,7 @@ def trim(session: LobSession, locator: bytes, new_length: int) -> bytes:
     return _change_row(session, found, RedoOp.LOB_TRIM, 0, new_length, lambda old, owner: store.trim(old, new_length, owner))
 
 
-def erase(session: LobSession, locator: bytes, offset: int, amount: int) -> tuple[bytes, int]:
+def erase(session: SqlSession, locator: bytes, offset: int, amount: int) -> tuple[bytes, int]:
     """Overwrite with blanks or zero bytes; the new locator, and how many units were there."""
     if offset < 1 or amount < 1:
         raise _out_of_range()
@@ -108,17 +87,17 @@ def erase(session: LobSession, locator: bytes, offset: int, amount: int) -> tupl
     return changed, count
 
 
-def create_temporary(session: LobSession, kind: LobKind) -> bytes:
+def create_temporary(session: SqlSession, kind: LobKind) -> bytes:
     return session.lobs.keep(_store(session).create_temporary(LobValue(kind)))
 
 
-def free_temporary(session: LobSession, locator: bytes) -> None:
+def free_temporary(session: SqlSession, locator: bytes) -> None:
     found = unpack(locator)
     if found.temporary:
         session.lobs.free(_store(session), found.temporary)
 
 
-def open_lob(session: LobSession, locator: bytes, *, read_only: bool = False) -> bytes:
+def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) -> bytes:
     """Raises ORA-22293."""
     key = unpack(locator).identity
     if key in session.lobs.opened:
@@ -127,23 +106,23 @@ def open_lob(session: LobSession, locator: bytes, *, read_only: bool = False) ->
     return locator
 
 
-def close_lob(session: LobSession, locator: bytes) -> bytes:
+def close_lob(session: SqlSession, locator: bytes) -> bytes:
     """Raises ORA-22289."""
     if session.lobs.opened.pop(unpack(locator).identity, None) is None:
         raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
     return locator
 
 
-def is_open(session: LobSession, locator: bytes) -> bool:
+def is_open(session: SqlSession, locator: bytes) -> bool:
     return unpack(locator).identity in session.lobs.opened
 
 
-def chunk_size(session: LobSession, locator: bytes) -> int:
+def chunk_size(session: SqlSession, locator: bytes) -> int:
     _store(session).value(locator)
     return CHUNK_BYTES
 
 
-def _store(session: LobSession) -> LobStore:
+def _store(session: SqlSession) -> LobStore:
     return session.storage.lobs
 
 
@@ -152,12 +131,7 @@ def _units(data: str | bytes) -> int:
 
 
 def _change_row(
-    session: LobSession,
-    locator: Locator,
-    op: RedoOp,
-    offset: int,
-    amount: int,
-    change: Callable[[LobValue, int], LobValue],
+    session: SqlSession, locator: Locator, op: RedoOp, offset: int, amount: int, change: Callable[[LobValue, int], LobValue]
 ) -> bytes:
     """A new version of the locator's row. Raises ORA-22920 unless the session has locked or changed the row, ORA-22292
     when the LOB was opened for reading only."""
@@ -167,7 +141,7 @@ def _change_row(
     with storage.lock:
         if locator.address is None:
             raise OraError(22920, "row containing the LOB value is not locked")
-        session.before_change()
+        session.transactions.before_change()
         table, at = _column(session, locator.address)
         target = _locked_version(session, table, locator.address.rid)
         if amount == 0 and op is RedoOp.LOB_WRITE:
@@ -180,13 +154,13 @@ def _change_row(
 
 
 def _value_at(target: Target, at: int) -> LobValue:
-    """What the row has now, which need not be what the locator shows."""
+    """The value that the row has now; the locator may show an older one."""
     if target.before[at] is None:
         raise OraError(22275, "invalid LOB locator specified")
     return unpack(target.before[at]).value
 
 
-def _column(session: LobSession, address: RowAddress) -> tuple[Table, int]:
+def _column(session: SqlSession, address: RowAddress) -> tuple[Table, int]:
     for table in session.tables():
         if table.data_object_id == address.data_object:
             for at, column in enumerate(table.columns):
@@ -195,7 +169,7 @@ def _column(session: LobSession, address: RowAddress) -> tuple[Table, int]:
     raise OraError(22275, "invalid LOB locator specified")
 
 
-def _locked_version(session: LobSession, table: Table, rid: int) -> Target:
+def _locked_version(session: SqlSession, table: Table, rid: int) -> Target:
     transaction = session.client.transaction
     if transaction is not None:
         for vid, s, e, x, row in reversed(session.storage.segments.versions(table, rid)):

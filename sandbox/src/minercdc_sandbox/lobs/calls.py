@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager
 
 from minercdc_sandbox.interfaces import LobKind
 from minercdc_sandbox.lobs import access
-from minercdc_sandbox.lobs.access import LobSession
+from minercdc_sandbox.sql.execution import SqlSession
 
 
 class SessionLobCalls:
-    """:param statement: what is around a call that changes rows, as around any statement."""
+    """:param in_call: the context of a call that changes rows, as of any statement."""
 
-    def __init__(self, session: LobSession, statement: Callable[[], AbstractContextManager[None]]) -> None:
-        self._session, self._statement = session, statement
+    def __init__(self, session: SqlSession, in_call: Callable[[], AbstractContextManager[None]]) -> None:
+        self._session, self._in_call = session, in_call
 
     def length(self, locator: bytes) -> int:
         return access.length(self._session, locator)
@@ -23,11 +23,11 @@ class SessionLobCalls:
         return access.read(self._session, locator, offset, amount)
 
     def write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
-        with self._statement():
+        with self._in_call():
             return access.write(self._session, locator, offset, data)
 
     def trim(self, locator: bytes, length: int) -> bytes:
-        with self._statement():
+        with self._in_call():
             return access.trim(self._session, locator, length)
 
     def create_temporary(self, kind: LobKind) -> bytes:

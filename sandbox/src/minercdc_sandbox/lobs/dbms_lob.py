@@ -8,9 +8,9 @@ from typing import TypeAlias, cast
 from minercdc_sandbox.arguments import Arguments
 from minercdc_sandbox.interfaces import Argument, LobKind, OraError, OraType, Procedure, Session
 from minercdc_sandbox.lobs import access
-from minercdc_sandbox.lobs.access import LobSession
 from minercdc_sandbox.lobs.locator import unpack
 from minercdc_sandbox.sql import number
+from minercdc_sandbox.sql.execution import SqlSession
 
 _LARGEST_BUFFER = 32767
 CONSTANTS = {
@@ -21,7 +21,7 @@ CONSTANTS = {
     "DBMS_LOB.LOBMAXSIZE": 18446744073709551615,
 }
 
-Body: TypeAlias = Callable[[LobSession, Arguments], Mapping[str, Argument]]
+Body: TypeAlias = Callable[[SqlSession, Arguments], Mapping[str, Argument]]
 """Does the work; returns the values of OUT and IN OUT parameters by name."""
 
 
@@ -54,7 +54,7 @@ def _lob(locator: bytes) -> Argument:
 
 
 def _buffer(arguments: Arguments, locator: bytes) -> str | bytes:
-    """What is to be written. Raises ORA-06502 for a buffer of the wrong kind."""
+    """The data to write. Raises ORA-06502 for a buffer of the wrong kind."""
     data = arguments.value("BUFFER")
     if data is None:
         raise _out_of_range("4")
@@ -84,21 +84,21 @@ def _given(arguments: Arguments, locator: bytes) -> str | bytes:
     return _unit_slice(data, amount)
 
 
-def create_temporary(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def create_temporary(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     """The kind is that of the variable."""
     kind = LobKind.BLOB if arguments.type("LOB_LOC") is OraType.BLOB else LobKind.CLOB
     return {"LOB_LOC": _lob(access.create_temporary(session, kind))}
 
 
-def free_temporary(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def free_temporary(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     locator = _locator(arguments)
     session.storage.lobs.value(locator)
     access.free_temporary(session, locator)
     return {"LOB_LOC": Argument(None, arguments.type("LOB_LOC"))}
 
 
-def read(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
-    """Raises ORA-01403 behind the end."""
+def read(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+    """Raises ORA-01403 after the end."""
     locator = _locator(arguments)
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3)
     if amount > _LARGEST_BUFFER:
@@ -110,19 +110,19 @@ def read(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
     return {"AMOUNT": Argument(number.integer(_units(data)), OraType.NUMBER), "BUFFER": Argument(data, kind)}
 
 
-def write(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def write(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     locator = _locator(arguments)
     data = _given(arguments, locator)
     return {"LOB_LOC": _lob(access.write(session, locator, _integer(arguments, "OFFSET", 3), data))}
 
 
-def write_append(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def write_append(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     locator = _locator(arguments)
     end = access.current_length(session, locator) + 1
     return {"LOB_LOC": _lob(access.write(session, locator, end, _given(arguments, locator)))}
 
 
-def append(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def append(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     data = access.read(session, source, 1, access.length(session, source))
     if not data:
@@ -130,32 +130,32 @@ def append(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
     return {"DEST_LOB": _lob(access.write(session, target, access.current_length(session, target) + 1, data))}
 
 
-def copy(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def copy(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     amount = _integer(arguments, "AMOUNT", 3)
     to, start = _integer(arguments, "DEST_OFFSET", 4, 1), _integer(arguments, "SRC_OFFSET", 5, 1)
     return {"DEST_LOB": _lob(access.write(session, target, to, access.read(session, source, start, amount)))}
 
 
-def trim(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def trim(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     length = arguments.integer("NEWLEN")
     if length is None or length < 0:
         raise _out_of_range("2")
     return {"LOB_LOC": _lob(access.trim(session, _locator(arguments), length))}
 
 
-def erase(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def erase(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3, 1)
     locator, count = access.erase(session, _locator(arguments), offset, amount)
     return {"LOB_LOC": _lob(locator), "AMOUNT": Argument(number.integer(count), OraType.NUMBER)}
 
 
-def open_(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def open_(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     access.open_lob(session, _locator(arguments), read_only=arguments.integer("OPEN_MODE") == 0)
     return {}
 
 
-def close(session: LobSession, arguments: Arguments) -> Mapping[str, Argument]:
+def close(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     access.close_lob(session, _locator(arguments))
     return {}
 
@@ -178,7 +178,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
 
 def _procedure(name: str, parameters: Sequence[str], body: Body) -> Procedure:
     def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> Mapping[int | str, Argument]:
-        found = body(cast(LobSession, session), Arguments(name, parameters, given, named))
+        found = body(cast(SqlSession, session), Arguments(name, parameters, given, named))
         places = {parameter: at for at, parameter in enumerate(parameters[: len(given)])}
         return {places.get(parameter, parameter): value for parameter, value in found.items()}
 

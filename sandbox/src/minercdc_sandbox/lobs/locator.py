@@ -49,7 +49,7 @@ class LobValue:
 
 @dataclass(frozen=True, slots=True)
 class RowAddress:
-    """Where a LOB lives: data object, number of the row in it, physical column."""
+    """The place of a LOB: data object, number of the row in it, physical column."""
 
     data_object: int
     rid: int
@@ -74,7 +74,7 @@ def _check(body: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Locator:
-    """What the bytes say. Of a temporary LOB `value` has the kind only."""
+    """The fields of the bytes. Of a temporary LOB `value` has the kind only."""
 
     value: LobValue
     address: RowAddress | None
@@ -112,7 +112,7 @@ def at_row(cell: bytes | None, data_object: int, rid: int, slot: int) -> bytes |
 
 
 def as_cell(value: LobValue) -> bytes:
-    """What a row keeps."""
+    """The form that a row keeps."""
     return pack(value)
 
 

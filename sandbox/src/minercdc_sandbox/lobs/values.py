@@ -1,10 +1,10 @@
-"""Contents of LOBs: persistent trees of chunks in SQLite, where every change makes a new value that shares what it left.
+"""Contents of LOBs: persistent trees of chunks in SQLite, where every change makes a new value that shares the unchanged chunks.
 
     root -- node: up to 128 children, 0 is a hole -- .. -- chunk: up to 8132 bytes
 
 Row versions, undo and redo keep the root of the value they mean, so AS OF, rollback and LogMiner see old contents and a
 piecewise write costs the chunks it touches and a path of nodes. Each node belongs to the segment it was written for, by its
-data object id. When that is dropped or truncated its nodes go as soon as no log that can be read tells of them; a temporary
+data object id. When that is dropped or truncated its nodes go as soon as no readable log has changes of them; a temporary
 LOB's nodes are its own and go with it.
 """
 
@@ -43,7 +43,7 @@ class LobStore:
     """All LOB contents of a database. Safe from any thread: every call takes the storage lock.
 
     :param db: where the chunks are kept, in table `lob_node(id, body, owner)`; `lob_gone(owner, scn)` has the segments that
-        are no more. The owner 0 is nobody's, and stays.
+        are dropped. The owner 0 stands for no table, and stays.
     """
 
     def __init__(self, db: apsw.Connection, lock: Lock | None = None) -> None:
@@ -147,7 +147,7 @@ class LobStore:
     # ---- temporary LOBs ----
 
     def create_temporary(self, value: LobValue) -> bytes:
-        """A temporary LOB that takes over `value`, whose nodes nobody else may have."""
+        """A temporary LOB that takes over `value`, whose nodes no other LOB may have."""
         with self._lock:
             handle = next(self._handles)
             self._temporary[handle] = value
@@ -189,7 +189,7 @@ class LobStore:
             return value is not None
 
     def value(self, cell: bytes | str | None) -> LobValue:
-        """What a locator shows. Raises ORA-22275."""
+        """The value that a locator shows. Raises ORA-22275."""
         return self.shown(unpack(cell))
 
     def shown(self, locator: Locator) -> LobValue:
@@ -207,7 +207,7 @@ class LobStore:
         foreign = locator.temporary or (value.root and self._owner(value.root) != owner)
         return as_cell(self.copy(value, kind, owner) if foreign else replace(value, kind=kind))
 
-    # ---- segments that are no more ----
+    # ---- dropped segments ----
 
     def discard(self, owner: int, scn: int) -> None:
         """A segment was dropped or truncated at an SCN."""

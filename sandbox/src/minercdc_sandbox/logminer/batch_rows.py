@@ -30,7 +30,7 @@ _VARYING = frozenset((_SCN, _ROW_ID, _COUNT, _RS_ID, _SSN, _REDO, _UNDO))
 _NOT_HERE = frozenset(
     _AT[name] for name in ("RBABLK", "RBABYTE", "ABS_FILE#", "REL_FILE#", "DATA_BLK#", "REDO_VALUE", "UNDO_VALUE")
 )
-"""Columns that differ from row to row, too, but are seldom asked for."""
+"""Columns that differ from row to row, too, but are seldom selected."""
 _OPS = {"INSERT": RedoOp.INSERT, "UPDATE": RedoOp.UPDATE, "DELETE": RedoOp.DELETE}
 _ROWS_AT_ONCE = 100
 _SURELY_SHORT = PIECE_BYTES // 4
@@ -175,7 +175,7 @@ def _are_whole(texts: list[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _tails() -> list[bytes]:
-    """NUMBER digits of 0 .. 9999 behind others."""
+    """NUMBER digits of 0 .. 9999 after others."""
     return [bytes((n // 100 + 1, n % 100 + 1)).rstrip(b"\1") for n in range(10_000)]
 
 

@@ -79,11 +79,7 @@ _ROW_OPS = frozenset((RedoOp.INSERT, RedoOp.UPDATE, RedoOp.DELETE)) | LARGE_OPS
 _LOCATOR_LABELS = {False: "SEL_LOB_LOCATOR", True: "INTERNAL"}
 """Of code 9, by whether the release prints LOB rows as blocks; the manual calls it SELECT_LOB_LOCATOR."""
 _UNSUPPORTED = 255
-_CONTROL_TEXT = {
-    RedoOp.START: "set transaction read write",
-    RedoOp.COMMIT: "commit",
-    RedoOp.ROLLBACK: "rollback",
-}
+_CONTROL_TEXT = {RedoOp.START: "set transaction read write", RedoOp.COMMIT: "commit", RedoOp.ROLLBACK: "rollback"}
 _int = number.integer
 _ZERO, _ONE, _TWO, _NINETEEN = _int(0), _int(1), _int(2), _int(19)
 _OPERATIONS: dict[tuple[RedoOp, bool], tuple[Cell, ...]] = {
@@ -132,7 +128,7 @@ class SharedParts:
 
 
 class MinedTransaction:
-    """What the rows of one transaction share.
+    """Cells that the rows of one transaction share.
 
     :param started: its START lies in the range; without it, its user and (of undo rows) the XID's last part are unknown.
     """
@@ -161,7 +157,7 @@ class MinedTransaction:
         container: tuple[Cell, ...],
         index: str | None = None,
     ) -> SharedParts:
-        """Cells before ROW_ID and behind STATUS, the same for all rows of an operation on a table."""
+        """Cells before ROW_ID and after STATUS, the same for all rows of an operation on a table."""
         partial = record.undo or record.op is RedoOp.ROLLBACK
         key = (owner, table, partition, operation, partial, index)
         found = self._parts.get(key)
@@ -176,13 +172,12 @@ class MinedTransaction:
                 segment = (owner, f"{table},{partition}", table, _NINETEEN, "TABLE PARTITION", "USERS")
             xid = self.partial_xid if partial else self.named_xid if record.op is RedoOp.START else self.xid
             found = self._parts[key] = SharedParts(
-                xid + operation + segment,
-                (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container),
+                xid + operation + segment, (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container)
             )
         return found
 
     def ended(self, start: RedoRecord, commit: RedoRecord) -> None:
-        """Committed mode: the rows from here on tell where the transaction began and ended."""
+        """Committed mode: the rows from here on have the ends of the transaction."""
         self.scns = (_int(start.scn), _int(commit.scn))
         self.times = (date_cell(start.time), date_cell(commit.time))
         self._parts.clear()
@@ -310,8 +305,6 @@ class RowWriter:
         if shape is None or record.row_id is None:
             return None
         return shape.texts(record.op, record.changed, record.logged, record.undo)
-
-    # ---- parts of a row -------------------------------------------------------------------------------------------------
 
     def _when(self, record: RedoRecord, transaction: MinedTransaction) -> tuple[Cell, ...]:
         start_scn, commit_scn = transaction.scns

@@ -51,7 +51,7 @@ class RedoDictionary:
 
 
 def dictionary_text(catalog: Catalog) -> str:
-    """What BUILD writes."""
+    """The text that BUILD writes."""
     return " ".join(f"{object_id}:{version}" for object_id, version in catalog.current_versions())
 
 

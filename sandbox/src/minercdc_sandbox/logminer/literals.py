@@ -102,7 +102,7 @@ def _bare(cell: Cell) -> str:
 
 
 DigitTexts: TypeAlias = "tuple[list[str | None], ...]"
-"""For each byte of a NUMBER behind the first: the text it stands for; None where a byte is not what it usually is."""
+"""For each byte of a NUMBER after the first: the text it stands for; None where a byte is not what it usually is."""
 
 
 def _digit_texts(first: int, size: int, point: str) -> DigitTexts | None:

@@ -25,7 +25,7 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """What a log covers: SCNs `first` up to, not including, `next`; None while it is written."""
+    """The SCNs of a log: `first` up to, not including, `next`; None while it is written."""
 
     thread: int
     sequence: int

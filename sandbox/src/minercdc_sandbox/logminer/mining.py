@@ -62,7 +62,7 @@ class Option(IntFlag):
 
 
 class Mining:
-    """What START_LOGMNR began; every SELECT reads the files anew.
+    """The mining that START_LOGMNR began; every SELECT reads the files again.
 
     :param look_up: the dictionary; None for the online catalog.
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
@@ -136,8 +136,6 @@ class Mining:
         """The table of a record as the dictionary knows it."""
         return self._look_up(record)
 
-    # ---- reading --------------------------------------------------------------------------------------------------------
-
     def _records(
         self, first_record: FirstRecord | None, open_: dict[TransactionKey, MinedTransaction]
     ) -> Iterator[tuple[RedoRecord, bool]]:
@@ -163,8 +161,6 @@ class Mining:
             return 0
         return wanted_from(first_record(file.thread, *log_bounds(file.sequence)), file.sequence)
 
-    # ---- dictionary -------------------------------------------------------------------------------------------------------
-
     def _table_text(self, text: TextOptions, record: RedoRecord) -> TableText:
         """Names and text of the record's table version, as the dictionary knows it."""
         version = self._look_up(record)
@@ -180,8 +176,6 @@ class Mining:
         if _has_long_name(version) or _is_unsupported(version, text):
             return TableText(version.owner, version.table, None, partition=version.partition)
         return TableText(version.owner, version.table, self._shapes.known(version, text), partition=version.partition)
-
-    # ---- modes ------------------------------------------------------------------------------------------------------------
 
     def _plain_rows(self, writer: RowWriter, first_record: FirstRecord | None) -> Iterator[tuple[Cell, ...]]:
         known: dict[TransactionKey, MinedTransaction] = {}
@@ -202,7 +196,7 @@ class Mining:
         for found in reading.batches():
             batch = found.batch
             container, _ = batch.transaction
-            if self._container not in (None, container) or self.wanted.starts_behind(batch):
+            if self._container not in (None, container) or self.wanted.starts_after(batch):
                 continue
             transaction = known.get(batch.transaction)
             if transaction is not None and found.is_wanted and self.wanted.holds_all(batch):
@@ -262,7 +256,7 @@ def _transaction_of(record: RedoRecord, known: dict[TransactionKey, MinedTransac
 
 
 def _is_shown(record: RedoRecord, is_wanted: bool, transaction: MinedTransaction) -> bool:
-    """LOB rows come only when the range holds the transaction from its START on (B.7.3)."""
+    """LOB rows come only when the range holds the transaction from its START on (docs/reference/logminer-facts.md#b-7-3)."""
     return is_wanted and (transaction.started or record.op not in LARGE_OPS)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from minercdc_sandbox.arguments import Arguments
-from minercdc_sandbox.asking import AskingSession, asking
 from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.interfaces import Argument, Cell, OraError, Procedure, Restriction, RowTest, Session
 from minercdc_sandbox.logminer.dictionary import (
@@ -23,11 +22,12 @@ from minercdc_sandbox.logminer.logs import LogFile, check_range, find_log, logs_
 from minercdc_sandbox.logminer.mining import Mining, Option
 from minercdc_sandbox.logminer.reading import MiningRange, ReadingMemory
 from minercdc_sandbox.logminer.sql_text import Shapes
+from minercdc_sandbox.view_session import ViewSession, as_view_session
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
 STORE_IN_REDO_LOGS = 2
 NEW_TEXTS_SINCE = 23
-"""Release with the newer texts of LOB rows and of undo; which one began is not known (reference: LogMiner facts, F)."""
+"""Release with the newer texts of LOB rows and of undo; which one began is not known (docs/reference/logminer-facts.md#b-7-3)."""
 
 CONSTANTS: dict[str, int] = {
     "DBMS_LOGMNR.NEW": NEW,
@@ -46,7 +46,7 @@ class LogMinerSession:
     :param missing: thread, first and last sequence of what the last START_LOGMNR missed.
     :param changes: how often the list of files changed.
     :param mining: what START_LOGMNR began; None before it and after END_LOGMNR.
-    :param refused: what the last START_LOGMNR was asked for when it failed, and why.
+    :param refused: range, options and error of the last START_LOGMNR if it failed.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class LogMinerSession:
 
 def state_of(session: Session) -> LogMinerSession:
     """LogMiner's state in a session, made at first use."""
-    state: LogMinerSession = asking(session).state.setdefault("DBMS_LOGMNR", LogMinerSession())
+    state: LogMinerSession = as_view_session(session).state.setdefault("DBMS_LOGMNR", LogMinerSession())
     return state
 
 
@@ -77,7 +77,7 @@ def mined_rows(session: Session, restriction: Restriction | None = None) -> Iter
     """V$LOGMNR_CONTENTS. Raises ORA-01306, and ORA-01315 when the list of files changes meanwhile."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
-    for row in mining.rows(asking(session).nls, restriction):
+    for row in mining.rows(as_view_session(session).settings.nls, restriction):
         if state.changes != changes:
             raise OraError(1315, "Log files have been added or removed during select")
         yield row
@@ -89,7 +89,7 @@ def picked_rows(
     """The same for a query that picks columns, in batches."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
-    for rows in mining.picked_rows(asking(session).nls, restriction, picked, test):
+    for rows in mining.picked_rows(as_view_session(session).settings.nls, restriction, picked, test):
         if state.changes != changes:
             raise OraError(1315, "Log files have been added or removed during select")
         yield rows
@@ -97,7 +97,7 @@ def picked_rows(
 
 def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01284, 01289, 65040."""
-    _in_root(asking(session))
+    _in_root(as_view_session(session))
     arguments = Arguments("ADD_LOGFILE", ("LOGFILENAME", "OPTIONS"), given, named)
     name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
     state = state_of(session)
@@ -110,7 +110,7 @@ def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str,
         raise OraError(1283, "Options parameter specified is invalid")
     state.missing = []
     state.changes += 1
-    log = find_log(asking(session).database.redo, name)
+    log = find_log(as_view_session(session).database.redo, name)
     if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
         raise OraError(1289, f"cannot add duplicate logfile {name}")
     state.files.append(log)
@@ -133,7 +133,7 @@ def _remove(session: Session, name: str) -> None:
 def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
     """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 44609, 44613.
 
-    What it was asked for is then still to be seen in V$LOGMNR_PARAMETERS.
+    Its range and options then stay visible in V$LOGMNR_PARAMETERS.
     """
     names = ("STARTSCN", "ENDSCN", "STARTTIME", "ENDTIME", "DICTFILENAME", "OPTIONS")
     arguments = Arguments("START_LOGMNR", names, given, named)
@@ -149,7 +149,7 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
 
 
 def _start(session: Session, state: LogMinerSession, arguments: Arguments, wanted: MiningRange) -> None:
-    client = asking(session)
+    client = as_view_session(session)
     database = client.database
     options = _checked_options(arguments.integer("OPTIONS") or 0)
     if arguments.has("DICTFILENAME"):
@@ -194,7 +194,7 @@ def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argumen
     state.changes += 1
 
 
-def _dictionary(client: AskingSession, options: Option, files: Sequence[LogFile]) -> LookUp:
+def _dictionary(client: ViewSession, options: Option, files: Sequence[LogFile]) -> LookUp:
     """Raises ORA-01371, and ORA-01347 when DDL cannot be followed for want of supplemental logging."""
     catalog = client.database.catalog
     tracking = Option.DDL_DICT_TRACKING in options
@@ -212,7 +212,7 @@ def build(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
     option = arguments.integer("OPTIONS")
     if arguments.has("DICTIONARY_FILENAME") or option != STORE_IN_REDO_LOGS:
         raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
-    client = asking(session)
+    client = as_view_session(session)
     catalog, storage = client.database.catalog, client.database.storage
     if catalog.logging.minimal_status == "NO":
         raise OraError(1354, "Supplemental log data must be added to run this command")
@@ -220,7 +220,7 @@ def build(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
         storage.log_dictionary(client.client, dictionary_text(catalog), DICTIONARY_INFO)
 
 
-def _in_root(client: AskingSession) -> None:
+def _in_root(client: ViewSession) -> None:
     if client.container != ROOT:
         raise OraError(65040, "operation not allowed from within a pluggable database")
 

@@ -1,10 +1,10 @@
-"""Reading one thread's logs from where rows are wanted, without losing what the rows before tell about transactions.
+"""Reading one thread's logs from where rows are wanted, without losing the facts about transactions in the rows before.
 
     chunk 0 | chunk 1 | .. | chunk 40 | chunk 41 (growing)      wanted from a record in chunk 40 on
                            ^ what was open here is remembered: the next reading begins here
 
-A client that polls asks for the same logs again and again, each time from a little further on. A row also shows what its
-transaction's earlier rows told (user, first part of the XID), so those rows must have been read, once.
+A client that polls reads the same logs again and again, each time from a little further on. A row also shows what its
+transaction's earlier rows have (user, first part of the XID), so those rows must have been read, once.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class MiningRange:
     start_time: int | None = None
     end_time: int | None = None
 
-    def starts_behind(self, batch: PackedBatch) -> bool:
-        """Does the range begin behind a whole batch?"""
+    def starts_after(self, batch: PackedBatch) -> bool:
+        """Does the range begin after a whole batch?"""
         return self.start is not None and batch.last_scn < self.start
 
     def holds_all(self, batch: PackedBatch) -> bool:
@@ -71,7 +71,7 @@ class _Place:
     open: tuple[tuple[TransactionKey, RedoRecord, bool, int], ...]
 
     def transactions(self) -> dict[TransactionKey, MinedTransaction]:
-        """What was open there, as new objects."""
+        """The transactions open there, as new objects."""
         found = {}
         for key, first, started, rows in self.open:
             transaction = found[key] = MinedTransaction(first, started)
@@ -93,8 +93,8 @@ class ReadingMemory:
             return
         if any((known.file, known.chunk) == (file, chunk) and known.context == context for known in self._places):
             return
-        told = tuple((key, known.first, known.started, known.rows) for key, known in open_.items())
-        self._places.append(_Place(context, file, chunk, position, told))
+        summary = tuple((key, known.first, known.started, known.rows) for key, known in open_.items())
+        self._places.append(_Place(context, file, chunk, position, summary))
 
     def furthest(self, contexts: Sequence[object], wanted: Sequence[int | None]) -> _Place | None:
         """The furthest place before which nothing is wanted."""
@@ -173,7 +173,7 @@ class ThreadReading:
         self._start = limits.start or 0 if replace(limits, start=None) == MiningRange() else 1 << 64
 
     def batches(self) -> Iterator[ReadBatch]:
-        """Batches in redo order; changes before the first wanted one that tell nothing new are only counted."""
+        """Batches in redo order; changes before the first wanted one that add no fact are only counted."""
         place = self._memory.furthest(self._contexts, self._wanted)
         if place is not None:
             self._open.update(place.transactions())

@@ -55,7 +55,7 @@ class TextTemplate:
         self._pieces.append(text)
 
     def row_id(self, before: str) -> None:
-        """A test of the ROWID behind `before`."""
+        """A test of the ROWID after `before`."""
         self.constant(f"{before}ROWID = '")
         self._pieces.append("row_id")
         self.constant("'")
@@ -75,9 +75,9 @@ class TextTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What stands between the parts of statements.
+    """The fixed texts between the parts of statements.
 
-    :param values: behind the table of an INSERT that pairs columns with values; None where it lists both.
+    :param values: after the table of an INSERT that pairs columns with values; None where it lists both.
     """
 
     values: str | None
@@ -95,12 +95,12 @@ PRETTY = Layout("\n values\n    ", "\n  set\n    ", ",\n    ", "\n  where\n    "
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the statements on a table are made of.
+    """The fixed texts of the statements on a table.
 
     :param target: `"OWNER"."TABLE"`.
     :param names: in quotes.
     :param end: what closes a statement.
-    :param alias: an UPDATE names its columns `a."C"`, as of tables with XMLTYPE that is not binary (B.6.1).
+    :param alias: an UPDATE names its columns `a."C"`, as of tables with XMLTYPE that is not binary (docs/reference/logminer-facts.md#b-6-1).
     """
 
     target: str

@@ -35,7 +35,7 @@ class Texts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """What START_LOGMNR's options and the session's NLS settings make of the text.
+    """Options of START_LOGMNR and NLS settings that the text depends on.
 
     :param pretty: statements in lines (PRINT_PRETTY_SQL).
     :param strings: dates, timestamps and intervals are bare strings (STRING_LITERALS_IN_STMT).
@@ -55,7 +55,7 @@ class TextOptions:
 
     @property
     def end(self) -> str:
-        """What closes a statement."""
+        """The end of a statement."""
         return ";" if self.delimiter else ""
 
 
@@ -115,8 +115,6 @@ class Shape:
             found = self._texts[key] = self._compiled(*key)
         return found
 
-    # ---- clauses ----
-
     def _where_large(self, record: RedoRecord, prefix: str) -> str:
         """The row of a LOB, XML or extended string record: never by its ROWID."""
         row = record.after or ()
@@ -128,8 +126,6 @@ class Shape:
         if not terms:
             terms.append(f"ROWID = '{record.row_id}'")
         return " where " + " and ".join(terms)
-
-    # ---- statements ----
 
     def _compiled(self, op: RedoOp, changed: tuple[int, ...], logged: tuple[int, ...] | None, undo: bool) -> Texts:
         columns, row_ids = self._columns, self._options.row_ids
@@ -149,7 +145,7 @@ class Shape:
         return Texts(columns.delete((), row_id=self._options.since_23 or row_ids), None)
 
     def _insert_large(self, _row_id: str | None, _old: Row, new: Row) -> str:
-        """LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are not there (B.7)."""
+        """LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are not there (docs/reference/logminer-facts.md#b-7)."""
         names, texts = [], []
         layout = self._columns.layout
         for at, cell in enumerate(new):
@@ -184,7 +180,7 @@ def known_shape(version: TableVersion, options: TextOptions) -> Shape:
 
 def _lob_text(column: StoredColumn, nls: Nls) -> Literal:
     """How the content of a LOB in the row is shown."""
-    if column.type is OraType.JSON:  # its OSON image behind a hint (dbz#1884)
+    if column.type is OraType.JSON:  # its OSON image after a hint (dbz#1884)
         return lambda cell: JSON_HINT + raw_literal(cell)
     return literal(column, nls)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.interfaces import Cell, OraError, Session
 from minercdc_sandbox.logminer.literals import literal
 from minercdc_sandbox.logminer.mining import Mining
@@ -24,6 +23,7 @@ from minercdc_sandbox.redo.batches import position_of
 from minercdc_sandbox.redo.large_values import large_of
 from minercdc_sandbox.redo.log import RedoLog
 from minercdc_sandbox.sql.nls import Nls
+from minercdc_sandbox.view_session import as_view_session
 
 
 def mine_value(session: Session, handle: int, name: str) -> str | None:
@@ -32,7 +32,7 @@ def mine_value(session: Session, handle: int, name: str) -> str | None:
     if found is None or found[1] is None:
         return None
     column, cell = found
-    return _text(column, cell, asking(session).nls)
+    return _text(column, cell, as_view_session(session).settings.nls)
 
 
 def column_present(session: Session, handle: int, name: str) -> int:
@@ -48,7 +48,7 @@ def _cell(session: Session, handle: int, name: str) -> tuple[StoredColumn, Cell]
     owner, table, column = _parts(name)
     if not handle:
         return None
-    record, is_new = _record(mining, asking(session).database.redo, handle)
+    record, is_new = _record(mining, as_view_session(session).database.redo, handle)
     version = mining.version_of(record)
     if version is None or version.data_obj_v != record.data_obj_v or (version.owner, version.table) != (owner, table):
         return None
@@ -96,7 +96,7 @@ def _at(redo: RedoLog, thread: int, sequence: int, position: int, ssn: int) -> I
 
 
 def _text(column: StoredColumn, cell: Cell, nls: Nls) -> str | None:
-    """What stands between the quotes of the literal."""
+    """The text between the quotes of the literal."""
     if isinstance(cell, str):
         return cell
     return literal(column, nls)(cell).split("'")[1]

@@ -1,10 +1,9 @@
-"""V$LOGMNR_CONTENTS, V$LOGMNR_LOGS and V$LOGMNR_PARAMETERS: what the asking session's LogMiner shows."""
+"""V$LOGMNR_CONTENTS, V$LOGMNR_LOGS and V$LOGMNR_PARAMETERS: the LogMiner of the session that reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraType, Session, View
 from minercdc_sandbox.logminer import contents
 from minercdc_sandbox.logminer.contents import date_cell
@@ -13,6 +12,7 @@ from minercdc_sandbox.logminer.mining import Mining
 from minercdc_sandbox.logminer.packages import mined_rows, picked_rows, state_of
 from minercdc_sandbox.redo.threads import BLOCK_SIZE
 from minercdc_sandbox.sql.number import integer
+from minercdc_sandbox.view_session import as_view_session
 
 _YES = "YES"
 _LAST_SCN = 18446744073709551615
@@ -72,7 +72,7 @@ def _missing_rows(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 
 def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
-    redo, catalog = asking(session).database.redo, asking(session).database.catalog
+    redo, catalog = as_view_session(session).database.redo, as_view_session(session).database.catalog
     ranges = log_ranges(redo)
     groups = {(group.thread, group.sequence): group for group in redo.groups()}
     archived = {(log.thread, log.sequence): log for log in redo.archived()}
@@ -99,9 +99,9 @@ def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 
 def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
-    """Of the last START_LOGMNR; one that failed shows what it was asked for, with STATUS not 0 and why in INFO.
+    """Of the last START_LOGMNR; one that failed shows its range and options, with STATUS not 0 and the error in INFO.
 
-    The manual gives no meanings of STATUS; clients print it (facts, A.5).
+    The manual gives no meanings of STATUS; clients print it.
     """
     state = state_of(session)
     if state.refused is not None:

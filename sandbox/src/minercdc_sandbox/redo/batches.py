@@ -24,7 +24,7 @@ ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, 
 class RedoBatch:
     """Changes of one statement that differ in row and values only; an array insert's rows share one record (`shared`).
 
-    INFO of an INTERNAL record is not shown: it tells whose it is, a dictionary's or `INDEX_INFO` with an index's name.
+    INFO of an INTERNAL record is not shown: it names its owner, a dictionary or `INDEX_INFO` with an index's name.
     Rows that do not share a record have SCNs `scn`, `scn + 1`, ..
     """
 
@@ -57,7 +57,7 @@ class RedoBatch:
         return 1 if self.shared else len(self.rows)
 
     def bytes(self) -> int:
-        """What it takes in the log; counted once it is complete."""
+        """Its size in the log; counted once it is complete."""
         if self._counted is None:
             self._counted = self._count()
         return self._counted
@@ -89,7 +89,7 @@ Packed: TypeAlias = "tuple[Any, ...]"
 
 
 class BatchHead(NamedTuple):
-    """What of a batch its rows are shown with.
+    """The part of a batch that its rows are shown with.
 
     :param alike: equal for batches of one log and transaction whose rows differ in SCN, place, ROWID and values only.
     """
@@ -115,7 +115,7 @@ class BatchHead(NamedTuple):
 
 
 class PackedBatch:
-    """A batch as it lies in a log: made into records only when somebody wants them."""
+    """A batch as it lies in a log: made into records only when they are read."""
 
     __slots__ = ("_packed",)
 

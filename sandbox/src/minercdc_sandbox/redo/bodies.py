@@ -1,4 +1,4 @@
-"""What one log holds: packed chunks in the journal, and what has not been put there yet."""
+"""The records of one log: packed chunks in the journal, and those that are not there yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minercdc_sandbox.redo.batches import BLOCK_BODY, Packed
 
 @dataclass(slots=True)
 class LogBody:
-    """Records of one log: packed chunks in the journal, the newest still in memory, the very newest seen by nobody."""
+    """Records of one log: packed chunks in the journal, the newest still in memory, the very newest not readable yet."""
 
     chunks: list[tuple[int, int]] = field(default_factory=list)
     tail: list[Packed] = field(default_factory=list)

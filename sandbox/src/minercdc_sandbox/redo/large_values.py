@@ -4,8 +4,8 @@
     update  UPDATE[ph] of the plain columns; per large LOB: LOCATOR[ph] WRITE[ph].. TRIM[ph]; UPDATE[R]
     XML     XML_BEGIN XML_WRITE.. XML_END       extended strings over 4000 bytes  LONG_BEGIN LONG_WRITE.. LONG_END
 
-[ph] is shown with the placeholder ROWID, [R] with its own (reference: LogMiner facts, B.7). A NULL LOB is EMPTY at first and
-set to NULL by the UPDATE, unless a large LOB of the row is all that follows: then it is NULL at once (fixtures E55, E56).
+[ph] is shown with the placeholder ROWID, [R] with its own (docs/reference/logminer-facts.md#b-7). A NULL LOB is EMPTY at first and
+set to NULL by the UPDATE, unless a large LOB of the row is all that follows: then it is NULL at once (docs/reference/logminer-facts.md#e-55).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _SMALL = frozenset((OraType.NUMBER, OraType.DATE, OraType.TIMESTAMP, OraType.CHA
 
 
 class TypedColumn(Protocol):
-    """What a column of the catalog or of LogMiner's dictionary tells here."""
+    """The properties of a column of the catalog or of LogMiner's dictionary that matter here."""
 
     @property
     def type(self) -> OraType: ...
@@ -213,7 +213,7 @@ def undo_step(
     after: tuple[Cell, ...] | None,
     changed: tuple[int, ...],
 ) -> Step:
-    """The record that takes a change back; what it says of LOBs is not to be relied on (B.5).
+    """The record that takes a change back; its values of LOBs are not reliable (docs/reference/logminer-facts.md#b-5).
 
     An XML document cannot be set back, so its column is left out unless it was all that was changed.
     """
@@ -228,7 +228,7 @@ def _locator(row: tuple[Cell, ...], at: int, *, placeholder: bool = True) -> Ste
 
 
 def _closing(row: tuple[Cell, ...]) -> Step:
-    """Behind the last piece, an INTERNAL record with the row's ROWID when no UPDATE has it (B.4)."""
+    """After the last piece, an INTERNAL record with the row's ROWID when no UPDATE has it (docs/reference/logminer-facts.md#b-4)."""
     return Step(RedoOp.INTERNAL, row, row)
 
 

@@ -19,6 +19,7 @@ from minercdc_sandbox.redo.threads import (
     ARCHIVE_DEST,
     ONLINE_DEST,
     ArchivedLog,
+    ArchiveStatus,
     Incarnation,
     LogGroup,
     RedoState,
@@ -69,8 +70,6 @@ class RedoLog:
         self.flush_strands: Callable[[], None] = lambda: None
         self.overwritten: Callable[[], None] = lambda: None
         self.add_thread(1, first_sequence)
-
-    # ---- what views show ----
 
     @property
     def incarnation(self) -> Incarnation:
@@ -130,8 +129,6 @@ class RedoLog:
         if tail:
             yield first + len(chunks), list(map(PackedBatch, tail))
 
-    # ---- writing ----
-
     def write(self, thread_number: int, batches: list[RedoBatch], *, may_switch: bool = True) -> None:
         """Append to the current log, and switch when that fills it (not while strands are flushed for a switch)."""
         thread = self.threads[thread_number]
@@ -167,7 +164,7 @@ class RedoLog:
 
     @property
     def is_pending(self) -> bool:
-        """Whether something was written that nobody sees yet."""
+        """Whether something was written that no reader sees yet."""
         return bool(self._unpublished)
 
     def background_write(self, scn: int) -> None:
@@ -197,7 +194,7 @@ class RedoLog:
         return self._journal.end
 
     def state(self) -> RedoState:
-        """What an earlier server's `recover` needs besides the journal."""
+        """The state that `recover` of the next server needs besides the journal."""
         return RedoState(self.threads, self.incarnations, self.former, self.destinations, self._journal_start)
 
     def recover(self, state: RedoState, end: int) -> None:
@@ -246,7 +243,7 @@ class RedoLog:
     def delete_archived(self, thread: int, sequence: int) -> None:
         """As RMAN deletes: the catalog keeps the row with status D and no name."""
         for log in self.archived_copies(thread, sequence):
-            log.status, log.name = "D", None
+            log.status, log.name = ArchiveStatus.DELETED, None
         self.changes += 1
 
     def remove_archived(self, thread: int, sequence: int) -> None:
@@ -254,8 +251,6 @@ class RedoLog:
         for log in self.archived_copies(thread, sequence):
             log.missing = True
         self.changes += 1
-
-    # ---- threads ----
 
     def _thread(self, number: int) -> RedoThread:
         thread = self.threads.get(number)

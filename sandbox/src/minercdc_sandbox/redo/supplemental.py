@@ -1,9 +1,9 @@
-"""Which old values an UPDATE's redo carries, by supplemental logging (reference: LogMiner facts, B.6.3)."""
+"""Which old values an UPDATE's redo carries, by supplemental logging (docs/reference/logminer-facts.md#b-6-3)."""
 
 from __future__ import annotations
 
 from minercdc_sandbox.catalog import DatabaseLogging
-from minercdc_sandbox.tables import ALL_LOGGING, KEY_LOGGING, UNIQUE_LOGGING, SupplementalLogGroup, Table
+from minercdc_sandbox.tables import ALL_LOGGING, KEY_LOGGING, UNIQUE_LOGGING, ConstraintKind, SupplementalLogGroup, Table
 
 
 def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -19,7 +19,7 @@ def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int
         found.update(key)
     if database.unique or UNIQUE_LOGGING in kinds:
         for constraint in table.constraints:
-            if constraint.kind == "U" and found.intersection(table.positions(constraint.columns)):
+            if constraint.kind == ConstraintKind.UNIQUE and found.intersection(table.positions(constraint.columns)):
                 found.update(table.positions(constraint.columns))
     for group in table.log_groups:
         found.update(_group_positions(table, group, changed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 BLOCK_SIZE = 512
 ARCHIVE_DEST = "/opt/oracle/archive"
@@ -26,11 +27,18 @@ class LogGroup:
     next_time: float | None = None
 
 
+class ArchiveStatus(StrEnum):
+    """V$ARCHIVED_LOG.STATUS."""
+
+    AVAILABLE = "A"
+    DELETED = "D"
+
+
 @dataclass(slots=True)
 class ArchivedLog:
-    """A row of V$ARCHIVED_LOG. `status`: A available, D deleted; `name` None once deleted.
+    """A row of V$ARCHIVED_LOG; `name` None once deleted.
 
-    :param missing: somebody removed the file behind the catalog's back.
+    :param missing: the file was removed, and the catalog does not know.
     """
 
     name: str | None
@@ -46,7 +54,7 @@ class ArchivedLog:
     resetlogs_id: int
     completion_time: float
     dest_id: int = 1
-    status: str = "A"
+    status: ArchiveStatus = ArchiveStatus.AVAILABLE
     block_size: int = BLOCK_SIZE
     dictionary_begin: bool = False
     dictionary_end: bool = False
@@ -54,7 +62,7 @@ class ArchivedLog:
 
     @property
     def deleted(self) -> bool:
-        return self.status == "D"
+        return self.status == ArchiveStatus.DELETED
 
 
 @dataclass(slots=True)

@@ -95,9 +95,6 @@ def _shortest(value: float) -> str:
     return next(text for places in range(17) if float(text := f"{value:.{places}E}") == value)
 
 
-# ---- arithmetic: both operands of one type ----
-
-
 def add(a: bytes, b: bytes) -> bytes:
     return encode(decode(a) + decode(b), len(a))
 

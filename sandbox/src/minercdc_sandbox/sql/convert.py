@@ -12,6 +12,7 @@ from minercdc_sandbox.lobs.values import LobStore
 from minercdc_sandbox.sql import binary, intervals, number, temporal, zones
 from minercdc_sandbox.sql.date_formats import compiled, to_char, to_moment
 from minercdc_sandbox.sql.nls import Nls
+from minercdc_sandbox.sql.temporal import TimeKind
 from minercdc_sandbox.sql.types import BINARY_SIZES, KIND, LARGE, NUMERIC, TEMPORAL, TEXT, Family, SqlType, inconsistent
 from minercdc_sandbox.sql.zones import Zone
 
@@ -20,7 +21,7 @@ Convert: TypeAlias = Callable[[Cell], Cell]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What implicit conversions depend on. `lobs`: where the contents of LOBs are."""
+    """Settings of implicit conversions. `lobs`: where the contents of LOBs are."""
 
     nls: Nls
     today: date
@@ -79,7 +80,7 @@ def _large(have: Family, family: Family, how: Conversion) -> Convert | None:
 
 
 SHORT_BYTES = 4000
-"""What SQL converts of a LOB: the size of a VARCHAR2; RAW has half."""
+"""The part of a LOB that SQL converts: the size of a VARCHAR2; RAW has half."""
 
 
 def short_text(lobs: LobStore, cell: Cell) -> str | None:
@@ -166,11 +167,11 @@ def model_of(family: Family, nls: Nls) -> str:
 
 def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> str:
     """TO_CHAR of a date or timestamp; local ones, and the zone of those without, are in the session's `zone`."""
-    if kind == "Z":
+    if kind == TimeKind.ZONED:
         shown = temporal.zone_of(cell)
         return to_char(temporal.local(cell), model, digits=digits, zone=shown, offset=temporal.offset_of(cell))
-    if kind == "L":
-        cell = temporal.retime(cell, "L", "T", zone)
+    if kind == TimeKind.LOCAL:
+        cell = temporal.retime(cell, TimeKind.LOCAL, TimeKind.TIMESTAMP, zone)
     elif cell[0] >= 100 and cell[1] >= 100:
         quick = compiled(model, digits)
         if quick is not None:

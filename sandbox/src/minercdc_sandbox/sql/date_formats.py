@@ -13,18 +13,8 @@ from minercdc_sandbox.sql.temporal import Moment
 from minercdc_sandbox.sql.zones import Zone
 
 _MONTHS = [
-    "JANUARY",
-    "FEBRUARY",
-    "MARCH",
-    "APRIL",
-    "MAY",
-    "JUNE",
-    "JULY",
-    "AUGUST",
-    "SEPTEMBER",
-    "OCTOBER",
-    "NOVEMBER",
-    "DECEMBER",
+    *("JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER"),
+    *("DECEMBER",),
 ]
 
 

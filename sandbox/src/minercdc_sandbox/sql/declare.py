@@ -8,7 +8,7 @@ from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.redo.large_values import SECUREFILE, XML_BINARY
 from minercdc_sandbox.sql import ast, vectors
 from minercdc_sandbox.sql.types import SqlType
-from minercdc_sandbox.tables import Column
+from minercdc_sandbox.tables import Column, LengthSemantics
 
 TYPES = {
     "VARCHAR2, VARCHAR, CHAR": "AL32UTF8; BYTE and CHAR lengths; VARCHAR2 to 4000 bytes, 32767 with MAX_STRING_SIZE=EXTENDED",
@@ -17,21 +17,21 @@ TYPES = {
     "FLOAT, REAL, DOUBLE PRECISION": "FLOAT rounds to the decimal digits of its binary precision",
     "BINARY_FLOAT, BINARY_DOUBLE": "NaN is greatest and equal to itself, -0 becomes 0",
     "DATE, TIMESTAMP": "4712 BC to 9999 AD, up to nanoseconds; day arithmetic counts a year 0",
-    "TIMESTAMP WITH TIME ZONE": "offsets and regions; compares by instant, but DISTINCT and UNION tell zones apart",
+    "TIMESTAMP WITH TIME ZONE": "offsets and regions; compares by instant, but DISTINCT and UNION distinguish zones",
     "TIMESTAMP WITH LOCAL TIME ZONE": "kept in DBTIMEZONE, which is UTC; SQL sees it in the session's zone",
     "INTERVAL YEAR TO MONTH, INTERVAL DAY TO SECOND": "all literal forms",
     "RAW": "to 2000 bytes, 32767 with MAX_STRING_SIZE=EXTENDED",
     "ROWID, UROWID": "of heap tables",
-    "CLOB, NCLOB, BLOB": "SecureFiles; locators and values, temporary LOBs; after DROP .. PURGE and TRUNCATE their room is given back with the last log that tells of them (DBMS_SANDBOX.PURGE_LOG)",
+    "CLOB, NCLOB, BLOB": "SecureFiles; locators and values, temporary LOBs; after DROP .. PURGE and TRUNCATE their room is given back with the last log that has a change of them (DBMS_SANDBOX.PURGE_LOG)",
     "BFILE": "BFILENAME and the name of the file; there are no directories, so reading is ORA-22285",
     "LONG, LONG RAW": "as columns; no functions on them",
     "XMLTYPE": "text in and out, binary or CLOB storage; described to clients as CLOB",
     "JSON, BOOLEAN, VECTOR": "23ai profile only (else ORA-00902); LogMiner prints them as Unsupported, JSON as a LOB when ENABLE_GOLDENGATE_REPLICATION is TRUE",
 }
-"""What can be declared, and what is to be known of it."""
+"""Types that can be declared, with remarks."""
 
 
-def declare(name: str, target: ast.TypeName, *, default_char: str = "B") -> Column:
+def declare(name: str, target: ast.TypeName, *, default_char: LengthSemantics = LengthSemantics.BYTE) -> Column:
     """A column (or CAST target) of the declared type. Raises ORA-00902 and the range errors of each type."""
     numbers = target.numbers
     one = numbers[0] if numbers else None
@@ -167,10 +167,10 @@ def _declare_national(name: str, target: ast.TypeName) -> Column:
     if one > (LONGEST // 2 if varying else 1000):
         raise OraError(910, "specified length too long for its datatype", target.at)
     code = OraType.VARCHAR2 if varying else OraType.CHAR
-    return Column(name, code, size=2 * one, char_length=one, semantics="C", national=True)
+    return Column(name, code, size=2 * one, char_length=one, semantics=LengthSemantics.CHAR, national=True)
 
 
-def _declare_text(name: str, target: ast.TypeName, default_char: str) -> Column:
+def _declare_text(name: str, target: ast.TypeName, default_char: LengthSemantics) -> Column:
     one = target.numbers[0] if target.numbers else None
     varying = target.name.startswith("VARCHAR")
     if one is None:
@@ -182,8 +182,8 @@ def _declare_text(name: str, target: ast.TypeName, default_char: str) -> Column:
     limit = LONGEST if varying else 2000
     if one > limit:
         raise OraError(910, "specified length too long for its datatype", target.at)
-    semantics = {"CHAR": "C", "BYTE": "B"}.get(target.unit or "", default_char)
-    size = min(one * 4, max(one, 4000 if varying else 2000)) if semantics == "C" else one
+    semantics = LengthSemantics[target.unit] if target.unit else default_char
+    size = min(one * 4, max(one, 4000 if varying else 2000)) if semantics == LengthSemantics.CHAR else one
     code = OraType.VARCHAR2 if varying else OraType.CHAR
     return Column(name, code, size=size, char_length=one, semantics=semantics)
 
@@ -208,6 +208,6 @@ def declared_like(name: str, kind: SqlType) -> Column:
     chars = (described.size // 2 if described.national else described.size) if text else 0
     return Column(
         *(name, described.type, described.precision, described.scale, described.size, chars),
-        semantics="C" if described.national else "B",
+        semantics=LengthSemantics.CHAR if described.national else LengthSemantics.BYTE,
         national=described.national,
     )

@@ -20,7 +20,7 @@ _BEYOND = re.compile(r"\s*(?:\.\.|\.\s*\*|\[|\?|\.\s*[A-Za-z_]\w*\()")
 
 @lru_cache(maxsize=256)
 def steps(path: str) -> tuple[str | int, ...]:
-    """The steps behind `$`."""
+    """The steps after `$`."""
     text = path.strip()
     if text.startswith(("lax ", "strict ")):
         raise OraError(3001, "unimplemented feature: JSON path modes")

@@ -1,4 +1,4 @@
-"""What a WHERE clause says about redo addresses: from which record on the rows of one log can fulfil it.
+"""Bounds of redo addresses in a WHERE clause: from which record on the rows of one log can fulfil it.
 
     THREAD# NOT IN (1) OR RS_ID = ' 0x000000..' OR (THREAD# = 1 AND RS_ID >= :mark)     log of thread 1: from :mark on
 

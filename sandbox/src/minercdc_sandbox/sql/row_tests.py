@@ -4,7 +4,7 @@
 
 The text is what the query was translated to, so types and their conversions are settled. What is read here is a small part
 of it: comparisons of columns with constants, IN, IS NULL, AND and OR; of any other text there is no test, and SQLite must do.
-There is no NOT over conditions, so unknown and false need not be told apart: a comparison with NULL is just not true.
+There is no NOT over conditions, so unknown and false need not be distinguished: a comparison with NULL is just not true.
 """
 
 from __future__ import annotations

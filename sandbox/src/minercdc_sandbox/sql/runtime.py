@@ -1,121 +1,22 @@
-"""One run of a translated query: parameters, and the SQLite cursor in batches; views are `virtual_tables`."""
+"""Runs of translated SQL: parameters, and the SQLite cursor in batches; views are `virtual_tables`."""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Protocol, TypeAlias
+from typing import Any, cast
 
 import apsw
 
-from minercdc_sandbox.interfaces import Cell, OraError, Restriction, Session, View
-from minercdc_sandbox.sql import ast
-from minercdc_sandbox.sql.nls import Nls
-from minercdc_sandbox.sql.redo_bounds import first_record
-from minercdc_sandbox.storage.engine import Storage
-from minercdc_sandbox.storage.locks import Client
+from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.sql.execution import Parameter, Run, SqlSession
 
 NO_TRANSACTION = -1
 
-
-@dataclass(frozen=True, slots=True)
-class ViewUse:
-    """What a query reads of a view that it names once: these columns, of rows that fulfil `where`."""
-
-    name: str
-    columns: frozenset[int]
-    where: ast.Expr | None
-
-
-class RunningSession(Session, Protocol):
-    """What a run asks of its session.
-
-    :ivar row_values: the row that CHECK and RETURNING expressions are evaluated on.
-    """
-
-    nls: Nls
-    row_values: tuple[Any, ...]
-
-    @property
-    def client(self) -> Client: ...
-
-    @property
-    def storage(self) -> Storage: ...
-
-    def user_id(self) -> int: ...
-
-    def userenv(self, name: str) -> str | None:
-        """SYS_CONTEXT('USERENV', name). Raises ORA-02003 for an unknown name."""
-
-    def checked_scn(self, scn: int) -> int:
-        """An SCN a flashback query may name. Raises ORA-08181."""
-
-    def scn_at(self, seconds: float) -> int: ...
-
-    def sequence_value(self, object_id: int, *, first: bool, following: bool) -> int:
-        """Draw from a sequence when it is the first mention of NEXTVAL in a row, else what was drawn last.
-
-        Raises ORA-08002, ORA-08004.
-        """
-
-    def evaluate(self, sql: str, parameters: Sequence[Parameter], run: Run) -> Cell:
-        """One constant expression."""
-
-
-class Scanned(Protocol):
-    """A view that is being read, at one of its rows."""
-
-    row: tuple[Cell, ...] | None
-
-
-@dataclass(slots=True)
-class Run:
-    """What parameters are taken from.
-
-    :param snapshot: SCN the statement sees; `own` the stamp of its transaction.
-    :param now: host time in seconds.
-    """
-
-    session: RunningSession
-    snapshot: int
-    own: int
-    now: float
-    binds: Sequence[Cell] = ()
-    view_rows: dict[str, list[tuple[Cell, ...]]] = field(default_factory=dict)
-    uses: Mapping[str, ViewUse] = field(default_factory=dict)
-    scanned: Scanned | None = None
-
-    def view(self, view: View) -> Iterator[tuple[Cell, ...]]:
-        """The rows of a view that this run may want."""
-        use = self.uses.get(view.name)
-        if view.restricted is None or use is None:
-            return view.rows(self.session)
-        return view.restricted(self.session, self.restriction(use))
-
-    def restriction(self, use: ViewUse) -> Restriction:
-        """What the view is told of the query."""
-        return Restriction(use.columns, partial(first_record, use.where, self._known))
-
-    def _known(self, expr: ast.Expr) -> str | int | None:
-        """Value of a literal or bind, as `redo_bounds` wants it."""
-        if isinstance(expr, ast.Bind):
-            cell = self.binds[expr.index] if expr.index < len(self.binds) else None
-            if isinstance(cell, bytes):
-                return None
-            return cell or None
-        if isinstance(expr, ast.Literal):
-            if expr.kind == "N" and expr.text.isdigit():
-                return int(expr.text)
-            return expr.text if expr.kind == "S" and expr.text else None
-        return None
-
-
-Parameter: TypeAlias = "Callable[[Run], Any]"
 
 _active = threading.local()
 
@@ -126,7 +27,7 @@ def active_run() -> Run:
     return run
 
 
-def asking_session() -> RunningSession:
+def running_session() -> SqlSession:
     """The session whose statement SQLite works for."""
     return active_run().session
 
@@ -169,6 +70,34 @@ def execute(connection: apsw.Connection, sql: str, parameters: Sequence[Paramete
             return connection.cursor().execute(sql, values)
     except apsw.Error as error:
         raise translated(error, run) from error
+
+
+def begin_run(session: SqlSession, binds: Sequence[Cell] = (), row: tuple[Any, ...] = ()) -> Run:
+    """A run that begins now."""
+    client, storage = session.client, session.storage
+    if client.serializable and client.transaction is None:
+        with storage.lock:
+            storage.begin(client)
+    now = storage.clock.now()
+    if session.settings.flashback_scn is not None:
+        return Run(session, session.settings.flashback_scn, NO_TRANSACTION, now, binds, row)
+    transaction = client.transaction
+    if transaction is None:
+        return Run(session, storage.clock.current, NO_TRANSACTION, now, binds, row)
+    snapshot = storage.clock.current if transaction.snapshot is None else transaction.snapshot
+    return Run(session, snapshot, transaction.stamp, now, binds, row)
+
+
+def evaluate(sql: str, parameters: Sequence[Parameter], run: Run) -> Cell:
+    """One constant expression."""
+    return evaluate_row(f"select {sql}", parameters, run)[0]
+
+
+def evaluate_row(sql: str, parameters: Sequence[Parameter], run: Run) -> tuple[Cell, ...]:
+    """Expressions that may hold subqueries, so they run where the rows are."""
+    storage = run.session.storage
+    with storage.lock:
+        return cast(tuple[Cell, ...], execute(storage.db, sql, parameters, run).fetchone())
 
 
 def translated(error: apsw.Error, run: Run) -> OraError:
@@ -234,7 +163,7 @@ class QueryRows:
             raise translated(error, self._run) from error
 
     def drain(self) -> None:
-        """Read the rest into memory, because what it reads is about to change under it."""
+        """Read the rest into memory: the rows are about to change."""
         if self._cursor is not None:
             with self._lock:
                 self._drained = iter(self._read(None))
@@ -251,7 +180,7 @@ class QueryRows:
 class PickedRows:
     """Rows that a view picks itself (interfaces.Rows), without SQLite.
 
-    :param batches: some may be empty. The first rows are found at once, because executing a query tells what is wrong with it.
+    :param batches: some may be empty. The first rows are found at once, because a query reports its errors when it is executed.
     """
 
     def __init__(self, batches: Iterator[list[tuple[Cell, ...]]], run: Run) -> None:

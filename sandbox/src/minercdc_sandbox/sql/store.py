@@ -12,7 +12,7 @@ from minercdc_sandbox.sql import binary, intervals, number, oson, temporal, vect
 from minercdc_sandbox.sql.convert import Conversion, Convert, convert, utf16_units
 from minercdc_sandbox.sql.types import LARGE, TEXT, Family, SqlType, column_type, inconsistent
 from minercdc_sandbox.storage import rowid
-from minercdc_sandbox.tables import Column
+from minercdc_sandbox.tables import Column, LengthSemantics
 
 
 def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Convert:
@@ -209,7 +209,7 @@ def _fit_text(column: Column, where: str) -> Convert:
     if column.national:
         return _fit_national(column, where)
     chars, size, padded = column.char_length, column.size, column.type is OraType.CHAR
-    by_char = column.semantics == "C"
+    by_char = column.semantics == LengthSemantics.CHAR
 
     def fit(cell: Cell) -> Cell:
         if not cell:

@@ -7,6 +7,7 @@ TIMESTAMP WITH LOCAL TIME ZONE is kept in the database's time zone, which is UTC
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -15,6 +16,16 @@ from minercdc_sandbox.sql.zones import Zone
 
 Moment: TypeAlias = "tuple[int, int, int, int, int, int, int]"
 """Year (never 0), month, day, hour, minute, second, nanosecond."""
+
+
+class TimeKind(StrEnum):
+    """Families of dates and timestamps; ZONED and LOCAL: with time zone, with local time zone."""
+
+    DATE = "D"
+    TIMESTAMP = "T"
+    ZONED = "Z"
+    LOCAL = "L"
+
 
 DAY_NS = 86_400_000_000_000
 MINUTE_NS = 60_000_000_000
@@ -126,21 +137,21 @@ def canonical(cell: bytes) -> bytes:
 
 
 def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
-    """Between D date, T timestamp, Z with time zone and L with local time zone.
+    """A value of one `TimeKind` as another.
 
     :param zone: of the session, which values without one are in.
     """
     if have == want:
         return cell
-    if want in "ZL":
-        utc = decode(cell) if have in "ZL" else to_utc(decode(cell), zone)
-        return encode_zoned(utc, zone) if want == "Z" else encode(utc)
-    moment = to_wall(decode(cell), zone) if have == "L" else local(cell)
-    return encode(moment, fraction=want == "T")
+    if want in (TimeKind.ZONED, TimeKind.LOCAL):
+        utc = decode(cell) if have in (TimeKind.ZONED, TimeKind.LOCAL) else to_utc(decode(cell), zone)
+        return encode_zoned(utc, zone) if want == TimeKind.ZONED else encode(utc)
+    moment = to_wall(decode(cell), zone) if have == TimeKind.LOCAL else local(cell)
+    return encode(moment, fraction=want == TimeKind.TIMESTAMP)
 
 
 def instant(cell: bytes, zone: Zone) -> bytes:
-    """What timestamps of different kinds compare by: UTC fields. `zone`: of a value that has none."""
+    """The key that timestamps of different kinds compare by: UTC fields. `zone`: of a value that has none."""
     if len(cell) == 13:
         return canonical(cell[:11])
     return encode(to_utc(decode(cell), zone))

@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 
 from minercdc_sandbox.interfaces import OraError
 
 
+class TokenKind(StrEnum):
+    """Kinds of words, by the groups of the pattern that finds them; the text of a WORD is in upper case."""
+
+    WORD = "W"
+    QUOTED = "Q"
+    NUMBER = "N"
+    STRING = "S"
+    BIND = "B"
+    OPERATOR = "O"
+    END = "E"
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`kind`: W word (`text` in upper case), Q quoted name, N number, S string, B bind, O operator, E end.
+    """:param national: of a string written N'..'."""
 
-    :param national: of a string written N'..'.
-    """
-
-    kind: str
+    kind: TokenKind
     text: str
     start: int
     end: int
     national: bool = False
 
+    @property
+    def is_name(self) -> bool:
+        """Whether it may be a name: a word or a quoted name."""
+        return self.kind is TokenKind.WORD or self.kind is TokenKind.QUOTED
 
+
+_KINDS = {kind.value: kind for kind in TokenKind}
 _WORD = re.compile(
     r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
       | (?P<S>[nN]?'(?:[^']|'')*')
@@ -46,22 +62,21 @@ def tokenize(sql: str) -> list[Token]:
             if sql[at] == "'":
                 raise OraError(1756, "quoted string not properly terminated", at)
             raise OraError(911, f"invalid character {sql[at]!r}", at)
-        kind, text = match.lastgroup, match.group()
+        kind, text = match.lastgroup or "", match.group()
         if kind == "d" or kind == "alt":
             body = text[text.index("'") + 2 : -2]
-            found.append(Token("S", body, at, match.end(), text[0] in "nN"))
+            found.append(Token(TokenKind.STRING, body, at, match.end(), text[0] in "nN"))
         elif kind == "S":
             body = text[text.index("'") + 1 : -1].replace("''", "'")
-            found.append(Token("S", body, at, match.end(), text[0] in "nN"))
+            found.append(Token(TokenKind.STRING, body, at, match.end(), text[0] in "nN"))
         elif kind == "W":
-            found.append(Token("W", text.upper(), at, match.end()))
+            found.append(Token(TokenKind.WORD, text.upper(), at, match.end()))
         elif kind == "Q":
-            found.append(Token("Q", text[1:-1], at, match.end()))
+            found.append(Token(TokenKind.QUOTED, text[1:-1], at, match.end()))
         elif kind == "B":
-            found.append(Token("B", text[1:].strip().strip('"').upper(), at, match.end()))
+            found.append(Token(TokenKind.BIND, text[1:].strip().strip('"').upper(), at, match.end()))
         elif kind != "space":
-            assert kind is not None
-            found.append(Token(kind, text, at, match.end()))
+            found.append(Token(_KINDS[kind], text, at, match.end()))
         at = match.end()
-    found.append(Token("E", "", end, end))
+    found.append(Token(TokenKind.END, "", end, end))
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from minercdc_sandbox.interfaces import BindType, ColumnDescription, OraError, OraType
+from minercdc_sandbox.sql.temporal import TimeKind
 from minercdc_sandbox.tables import Column
 
 
@@ -59,7 +60,12 @@ BINARY_SIZES = {Family.FLOAT: 4, Family.DOUBLE: 8}
 INTERVALS = frozenset({Family.INTERVAL, Family.MONTHS})
 
 
-KIND = {Family.DATE: "D", Family.TIMESTAMP: "T", Family.ZONED: "Z", Family.LOCAL: "L"}
+KIND = {
+    Family.DATE: TimeKind.DATE,
+    Family.TIMESTAMP: TimeKind.TIMESTAMP,
+    Family.ZONED: TimeKind.ZONED,
+    Family.LOCAL: TimeKind.LOCAL,
+}
 """Letters that `temporal.retime` knows the families by."""
 
 

@@ -1,4 +1,4 @@
-"""SYS_CONTEXT('USERENV', ..): what a session may ask about itself."""
+"""SYS_CONTEXT('USERENV', ..): values of a session by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.execution import SqlSession
 
 
-def userenv(session: SqlSession, name: str) -> str | None:
+def session_value(session: SqlSession, name: str) -> str | None:
     """The value of one parameter. Raises ORA-02003 for an unknown name."""
     container = session.catalog.containers[session.container]
     values: dict[str, str | None] = {
@@ -21,7 +21,7 @@ def userenv(session: SqlSession, name: str) -> str | None:
         "SERVICE_NAME": session.service,
         "SESSION_USER": session.user,
         "CURRENT_USER": session.user,
-        "SESSION_USERID": str(session.user_id()),
+        "SESSION_USERID": str(user_id(session)),
         "CURRENT_SCHEMA": session.schema,
         "SID": str(session.sid),
         "SESSIONID": str(100_000 + session.sid),
@@ -29,18 +29,18 @@ def userenv(session: SqlSession, name: str) -> str | None:
         "HOST": session.details.get("machine"),
         "OS_USER": session.details.get("osuser"),
         "TERMINAL": session.details.get("terminal"),
-        "MODULE": session.module or session.details.get("program"),
-        "ACTION": session.action,
-        "CLIENT_INFO": session.client_info,
-        "CLIENT_IDENTIFIER": session.client_id,
+        "MODULE": session.settings.module or session.details.get("program"),
+        "ACTION": session.settings.action,
+        "CLIENT_INFO": session.settings.client_info,
+        "CLIENT_IDENTIFIER": session.client.client_id,
         "CLIENT_PROGRAM_NAME": session.details.get("program"),
         "CLOUD_SERVICE": None,
         "DATABASE_ROLE": "PRIMARY",
         "ISDBA": "TRUE" if session.user == "SYS" else "FALSE",
         "LANGUAGE": "AMERICAN_AMERICA.AL32UTF8",
         "LANG": "US",
-        "NLS_DATE_FORMAT": session.nls.date_format,
-        "NLS_TERRITORY": session.nls.territory,
+        "NLS_DATE_FORMAT": session.settings.nls.date_format,
+        "NLS_TERRITORY": session.settings.nls.territory,
         "SERVER_HOST": "sandbox",
         "IP_ADDRESS": "127.0.0.1",
         "NETWORK_PROTOCOL": "tcp",
@@ -48,3 +48,8 @@ def userenv(session: SqlSession, name: str) -> str | None:
     if name not in values:
         raise OraError(2003, "invalid USERENV parameter")
     return values[name]
+
+
+def user_id(session: SqlSession) -> int:
+    user = session.catalog.user(session.container, session.user)
+    return user.user_id if user is not None else -1

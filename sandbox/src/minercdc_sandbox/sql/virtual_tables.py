@@ -1,4 +1,4 @@
-"""What SQLite sees as tables besides stored rows: the database's views, and rows packed into one value.
+"""Virtual tables of SQLite: the database's views, and rows packed into one value.
 
 V$LOG, ALL_TABLES, ..      modules of their names, whose rows come from Python
 o_pack(..), o_unpack(..)   rows as one value and back: lateral subqueries, RETURNING of aggregates
@@ -14,7 +14,8 @@ import apsw
 
 from minercdc_sandbox.interfaces import Cell, View
 from minercdc_sandbox.sql import number
-from minercdc_sandbox.sql.runtime import Run, active_run
+from minercdc_sandbox.sql.execution import Run
+from minercdc_sandbox.sql.runtime import active_run
 
 _CACHED_ROWS = 20_000
 _WIDEST = 1001
@@ -60,7 +61,7 @@ class _ViewCursor:
         self.Next()
 
     def _keep(self, run: Run) -> Iterator[tuple[Cell, ...]]:
-        """The view's rows; a small view is remembered, because a join asks for it again and again."""
+        """The view's rows; a small view is remembered, because a join reads it again and again."""
         kept: list[tuple[Cell, ...]] | None = [] if self._view.restricted is None else None
         for row in run.view(self._view):
             if kept is not None:
@@ -166,11 +167,11 @@ class _Packed:
 def _draw(object_id: int, first: int, following: int) -> bytes:
     """o_sequence: NEXTVAL and CURRVAL. The first mention in a row draws, the others repeat it."""
     run = active_run()
-    return number.integer(run.session.sequence_value(object_id, first=bool(first), following=bool(following)))
+    return number.integer(run.session.sequences.value(object_id, first=bool(first)))
 
 
 def register_row_sets(connection: apsw.Connection) -> None:
-    """What lateral subqueries, RETURNING of aggregates and sequences need."""
+    """Functions for lateral subqueries, RETURNING of aggregates and sequences."""
     connection.create_module("o_unpack", cast(Any, _RowSet()), eponymous=True, eponymous_only=True)
     connection.create_aggregate_function("o_pack", cast(Any, _Packed), -1)
     connection.create_scalar_function("o_sequence", cast(Any, _draw), 3)

@@ -2,7 +2,7 @@
 
     offset  hour + 20, minute + 60 (both negative in the west)      region  0x80 | id >> 6, (id & 63) << 2
 
-A region's changes of its offset, as drivers ask for them (DBMS_UTILITY.GET_TZ_TRANSITIONS): their count, then 10 bytes each,
+A region's changes of its offset, as drivers read them (DBMS_UTILITY.GET_TZ_TRANSITIONS): their count, then 10 bytes each,
     century + 100, year + 100, month, day, hour + 1, minute + 1, second + 1 of the moment in UTC, hour + 20, minute + 60, summer time
 """
 
@@ -67,7 +67,7 @@ def tail(zone: Zone) -> bytes:
 
 
 def of_tail(data: bytes) -> Zone:
-    """What the two bytes say. Raises ORA-01882 for a region there is not."""
+    """The zone of the two bytes. Raises ORA-01882 for a region there is not."""
     if not data[0] & 0x80:
         return (data[0] - 20) * 60 + data[1] - 60
     number = (data[0] & 0x7F) << 6 | data[1] >> 2

@@ -6,10 +6,9 @@ scan -> Targets -> claim (wait, or start the statement over) -> new versions, un
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.partitioning import TablePartition
@@ -17,14 +16,11 @@ from minercdc_sandbox.records import RedoOp
 from minercdc_sandbox.redo.batches import ChangedRow
 from minercdc_sandbox.redo.large_values import Step
 from minercdc_sandbox.storage import rowid
-from minercdc_sandbox.storage.locks import ROW_EXCLUSIVE, Client
-from minercdc_sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK
-from minercdc_sandbox.storage.strands import STRAND_RECORDS
-from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction, Undo
+from minercdc_sandbox.storage.locks import ROW_EXCLUSIVE, Client, Locks
+from minercdc_sandbox.storage.store import LIVE, VERSION_BITS, VERSION_MASK, Segments
+from minercdc_sandbox.storage.strands import STRAND_RECORDS, Strands
+from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction, Transactions, Undo, UndoKind
 from minercdc_sandbox.tables import Constraint, Index, Table
-
-if TYPE_CHECKING:
-    from minercdc_sandbox.storage.engine import Storage
 
 
 @dataclass(slots=True)
@@ -44,21 +40,31 @@ class StatementRestart(Exception):
 
 
 class RowChanges:
-    """What transactions do to rows. Every method is called with the storage locked."""
+    """Changes of rows by transactions. Every method is called with the storage locked.
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-        self._segments, self._locks = storage.segments, storage.locks
-        self._strands, self._transactions = storage.strands, storage.transactions
+    :param begin: returns the client's transaction, a new one if the client has none.
+    """
+
+    def __init__(
+        self,
+        segments: Segments,
+        locks: Locks,
+        strands: Strands,
+        transactions: Transactions,
+        begin: Callable[[Client], Transaction],
+    ) -> None:
+        self._segments, self._locks = segments, locks
+        self._strands, self._transactions = strands, transactions
+        self._begin = begin
 
     def lock_for_dml(self, client: Client, table: Table, seconds: float | None = None) -> Transaction:
         """TM lock in row exclusive mode, for the rest of the transaction. Raises ORA-00054 after `seconds`."""
-        transaction = self._storage.begin(client)
+        transaction = self._begin(client)
         if transaction.read_only:
             raise OraError(1456, "may not perform insert, delete, update operation inside a READ ONLY transaction")
         if self._locks.held(table, transaction) < ROW_EXCLUSIVE:
             before = self._locks.lock_table(client, table, ROW_EXCLUSIVE, seconds)
-            transaction.undo.append(Undo("L", table, before))
+            transaction.undo.append(Undo(UndoKind.TABLE_LOCK, table, before))
         return transaction
 
     def insert(self, client: Client, table: Table, rows: Sequence[tuple[Cell, ...]]) -> tuple[int, OraError | None]:
@@ -100,7 +106,7 @@ class RowChanges:
         else:
             self._segments.insert_version(table, first << VERSION_BITS, rows[0], transaction.stamp)
         vid = first << VERSION_BITS
-        transaction.undo.append(Undo("I", table, vid, len(rows)))
+        transaction.undo.append(Undo(UndoKind.INSERT, table, vid, len(rows)))
         prefix, start = rowid.prefix_of(table, first)
         logged: list[ChangedRow] = [(rowid.row_text(prefix, start + n), None, row) for n, row in enumerate(rows)]
         self._strands.log_rows(client, transaction, table, RedoOp.INSERT, logged, shared=len(rows) > 1)
@@ -108,7 +114,7 @@ class RowChanges:
     def _count_free(
         self, transaction: Transaction, table: Table, unique: list[Index], rows: Sequence[tuple[Cell, ...]]
     ) -> int:
-        """How many of the first rows have keys that nobody holds, not even a row before them."""
+        """How many of the first rows have keys that no row holds, not even one of those before them."""
         free = len(rows)
         for index in unique:
             places = table.positions(index.columns)
@@ -164,7 +170,7 @@ class RowChanges:
         self._strands.log_rows(client, transaction, table, RedoOp.DELETE, [(row_id, row, None)], undo=True)
 
     def claim(self, client: Client, table: Table, targets: Sequence[Target], seconds: float | None = None) -> None:
-        """Make sure nobody else changed or locked the rows since the statement's snapshot.
+        """Make sure no other transaction changed or locked the rows since the statement's snapshot.
 
         Raises StatementRestart (after waiting, or at once when a change was committed), ORA-00054, ORA-30006, ORA-00060; and
         ORA-08177 in place of a restart in a serializable transaction, whose snapshot cannot move.
@@ -192,13 +198,13 @@ class RowChanges:
 
     def lock_rows(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
         """FOR UPDATE, after `claim`."""
-        transaction = self._storage.begin(client)
+        transaction = self._begin(client)
         self._strands.start(client, transaction)
         for target in targets:
             rid = target.vid >> VERSION_BITS
             if target.s != transaction.stamp and self._locks.row_locker(table.data_object_id, rid) is None:
                 self._locks.lock_row(table.data_object_id, rid, transaction)
-                transaction.undo.append(Undo("F", table, rid))
+                transaction.undo.append(Undo(UndoKind.ROW_LOCK, table, rid))
 
     def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
         """New versions for claimed rows, then the unique keys they changed are checked."""
@@ -244,7 +250,9 @@ class RowChanges:
             own = target.s == transaction.stamp
             if own:
                 self._segments.overwrite(table, target.vid, target.after)
-            transaction.undo.append(Undo("U", table, target.vid, 1, target.before, target.after, changed, in_place=own))
+            transaction.undo.append(
+                Undo(UndoKind.UPDATE, table, target.vid, 1, target.before, target.after, changed, in_place=own)
+            )
             logged.append((rowid.of_row(table, target.vid >> VERSION_BITS), target.before, target.after))
         return logged
 
@@ -277,14 +285,14 @@ class RowChanges:
                 self._segments.remove(table, target.vid)
             else:
                 self._segments.mark(table, target.vid, transaction.stamp)
-            transaction.undo.append(Undo("D", table, target.vid, 1, target.before, in_place=own))
+            transaction.undo.append(Undo(UndoKind.DELETE, table, target.vid, 1, target.before, in_place=own))
             logged.append((rowid.of_row(table, target.vid >> VERSION_BITS), target.before, None))
         for at in range(0, len(logged), STRAND_RECORDS):
             self._strands.log_rows(client, transaction, table, RedoOp.DELETE, logged[at : at + STRAND_RECORDS])
 
 
 def _place(table: Table, row: tuple[Cell, ...]) -> Table | TablePartition:
-    """What counts the rows where this one goes. Raises ORA-14400."""
+    """The table or partition that numbers the rows where this one goes. Raises ORA-14400."""
     return table if table.partitioning is None else table.holding(row)
 
 

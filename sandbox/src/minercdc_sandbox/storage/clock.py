@@ -16,14 +16,11 @@ class ScnClock:
 
     :param start: SCN of the moment the database was opened.
     :param now: host time, seconds since the epoch.
-    :param reserve: told an SCN that is about to be passed; returns up to which it need not be asked again.
+    :param reserve: called with an SCN that is about to be passed; returns the SCN up to which it need not be called again.
     """
 
     def __init__(
-        self,
-        start: int = 2_000_000,
-        now: Callable[[], float] = time.time,
-        reserve: Callable[[int], int] | None = None,
+        self, start: int = 2_000_000, now: Callable[[], float] = time.time, reserve: Callable[[int], int] | None = None
     ) -> None:
         self._lock = threading.Lock()
         self._now, self._ahead = now, 0.0
@@ -69,6 +66,12 @@ class ScnClock:
     def read(self) -> int:
         """CURRENT_SCN: every read moves the clock, so a later commit is always above it."""
         return self.advance()
+
+    def checked(self, scn: int) -> int:
+        """An SCN a flashback query may name. Raises ORA-08181."""
+        if scn > self._scn or scn <= 0:
+            raise OraError(8181, "specified number is not a valid system change number")
+        return scn
 
     def time_of(self, scn: int) -> int:
         """SCN_TO_TIMESTAMP, in whole seconds. Raises ORA-08181 outside the map."""

@@ -1,7 +1,7 @@
 """Commits that take one SCN: a test names how many, and each waits for the others.
 
-Instances that commit at the same moment may be given the same SCN (reference: LogMiner facts, B.11: two commits may share
-an SCN). The last one to arrive commits for all, under the one storage lock, so nobody sees one without the others.
+Instances that commit at the same moment may be given the same SCN (docs/reference/logminer-facts.md#b-11: two commits may share
+an SCN). The last one to arrive commits for all, under the one storage lock, so no reader sees one without the others.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     redo is written -> journal frames -> rows.db commits (rows, dictionary, where the journal ends) -> readers see the redo
 
 So a server killed at any moment comes back with rows, dictionary and redo of one and the same moment, and with all that
-any client was told to be committed or that LogMiner has shown. Transactions that were open then are rolled back as Oracle's
+was acknowledged to a client as committed, or that LogMiner has shown. Transactions that were open then are rolled back as Oracle's
 instance recovery does: their rows go, and where their redo had reached the log, the undo of it and a ROLLBACK follow there.
 """
 
@@ -34,7 +34,7 @@ _UNDONE_BY = {
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """What recovery must know of a transaction that a crash would cut off. Fields as of `Transaction`."""
+    """The facts that recovery needs of a transaction that a crash would cut off. Fields as of `Transaction`."""
 
     xid: tuple[int, int, int]
     stamp: int
@@ -47,7 +47,7 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What changes with every write.
+    """State that changes with every write.
 
     :param journal_end: bytes of the journal that belong to the database.
     :param begun: transactions ever begun; `turns`: by container.
@@ -88,7 +88,7 @@ class Durability:
         self._redo.publish()
 
     def settle(self) -> None:
-        """After a statement: harden what it changed in the dictionary, if anything."""
+        """After a statement: harden its changes of the dictionary."""
         if self._home is not None and (
             self._catalog.stamp != self._dictionary or self._redo.changes != self._threads or self._redo.is_pending
         ):
@@ -107,8 +107,6 @@ class Durability:
         opened = tuple(_described(transaction) for transaction in self._transactions.open() if not transaction.ended)
         home.save("moment", Moment(journal_end, self._transactions.begun, dict(self._transactions.turns), opened))
         home.commit()
-
-    # ---- starting ----
 
     def create(self) -> None:
         """Prepare a new directory."""

@@ -31,11 +31,11 @@ from minercdc_sandbox.storage.home import DataDirectory
 from minercdc_sandbox.storage.locks import Client, Locks
 from minercdc_sandbox.storage.store import VERSION_BITS, Segments, history, open_store, segment
 from minercdc_sandbox.storage.strands import Strands
-from minercdc_sandbox.storage.transactions import Transaction, Transactions, Undo
+from minercdc_sandbox.storage.transactions import Transaction, Transactions, Undo, UndoKind
 from minercdc_sandbox.tables import Table
 
 _INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=null"
-"""Of commits that share an SCN, VERSIONS_XID cannot tell which one made a version."""
+"""Of commits that share an SCN, VERSIONS_XID cannot show which one made a version."""
 
 
 class Storage:
@@ -65,7 +65,7 @@ class Storage:
         self.lobs = LobStore(self.db, self.lock)
         self.horizon = 0
         self.strands = Strands(clock, redo, catalog, self.transactions)
-        self.changes = RowChanges(self)
+        self.changes = RowChanges(self.segments, self.locks, self.strands, self.transactions, self.begin)
         self.meeting: CommitMeeting | None = None
         self._retention = undo_retention
         self._retention_seconds: int | None = None
@@ -75,8 +75,6 @@ class Storage:
         redo.overwritten = self.free_lobs
         self.durability = Durability(home, clock, redo, catalog, self.transactions)
         redo.harden = self.durability.harden
-
-    # ---- transactions ----
 
     def begin(self, client: Client) -> Transaction:
         """The client's transaction, begun if there is none; a serializable one sees the database as of now to its end."""
@@ -176,11 +174,11 @@ class Storage:
         for undo in transaction.undo:
             name = segment(undo.table)
             tables[name] = undo.table
-            if undo.op == "I":
+            if undo.op is UndoKind.INSERT:
                 new[name].append((undo.first, undo.first + ((undo.count - 1) << VERSION_BITS)))
-            elif undo.op in "UD" and not undo.in_place:
+            elif undo.op in (UndoKind.UPDATE, UndoKind.DELETE) and not undo.in_place:
                 ended[name].append(undo.first)
-                if undo.op == "U":
+                if undo.op is UndoKind.UPDATE:
                     new[name].append((undo.first + 1, undo.first + 1))
         for name, ranges in new.items():
             self.segments.stamp_new(name, ranges, transaction.stamp, scn)
@@ -201,8 +199,8 @@ class Storage:
 
     def _undo_one(self, client: Client, transaction: Transaction, undo: Undo) -> None:
         table, vid = undo.table, undo.first
-        row_id = rowid.of_row(table, vid >> VERSION_BITS) if undo.op in "UD" else None
-        if undo.op == "I":
+        row_id = rowid.of_row(table, vid >> VERSION_BITS) if undo.op in (UndoKind.UPDATE, UndoKind.DELETE) else None
+        if undo.op is UndoKind.INSERT:
             rows = self.segments.read(table, vid, undo.count, transaction.stamp)
             self.segments.remove(table, vid, undo.count)
             deleted: list[ChangedRow] = [
@@ -210,7 +208,7 @@ class Storage:
                 for row in reversed(rows)
             ]
             self.strands.log_rows(client, transaction, table, RedoOp.DELETE, deleted, undo=True)
-        elif undo.op == "U":
+        elif undo.op is UndoKind.UPDATE:
             assert undo.before is not None
             if undo.in_place:
                 self.segments.overwrite(table, vid, undo.before)
@@ -219,29 +217,27 @@ class Storage:
                 self.segments.mark(table, vid, 0)
             row: ChangedRow = (row_id, undo.after, undo.before)
             self.strands.log_rows(client, transaction, table, RedoOp.UPDATE, [row], changed=undo.changed, undo=True)
-        elif undo.op == "D":
+        elif undo.op is UndoKind.DELETE:
             assert undo.before is not None
             if undo.in_place:
                 self.segments.insert_version(table, vid, undo.before, transaction.stamp)
             else:
                 self.segments.mark(table, vid, 0)
             self.strands.log_rows(client, transaction, table, RedoOp.INSERT, [(row_id, None, undo.before)], undo=True)
-        elif undo.op == "F":
+        elif undo.op is UndoKind.ROW_LOCK:
             self.locks.unlock_row(table.data_object_id, vid)
         else:
             self.locks.lower_table(table, transaction, vid)
 
     def drop_segment(self, table: Table) -> None:
-        """Its rows are no more. Its LOBs go with the last log that tells of them; of temporary tables none does."""
+        """Its rows are dropped. Its LOBs go with the last log that has their changes; of temporary tables none has."""
         self.segments.drop(segment(table))
         self.lobs.discard(table.data_object_id, self.clock.current if table.temporary is None else 0)
         self.free_lobs()
 
     def free_lobs(self) -> None:
-        """Free the LOBs of segments that no readable log tells of any more."""
+        """Free the LOBs of segments whose changes no readable log has any more."""
         self.lobs.free_before(self.redo.oldest_change())
-
-    # ---- redo ----
 
     def log_ddl(
         self,
@@ -257,7 +253,7 @@ class Storage:
 
         :param built: an index whose entries it wrote.
 
-        :param internal: what Oracle did of itself before, logged as INTERNAL DDL.
+        :param internal: statements that Oracle ran itself before, logged as INTERNAL DDL.
         """
         transaction = self.begin(client)
         self.strands.start(client, transaction)

@@ -1,4 +1,4 @@
-"""A database's directory: what `--data` keeps, so that a server that is stopped or killed comes back with what it had.
+"""A database's directory: `--data` keeps the database there, so that a server goes on with it after a stop or kill.
 
     rows.db     SQLite: the segments, and a table `kept` of named, pickled parts: dictionary, redo threads, the last moment
     redo.log    every record of every redo thread, framed (redo/journal.py)
@@ -6,7 +6,7 @@
     lock        held while a server uses the directory
 
 The pickles are read back by the version of the sandbox that wrote them, or refused. Keep a directory from strangers:
-reading a pickle runs what it says.
+reading a pickle runs code.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DataDirectory:
 
     @staticmethod
     def _open(path: Path) -> apsw.Connection:
-        """What was committed survives a killed process; only a host that dies at once may lose the last commits."""
+        """Commits survive a killed process; only a host that dies at once may lose the last commits."""
         connection = apsw.Connection(str(path), statementcachesize=1000)
         for pragma in ("locking_mode=exclusive", "journal_mode=wal", "synchronous=normal", "cache_size=-131072"):
             connection.execute(f"pragma {pragma}").fetchall()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.storage.transactions import Transaction
+from minercdc_sandbox.storage.transactions import Transaction, UndoKind
 from minercdc_sandbox.tables import Table
 
 ROW_SHARE, ROW_EXCLUSIVE, SHARE, SHARE_ROW_EXCLUSIVE, EXCLUSIVE = 2, 3, 4, 5, 6
@@ -33,7 +33,7 @@ BUSY = "resource busy and acquire with NOWAIT specified or timeout expired"
 class Client:
     """The session as storage sees it.
 
-    :param details: program, machine, osuser, .. as the client told; go into the redo.
+    :param details: program, machine, osuser, .. as the client named them; go into the redo.
     :param client_id: what the client calls its user; goes into the redo too.
     :param serializable: ISOLATION_LEVEL of the session: transactions that begin from now on are serializable.
     """
@@ -68,11 +68,7 @@ class Locks:
         self._waiting: dict[Transaction, Transaction] = {}
 
     def wait(
-        self,
-        client: Client,
-        blocker: Transaction,
-        deadline: float | None,
-        blocked: Callable[[], bool] = lambda: True,
+        self, client: Client, blocker: Transaction, deadline: float | None, blocked: Callable[[], bool] = lambda: True
     ) -> None:
         """Until `blocker` ends, or no longer `blocked` (as in Oracle, not when it only gives up the row by a savepoint).
 
@@ -160,8 +156,8 @@ class Locks:
     def release(self, transaction: Transaction) -> None:
         """At the end of the transaction."""
         for undo in transaction.undo:
-            if undo.op == "L":
+            if undo.op is UndoKind.TABLE_LOCK:
                 self._tables[undo.table.object_id].pop(transaction, None)
-            elif undo.op == "F":
+            elif undo.op is UndoKind.ROW_LOCK:
                 self._rows.pop((undo.table.data_object_id, undo.first), None)
         self._condition.notify_all()

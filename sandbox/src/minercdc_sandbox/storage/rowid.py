@@ -47,7 +47,7 @@ def prefix_of(table: Table, rid: int) -> tuple[str, int]:
 
 
 def bounds(text: str, data_object_id: int) -> tuple[int, int]:
-    """Row numbers of the row that a ROWID names, and behind it: the same twice where the row is not of this object.
+    """Row numbers of the row that a ROWID names, and after it: the same twice where the row is not of this object.
 
     Raises ORA-01410.
     """

@@ -1,6 +1,6 @@
 """Redo of open transactions: records collected in private strands, bound to the log when a strand is full or its transaction ends.
 
-A strand reaches the log late, with the SCNs of its changes (reference: LogMiner facts, D-7).
+A strand reaches the log late, with the SCNs of its changes (docs/reference/logminer-facts.md#d-7).
 """
 
 from __future__ import annotations
@@ -11,14 +11,7 @@ from itertools import groupby
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.records import RedoOp
 from minercdc_sandbox.redo.batches import ChangedRow, RedoBatch
-from minercdc_sandbox.redo.large_values import (
-    LargeColumns,
-    Step,
-    insert_steps,
-    large_columns,
-    undo_step,
-    update_steps,
-)
+from minercdc_sandbox.redo.large_values import LargeColumns, Step, insert_steps, large_columns, undo_step, update_steps
 from minercdc_sandbox.redo.log import RedoLog
 from minercdc_sandbox.redo.supplemental import logged_positions
 from minercdc_sandbox.storage import rowid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,17 +17,26 @@ TENTATIVE = 1 << 61
 """Stamps from here on are transactions, below are SCNs."""
 
 
+class UndoKind(Enum):
+    """The action that an undo entry takes back: a change of rows, a row lock that FOR UPDATE took, a table lock."""
+
+    INSERT = auto()
+    UPDATE = auto()
+    DELETE = auto()
+    ROW_LOCK = auto()
+    TABLE_LOCK = auto()
+
+
 @dataclass(slots=True)
 class Undo:
     """How to take one change back.
 
-    :param op: `I`, `U`, `D`; `F` for a row lock that FOR UPDATE took, `L` for a table lock.
-    :param first: version id of the row; of the first row of an array insert; for `L` the mode held before.
+    :param first: version id of the row; of the first row of an array insert; of a table lock the mode held before.
     :param count: rows of an array insert.
     :param in_place: the row version was the transaction's own already, so it was overwritten.
     """
 
-    op: str
+    op: UndoKind
     table: Table
     first: int
     count: int = 1

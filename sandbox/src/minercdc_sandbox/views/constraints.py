@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import View
-from minercdc_sandbox.tables import Constraint, Table
+from minercdc_sandbox.tables import KEYS, Constraint, ConstraintKind, Table
 from minercdc_sandbox.views.family import family, forms
 from minercdc_sandbox.views.shape import Row, date, yes_no
 from minercdc_sandbox.views.tables import CHARACTER, data_length
@@ -48,7 +48,7 @@ def _constraints_of(catalog: Catalog, table: Table) -> Iterator[Row]:
             "TABLE_NAME": table.name,
             "SEARCH_CONDITION": constraint.condition,
             "SEARCH_CONDITION_VC": constraint.condition,
-            "DELETE_RULE": constraint.delete_rule if constraint.kind == "R" else None,
+            "DELETE_RULE": constraint.delete_rule if constraint.kind == ConstraintKind.FOREIGN else None,
             "STATUS": "ENABLED" if constraint.enabled else "DISABLED",
             "DEFERRABLE": "DEFERRABLE" if constraint.deferrable else "NOT DEFERRABLE",
             "DEFERRED": "DEFERRED" if constraint.deferred else "IMMEDIATE",
@@ -68,7 +68,7 @@ def _referred(catalog: Catalog, table: Table, constraint: Constraint) -> str | N
         return None
     owner, name, columns = constraint.reference
     parent = catalog.table(table.container, owner, name)
-    keys = [] if parent is None else [c for c in parent.constraints if c.kind in "PU" and set(c.columns) == set(columns)]
+    keys = [] if parent is None else [c for c in parent.constraints if c.kind in KEYS and set(c.columns) == set(columns)]
     return keys[0].name if keys else None
 
 
@@ -80,7 +80,7 @@ def _cons_columns(table: Table) -> Iterator[Row]:
                 "CONSTRAINT_NAME": constraint.name,
                 "TABLE_NAME": table.name,
                 "COLUMN_NAME": column,
-                "POSITION": None if constraint.kind == "C" else place,
+                "POSITION": None if constraint.kind == ConstraintKind.CHECK else place,
             }
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.catalog import ROOT, Catalog
 from minercdc_sandbox.interfaces import Session, View
 from minercdc_sandbox.objects import StoredView
 from minercdc_sandbox.sql.privileges import ANY, grants_of
 from minercdc_sandbox.tables import Table
+from minercdc_sandbox.view_session import as_view_session
 from minercdc_sandbox.views.shape import Row, view
 
 TableRows: TypeAlias = Callable[[Table], Iterable[Row]]
@@ -46,7 +46,7 @@ def forms(
     """The forms of a view. `named`: the column that names the object the user must have a privilege on for ALL_."""
 
     def here(session: Session) -> Iterator[Row]:
-        yield from rows(asking(session).database.catalog, asking(session).container)
+        yield from rows(as_view_session(session).database.catalog, as_view_session(session).container)
 
     def own(session: Session) -> Iterator[Row]:
         for row in here(session):
@@ -54,14 +54,14 @@ def forms(
                 yield {key: value for key, value in row.items() if key != owner}
 
     def seen(session: Session) -> Iterator[Row]:
-        catalog, container = asking(session).database.catalog, asking(session).container
+        catalog, container = as_view_session(session).database.catalog, as_view_session(session).container
         may = _visible(catalog, container, session.user)
         for row in rows(catalog, container):
             if may(str(row[owner]), str(row.get(named))):
                 yield row
 
     def everywhere(session: Session) -> Iterator[Row]:
-        catalog, current = asking(session).database.catalog, asking(session).container
+        catalog, current = as_view_session(session).database.catalog, as_view_session(session).container
         for container in catalog.containers if current == ROOT else (current,):
             for row in rows(catalog, container):
                 yield {**row, "CON_ID": container}

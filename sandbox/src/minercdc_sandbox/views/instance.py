@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.asking import AskingSession, asking
 from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.interfaces import Session, View
 from minercdc_sandbox.redo.threads import ARCHIVE_DEST
+from minercdc_sandbox.sql.userenv import session_value
+from minercdc_sandbox.view_session import ViewSession, as_view_session
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
 _DATABASE = (
@@ -48,7 +49,7 @@ _TYPES = {"string": 2, "integer": 3, "boolean": 1, "big integer": 6}
 
 
 def _database(session: Session) -> Iterator[Row]:
-    database = asking(session).database
+    database = as_view_session(session).database
     catalog, redo, logging = database.catalog, database.redo, database.catalog.logging
     current = redo.threads[1].current
     yield {
@@ -98,13 +99,13 @@ def _database(session: Session) -> Iterator[Row]:
         "CDB": "YES",
         "CON_ID": 0,
         "PENDING_ROLE_CHANGE_TASKS": "NOT APPLICABLE",
-        "CON_DBID": catalog.containers[asking(session).container].dbid,
+        "CON_DBID": catalog.containers[as_view_session(session).container].dbid,
         "FORCE_FULL_DB_CACHING": "NO",
     }
 
 
 def _instance(session: Session) -> Iterator[Row]:
-    database = asking(session).database
+    database = as_view_session(session).database
     release = ".".join(map(str, database.version))
     yield {
         "INSTANCE_NUMBER": 1,
@@ -132,13 +133,13 @@ def _instance(session: Session) -> Iterator[Row]:
 
 
 def _version(session: Session) -> Iterator[Row]:
-    database = asking(session).database
+    database = as_view_session(session).database
     full = f"{database.banner}\nVersion {'.'.join(map(str, database.version))}"
     yield {"BANNER": database.banner, "BANNER_FULL": full, "BANNER_LEGACY": database.banner, "CON_ID": 0}
 
 
 def _containers(session: Session) -> Iterator[Row]:
-    asker = asking(session)
+    asker = as_view_session(session)
     for container in asker.database.catalog.containers.values():
         if asker.container in (ROOT, container.con_id):
             yield {
@@ -163,8 +164,8 @@ def _pdbs(session: Session) -> Iterator[Row]:
 
 
 def _parameters(session: Session) -> Iterator[Row]:
-    catalog = asking(session).database.catalog
-    release = f"{asking(session).database.version[0]}.0.0"
+    catalog = as_view_session(session).database.catalog
+    release = f"{as_view_session(session).database.version[0]}.0.0"
     values = (
         ("compatible", "string", release),
         ("db_block_size", "integer", "8192"),
@@ -206,7 +207,7 @@ def _parameters(session: Session) -> Iterator[Row]:
 
 
 def _incarnations(session: Session) -> Iterator[Row]:
-    found = asking(session).database.redo.incarnations
+    found = as_view_session(session).database.redo.incarnations
     for prior, incarnation in zip((None, *found), found, strict=False):
         yield {
             "INCARNATION#": incarnation.number,
@@ -228,7 +229,7 @@ def _statistic_names(_: Session) -> Iterator[Row]:
 
 
 def _own_statistics(session: Session) -> Iterator[Row]:
-    return _statistics(session.sid, asking(session).pga)
+    return _statistics(session.sid, as_view_session(session).pga)
 
 
 def _statistics(sid: int, memory: int) -> Iterator[Row]:
@@ -237,12 +238,12 @@ def _statistics(sid: int, memory: int) -> Iterator[Row]:
 
 
 def _all_statistics(session: Session) -> Iterator[Row]:
-    for other in list(asking(session).database.sessions.values()):
+    for other in list(as_view_session(session).database.sessions.values()):
         yield from _statistics(other.sid, other.pga)
 
 
-def _nls_of(asker: AskingSession) -> dict[str, str]:
-    nls = asker.nls
+def _nls_of(asker: ViewSession) -> dict[str, str]:
+    nls = asker.settings.nls
     return {
         "NLS_LANGUAGE": nls.language,
         "NLS_TERRITORY": nls.territory,
@@ -290,23 +291,23 @@ _NLS_DATABASE = {
 
 def _global_name(session: Session) -> Iterator[Row]:
     """The database's, of a pluggable one its own: DB_NAME of the context USERENV."""
-    yield {"GLOBAL_NAME": asking(session).userenv("DB_NAME")}
+    yield {"GLOBAL_NAME": session_value(as_view_session(session), "DB_NAME")}
 
 
 def _nls_database(session: Session) -> Iterator[Row]:
-    release = ".".join(map(str, asking(session).database.version))
+    release = ".".join(map(str, as_view_session(session).database.version))
     for name, value in _NLS_DATABASE.items():
         yield {"PARAMETER": name, "VALUE": value or release}
 
 
 def _nls_session(session: Session) -> Iterator[Row]:
-    for name, value in _nls_of(asking(session)).items():
+    for name, value in _nls_of(as_view_session(session)).items():
         yield {"PARAMETER": name, "VALUE": value}
 
 
 def _nls_parameters(session: Session) -> Iterator[Row]:
     sets = {"NLS_CHARACTERSET": "AL32UTF8", "NLS_NCHAR_CHARACTERSET": "AL16UTF16"}
-    for name, value in (_nls_of(asking(session)) | sets).items():
+    for name, value in (_nls_of(as_view_session(session)) | sets).items():
         yield {"PARAMETER": name, "VALUE": value, "CON_ID": 0}
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.interfaces import Session
 from minercdc_sandbox.redo.threads import BLOCK_SIZE
+from minercdc_sandbox.view_session import as_view_session
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
 OPEN_ENDED = 18446744073709551615
@@ -46,7 +46,7 @@ _THREAD = (
 
 
 def _logs(session: Session) -> Iterator[Row]:
-    redo = asking(session).database.redo
+    redo = as_view_session(session).database.redo
     for group in redo.groups():
         yield {
             "GROUP#": group.group,
@@ -66,20 +66,14 @@ def _logs(session: Session) -> Iterator[Row]:
 
 
 def _files(session: Session) -> Iterator[Row]:
-    redo = asking(session).database.redo
+    redo = as_view_session(session).database.redo
     for group in redo.groups():
         for member in group.members:
-            yield {
-                "GROUP#": group.group,
-                "TYPE": "ONLINE",
-                "MEMBER": member,
-                "IS_RECOVERY_DEST_FILE": "NO",
-                "CON_ID": 0,
-            }
+            yield {"GROUP#": group.group, "TYPE": "ONLINE", "MEMBER": member, "IS_RECOVERY_DEST_FILE": "NO", "CON_ID": 0}
 
 
 def _archived(session: Session) -> Iterator[Row]:
-    redo = asking(session).database.redo
+    redo = as_view_session(session).database.redo
     for recid, log in enumerate([*redo.former, *redo.archived()], 1):
         yield {
             "RECID": recid,
@@ -110,7 +104,7 @@ def _archived(session: Session) -> Iterator[Row]:
             "END_OF_REDO": "NO",
             "BACKUP_COUNT": 0,
             "ARCHIVAL_THREAD#": log.thread,
-            "ACTIVATION#": asking(session).database.catalog.dbid,
+            "ACTIVATION#": as_view_session(session).database.catalog.dbid,
             "IS_RECOVERY_DEST_FILE": "NO",
             "COMPRESSED": "NO",
             "FAL": "NO",
@@ -120,7 +114,7 @@ def _archived(session: Session) -> Iterator[Row]:
 
 
 def _destinations(session: Session) -> Iterator[Row]:
-    redo = asking(session).database.redo
+    redo = as_view_session(session).database.redo
     newest = redo.archived()[-1:]
     for number in range(1, _DESTINATIONS + 1):
         place = redo.destinations.get(number)
@@ -141,7 +135,7 @@ def _destinations(session: Session) -> Iterator[Row]:
             "APPLIED_THREAD#": 0,
             "APPLIED_SEQ#": 0,
             "SRL": "NO",
-            "DB_UNIQUE_NAME": asking(session).database.catalog.database_name if place else "NONE",
+            "DB_UNIQUE_NAME": as_view_session(session).database.catalog.database_name if place else "NONE",
             "SYNCHRONIZATION_STATUS": "CHECK CONFIGURATION",
             "SYNCHRONIZED": "NO",
             "CON_ID": 0,
@@ -149,7 +143,7 @@ def _destinations(session: Session) -> Iterator[Row]:
 
 
 def _history(session: Session) -> Iterator[Row]:
-    redo = asking(session).database.redo
+    redo = as_view_session(session).database.redo
     copies = [log for log in (*redo.former, *redo.archived()) if log.dest_id == min(redo.destinations)]
     for recid, log in enumerate(copies, 1):
         yield {
@@ -167,7 +161,7 @@ def _history(session: Session) -> Iterator[Row]:
 
 
 def _threads(session: Session) -> Iterator[Row]:
-    database = asking(session).database
+    database = as_view_session(session).database
     redo = database.redo
     with database.storage.lock:
         redo.background_write(database.clock.current)

@@ -1,18 +1,18 @@
 """DBA_EXTENTS: where the rows of a table lie.
 
 Extents grow as in a locally managed tablespace with system-allocated sizes: sixteen of 64 KiB, then of 1 MiB, from 64 MiB on of
-8 MiB, from 1 GiB on of 64 MiB, in blocks of 8 KiB. A segment's rows begin behind the three blocks of its header.
+8 MiB, from 1 GiB on of 64 MiB, in blocks of 8 KiB. A segment's rows begin after the three blocks of its header.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.interfaces import OraType, Session, View
 from minercdc_sandbox.partitioning import ROW_MASK
 from minercdc_sandbox.storage.rowid import FILE, FIRST_BLOCK, ROWS_PER_BLOCK
 from minercdc_sandbox.tables import Table
+from minercdc_sandbox.view_session import as_view_session
 from minercdc_sandbox.views.family import family
 from minercdc_sandbox.views.shape import Row, view, yes_no
 
@@ -90,7 +90,7 @@ def _extents(table: Table, partition: str | None, rows: int) -> Iterator[Row]:
 
 
 def _here(session: Session) -> Iterator[Row]:
-    who = asking(session)
+    who = as_view_session(session)
     for table in who.database.catalog.tables(who.container):
         for partition, rows in _segments(table):
             yield from _extents(table, partition, rows)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.interfaces import Session, View
-from minercdc_sandbox.session import SandboxSession
 from minercdc_sandbox.sql import date_formats, temporal
+from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.storage.locks import EXCLUSIVE
 from minercdc_sandbox.storage.transactions import Transaction
+from minercdc_sandbox.view_session import as_view_session
 from minercdc_sandbox.views.shape import Row, date, view
 
 _TRANSACTION = (
@@ -38,7 +38,7 @@ _SESSION = (
 
 def _transactions(session: Session) -> Iterator[Row]:
     """Open transactions; a PDB sees its own. START_SCN 0 until the first change."""
-    asker = asking(session)
+    asker = as_view_session(session)
     for transaction in asker.database.transactions.open():
         if asker.container not in (ROOT, transaction.container):
             continue
@@ -73,7 +73,7 @@ def _transactions(session: Session) -> Iterator[Row]:
 
 def _locks(session: Session) -> Iterator[Row]:
     """TM: a table; ID1 is its object. TX: a transaction; ID1 and ID2 are its XID, and who waits for it requests it."""
-    asker = asking(session)
+    asker = as_view_session(session)
     now = asker.database.clock.now()
     with asker.database.storage.lock:
         waits = asker.database.storage.locks.waiting()
@@ -110,14 +110,14 @@ def _enqueue(transaction: Transaction) -> tuple[int, int]:
     return usn << 16 | slot, sequence
 
 
-def _status(session: SandboxSession) -> str:
+def _status(session: SqlSession) -> str:
     if session.client.killed:
         return "KILLED"
     return "ACTIVE" if session.client.running else "INACTIVE"
 
 
 def _sessions(session: Session) -> Iterator[Row]:
-    asker = asking(session)
+    asker = as_view_session(session)
     open_by_sid = {transaction.sid: transaction for transaction in asker.database.transactions.open()}
     for other in list(asker.database.sessions.values()):
         if asker.container not in (ROOT, other.container):
@@ -140,20 +140,20 @@ def _sessions(session: Session) -> Iterator[Row]:
             "TERMINAL": other.details.get("terminal"),
             "PROGRAM": other.details.get("program"),
             "TYPE": "USER",
-            "MODULE": other.module or other.details.get("program"),
-            "ACTION": other.action,
-            "CLIENT_INFO": other.client_info,
+            "MODULE": other.settings.module or other.details.get("program"),
+            "ACTION": other.settings.action,
+            "CLIENT_INFO": other.settings.client_info,
             "LOGON_TIME": date(other.logon_time),
             "BLOCKING_SESSION_STATUS": "UNKNOWN",
             "SERVICE_NAME": other.service,
-            "CLIENT_IDENTIFIER": other.client_id,
+            "CLIENT_IDENTIFIER": other.client.client_id,
             "CON_ID": other.container,
         }
 
 
 def _processes(session: Session) -> Iterator[Row]:
     """One server process for each session."""
-    for other in list(asking(session).database.sessions.values()):
+    for other in list(as_view_session(session).database.sessions.values()):
         yield {
             "ADDR": _process_address(other),
             "PID": other.sid,
@@ -175,7 +175,7 @@ def _processes(session: Session) -> Iterator[Row]:
         }
 
 
-def _process_address(session: SandboxSession) -> bytes:
+def _process_address(session: SqlSession) -> bytes:
     """Joins V$SESSION.PADDR to V$PROCESS.ADDR."""
     return (1 << 32 | session.sid).to_bytes(8, "big")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.asking import asking
 from minercdc_sandbox.catalog import Grant, User
 from minercdc_sandbox.interfaces import Session
+from minercdc_sandbox.view_session import as_view_session
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
 _ROLES = frozenset(
@@ -41,7 +41,7 @@ def _account_status(locked: bool, expired: bool) -> str:
 
 
 def _users(session: Session) -> list[User]:
-    return asking(session).database.catalog.users(asking(session).container)
+    return as_view_session(session).database.catalog.users(as_view_session(session).container)
 
 
 def _all_users(session: Session) -> Iterator[Row]:
@@ -72,8 +72,8 @@ def _grants(session: Session) -> Iterator[tuple[User, Grant]]:
 
 
 def _roles(session: Session) -> frozenset[str]:
-    """What is a role in the asking session's container: Oracle's own, and those of CREATE ROLE."""
-    return _ROLES.union(asking(session).database.catalog.containers[asking(session).container].roles)
+    """The roles in the session's container: Oracle's own, and those of CREATE ROLE."""
+    return _ROLES.union(as_view_session(session).database.catalog.containers[as_view_session(session).container].roles)
 
 
 def _sys_privs(session: Session) -> Iterator[Row]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from minercdc_sandbox.interfaces import BindType, Cell, OraError, OraType
-from minercdc_sandbox.wire.lobs import narrow
-from minercdc_sandbox.wire.negotiation import SCALED_TYPES, Negotiated, Ttc
+from minercdc_sandbox.wire.lob_values import narrow
+from minercdc_sandbox.wire.negotiation import FIELD_VERSION_12_2, SCALED_TYPES, Negotiated, Ttc
 from minercdc_sandbox.wire.packets import ProtocolError, TtcReader, UnreadCall
 from minercdc_sandbox.wire.primitives import SHORT_MAX
 from minercdc_sandbox.wire.row_ids import read_row_id
@@ -55,11 +55,11 @@ class Oac(NamedTuple):
 
     kind: int
     flags: int
-    size: int
+    buffer_size: int
     charset_form: int
     max_chars: int
-    flags_more: int = 0
-    elements: int = 0
+    cont_flags: int = 0
+    max_elements: int = 0
 
     @property
     def is_array(self) -> bool:
@@ -74,7 +74,7 @@ class Oac(NamedTuple):
     @property
     def prefetch(self) -> int | None:
         """Units of a LOB the client wants with its locator; None when it wants the locator alone."""
-        return self.max_chars if self.flags_more & PREFETCH_LOBS else None
+        return self.max_chars if self.cont_flags & PREFETCH_LOBS else None
 
     @property
     def type(self) -> OraType:
@@ -85,13 +85,13 @@ class Oac(NamedTuple):
         return known
 
     def bind_type(self) -> BindType:
-        """What the session is told."""
+        """As the session knows it."""
         national = self.charset_form == _NCHAR and self.type in _TEXTS
-        return BindType(self.type, self.size, national, self.elements if self.is_array else 0)
+        return BindType(self.type, self.buffer_size, national, self.max_elements if self.is_array else 0)
 
 
 def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
-    """Descriptions of `count` binds or defines; ojdbc tells the scale of timestamps and intervals as a describe would."""
+    """Descriptions of `count` binds or defines; ojdbc writes the scale of timestamps and intervals as a describe does."""
     if count > MAX_BINDS:
         raise ProtocolError(f"{count} binds")
     oacs = []
@@ -99,20 +99,20 @@ def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
         kind, flags = reader.u8(), reader.u8()
         reader.u8()  # precision
         if agreed.wide_scale and kind in SCALED_TYPES:
-            reader.ub()
+            reader.ub()  # scale
         else:
-            reader.u8()
-        size = reader.ub()
-        elements = reader.ub()
-        flags_more = reader.ub()
-        reader.dalc()
-        reader.ub()
-        reader.ub()  # charset
-        form = reader.u8()
-        max_chars = reader.ub()
-        if agreed.field_version >= 8:
-            reader.ub()
-        oacs.append(Oac(kind, flags, size, form, max_chars, flags_more, elements))
+            reader.u8()  # scale
+        buffer_size = reader.ub()
+        max_elements = reader.ub()
+        cont_flags = reader.ub()
+        reader.dalc()  # OID of an object type
+        reader.ub()  # version
+        reader.ub()  # character set id
+        charset_form = reader.u8()
+        max_chars = reader.ub()  # also: units of a LOB to prefetch
+        if agreed.field_version >= FIELD_VERSION_12_2:
+            reader.ub()  # oaccolid
+        oacs.append(Oac(kind, flags, buffer_size, charset_form, max_chars, cont_flags, max_elements))
     return oacs
 
 
@@ -129,8 +129,8 @@ def _cell(raw: bytes, oac: Oac, kind: OraType | None) -> Cell:
 def _read_value(reader: TtcReader, oac: Oac, kind: OraType | None) -> Cell:
     if oac.is_array:
         count = reader.ub()
-        if count > oac.elements:
-            raise ProtocolError(f"{count} elements of an array of {oac.elements}")
+        if count > oac.max_elements:
+            raise ProtocolError(f"{count} elements of an array of {oac.max_elements}")
         single = oac._replace(flags=oac.flags & ~_ARRAY)
         return cast(Cell, tuple(_read_value(reader, single, kind) for _ in range(count)))
     if oac.kind in (OraType.CLOB, OraType.BLOB):
@@ -196,7 +196,7 @@ _FORMS = {
     OraType.BINARY_FLOAT: (re.compile(rb".{4}", re.DOTALL), _INVALID_SIZE),
     OraType.BINARY_DOUBLE: (re.compile(rb".{8}", re.DOTALL), _INVALID_SIZE),
 }
-"""What values of a type look like; the database computes with them and must not meet others."""
+"""Forms of the values of a type; the database computes with them and must not meet others."""
 
 
 def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
@@ -223,7 +223,7 @@ class BindReader:
 
     def __init__(self, oacs: Sequence[Oac], *, plsql: bool, sent: Sequence[int] | None = None) -> None:
         positions = range(len(oacs)) if sent is None else sent
-        late = [] if plsql else [i for i in positions if oacs[i].size > _MAX_INLINE]
+        late = [] if plsql else [i for i in positions if oacs[i].buffer_size > _MAX_INLINE]
         self._order = [i for i in positions if i not in late] + late
         self._oacs = list(oacs)
         self._kinds = [_TYPES.get(oac.kind) for oac in oacs]

@@ -121,7 +121,7 @@ class Connection:
             raise ProtocolError(f"TTC message {kind}")
 
     def _guarded(self, talk: Conversation, function: Callable[[], None]) -> None:
-        """Run a call; what goes wrong in it is told to the client."""
+        """Run a call; its error is sent to the client."""
         talk.begin_call()
         try:
             function()
@@ -157,7 +157,7 @@ class Connection:
         self._reset(talk, kind, _CANCELLED)
 
     def _reset(self, talk: Conversation, kind: int, failure: OraError) -> None:
-        """Fail the running call once the client has said where what it sent ends.
+        """Fail the running call once the client has marked the end of its message.
 
         :param kind: of the marker that it sent, 0 of none: the server breaks the call off.
         """

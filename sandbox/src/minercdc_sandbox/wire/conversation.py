@@ -1,4 +1,4 @@
-"""What one connection knows between its calls: agreed capabilities, session, open cursors, the running call."""
+"""The state of one connection between its calls: agreed capabilities, session, open cursors, the running call."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class Conversation:
         self.peer = peer
         self.cursors: dict[int, Cursor] = {}
         self.cursor = 0
-        """Number of the cursor the running call works on; an error tells it so that the client drops it."""
+        """Number of the cursor the running call works on; an error carries it so that the client drops it."""
         self.call = 0
         self.token = 0
         self.ended = False
         self.deferred: OraError | None = None
-        """What went wrong in a piggyback: the call behind it fails with it."""
+        """The error of a piggyback: the call after it fails with it."""
         self._reply: ReplyWriter | None = None
         self._session: Session | None = None
         self._schema = ""
@@ -69,8 +69,6 @@ class Conversation:
         self._last_cursor = 0
         self._running = Lock()
         self._in_call = False
-
-    # ---- session -----------------------------------------------------------------------------------------------------
 
     @property
     def session(self) -> Session:
@@ -102,8 +100,6 @@ class Conversation:
         if self._session is not None:
             self._session.close()
 
-    # ---- calls and interruption --------------------------------------------------------------------------------------
-
     def begin_call(self) -> None:
         """From here to `end_call` another thread may interrupt the session."""
         with self._running:
@@ -114,15 +110,13 @@ class Conversation:
         with self._running:
             self._in_call = False
 
-    def interrupt_if_asked(self) -> None:
+    def interrupt_if_requested(self) -> None:
         """Another thread: cancel the session's work if the client sent a MARKER or went away meanwhile."""
         if not self._in_call:
             return
         with self._running:
             if self._in_call and self._session is not None and self.stream.pending_marker():
                 self._session.cancel()
-
-    # ---- cursors -------------------------------------------------------------------------------------------------------
 
     def open_cursor(self, sql: str, kind: StatementKind) -> Cursor:
         """A new cursor. Raises OraError when there are too many."""
@@ -146,8 +140,6 @@ class Conversation:
         cursor = self.cursors.pop(number, None)
         if cursor is not None:
             cursor.close_rows()
-
-    # ---- replies -------------------------------------------------------------------------------------------------------
 
     def text(self, size: int) -> str:
         """A text whose length was sent earlier."""
@@ -201,5 +193,5 @@ class Conversation:
         self.finish(begun or self.reply(), counts, replies.error(end, error))
 
     def drop_reply(self) -> None:
-        """Forget the response begun: the client will have thrown it away when it asked for a break."""
+        """Forget the response begun: the client will have thrown it away when it sent a break."""
         self._reply = None

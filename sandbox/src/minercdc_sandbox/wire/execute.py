@@ -5,23 +5,22 @@
     fetch (5)           more rows
     describe (98)       columns of a statement that was not executed
 
-Rows are due when the fetch option is set or the prefetch count is not zero (ojdbc, go-ora), never more than asked: a client
+Rows are due when the fetch option is set or the prefetch count is not zero (ojdbc, go-ora), never more than it wants: a client
 would write past its arrays. ORA-01403 may ride with the last rows and saves the round trip that would find the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Result
 from minercdc_sandbox.wire import replies
-from minercdc_sandbox.wire.binds import BindReader, CursorNumber, Oac, check_supported, check_values, read_oacs
+from minercdc_sandbox.wire.binds import Oac, check_supported, check_values
 from minercdc_sandbox.wire.conversation import Conversation, Cursor
-from minercdc_sandbox.wire.lobs import LOB_TYPES
+from minercdc_sandbox.wire.execute_request import MAX_SQL, ExecuteOption, ExecuteRequest, read_execute, read_execute_again
+from minercdc_sandbox.wire.lob_values import LOB_TYPES
 from minercdc_sandbox.wire.negotiation import Ttc
-from minercdc_sandbox.wire.packets import ProtocolError, ReplyWriter, UnreadCall
+from minercdc_sandbox.wire.packets import ProtocolError, ReplyWriter
 from minercdc_sandbox.wire.primitives import NULL, sb, ub
 from minercdc_sandbox.wire.redescribed import defines_again
 from minercdc_sandbox.wire.rows import (
@@ -33,186 +32,31 @@ from minercdc_sandbox.wire.rows import (
     row_header,
     rows_encoder,
 )
-from minercdc_sandbox.wire.statements import StatementKind, repeated_binds, return_binds, statement_kind
+from minercdc_sandbox.wire.statements import StatementKind
 
-_BIND, _DEFINE, _EXECUTE, _FETCH = 0x08, 0x10, 0x20, 0x40
-_COMMIT = 0x100
-_UNKNOWN_DIRECTIONS = 0x400
-"""The client does not know which binds are OUT and sends values for all: PL/SQL, and ojdbc's and go-ora's RETURNING INTO."""
-_DESCRIBE_ONLY = 0x20000
-_BATCH_ERRORS = 0x80000
 _IN, _OUT, _IN_OUT = 0x20, 0x10, 0x30
-_FLAGS, _SCROLLABLE = 9, 0x02
-_MAX_OPTIONS = 64
-_MAX_SQL = 16 << 20
 _FETCH_STEP = 1000
-"""Rows asked of the session at a time, so that memory does not grow with the client's array size."""
+"""Rows fetched from the session at a time, so that memory does not grow with the client's array size."""
 _SHORT_INSTEAD = {OraType.LONG: OraType.VARCHAR2, OraType.LONG_RAW: OraType.RAW}
-"""As binds LONGs have no two integers behind their values."""
+"""As binds LONGs have no two integers after their values."""
 _LONGS = frozenset((OraType.LONG, OraType.LONG_RAW))
 """Rows with such columns are never prefetched (Call Interface Programmer's Guide, "Fetching Results"): ojdbc fetches them one by one."""
+_RUNNING = ExecuteOption.EXECUTE | ExecuteOption.FETCH | ExecuteOption.DEFINE
 _BATCH_FAILED = OraError(24381, "error(s) in array DML")
-
-
-@dataclass(slots=True)
-class _Request:
-    """An execute call, wholly read.
-
-    :param rows_wanted: rows the client has room for.
-    """
-
-    cursor: Cursor
-    options: int
-    new: bool
-    rows_wanted: int
-    bind_rows: Sequence[tuple[Cell, ...]]
-    want_row_counts: bool = False
-    refused: OraError | None = None
-
-    def has(self, option: int) -> bool:
-        return bool(self.options & option)
-
-
-# ---- reading --------------------------------------------------------------------------------------------------------------
 
 
 def execute(talk: Conversation) -> None:
     """Function 94."""
-    request = _read_execute(talk)
+    request = read_execute(talk)
     talk.cursor = request.cursor.number
     if request.refused:
         raise request.refused
     _run(talk, request)
 
 
-def _read_execute(talk: Conversation) -> _Request:
-    r = talk.reader
-    options, number, has_sql, sql_size = r.ub(), r.ub(), r.u8(), r.ub()
-    r.u8()
-    option_count = r.ub()
-    r.raw(2)
-    r.ub()
-    prefetch = r.ub()
-    r.ub()
-    has_binds, bind_count = r.u8(), r.ub()
-    r.raw(5)
-    has_defines, define_count = r.u8(), r.ub()
-    r.ub()
-    r.raw(3)
-    r.ub()
-    r.u8()
-    r.ub()
-    r.ub()
-    want_row_counts = r.u8()
-    r.ub()
-    r.u8()
-    if talk.agreed.field_version >= 8:
-        r.u8()
-        r.ub()
-        r.u8()
-        r.ub()
-        r.u8()
-        if talk.agreed.field_version >= 9:
-            r.u8()
-            r.ub()
-    if option_count > _MAX_OPTIONS or sql_size > _MAX_SQL:
-        raise ProtocolError(f"execute with {option_count} options and a statement of {sql_size} bytes")
-    sql = talk.text(sql_size) if has_sql else None
-    extra = [r.ub() for _ in range(option_count)]
-    count = extra[1] if len(extra) > 1 else 1
-    cursor, refused = _cursor_for(talk, number, sql)
-    if len(extra) > _FLAGS and extra[_FLAGS] & _SCROLLABLE:
-        refused = OraError(3001, "unimplemented feature: scrollable cursors")
-    query = cursor.kind is StatementKind.QUERY
-    if has_binds and bind_count:
-        cursor.oacs = read_oacs(r, bind_count, talk.agreed)
-        cursor.out_only = frozenset()
-    if has_defines and define_count:  # ojdbc sends both when it parses a described query again
-        cursor.defines = read_oacs(r, define_count, talk.agreed)
-        cursor.encode = None
-    iterations = 1 if query else max(1, count)
-    rows: Sequence[tuple[Cell, ...]] = ((),)
-    # ojdbc runs a cursor again by its number: no descriptions come, the values do, and those of OUT binds too.
-    bound = bool(has_binds and options & _BIND) or bool(sql is None and options & _EXECUTE)
-    if bound and cursor.oacs:
-        sent = range(len(cursor.oacs)) if options & _UNKNOWN_DIRECTIONS else _sent(cursor)
-        rows = _read_binds(talk, cursor, iterations, sent)
-    elif iterations > 1:
-        rows = BindReader([], plsql=True).read(r, count)
-    wanted = (count or prefetch) if query else prefetch
-    return _Request(cursor, options, sql is not None, wanted, rows, bool(want_row_counts), refused)
-
-
-def _cursor_for(talk: Conversation, number: int, sql: str | None) -> tuple[Cursor, OraError | None]:
-    """The cursor an execute is about; what is wrong with it is told once the message is read."""
-    if sql is None:
-        known = talk.cursors.get(number)
-        if known is None:
-            raise UnreadCall(1001, "invalid cursor")
-        return known, None
-    kind = statement_kind(sql)
-    known = talk.cursors.get(number)
-    if known is not None:
-        known.close_rows()
-        fresh = Cursor(number, sql, kind)
-        if sql == known.sql:
-            fresh.columns = (
-                known.columns
-            )  # what the client knows of it: ojdbc keeps that when it parses again after an error
-        talk.cursors[number] = fresh
-        return fresh, None
-    try:
-        return talk.open_cursor(sql, kind), None
-    except OraError as error:
-        return Cursor(0, sql, kind), error
-
-
-def _sent(cursor: Cursor) -> list[int]:
-    """Positions of the binds whose values the client sends: not those of RETURNING INTO, nor a block's OUT binds again."""
-    left_out = cursor.out_only
-    if cursor.kind is StatementKind.OTHER:
-        left_out = return_binds(cursor.sql)
-    return [i for i in range(len(cursor.oacs)) if i not in left_out]
-
-
-def _read_binds(talk: Conversation, cursor: Cursor, count: int, sent: Sequence[int]) -> Sequence[tuple[Cell, ...]]:
-    plsql = cursor.kind is StatementKind.PLSQL
-    repeated = repeated_binds(cursor.sql) if any(oac.is_repeated for oac in cursor.oacs) else {}
-    sent = [at for at in sent if not cursor.oacs[at].is_repeated or at not in repeated]
-    rows = BindReader(cursor.oacs, plsql=plsql, sent=sent).read(talk.reader, count)
-    if repeated:
-        rows = [tuple(row[repeated.get(at, at)] for at in range(len(row))) for row in rows]
-    if not any(oac.kind == OraType.CURSOR for oac in cursor.oacs):
-        return rows
-    return [tuple([_bound_cursor(talk, cell) for cell in row]) for row in rows]
-
-
-def _bound_cursor(talk: Conversation, cell: Any) -> Any:
-    """A REF CURSOR that the client hands back: the open query of that number; its rows go on where the client has left them."""
-    if not isinstance(cell, CursorNumber):
-        return cell
-    known = talk.cursors.get(cell)
-    return Result(known.columns, known.rows) if known is not None and known.rows is not None else None
-
-
 def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
     """Functions 4 and 78."""
-    r = talk.reader
-    number, count = r.ub(), r.ub()
-    r.ub()
-    flags = r.ub()
-    cursor = talk.cursors.get(number)
-    if cursor is None:
-        raise UnreadCall(1001, "invalid cursor")
-    talk.cursor = number
-    iterations = 1 if and_fetch else max(1, count)
-    rows: Sequence[tuple[Cell, ...]] = ((),)
-    if cursor.oacs:
-        rows = _read_binds(talk, cursor, iterations, _sent(cursor))
-    elif iterations > 1:
-        rows = BindReader([], plsql=True).read(r, iterations)
-    options = _EXECUTE | (_FETCH if and_fetch else 0) | (_COMMIT if flags & 1 else 0)
-    _run(talk, _Request(cursor, options, new=False, rows_wanted=count, bind_rows=rows))
+    _run(talk, read_execute_again(talk, and_fetch=and_fetch))
 
 
 def fetch(talk: Conversation) -> None:
@@ -223,13 +67,10 @@ def fetch(talk: Conversation) -> None:
     _send_rows(talk, cursor, count, reply, parameters=b"")
 
 
-# ---- running --------------------------------------------------------------------------------------------------------------
-
-
-def _run(talk: Conversation, request: _Request) -> None:
+def _run(talk: Conversation, request: ExecuteRequest) -> None:
     cursor = request.cursor
     check_supported(cursor.oacs, plsql=cursor.kind is StatementKind.PLSQL)
-    if request.has(_DESCRIBE_ONLY) or not request.has(_EXECUTE | _FETCH | _DEFINE):
+    if ExecuteOption.DESCRIBE in request.options or not request.options & _RUNNING:
         _describe_only(talk, cursor)
     elif cursor.kind is StatementKind.QUERY:
         _run_query(talk, request)
@@ -239,7 +80,7 @@ def _run(talk: Conversation, request: _Request) -> None:
         _run_statement(talk, request)
 
 
-def _session_execute(talk: Conversation, request: _Request, rows: Sequence[tuple[Cell, ...]]) -> Result:
+def _session_execute(talk: Conversation, request: ExecuteRequest, rows: Sequence[tuple[Cell, ...]]) -> Result:
     cursor = request.cursor
     if rows and len(rows[0]) != len(cursor.oacs):
         raise OraError(1008, "not all variables bound")
@@ -248,9 +89,9 @@ def _session_execute(talk: Conversation, request: _Request, rows: Sequence[tuple
         cursor.sql,
         [oac.bind_type() for oac in cursor.oacs],
         rows,
-        batch_errors=request.has(_BATCH_ERRORS),
+        batch_errors=ExecuteOption.BATCH_ERRORS in request.options,
         row_counts=request.want_row_counts,
-        commit=request.has(_COMMIT),
+        commit=ExecuteOption.COMMIT in request.options,
     )
 
 
@@ -273,7 +114,7 @@ def describe_text(talk: Conversation) -> None:
     number, has_sql, sql_size = r.ub(), r.u8(), r.ub()
     r.ub()
     r.raw(2)
-    if sql_size > _MAX_SQL:
+    if sql_size > MAX_SQL:
         raise ProtocolError(f"a statement of {sql_size} bytes to describe")
     sql = talk.text(sql_size) if has_sql else talk.cursor_of(number).sql
     columns = talk.session.describe(sql) or ()
@@ -285,9 +126,9 @@ def _parameters(talk: Conversation, cursor: Cursor, row_counts: Sequence[int] | 
     return replies.execute_parameters(cursor.number, row_counts, talk.changed_schema())
 
 
-def _run_query(talk: Conversation, request: _Request) -> None:
+def _run_query(talk: Conversation, request: ExecuteRequest) -> None:
     cursor, again = request.cursor, False
-    if request.has(_EXECUTE):
+    if ExecuteOption.EXECUTE in request.options:
         cursor.close_rows()
         if cursor.sql:  # a REF CURSOR has none: it is open already
             result = _session_execute(talk, request, request.bind_rows)
@@ -309,8 +150,8 @@ def _run_query(talk: Conversation, request: _Request) -> None:
         reply.add(_described(talk, cursor.columns))
     undefined_lobs = cursor.defines is None and any(column.type in LOB_TYPES for column in cursor.columns)
     prefetched = request.rows_wanted and not any(column.type in _LONGS for column in cursor.columns)
-    rows_due = request.has(_FETCH) or cursor.defines is not None or prefetched
-    if undefined_lobs or not rows_due:  # the client defines LOB columns first, then asks again
+    rows_due = ExecuteOption.FETCH in request.options or cursor.defines is not None or prefetched
+    if undefined_lobs or not rows_due:  # the client defines LOB columns first, then executes again
         talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end()))
         return
     _send_rows(talk, cursor, request.rows_wanted, reply, _parameters(talk, cursor))
@@ -339,7 +180,7 @@ def _send_rows(talk: Conversation, cursor: Cursor, count: int, reply: ReplyWrite
     talk.finish(reply, parameters, replies.error(end, replies.NO_DATA_FOUND if over else None))
 
 
-def _run_statement(talk: Conversation, request: _Request) -> None:
+def _run_statement(talk: Conversation, request: ExecuteRequest) -> None:
     cursor = request.cursor
     result = _session_execute(talk, request, request.bind_rows)
     counts = result.row_counts if request.want_row_counts else None
@@ -356,7 +197,7 @@ def _run_statement(talk: Conversation, request: _Request) -> None:
 def _returned(
     talk: Conversation, cursor: Cursor, positions: Sequence[int], rows: Sequence[tuple[Cell, ...]]
 ) -> Iterator[bytes]:
-    """What one iteration gave back: for each bind the number of rows, then its values."""
+    """The returned values of one iteration: for each bind the number of rows, then its values."""
     order = sorted(range(len(positions)), key=lambda n: positions[n])
     for n in order:
         yield ub(len(rows))
@@ -364,10 +205,7 @@ def _returned(
             yield _out_value(talk, cursor.oacs[positions[n]], row[n])
 
 
-# ---- PL/SQL ----------------------------------------------------------------------------------------------------------------
-
-
-def _run_block(talk: Conversation, request: _Request) -> None:
+def _run_block(talk: Conversation, request: ExecuteRequest) -> None:
     cursor = request.cursor
     results: list[Result] = []
     for row in request.bind_rows:
@@ -423,7 +261,7 @@ def _open_result(talk: Conversation, result: Result) -> bytes:
 
 
 def _implicit_results(talk: Conversation, results: Sequence[Result]) -> bytes:
-    """1B, count, each behind a byte that no client looks at."""
+    """1B, count, before each a byte that no client looks at."""
     if not results:
         return b""
     opened = b"".join(b"\0" + _open_result(talk, result) for result in results)

@@ -12,25 +12,21 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.wire import replies
 from minercdc_sandbox.wire.conversation import Conversation
 from minercdc_sandbox.wire.execute import describe_text, execute, execute_again, fetch
-from minercdc_sandbox.wire.lobs import free_temporaries, lob_call
-from minercdc_sandbox.wire.negotiation import Ttc
+from minercdc_sandbox.wire.lob_call import free_temporaries, lob_call
+from minercdc_sandbox.wire.negotiation import FIELD_VERSION_18_1, FIELD_VERSION_23_1_EXT1, Ttc
 from minercdc_sandbox.wire.object_description import describe_object
 from minercdc_sandbox.wire.packets import ProtocolError, UnreadCall
 from minercdc_sandbox.wire.primitives import clr, ub
 
 _MAX_LIST = 65535
-_TOKEN_SINCE = 18  # field version
 
 
 def read_function_header(talk: Conversation) -> int:
-    """Function number behind 03 or 11; remembers the call's sequence byte and token."""
+    """Function number after 03 or 11; remembers the call's sequence byte and token."""
     number = talk.reader.u8()
     talk.call = talk.reader.u8()
-    talk.token = talk.reader.ub() if talk.agreed.field_version >= _TOKEN_SINCE else 0
+    talk.token = talk.reader.ub() if talk.agreed.field_version >= FIELD_VERSION_23_1_EXT1 else 0
     return number
-
-
-# ---- functions -------------------------------------------------------------------------------------------------------------
 
 
 def _commit(talk: Conversation) -> None:
@@ -49,7 +45,7 @@ def _ping(talk: Conversation) -> None:
 
 
 def _pipeline_end(talk: Conversation) -> None:
-    talk.reader.ub()
+    talk.reader.ub()  # id
     talk.send_status()
 
 
@@ -61,11 +57,11 @@ def _logoff(talk: Conversation) -> None:
 
 def _version(talk: Conversation) -> None:
     r = talk.reader
-    r.u8()
-    r.ub()
-    r.raw(2)
-    if talk.agreed.field_version >= 11:
-        r.ub()
+    r.u8()  # pointer (buffer)
+    r.ub()  # buffer size
+    r.raw(2)  # pointers (length, version number)
+    if talk.agreed.field_version >= FIELD_VERSION_18_1:
+        r.ub()  # mode
     banner = talk.database.banner.encode()
     text = clr(banner) if talk.agreed.prefixed_text else banner
     body = bytes((Ttc.PARAMETER,)) + ub(len(banner)) + text + ub(version_number(talk.database.version))
@@ -102,7 +98,7 @@ REFUSED = {
     128: "direct path load (TTC function 128)",
     145: "Advanced Queuing (TTC function 145)",
 }
-"""What clients are known to call and the sandbox does not have."""
+"""Functions that clients are known to call and the sandbox does not have."""
 
 
 def run_function(talk: Conversation, number: int) -> None:
@@ -117,11 +113,8 @@ def run_function(talk: Conversation, number: int) -> None:
     function(talk)
 
 
-# ---- piggybacks ------------------------------------------------------------------------------------------------------------
-
-
 def _cursor_numbers(talk: Conversation) -> list[int]:
-    talk.reader.u8()
+    talk.reader.u8()  # pointer (list)
     count = talk.reader.ub()
     if count > _MAX_LIST:
         raise ProtocolError(f"a list of {count} cursors")
@@ -140,7 +133,7 @@ def _cancel_cursors(talk: Conversation) -> None:
 
 
 def _current_schema(talk: Conversation) -> None:
-    talk.reader.u8()
+    talk.reader.u8()  # pointer (schema)
     schema = talk.reader.dalc().decode("utf-8", "replace").replace('"', "")
     talk.session.execute(f'ALTER SESSION SET CURRENT_SCHEMA = "{schema}"')
 
@@ -153,8 +146,8 @@ _KEPT_METRICS = frozenset(("client_id", "module", "action", "client_info"))
 def _end_to_end_metrics(talk: Conversation) -> None:
     """Client identifier, module, action and the like: pointer and length of each, then the values that are there."""
     r = talk.reader
-    r.raw(2)
-    r.ub()
+    r.raw(2)  # pointers (cidnam, cidser)
+    r.ub()  # flags
     sent = []
     for name in _METRICS:
         pointer, size = r.u8(), r.ub()
@@ -166,16 +159,16 @@ def _end_to_end_metrics(talk: Conversation) -> None:
         there = size or (talk.agreed.prefixed_text and r.peek() == 0)
         value = talk.text(size) if there else ""
         if name in _KEPT_METRICS:
-            setattr(talk.session, name, value or None)
+            talk.session.set_metrics(**{name: value or None})
 
 
 def _session_state(talk: Conversation) -> None:
-    talk.reader.ub()
+    talk.reader.ub()  # state
 
 
 def _pipeline_begin(talk: Conversation) -> None:
-    talk.reader.ub()
-    talk.reader.raw(2)
+    talk.reader.ub()  # error set id
+    talk.reader.raw(2)  # error set mode, pipeline mode
 
 
 def _switch_transaction(talk: Conversation) -> None:

@@ -1,4 +1,4 @@
-"""The listening socket: a thread per connection, one thread that watches for cancels, and an end that leaves none behind."""
+"""The listening socket: a thread per connection, one thread that watches for cancels, and an end that leaves none running."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STOP_SECONDS = 5.0
 class Listener:
     """Serves a database on a port from `start` to `stop`.
 
-    :param port: 0 for a free one; `address` tells it.
+    :param port: 0 for a free one, which `address` then has.
     :param tls: makes it a TCPS port.
     :raises OSError: the port is in use.
     """
@@ -111,8 +111,8 @@ class Listener:
                 self._open.pop(connection, None)
 
     def _watch(self) -> None:
-        """A client that cancels or vanishes while its call runs: only somebody else can look at its socket."""
+        """A client that cancels or vanishes while its call runs: only another thread can look at its socket."""
         while not self._stopping.wait(_WATCH_SECONDS):
             for connection in tuple(self._open):
                 if connection.talk is not None:
-                    connection.talk.interrupt_if_asked()
+                    connection.talk.interrupt_if_requested()

@@ -43,9 +43,9 @@ def _read_pairs(talk: Conversation) -> tuple[str, int, dict[str, str]]:
     r = talk.reader
     has_user, size = r.u8(), r.ub()
     mode = r.ub()
-    r.u8()
+    r.u8()  # pointer (pairs)
     count = r.ub()
-    r.raw(2)
+    r.raw(2)  # pointers (out pairs, their count)
     if count > _MAX_PAIRS:
         raise ProtocolError(f"{count} pairs in a logon")
     user = talk.text(size) if has_user else ""
@@ -53,7 +53,7 @@ def _read_pairs(talk: Conversation) -> tuple[str, int, dict[str, str]]:
     for _ in range(count):
         key = r.dalc().rstrip(b"\0").decode("ascii", "replace")
         pairs[key] = r.dalc().decode("utf-8", "replace")
-        r.ub()
+        r.ub()  # flags
     return user, mode, pairs
 
 
@@ -73,7 +73,7 @@ class Logon:
         self._key: SessionKey | None = None
 
     def fast(self) -> None:
-        """The whole negotiation in one message (behind its first byte)."""
+        """The whole negotiation in one message (after its first byte)."""
         talk = self._talk
         r, offered = talk.reader, talk.agreed.field_version
         r.raw(3)

@@ -20,6 +20,9 @@ SCALED_TYPES = frozenset(
     (OraType.NUMBER, OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ, OraType.INTERVAL_DS)
 )
 """Types whose scale is an `sb` in descriptions when `Negotiated.wide_scale` says so."""
+FIELD_VERSION_12_2, FIELD_VERSION_12_2_EXT1, FIELD_VERSION_18_1, FIELD_VERSION_20_1 = 8, 9, 11, 14
+FIELD_VERSION_23_1, FIELD_VERSION_23_1_EXT1, FIELD_VERSION_23_1_EXT3, FIELD_VERSION_23_4 = 17, 18, 20, 24
+"""TTC field versions since which messages have more fields, by python-oracledb's names (`TNS_CCAP_FIELD_VERSION_..`)."""
 CHARSET_AL32UTF8 = 873
 CHARSET_AL16UTF16 = 2000
 _FAST_AUTH = 0x10000000
@@ -57,22 +60,19 @@ class Ttc(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a database release offers."""
+    """The protocol features of a database release."""
 
     protocol: int
     flags: int
     field_version: int
 
 
-PROFILES = {
-    "19c": Profile(318, 0, 12),
-    "23ai": Profile(319, _FAST_AUTH | _END_OF_RESPONSE, 24),
-}
+PROFILES = {"19c": Profile(318, 0, 12), "23ai": Profile(319, _FAST_AUTH | _END_OF_RESPONSE, 24)}
 
 
 @dataclass(slots=True)
 class Negotiated:
-    """What both sides agreed on.
+    """The protocol features that both sides have.
 
     :param prefixed_text: texts with a length sent earlier are `clr` (python-oracledb, go-ora), else bare (ojdbc).
     :param wide_scale: a describe's scale is an `sb`, else one raw byte.
@@ -87,7 +87,7 @@ class Negotiated:
 
 
 class Refused(Exception):
-    """The connect asked for something that is not here; REFUSE has been sent."""
+    """The connect wants something that the sandbox does not have; REFUSE has been sent."""
 
 
 # Bytes of the server's compile-time capabilities that ojdbc or go-ora insist on; python-oracledb looks at [7] alone.
@@ -140,7 +140,7 @@ def _service(stream: PacketStream, text: str, services: Sequence[str]) -> str:
     dedicated = re.search(r"\(\s*SERVER\s*=\s*(POOLED|SHARED)", text, re.IGNORECASE) is None
     if name in services and dedicated:
         return name
-    code = 12520  # no pooled or shared servers here: DRCP is not started in Oracle either unless asked to
+    code = 12520  # no pooled or shared servers here: DRCP is not started in Oracle either unless configured
     if dedicated:
         code = 12505 if match and match[1].upper() == "SID" else 12514
     refuse(stream, code)
@@ -163,7 +163,7 @@ def _read_name(reader: TtcReader) -> bytes:
 
 
 def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a PROTOCOL request (behind its first byte) and answer it."""
+    """Read a PROTOCOL request (after its first byte) and answer it."""
     _read_name(reader)  # the versions the client speaks
     agreed.driver = _read_name(reader).decode("ascii", "replace")
     fdo = bytes(9) + struct.pack(">H", CHARSET_AL16UTF16)  # lengths at [5], [6] are 0, hence the national charset at 9
@@ -172,7 +172,7 @@ def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
 
 
 def data_types_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a DATA TYPES request (behind its first byte) and answer it by its own list."""
+    """Read a DATA TYPES request (after its first byte) and answer it by its own list."""
     reader.raw(4)  # charsets: the client converts
     agreed.prefixed_text = bool(reader.u8() & _LENGTH_PREFIXED_TEXT)
     agreed.capabilities = reader.clr() or b""

@@ -1,4 +1,4 @@
-"""Function 119: a table described by its name, which ojdbc asks for before it returns generated keys by column name.
+"""Function 119: a table described by its name, which ojdbc calls before it returns generated keys by column name.
 
     call   u8, ub n, u8, u8, u8, ub 14, name of n bytes
     reply  08, ub2 0, RECORD(table), status

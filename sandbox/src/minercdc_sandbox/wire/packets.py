@@ -17,7 +17,7 @@ from minercdc_sandbox.interfaces import OraError
 SDU = 65535
 MAX_CONNECT_PACKET = 8192
 MAX_CALL_BYTES = 256 << 20
-"""What one call may send, all packets together: an array of 100,000 rows of 2 kB still fits."""
+"""Most bytes of one call, all packets together: an array of 100,000 rows of 2 kB still fits."""
 _RECEIVE = 1 << 18
 _DATA_HEADER = 10
 _FULL_BODY = 4096
@@ -148,7 +148,7 @@ class TtcReader:
         return self._last_body < _FULL_BODY
 
     def discard(self) -> None:
-        """Drop everything received so far: after a break, or behind a call nobody here can read."""
+        """Drop everything received so far: after a break, or after a call that cannot be read."""
         self.data = b""
         self.position = 0
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from minercdc_sandbox.interfaces import ColumnDescription, OraError, OraType
 from minercdc_sandbox.wire.binds import PREFETCH_LOBS, Oac
-from minercdc_sandbox.wire.lobs import LOB_TYPES
+from minercdc_sandbox.wire.lob_values import LOB_TYPES
 from minercdc_sandbox.wire.negotiation import Negotiated
 
 _WHOLE = 0x7FFFFFFF
@@ -53,7 +53,7 @@ def _lob(column: ColumnDescription, known: Oac | None, agreed: Negotiated) -> Oa
     if known is not None and known.kind in LOB_TYPES:
         return known
     if agreed.prefixed_text:  # go-ora
-        return _plain(column)._replace(max_chars=_WHOLE, flags_more=PREFETCH_LOBS)
+        return _plain(column)._replace(max_chars=_WHOLE, cont_flags=PREFETCH_LOBS)
     if known is None:
         raise OraError(1007, "variable not in select list")
     return _plain(column)

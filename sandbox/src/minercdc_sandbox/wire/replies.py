@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minercdc_sandbox.interfaces import BatchError, OraError
-from minercdc_sandbox.wire.negotiation import Ttc
+from minercdc_sandbox.wire.negotiation import FIELD_VERSION_20_1, Ttc
 from minercdc_sandbox.wire.primitives import clr, dalc, sb, ub
 from minercdc_sandbox.wire.row_ids import oer_row_id
 
@@ -16,7 +16,7 @@ _IN_TRANSACTION = 0x02
 
 @dataclass(slots=True)
 class CallEnd:
-    """What the end of a call tells besides the error.
+    """The facts at the end of a call, besides the error.
 
     :param call: the request's sequence byte; ojdbc refuses an error that names another call.
     :param sequence: end-to-end sequence of the session, counts calls.
@@ -67,9 +67,12 @@ def error(end: CallEnd, failure: OraError | None = None) -> bytes:
     number = failure.number if failure else 0
     position = failure.position if failure else 0
     pieces = [bytes((Ttc.ERROR,)), call_status(end), ub(end.sequence & 0xFFFF), ub(end.rows & 0xFFFFFFFF)]
-    pieces += [ub(min(number, 0xFFFF)), b"\0\0", ub(end.cursor), sb(position), bytes(6), oer_row_id(end.row_id), b"\0\0"]
-    pieces += [bytes((end.call,)), b"\0\0", dalc(b""), _batch(end.batch_errors), ub(number), ub(end.rows)]
-    if end.field_version >= 14:
+    pieces += [ub(min(number, 0xFFFF)), b"\0\0", ub(end.cursor), sb(position)]  # array element errors; error position
+    pieces.append(bytes(6))  # sql type, fatal, flags, user cursor options, UPI parameter, warning flags
+    pieces += [oer_row_id(end.row_id), b"\0\0"]  # OS error, statement number
+    pieces += [bytes((end.call,)), b"\0\0", dalc(b"")]  # call number, padding, successful iterations; OERRDD
+    pieces += [_batch(end.batch_errors), ub(number), ub(end.rows)]  # extended error number and row count
+    if end.field_version >= FIELD_VERSION_20_1:
         pieces.append(b"\0\0")  # SQL type, checksum
     if failure:
         pieces.append(clr(message(failure)))
@@ -80,7 +83,7 @@ _CURRENT_SCHEMA = 168
 
 
 def execute_parameters(cursor: int, row_counts: Sequence[int] | None, schema: str | None = None) -> bytes:
-    """RPA after an execute. ojdbc fails on an empty array; `row_counts` only when the request asked for them.
+    """RPA after an execute. ojdbc fails on an empty array; `row_counts` only when the request wants them.
 
     :param schema: the session's current one, when the call changed it.
     """

@@ -29,7 +29,7 @@ def _letters(number: int, size: int) -> str:
 
 
 class _Encoded(dict[str, bytes]):
-    """Wire form by ROWID text; bounded by starting anew."""
+    """Wire form by ROWID text; bounded: cleared when it is full."""
 
     def __missing__(self, text: str) -> bytes:
         if len(self) >= _CACHED:
@@ -44,7 +44,7 @@ encoded_row_id = _Encoded()
 
 
 def oer_row_id(text: str | None) -> bytes:
-    """As the end of a call has it, without the byte that tells whether there is one: all 0 when there is none."""
+    """As the end of a call has it, without the byte that says whether there is one: all 0 when there is none."""
     return bytes(5) if text is None else encoded_row_id[text][1:]
 
 

@@ -12,9 +12,18 @@ from itertools import chain, repeat
 from typing import NamedTuple
 
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Session
-from minercdc_sandbox.wire import lobs
-from minercdc_sandbox.wire.lobs import ColumnEncoder
-from minercdc_sandbox.wire.negotiation import CHARSET_AL16UTF16, CHARSET_AL32UTF8, SCALED_TYPES, Ttc
+from minercdc_sandbox.wire import lob_values
+from minercdc_sandbox.wire.lob_values import ColumnEncoder
+from minercdc_sandbox.wire.negotiation import (
+    CHARSET_AL16UTF16,
+    CHARSET_AL32UTF8,
+    FIELD_VERSION_12_2,
+    FIELD_VERSION_23_1,
+    FIELD_VERSION_23_1_EXT3,
+    FIELD_VERSION_23_4,
+    SCALED_TYPES,
+    Ttc,
+)
 from minercdc_sandbox.wire.primitives import LENGTH, NULL, SHORT_MAX, clr, dalc, sb, ub
 from minercdc_sandbox.wire.row_ids import encoded_row_id, fixed_row_id
 
@@ -53,11 +62,8 @@ _DEFAULT_SIZES = {
 }
 
 
-# ---- describe ------------------------------------------------------------------------------------------------------------
-
-
 def sent_size(column: ColumnDescription) -> int:
-    """Bytes as clients are told; 0 would mean "always NULL" to them."""
+    """Bytes as a describe has them; 0 would mean "always NULL" to clients."""
     return column.size or _DEFAULT_SIZES[column.type]
 
 
@@ -71,16 +77,18 @@ def _describe_column(column: ColumnDescription, position: int, field_version: in
     if text or kind == OraType.CLOB:
         charset = ub(CHARSET_AL16UTF16) + b"\2" if column.national else ub(CHARSET_AL32UTF8) + b"\1"
     name = column.name.encode()
-    pieces = [bytes((kind, 0, column.precision & 0xFF)), scale, ub(size), b"\0\0\0\0"]
-    pieces += [charset, ub(size // 2 if column.national else size) if text else b"\0"]
-    if field_version >= 8:
-        pieces.append(b"\0")
-    pieces += [bytes((column.nullable, len(name) & 0xFF)), dalc(name), b"\0\0", ub(position), b"\0"]
-    if field_version >= 17:
+    pieces = [bytes((kind, 0, column.precision & 0xFF)), scale, ub(size)]  # ora_type_num, flags, precision
+    pieces.append(b"\0\0\0\0")  # max array elements, cont flags, OID, version
+    pieces += [charset, ub(size // 2 if column.national else size) if text else b"\0"]  # character set id and form, max size
+    if field_version >= FIELD_VERSION_12_2:
+        pieces.append(b"\0")  # oaccolid
+    pieces += [bytes((column.nullable, len(name) & 0xFF)), dalc(name)]  # nulls allowed, v7 length of name
+    pieces += [b"\0\0", ub(position), b"\0"]  # schema and name of the type, column position, uds flags
+    if field_version >= FIELD_VERSION_23_1:
         pieces.append(b"\0\0")  # domain schema and name
-    if field_version >= 20:
+    if field_version >= FIELD_VERSION_23_1_EXT3:
         pieces.append(b"\0")  # annotations
-    if field_version >= 24:
+    if field_version >= FIELD_VERSION_23_4:
         pieces.append(b"\0\0\0")  # vector dimensions, format, flags
     return b"".join(pieces)
 
@@ -107,11 +115,8 @@ def describe(columns: Sequence[ColumnDescription], field_version: int, wide_scal
 
 
 def row_header(columns: int) -> bytes:
-    """What comes before rows; go-ora makes the rows of a REF CURSOR as wide as it says."""
+    """The header before rows; go-ora makes the rows of a REF CURSOR as wide as it says."""
     return bytes((Ttc.ROW_HEADER, 0)) + ub(columns & 0xFF) + ub(columns >> 8) + b"\0\0\0\0"
-
-
-# ---- values ----------------------------------------------------------------------------------------------------------------
 
 
 def _short_binary(cells: Sequence[Cell]) -> list[bytes]:
@@ -193,7 +198,7 @@ def _once_each(encoder: ColumnEncoder) -> ColumnEncoder:
 
 
 class Define(NamedTuple):
-    """What the client wants a LOB column as.
+    """The form in which the client wants a LOB column.
 
     :param kind: type number.
     :param prefetch: units of the content that come with the locator; None: the locator alone.
@@ -213,12 +218,12 @@ def column_encoder(session: Session, kind: OraType, define: Define | None = None
         return _national
     if kind in (OraType.CLOB, OraType.BLOB, OraType.XMLTYPE):
         if define is not None and define.kind in LONG_LIKE:
-            return lobs.contents(session, national)
-        return lobs.locators(session, define.prefetch if define is not None else None)
+            return lob_values.contents(session, national)
+        return lob_values.locators(session, define.prefetch if define is not None else None)
     if kind is OraType.BFILE:
-        return lobs.locators(session, None)
+        return lob_values.locators(session, None)
     if kind in (OraType.JSON, OraType.VECTOR):
-        return lobs.images(session)
+        return lob_values.images(session)
     encoder = _ENCODERS.get(kind)
     if encoder is None:
         raise OraError(3001, f"unimplemented feature: columns of type {kind.name} in a query")

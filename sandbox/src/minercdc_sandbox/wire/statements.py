@@ -1,4 +1,4 @@
-"""What kind of statement a text is, as far as the wire's message layout depends on it."""
+"""The kind of a statement, as far as the wire's message layout depends on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class StatementKind(Enum):
 
 
 def statement_kind(sql: str) -> StatementKind:
-    """Kind by the first keyword behind blanks, comments and parentheses."""
+    """Kind by the first keyword after blanks, comments and parentheses."""
     blank = _BLANK.match(sql)
     word = _WORD.match(sql, blank.end() if blank else 0)
     if word is None:

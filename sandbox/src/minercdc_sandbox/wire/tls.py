@@ -2,7 +2,7 @@
 
     client == TLS == relay == socket pair == Connection
 
-A connection peeks at its socket to see a MARKER that cancels the running call; nothing can be peeked at behind TLS.
+A connection peeks at its socket to see a MARKER that cancels the running call; nothing can be peeked at through TLS.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _serve(sock: socket.socket, plain: socket.socket, context: ssl.SSLContext, p
 
 
 def _relay(secure: ssl.SSLSocket, plain: socket.socket) -> None:
-    """Copy both ways until one side has closed and what it said is delivered."""
+    """Copy both ways until one side has closed and its bytes are delivered."""
     inward, outward = bytearray(), bytearray()
     secure_open = plain_open = True
     while (secure_open or inward) and (plain_open or outward):

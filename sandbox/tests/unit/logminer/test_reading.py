@@ -48,8 +48,8 @@ def test_bounds(where: str, thread: int, sequence: int, bound: str) -> None:
     def known(expr: ast.Expr) -> str | int | None:
         if isinstance(expr, ast.Bind):
             return MARK
-        if isinstance(expr, ast.Literal) and expr.kind in "NS":
-            return int(expr.text) if expr.kind == "N" else expr.text
+        if isinstance(expr, ast.Literal) and expr.kind in (ast.LiteralKind.NUMBER, ast.LiteralKind.STRING):
+            return int(expr.text) if expr.kind is ast.LiteralKind.NUMBER else expr.text
         return None
 
     query = Parser(f"SELECT 1 FROM v WHERE {where}").query().body

@@ -35,62 +35,6 @@ def test_declared_types(shop: SqlClient, db: SandboxDatabase) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    [
-        ("create table item (a number)", 955),
-        ("create table x (a number, a date)", 957),
-        ("create table x (a nosuchtype)", 902),
-        ("create table x (a number(39))", 1727),
-        ("create table x (a varchar2)", 906),
-        ("create table x (a varchar2(4001))", 910),
-        ("create table x (a anydata)", 3001),
-        ("create table x (a number references item (name))", 2270),
-        ("create table x (a varchar2(9) references item)", 2267),
-        ("create table x (a number references nothing)", 942),
-        ("create table x (a number, constraint k primary key (b))", 904),
-        ("create table x (a number primary key, b number primary key)", 2260),
-        ("create table x (a number default nosuch)", 984),
-        ("create table x (a number default 'x' 'y')", 907),
-        ("create table x (a number) nonsense", 933),
-        ("create table nobody.x (a number)", 1031),
-        ("create view v as select 1 from dual", 998),
-        ("alter table item add (id number)", 1430),
-        ("alter table item add (must number not null)", 1758),
-        ("alter table item drop column nosuch", 904),
-        ("alter table item modify (name varchar2(3))", 1441),
-        ("alter table item modify (price number(5,2))", 1440),
-        ("alter table item modify (name number)", 1439),
-        ("alter table item modify (price not null)", 2296),
-        ("alter table item add primary key (name)", 2260),
-        ("alter table item rename column id to name", 957),
-        ("alter table item shrink space", 3001),
-        ("create unique index i on item (id)", 1408),
-        ("drop index nosuch", 1418),
-        ("drop table nosuch", 942),
-        ("truncate table nosuch", 942),
-        ("alter session set nosuch = 1", 2248),
-        ("alter session set container = nosuch", 65011),
-        ("alter system nosuch", 3001),
-        ("lock table item in any mode", 1737),
-        ("create user shop identified by x", 1920),
-        ("create user c##x identified by x", 65094),
-        ("grant select on item to nosuch", 1917),
-        ("set transaction use rollback segment rbs", 3001),
-    ],
-)
-def test_refused(items: SqlClient, sql: str, code: int) -> None:
-    items.fails(code, sql)
-    assert items.one("select count(*) from item") == 3
-
-
-def test_ddl_commits_first(items: SqlClient) -> None:
-    items.run("insert into item (id, name) values (10, 'a')")
-    items.run("create table other (a number)")
-    items.run("rollback")
-    assert items.one("select count(*) from item") == 4
-
-
 def test_add_column_fills_old_rows_and_raises_the_version(items: SqlClient, db: SandboxDatabase) -> None:
     table = db.catalog.table(3, "SHOP", "ITEM")
     assert table is not None
@@ -110,23 +54,6 @@ def test_add_column_fills_old_rows_and_raises_the_version(items: SqlClient, db: 
     assert stored is not None
     assert [c.name for c in stored.columns][-2:] == ["REMARK", "STAMP"]
     assert (stored.data_obj_v, stored.key) == (5, (0,))
-
-
-def test_constraints_in_modify_without_a_type(items: SqlClient) -> None:
-    items.run("create table m (a number, b number)")
-    items.run("insert into m values (1, 2)")
-    items.run("alter table m modify (a primary key, b unique)")
-    items.run("alter table m modify b check (b > 0)")
-    items.fails(1, "insert into m values (1, 3)")
-    items.fails(1, "insert into m values (2, 2)")
-    items.fails(2290, "insert into m values (2, -1)")
-    items.fails(3001, "alter table m modify a generated always as identity")
-
-
-def test_modify_column(items: SqlClient) -> None:
-    items.run("alter table item modify (name varchar2(40) null, price number(12,2) default 7)")
-    items.run("insert into item (id) values (20)")
-    assert items.rows("select name, price from item where id = 20") == [(None, 7)]
 
 
 def test_keys_added_later_are_checked_and_kept(items: SqlClient) -> None:
@@ -300,11 +227,6 @@ def test_containers_are_worlds_of_their_own(items: SqlClient, db: SandboxDatabas
     miner.run("alter session set container=cdb$root")
     assert miner.session.container == 1
     items.fails(1031, "alter session set container = cdb$root")
-
-
-def test_create_table_as_select(items: SqlClient) -> None:
-    items.run("create table copy as select id, name, price from item where id < 3")
-    assert items.rows("select * from copy order by id") == [(1, "nut", 1), (2, "bolt", 2)]
 
 
 def test_comments(items: SqlClient, db: SandboxDatabase) -> None:

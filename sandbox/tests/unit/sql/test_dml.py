@@ -29,37 +29,6 @@ def test_values_fit_their_columns(shop: SqlClient) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    [
-        ("insert into item (id, name) values (1234567890, 'a')", 1438),
-        ("insert into item (id, name) values (9, 'aaaaaaaaaaaaaaaaaaaaa')", 12899),
-        ("insert into item (id) values (9)", 1400),
-        ("insert into item values (9)", 947),
-        ("insert into item (id) values (9, 8)", 913),
-        ("insert into item (id, wrong) values (9, 8)", 904),
-        ("insert into item (id, id) values (9, 8)", 957),
-        ("insert into item (id, name) values ('x', 'y')", 1722),
-        ("insert into item (id, name, made) values (9, 'y', 5)", 932),
-        ("insert into item (id, name, code) values (9, 'y', '0102030405060708ff')", 12899),
-        ("insert into item (id, name) values (1, 'again')", 1),
-        ("insert into item (id, name) select id, name from item", 1),
-        ("update item set name = null", 1407),
-        ("update item set id = 1", 1),
-        ("update item set wrong = 1", 904),
-        ("update item set price = 'x' where id = 1", 1722),
-        ("delete from nothing", 942),
-        ("insert into v$nothing values (1)", 942),
-        ("update item set price = 1 returning id into :1", 1008),
-        ("update item set price = 1 returning id, name into :1", 913),
-    ],
-)
-def test_refused_and_nothing_changed(items: SqlClient, sql: str, code: int) -> None:
-    before = items.rows("select * from item order by id")
-    items.fails(code, sql)
-    assert items.rows("select * from item order by id") == before
-
-
 def test_the_violated_constraint_is_named(items: SqlClient) -> None:
     items.run("create table k (a number, b number, constraint k_uk unique (a, b))")
     items.run("insert into k values (1, null)")
@@ -67,23 +36,6 @@ def test_the_violated_constraint_is_named(items: SqlClient) -> None:
     items.run("insert into k values (null, null)")
     items.run("insert into k values (null, null)")
     assert items.one("select count(*) from k") == 3
-
-
-def test_keys_may_swap_within_a_statement(items: SqlClient) -> None:
-    assert items.run("update item set id = 4 - id").row_count == 3
-    assert items.rows("select id, name from item order by id") == [(1, "gear"), (2, "bolt"), (3, "nut")]
-
-
-def test_defaults(shop: SqlClient) -> None:
-    shop.run(
-        "create table t (id number, a varchar2(5) default 'x''y', d date default sysdate, n number default 1+1 not null)"
-    )
-    shop.run("insert into t (id) values (1)")
-    shop.run("insert into t (id, a, n) values (2, null, default)")
-    assert shop.rows("select a, d, n from t order by id") == [
-        ("x'y", datetime(2026, 9, 21, 14, 13, 20), 2),
-        (None, datetime(2026, 9, 21, 14, 13, 20), 2),
-    ]
 
 
 def test_array_insert_stops_at_the_error_and_keeps_the_rows_before(items: SqlClient) -> None:
@@ -100,11 +52,6 @@ def test_batch_errors_and_row_counts(items: SqlClient) -> None:
     assert (result.row_count, result.row_counts) == (2, [1, 0, 0, 1, 0, 0])
     counted = items.many("update item set price = 0 where id >= :1", [(10,), (12,), (1,)], row_counts=True)
     assert counted.row_counts == [2, 0, 5]
-
-
-def test_insert_select_reads_what_was_there_before(items: SqlClient) -> None:
-    assert items.run("insert into item (id, name) select id + 100, name||'!' from item").row_count == 3
-    assert items.one("select count(*) from item") == 6
 
 
 def test_savepoints(items: SqlClient) -> None:
@@ -131,15 +78,3 @@ def test_an_open_cursor_keeps_its_moment(items: SqlClient) -> None:
     rest = rows.fetch(1000)
     assert len(first) + len(rest) == 293
     assert {row[1] for row in rest} == {"x"}
-
-
-def test_subqueries_are_changed_as_views_are(items: SqlClient) -> None:
-    items.run("update (select id, price * 2 twice, price p from item where id < 3) v set v.p = v.p + 1 where v.twice > 2")
-    assert items.rows("select id, price from item order by id") == [(1, 1), (2, 3), (3, None)]
-    items.run("insert into (select id, name from item where id < 3) values (9, 'far')")
-    items.run("delete from (select * from item where name like 'n%')")
-    assert items.rows("select id from item order by id") == [(2,), (3,), (9,)]
-    items.fails(1733, "update (select price * 2 twice from item) set twice = 1")
-    items.fails(1732, "delete from (select distinct name from item)")
-    items.fails(1779, "update (select a.name from item a join item b on a.id = b.price) set name = 'x'")
-    items.fails(904, "update (select id from item) set name = 'x'")

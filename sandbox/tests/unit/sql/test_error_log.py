@@ -55,19 +55,6 @@ def test_rows_that_fail_are_logged_and_the_others_inserted(load: SqlClient) -> N
     assert text == 'ORA-01400: cannot insert NULL into ("SHOP"."ITEM"."NAME")'
 
 
-def test_the_log_outlives_a_rollback_and_a_limit_ends_the_statement(load: SqlClient) -> None:
-    assert load.run("insert into item (id, name, price) values (1, 'a', 1)").row_count == 1
-    insert = (
-        "insert into item (id, name, price) select 3 - level, 'n' || level, 1 from dual connect by level <= 3 log errors"
-    )
-    load.fails(1, insert)
-    assert load.one("select count(*) from item") == 1
-    load.session.rollback()
-    assert [row[0] for row in logged(load)] == [1]
-    assert load.run(insert + " reject limit 2").row_count == 3
-    assert load.one("select count(*) from err$_item") == 1
-
-
 def test_updates_and_deletes(load: SqlClient) -> None:
     load.run("create table part (id number, item number references item)")
     for n in (1, 2, 3):
@@ -92,28 +79,3 @@ def test_values_of_binds_and_arrays(load: SqlClient) -> None:
     done = load.many("insert into item (id, name) values (:1, :2) log errors reject limit unlimited", rows, row_counts=True)
     assert (done.row_count, done.row_counts) == (2, [1, 0, 1])
     assert logged(load) == [(12899, "I", None, "2", "far too long", None)]
-
-
-@pytest.mark.parametrize(
-    ("statement", "code"),
-    [
-        ("insert into raw_item (id) values ('1') log errors", 942),
-        ("insert into raw_item (id) values ('1') log errors into item", 38900),
-        ("insert all into item (id) values (1) select 1 from dual log errors", 3001),
-        ("begin dbms_errlog.create_error_log('docs'); end;", 20069),
-        ("begin dbms_errlog.create_error_log('nowhere'); end;", 942),
-    ],
-)
-def test_refused(load: SqlClient, statement: str, code: int) -> None:
-    load.run("create table docs (id number, c clob)")
-    load.fails(code, statement)
-
-
-def test_columns_of_a_log(load: SqlClient) -> None:
-    load.run("create table docs (id number, c clob, r raw(9), n nvarchar2(5))")
-    load.run("begin dbms_errlog.create_error_log('SHOP.DOCS', 'bad_docs', skip_unsupported => true); end;")
-    found = load.rows("select column_name, data_type from user_tab_columns where table_name = 'BAD_DOCS' order by column_id")
-    assert found[5:] == [("ID", "VARCHAR2"), ("R", "RAW"), ("N", "NVARCHAR2")]
-    assert [name for name, _ in found[:5]] == [
-        *("ORA_ERR_NUMBER$", "ORA_ERR_MESG$", "ORA_ERR_ROWID$", "ORA_ERR_OPTYP$", "ORA_ERR_TAG$"),
-    ]

@@ -1,4 +1,4 @@
-"""GOTO, and FORALL that goes on behind failed rows."""
+"""GOTO, and FORALL that goes on after failed rows."""
 
 from __future__ import annotations
 

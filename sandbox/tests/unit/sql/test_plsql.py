@@ -133,7 +133,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("code", "block", "text"), ERRORS, ids=[b[:50] for _, b, _ in ERRORS])
-def test_errors_as_oracle_tells_them(shop: SqlClient, code: int, block: str, text: str) -> None:
+def test_errors_as_oracle_reports_them(shop: SqlClient, code: int, block: str, text: str) -> None:
     assert text in str(shop.fails(code, block))
 
 

@@ -39,17 +39,6 @@ def test_array_insert_stops_at_the_orphan(family: SqlClient) -> None:
     assert family.one("select count(*) from child") == 3
 
 
-@pytest.mark.parametrize(("rule", "left"), [("cascade", []), ("set null", [(10, None), (11, None)])])
-def test_on_delete(family: SqlClient, rule: str, left: list[tuple[object, ...]]) -> None:
-    family.run("alter table child drop constraint child_fk")
-    family.run(f"alter table child add constraint child_fk foreign key (pid) references parent (id) on delete {rule}")
-    family.run("insert into child values (11, 1)")
-    assert family.run("delete from parent").row_count == 1
-    assert family.rows("select id, pid from child order by id") == left
-    family.session.rollback()
-    assert family.rows("select id, pid from child") == [(10, 1)]
-
-
 def test_cascades_are_in_the_redo(family: SqlClient, db: SandboxDatabase) -> None:
     family.run("alter table child drop constraint child_fk")
     family.run("alter table child add foreign key (pid) references parent on delete cascade")
@@ -79,14 +68,6 @@ def test_a_child_waits_for_the_parent_of_another_session(family: SqlClient, db: 
     assert outcome == [2291]
 
 
-def test_a_table_that_refers_to_itself(shop: SqlClient) -> None:
-    shop.run("create table node (id number primary key, up number references node)")
-    shop.run("insert into node values (1, 1)")
-    shop.run("insert into node select 2, 3 from dual union all select 3, 2 from dual")
-    shop.fails(2292, "delete from node where id = 2")
-    assert shop.run("delete from node").row_count == 3
-
-
 def test_deferred_until_commit(shop: SqlClient) -> None:
     shop.run(
         "create table late (id number primary key, up number,"
@@ -103,51 +84,6 @@ def test_deferred_until_commit(shop: SqlClient) -> None:
     shop.run("commit")
     shop.run("insert into late values (4, 9)")
     shop.fails(2291, "set constraint late_fk immediate")
-
-
-def test_deferrable_unique_key_is_looked_at_after_the_statement(shop: SqlClient) -> None:
-    shop.run("create table seat (n number constraint seat_u unique deferrable)")
-    shop.run("insert into seat select level from dual connect by level <= 3")
-    shop.run("update seat set n = n + 1")
-    shop.fails(1, "insert into seat values (2)")
-    shop.run("set constraint seat_u deferred")
-    shop.run("insert into seat values (2)")
-    shop.fails(2091, "commit")
-
-
-def test_states(family: SqlClient) -> None:
-    family.run("alter table child disable constraint child_fk")
-    family.run("insert into child values (11, 99)")
-    family.session.commit()
-    family.fails(2298, "alter table child enable constraint child_fk")
-    family.run("alter table child enable novalidate constraint child_fk")
-    family.fails(2291, "insert into child values (12, 98)")
-    assert family.rows("select status, validated from user_constraints where constraint_name = 'CHILD_FK'") == [
-        ("ENABLED", "NOT VALIDATED")
-    ]
-    family.run("alter table child rename constraint child_fk to c2")
-    assert family.one("select count(*) from user_constraints where constraint_name = 'C2'") == 1
-
-
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    [
-        ("drop table parent", 2449),
-        ("truncate table parent", 2266),
-        ("alter table parent drop primary key", 2273),
-        ("alter table parent disable primary key", 2273),
-        ("alter table child add foreign key (pid) references parent", 2275),
-        ("alter table child add foreign key (pid) references child (pid)", 2270),
-        ("alter table child add foreign key (id, pid) references parent", 2256),
-        ("alter table child add constraint child_fk check (id > 0)", 2264),
-        ("alter table child add primary key (pid)", 2260),
-        ("alter table child drop constraint nothing", 2443),
-        ("set constraints child_fk deferred", 2447),
-        ("set constraints nothing deferred", 2448),
-    ],
-)
-def test_refused(family: SqlClient, sql: str, code: int) -> None:
-    family.fails(code, sql)
 
 
 def test_dictionary_of_a_foreign_key(family: SqlClient) -> None:

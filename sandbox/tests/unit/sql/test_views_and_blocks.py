@@ -89,7 +89,7 @@ def test_a_views_error_reaches_the_client(shop: SqlClient) -> None:
     shop.fails(2030, "delete from v$numbers")
 
 
-def test_scanning_a_view_locks_nobody_out(db: SandboxDatabase, shop: SqlClient) -> None:
+def test_scanning_a_view_locks_no_other_session_out(db: SandboxDatabase, shop: SqlClient) -> None:
     rows = shop.run("select n# from v$numbers").rows
     assert rows is not None
     rows.fetch(1)

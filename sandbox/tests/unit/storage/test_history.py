@@ -1,4 +1,4 @@
-"""Old versions lie apart: the present does not see them, flashback queries still do, and nobody loses a row."""
+"""Old versions lie apart: the present does not see them, flashback queries still do, and no reader loses a row."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_past_is_seen_wherever_it_lies(db: SandboxDatabase, counted: SqlClient) 
         assert counted.one(f"select count(*) from t as of scn {scn} a join t b on a.id = b.id where a.n = {n}") == 10
     versions = "select versions_operation, n from t versions between scn minvalue and maxvalue where id = 3 order by n"
     assert counted.rows(versions) == [("I", 0), *(("U", n) for n in range(1, 6))]
-    counted.session.flashback_scn = scns[2]  # as DBMS_FLASHBACK does
+    counted.session.settings.flashback_scn = scns[2]  # as DBMS_FLASHBACK does
     assert counted.one("select sum(n) from t") == 20
 
 

@@ -59,7 +59,7 @@ def test_every_value_stays_what_it_was(changes: list[tuple[str, int, int]]) -> N
 
 @settings(max_examples=40, deadline=None)
 @given(CHANGES)
-def test_a_temporary_lob_leaves_nothing_behind(changes: list[tuple[str, int, int]]) -> None:
+def test_a_temporary_lob_leaves_no_rows(changes: list[tuple[str, int, int]]) -> None:
     lobs = store()
     handle = unpack(lobs.create_temporary(LobValue(LobKind.BLOB))).temporary
     model = bytearray()

@@ -35,7 +35,7 @@ class ModelSession:
 
 
 def step(session: ModelSession, others: list[ModelSession], rng: random.Random) -> None:
-    """One statement on rows that nobody else has touched, so that a single thread never waits."""
+    """One statement on rows that no other session has touched, so that a single thread never waits."""
     busy = {key for other in others for key in other.own}
     free = [key for key in session.sees() if key not in busy]
     choice = rng.random()

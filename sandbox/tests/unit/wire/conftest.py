@@ -1,4 +1,4 @@
-"""A database of canned answers behind the real wire."""
+"""A database of canned answers under the real wire."""
 
 from __future__ import annotations
 
@@ -46,6 +46,10 @@ class CannedSession:
         self.open_transaction = False
         self.closed = False
         self._database = database
+
+    def set_metrics(self, **names: str | None) -> None:
+        for name, value in names.items():
+            setattr(self, name, value)
 
     def execute(
         self,

@@ -1,7 +1,7 @@
 """Recorded conversations, spoiled and sent again: what the server makes of bytes that are nearly right.
 
 A recording is what a client sent, packet by packet. With the server's random numbers fixed its proof of the password stays
-valid, so a spoiled conversation gets as far behind the logon as its first wrong byte lets it.
+valid, so a spoiled conversation gets as far beyond the logon as its first wrong byte lets it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 PATIENCE = 20.0
 """Seconds a server may take for one conversation before it counts as hanging."""
-_TELLING = bytes((0, 1, 2, 0x7F, 0x80, 0xFC, 0xFD, 0xFE, 0xFF))
+_SPECIAL = bytes((0, 1, 2, 0x7F, 0x80, 0xFC, 0xFD, 0xFE, 0xFF))
 _CLAIMS = (b"\x08" + b"\xff" * 8, b"\xfe\x04\xff\xff\xff\xff", b"\x04\x7f\xff\xff\xff", b"\xfe" * 40, b"\x02\xff\xff")
 _CONNECT = 1
 
@@ -37,7 +37,7 @@ class RecordingProxy:
         self._listener.close()
         found, at = [], 0
         while at + 8 <= len(self.sent):
-            # Lengths have 16 bits in the connect packet and the data that may follow it, 32 behind them.
+            # Lengths have 16 bits in the connect packet and the data that may follow it, 32 after them.
             narrow = self.sent[at + 4] == _CONNECT or struct.unpack_from(">H", self.sent, at)[0] > 0
             size = struct.unpack_from(">H" if narrow else ">I", self.sent, at)[0]
             found.append(bytes(self.sent[at : at + size]))
@@ -77,9 +77,9 @@ def _flip(chance: random.Random, body: bytearray) -> None:
         body[_place(chance, body)] ^= 1 << chance.randrange(8)
 
 
-def _telling(chance: random.Random, body: bytearray) -> None:
+def _special(chance: random.Random, body: bytearray) -> None:
     if body:
-        body[_place(chance, body)] = chance.choice(_TELLING)
+        body[_place(chance, body)] = chance.choice(_SPECIAL)
 
 
 def _claim(chance: random.Random, body: bytearray) -> None:
@@ -105,7 +105,7 @@ def _noise(chance: random.Random, body: bytearray) -> None:
     body[at : at + size] = chance.randbytes(size)
 
 
-MUTATIONS: tuple[Mutation, ...] = (_flip, _flip, _telling, _telling, _claim, _cut, _repeat, _noise)
+MUTATIONS: tuple[Mutation, ...] = (_flip, _flip, _special, _special, _claim, _cut, _repeat, _noise)
 
 
 def spoil(chance: random.Random, packets: Sequence[bytes]) -> bytes:

@@ -47,13 +47,13 @@ ROW: tuple[Cell, ...] = (
 )
 
 
-def test_connect_tells_version_and_session(connection: oracledb.Connection, database: CannedDatabase) -> None:
+def test_connect_reports_version_and_session(connection: oracledb.Connection, database: CannedDatabase) -> None:
     assert connection.thin
     assert connection.version == "23.26.1.2.3"
     assert database.sessions[0].user == "SCOTT"
 
 
-@pytest.mark.parametrize(("user", "password"), [("scott", "lion"), ("nobody", "tiger")])
+@pytest.mark.parametrize(("user", "password"), [("scott", "lion"), ("unknown", "tiger")])
 def test_wrong_password(dsn: str, user: str, password: str) -> None:
     with pytest.raises(oracledb.DatabaseError, match="ORA-01017"):
         oracledb.connect(user=user, password=password, dsn=dsn)
@@ -266,17 +266,17 @@ def test_cancel_and_call_timeout(connection: oracledb.Connection, database: Cann
 
 
 @pytest.mark.parametrize(
-    ("sent", "asked"),
+    ("sent", "pending"),
     [(b"", False), (b"\0\0\0\x0c\x06\0\0\0data", False), (b"\0\0\0\x0b\x0c\0\0\0\1\0\3", True), (None, True)],
 )
-def test_a_marker_or_the_end_of_the_client_asks_for_a_break(sent: bytes | None, asked: bool) -> None:
+def test_a_marker_or_the_end_of_the_client_is_a_break(sent: bytes | None, pending: bool) -> None:
     client, server = socket.socketpair()
     with client, server:
         if sent is None:
             client.close()
         else:
             client.sendall(sent)
-        assert PacketStream(server).pending_marker() is asked
+        assert PacketStream(server).pending_marker() is pending
 
 
 def test_commit_with_the_call(connection: oracledb.Connection, database: CannedDatabase) -> None:
@@ -329,7 +329,7 @@ def test_pool_and_asyncio_and_pipeline(dsn: str, database: CannedDatabase) -> No
     assert asyncio.run(asyncio.wait_for(concurrently(), 20)) == [5, None, "ORA-00942"]
 
 
-def test_unsupported_calls_tell_so(connection: oracledb.Connection) -> None:
+def test_unsupported_calls_are_refused_by_name(connection: oracledb.Connection) -> None:
     with pytest.raises(oracledb.DatabaseError, match="ORA-03001.*Advanced Queuing"):
         connection.queue("q").enqone(connection.msgproperties(payload=b"x"))
     connection.ping()

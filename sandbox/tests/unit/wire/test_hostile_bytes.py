@@ -125,7 +125,7 @@ def test_spoiled_packets_end_their_own_connection_only(
         # A spoiled call may also be a valid one that fails: then the error went to the client.
         assert len([r for r in caplog.records if "closed" in r.getMessage()]) <= 1
         assert [r for r in caplog.records if r.exc_info] == []
-    assert len(database.sessions) > logons + 3, "no packet behind the logon was spoiled"
+    assert len(database.sessions) > logons + 3, "no packet after the logon was spoiled"
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
     with oracledb.connect(user="scott", password="tiger", dsn=f"127.0.0.1:{listener.address[1]}/freepdb1") as connection:
         database.canned("select n", [ColumnDescription("T", OraType.VARCHAR2, size=10)], [("well",)])

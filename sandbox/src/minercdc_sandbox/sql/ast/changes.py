@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from minercdc_sandbox.sql.ast.expressions import Expr
-from minercdc_sandbox.sql.ast.queries import Query, Relation, TableRef
+from minercdc_sandbox.sql.ast.trees import Expr, Query, Relation, TableRef
 
 
 @dataclass(slots=True)
@@ -31,7 +30,7 @@ class ErrorLog:
 
 @dataclass(slots=True)
 class Insert:
-    """:param more: rows of VALUES behind the first."""
+    """:param more: rows of VALUES after the first."""
 
     target: TableRef
     columns: list[tuple[str, int]]
@@ -95,3 +94,6 @@ class Delete:
     at: int
     returning: Returning | None = None
     errors: ErrorLog | None = None
+
+
+Change: TypeAlias = Insert | InsertMany | Merge | Update | Delete

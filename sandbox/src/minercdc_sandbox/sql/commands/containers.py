@@ -8,6 +8,7 @@ from minercdc_sandbox.sql.commands.database import alter_database, need
 from minercdc_sandbox.sql.commands.users import password
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def _in_root(session: SqlSession) -> None:
@@ -26,7 +27,7 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
     secret = password(parser)
     while parser.any_word("FILE_NAME_CONVERT", "ROLES", "STORAGE", "DEFAULT", "PATH_PREFIX"):
         while parser.take().text != ")":
-            if parser.token.kind == "E":
+            if parser.token.kind is TokenKind.END:
                 raise OraError(907, "missing right parenthesis", parser.token.start)
     parser.end()
     with session.storage.lock:

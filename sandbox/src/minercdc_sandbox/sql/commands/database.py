@@ -105,7 +105,7 @@ _PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
     "UNDO_RETENTION": _undo_retention,
     "ENABLE_GOLDENGATE_REPLICATION": _goldengate,
 }
-"""What ALTER SYSTEM SET takes besides LOG_ARCHIVE_DEST_n."""
+"""Parameters of ALTER SYSTEM SET besides LOG_ARCHIVE_DEST_n."""
 
 
 def alter_database(session: SqlSession, parser: Parser) -> None:

@@ -10,6 +10,7 @@ from minercdc_sandbox.objects import Role
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.privileges import grants_of, require
+from minercdc_sandbox.sql.tokens import TokenKind
 
 PREDEFINED = frozenset(
     ["DBA", "CONNECT", "RESOURCE", "SELECT_CATALOG_ROLE", "EXECUTE_CATALOG_ROLE", "DELETE_CATALOG_ROLE", "PUBLIC"]
@@ -150,7 +151,7 @@ def _request(session: SqlSession, parser: Parser, before: str) -> _Request:
     names: list[str] = [""]
     while not parser.is_word("ON") and not parser.is_word(before):
         token = parser.take()
-        if token.kind == "E" or token.text == "(":
+        if token.kind is TokenKind.END or token.text == "(":
             column = token.text == "("
             text = "unimplemented feature: privileges on columns" if column else "missing or invalid privilege"
             raise OraError(3001 if column else 990, text, token.start)
@@ -165,9 +166,7 @@ def _request(session: SqlSession, parser: Parser, before: str) -> _Request:
         target = f"{owner or session.schema}.{name}"
         names = ["ALL" if name == "ALL PRIVILEGES" else name for name in names]
     parser.expect_word(before)
-    grantees = [parser.name(987, "missing or invalid username(s)")]
-    while parser.op(","):
-        grantees.append(parser.name(987, "missing or invalid username(s)"))
+    grantees = parser.listed(lambda: parser.name(987, "missing or invalid username(s)"))
     option = parser.is_word("WITH")
     while parser.any_word("WITH", "GRANT", "ADMIN", "OPTION", "CONTAINER", "ALL", "CURRENT", "DELEGATE") or parser.op("="):
         pass

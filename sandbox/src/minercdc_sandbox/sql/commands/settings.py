@@ -9,6 +9,8 @@ from minercdc_sandbox.sql import zones
 from minercdc_sandbox.sql.date_formats import elements
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.tokens import TokenKind
+from minercdc_sandbox.sql.userenv import session_value
 
 _NLS = {
     "NLS_DATE_FORMAT": "date_format",
@@ -24,25 +26,10 @@ _NLS = {
 
 _RECORDED = frozenset(
     [
-        "HASH_AREA_SIZE",
-        "SORT_AREA_SIZE",
-        "WORKAREA_SIZE_POLICY",
-        "OPTIMIZER_MODE",
-        "DDL_LOCK_TIMEOUT",
-        "STATISTICS_LEVEL",
-        "EVENTS",
-        "NLS_LENGTH_SEMANTICS",
-        "NLS_DATE_LANGUAGE",
-        "NLS_CURRENCY",
-        "NLS_ISO_CURRENCY",
-        "NLS_CALENDAR",
-        "CURSOR_SHARING",
-        "TRACEFILE_IDENTIFIER",
-        "SQL_TRACE",
-        "PLSQL_WARNINGS",
-        "RESUMABLE",
-        "ERROR_ON_OVERLAP_TIME",
-        "NLS_DUAL_CURRENCY",
+        *("HASH_AREA_SIZE", "SORT_AREA_SIZE", "WORKAREA_SIZE_POLICY", "OPTIMIZER_MODE", "DDL_LOCK_TIMEOUT"),
+        *("STATISTICS_LEVEL", "EVENTS", "NLS_LENGTH_SEMANTICS", "NLS_DATE_LANGUAGE", "NLS_CURRENCY"),
+        *("NLS_ISO_CURRENCY", "NLS_CALENDAR", "CURSOR_SHARING", "TRACEFILE_IDENTIFIER", "SQL_TRACE"),
+        *("PLSQL_WARNINGS", "RESUMABLE", "ERROR_ON_OVERLAP_TIME", "NLS_DUAL_CURRENCY"),
     ]
 )
 
@@ -63,7 +50,7 @@ def alter_session(session: SqlSession, parser: Parser) -> None:
         _set_archival_visibility(session, parser)
         return
     settings: list[tuple[str, str, int]] = []
-    while parser.token.kind != "E" and parser.token.text != ";":
+    while parser.token.kind is not TokenKind.END and parser.token.text != ";":
         at = parser.token.start
         name = parser.name(2248, "invalid option for ALTER SESSION")
         parser.expect_op("=")
@@ -86,18 +73,18 @@ def _set_archival_visibility(session: SqlSession, parser: Parser) -> None:
     if wanted is None:
         raise OraError(2248, "invalid option for ALTER SESSION", parser.token.start)
     parser.end()
-    session.parameters[ARCHIVAL_VISIBILITY] = wanted
+    session.settings.parameters[ARCHIVAL_VISIBILITY] = wanted
 
 
 def _set(session: SqlSession, name: str, value: str, at: int) -> None:
     if name in _NLS:
         _set_nls(session, name, value)
     elif name == "TIME_ZONE":
-        session.nls = replace(session.nls, time_zone=_time_zone(value))
+        session.settings.nls = replace(session.settings.nls, time_zone=_time_zone(value))
     elif name == "CURRENT_SCHEMA":
         if session.catalog.user(session.container, value) is None:
             raise OraError(1435, "user does not exist", at)
-        session.schema = value
+        session.settings.schema = value
     elif name == "CONTAINER":
         _set_container(session, value.upper())
     elif name == "ISOLATION_LEVEL":
@@ -107,7 +94,7 @@ def _set(session: SqlSession, name: str, value: str, at: int) -> None:
     elif name == "DDL_LOCK_TIMEOUT" and not (value.isdigit() and int(value) <= 1_000_000):
         raise OraError(68, f"invalid value {value} for parameter ddl_lock_timeout, must be between 0 and 1000000", at)
     elif name in _RECORDED:
-        session.parameters[name] = value
+        session.settings.parameters[name] = value
     else:
         raise OraError(2248, "invalid option for ALTER SESSION", at)
 
@@ -121,7 +108,7 @@ def _set_nls(session: SqlSession, name: str, value: str) -> None:
         raise OraError(3001, f"unimplemented feature: {name} = {value}")
     if name == "NLS_LANGUAGE" and value.upper() not in ("AMERICAN", "ENGLISH"):
         raise OraError(3001, f"unimplemented feature: {name} = {value}")
-    session.nls = replace(session.nls, **{_NLS[name]: value})
+    session.settings.nls = replace(session.settings.nls, **{_NLS[name]: value})
 
 
 def _time_zone(value: str) -> str:
@@ -136,6 +123,6 @@ def _set_container(session: SqlSession, name: str) -> None:
     if user is None or not user.common:
         raise OraError(1031, "insufficient privileges")
     if session.in_transaction():
-        raise OraError(65023, f"active transaction exists in container {session.userenv('CON_NAME')}")
+        raise OraError(65023, f"active transaction exists in container {session_value(session, 'CON_NAME')}")
     session.client.container = container.con_id
-    session.schema = session.user
+    session.settings.schema = session.user

@@ -7,8 +7,9 @@ from minercdc_sandbox.sql.dml.constraints import verify_deferred
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.storage import locks
-from minercdc_sandbox.storage.transactions import Undo
+from minercdc_sandbox.storage.transactions import Undo, UndoKind
 
 
 def commit(session: SqlSession, parser: Parser) -> None:
@@ -24,7 +25,7 @@ def rollback(session: SqlSession, parser: Parser) -> None:
         parser.word("SAVEPOINT")
         name = parser.name()
         parser.end()
-        session.rollback_to(name)
+        session.transactions.rollback_to(name)
         return
     parser.end()
     session.rollback()
@@ -33,7 +34,7 @@ def rollback(session: SqlSession, parser: Parser) -> None:
 def savepoint(session: SqlSession, parser: Parser) -> None:
     name = parser.name()
     parser.end()
-    session.savepoint(name)
+    session.transactions.savepoint(name)
 
 
 def set_transaction(session: SqlSession, parser: Parser) -> None:
@@ -74,14 +75,14 @@ def set_constraints(session: SqlSession, parser: Parser) -> None:
                 raise OraError(2448, "constraint does not exist")
             if not found.deferrable:
                 raise OraError(2447, "cannot defer a constraint that is not deferrable")
-        session.constraint_modes[name] = mode == "DEFERRED"
+        session.transactions.constraint_modes[name] = mode == "DEFERRED"
     if mode == "IMMEDIATE":
         with session.storage.lock:
             verify_deferred(session)
 
 
 def set_role(session: SqlSession, parser: Parser) -> None:
-    while parser.take().kind != "E":
+    while parser.take().kind is not TokenKind.END:
         pass
 
 
@@ -113,4 +114,4 @@ def lock_table(session: SqlSession, parser: Parser) -> None:
             table = target_table(session.environment, owner, name, at, "LOCK")
             transaction = session.storage.begin(session.client)
             before = session.storage.locks.lock_table(session.client, table, mode, wait.seconds)
-            transaction.undo.append(Undo("L", table, before))
+            transaction.undo.append(Undo(UndoKind.TABLE_LOCK, table, before))

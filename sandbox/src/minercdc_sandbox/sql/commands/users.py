@@ -7,6 +7,7 @@ import re
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def password(parser: Parser) -> str:
@@ -15,7 +16,7 @@ def password(parser: Parser) -> str:
     token = parser.take()
     if token.kind not in "WQS":
         raise OraError(988, "missing or invalid password(s)", token.start)
-    return parser.sql[token.start : token.end].strip('"') if token.kind != "S" else token.text
+    return parser.sql[token.start : token.end].strip('"') if token.kind is not TokenKind.STRING else token.text
 
 
 def _masked(sql: str) -> str:
@@ -82,9 +83,7 @@ def _drop_objects(session: SqlSession, name: str, *, cascade: bool) -> None:
 def _rest(parser: Parser) -> None:
     """User options (quota, tablespace, profile) are accepted and mean nothing here."""
     options = ["DEFAULT", "TEMPORARY", "QUOTA", "PROFILE", "PASSWORD", "ACCOUNT", "CONTAINER", "ENABLE"]
-    while parser.token.kind != "E" and parser.token.text != ";":
-        if parser.token.text not in options:
-            raise OraError(922, "missing or invalid option", parser.token.start)
+    if parser.token.text not in (*options, ";") and parser.token.kind is not TokenKind.END:
+        raise OraError(922, "missing or invalid option", parser.token.start)
+    while parser.token.kind is not TokenKind.END and parser.token.text != ";":
         parser.take()
-        while parser.token.kind != "E" and parser.token.text not in options and parser.token.text != ";":
-            parser.take()

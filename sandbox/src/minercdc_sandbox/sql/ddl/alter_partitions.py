@@ -1,4 +1,4 @@
-"""ALTER TABLE .. PARTITION: partitions come and go, rows are rewritten or end, without redo of rows (facts, B.8 and B.10).
+"""ALTER TABLE .. PARTITION: partitions come and go, rows are rewritten or end, without redo of rows (docs/reference/logminer-facts.md#b-8).
 
     ADD, SPLIT, MERGE       new objects: new DATA_OBJ# in the redo from then on
     TRUNCATE, MOVE          a new data object id, DATA_OBJD#
@@ -55,10 +55,7 @@ def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
 def _names(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> list[TablePartition]:
     """`PARTITION[S] name | FOR (values), ..`"""
     parser.any_word("PARTITION", "PARTITIONS")
-    found = [_name(session, parser, table, by)]
-    while parser.op(","):
-        found.append(_name(session, parser, table, by))
-    return found
+    return parser.listed(lambda: _name(session, parser, table, by))
 
 
 def _name(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> TablePartition:
@@ -75,7 +72,7 @@ def _name(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -
 
 
 def _end(parser: Parser) -> None:
-    """What may follow without effect here: indexes stay usable anyway."""
+    """Clauses that may follow, without effect here: indexes stay usable anyway."""
     physical_options(parser)
     if parser.any_word("UPDATE", "INVALIDATE"):
         parser.word("GLOBAL")
@@ -87,9 +84,7 @@ def _add(session: SqlSession, parser: Parser, table: Table, by: Partitioning) ->
     at = parser.token.start
     if by.interval is not None:
         raise OraError(14760, "ADD PARTITION is not permitted on Interval partitioned objects", at)
-    specs = [partition_spec(parser, by.method)]
-    while parser.op(","):
-        specs.append(partition_spec(parser, by.method))
+    specs = parser.listed(lambda: partition_spec(parser, by.method))
     _end(parser)
     for spec in specs:
         made = described_partition(session, table, spec)
@@ -330,7 +325,7 @@ def _exchange(session: SqlSession, parser: Parser, table: Table, by: Partitionin
 
 
 def log_change(session: SqlSession, table: Table) -> None:
-    """The table has other rows than before: a flashback query cannot look behind this."""
+    """The table has other rows than before: a flashback query cannot see the time before."""
     scn, now = session.storage.clock.advance(), session.storage.clock.now()
     session.catalog.changed(table, scn=scn, now=now, definition=False)
     table.ddl_scn = scn

@@ -22,7 +22,7 @@ from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
 from minercdc_sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options, supplemental
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.tables import Table
+from minercdc_sandbox.tables import ConstraintKind, Table
 
 _ARCHIVAL_ERRORS = {
     True: (38396, "table is already enabled for the ILM feature"),
@@ -47,7 +47,7 @@ def alter_table(session: SqlSession, parser: Parser) -> None:
 
 
 def _places(table: Table) -> object:
-    """Where rows lie: when that changes, flashback queries cannot look behind it."""
+    """Where rows lie: when that changes, flashback queries cannot see the time before."""
     by = table.partitioning
     return table.data_object_id, None if by is None else [partition.number for partition in by.partitions]
 
@@ -69,7 +69,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         return _alter_drop(session, parser, table)
     if parser.is_word("MODIFY") and parser.peek().text in ("CONSTRAINT", "PRIMARY", "UNIQUE"):
         parser.take()
-        _alter_state(session, parser, table, ConstraintSpec(None, "", (), 0))
+        _alter_state(session, parser, table, ConstraintSpec(None, ConstraintKind.CHECK, (), 0))
         return False
     if parser.token.text in ("ENABLE", "DISABLE"):
         return _enable(session, parser, table)
@@ -77,10 +77,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         _rename_constraint(parser, table)
         return False
     if parser.word("SET", "UNUSED"):
-        for name in [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser)):
-            drop_column(session, table, name)
-        parser.word("CASCADE", "CONSTRAINTS")
-        parser.end()
+        _set_unused(session, parser, table)
         return True
     if parser.word("ROW", "ARCHIVAL") or parser.word("NO", "ROW", "ARCHIVAL"):
         return _row_archival(session, parser, table)
@@ -92,15 +89,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         _alter_modify(session, parser, table)
         return True
     if parser.word("RENAME", "COLUMN"):
-        position = table.position(parser.name(904, "invalid identifier"))
-        parser.expect_word("TO")
-        name = parser.name(904, "invalid identifier")
-        parser.end()
-        if any(column.name == name for column in table.columns):
-            raise OraError(957, "duplicate column name")
-        for check in table.checks:
-            rename_in_check(check, table.columns[position].name, name)
-        session.catalog.rename_column(table, position, name)
+        _rename_column(session, parser, table)
         return True
     if parser.word("RENAME", "TO"):
         name = parser.name()
@@ -130,7 +119,7 @@ def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
         parser.end()
         table.row_movement = enable
         return False
-    spec = ConstraintSpec(None, "", (), 0, enabled=enable, validated=enable)
+    spec = ConstraintSpec(None, ConstraintKind.CHECK, (), 0, enabled=enable, validated=enable)
     if parser.any_word("VALIDATE", "NOVALIDATE"):
         spec.validated = parser.tokens[parser.at - 1].text == "VALIDATE"
     if parser.token.text not in ("CONSTRAINT", "PRIMARY", "UNIQUE"):
@@ -149,6 +138,25 @@ def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: Constr
         raise OraError(2447, "cannot defer a constraint that is not deferrable")
     constraint.deferred = spec.deferred
     set_state(session, table, constraint, spec, cascade=cascade)
+
+
+def _set_unused(session: SqlSession, parser: Parser, table: Table) -> None:
+    for name in [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser)):
+        drop_column(session, table, name)
+    parser.word("CASCADE", "CONSTRAINTS")
+    parser.end()
+
+
+def _rename_column(session: SqlSession, parser: Parser, table: Table) -> None:
+    position = table.position(parser.name(904, "invalid identifier"))
+    parser.expect_word("TO")
+    name = parser.name(904, "invalid identifier")
+    parser.end()
+    if any(column.name == name for column in table.columns):
+        raise OraError(957, "duplicate column name")
+    for check in table.checks:
+        rename_in_check(check, table.columns[position].name, name)
+    session.catalog.rename_column(table, position, name)
 
 
 def _rename_constraint(parser: Parser, table: Table) -> None:

@@ -10,14 +10,13 @@ from minercdc_sandbox.sql.dml.target import conversion
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.definitions import Definition, column_options
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.runtime import begin_run, evaluate
 from minercdc_sandbox.sql.store import storer
+from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.translate.expressions import Expressions
-from minercdc_sandbox.tables import Column, Table
+from minercdc_sandbox.tables import Column, ConstraintKind, LengthSemantics, Table
 
-_FRACTIONS = (
-    *(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ),
-    *(OraType.INTERVAL_DS, OraType.INTERVAL_YM),
-)
+_FRACTIONS = (*(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ), *(OraType.INTERVAL_DS, OraType.INTERVAL_YM))
 
 _WIDENED = {(OraType.DATE, OraType.TIMESTAMP)}
 """Changes of type that a column with values takes (SQL Language Reference, ALTER TABLE): the bytes of a DATE are those of a
@@ -25,7 +24,7 @@ TIMESTAMP without fraction."""
 _PROPERTIES = frozenset(
     """NOT NULL DEFAULT CONSTRAINT PRIMARY UNIQUE CHECK REFERENCES VISIBLE INVISIBLE GENERATED ENCRYPT COLLATE ) ,""".split()  # noqa: SIM905
 )
-"""What may follow the name of a column in MODIFY when its type is not given."""
+"""Words that may follow the name of a column in MODIFY without a type."""
 _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 
@@ -36,7 +35,7 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
     if column.default is not None:
         x = Expressions(session.environment)
         typed = x.value(Parser(column.default).expr(), None)
-        cell = session.evaluate(typed.sql, x.parameters, session.run())
+        cell = evaluate(typed.sql, x.parameters, begin_run(session))
         default = storer(
             typed.type, column, f'"{table.owner}"."{table.name}"."{column.name}"', conversion(session.environment, table)
         )(cell)
@@ -89,7 +88,7 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     if parser.word("DROP", "IDENTITY"):
         _drop_identity(session, table, column)
         return
-    if parser.token.kind != "E" and parser.token.text not in _PROPERTIES:
+    if parser.token.kind is not TokenKind.END and parser.token.text not in _PROPERTIES:
         wanted = declare(column.name, parser.type_name())
         env = session.environment
         check_declared([wanted], env.release, extended=env.extended_strings)
@@ -112,21 +111,23 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     if all(one.invisible for one in table.all_columns()):
         raise OraError(54039, "table must have at least one column that is not invisible")
     for spec in extra.constraints:
-        if spec.kind == "C" and spec.condition is None:
+        if spec.kind == ConstraintKind.CHECK and spec.condition is None:
             if not was:
                 raise OraError(1442, "column to be modified to NOT NULL is already NOT NULL")
             if spec.validated and row_count(session, table, f"c{column.slot} is null"):
                 column.nullable = True
                 raise OraError(2296, f"cannot enable ({table.owner}.) - null values found")
         index = add_constraint(session, table, spec)
-        if spec.condition is not None or spec.kind != "C":
+        if spec.condition is not None or spec.kind != ConstraintKind.CHECK:
             validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])
         if index is not None:
             session.storage.segments.create_index(table, index)
     if was and column.nullable and said_null:
         raise OraError(1451, "column to be modified to NULL cannot be modified to NULL")
     if not was and column.nullable:
-        table.constraints = [c for c in table.constraints if not (c.kind == "C" and c.columns == (column.name,))]
+        table.constraints = [
+            c for c in table.constraints if not (c.kind == ConstraintKind.CHECK and c.columns == (column.name,))
+        ]
 
 
 def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -> None:
@@ -153,7 +154,7 @@ def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -
             30082, "datetime/interval column to be modified must be empty to decrease fractional second precision"
         )
     elif new.type in (OraType.VARCHAR2, OraType.RAW):
-        length = "length" if new.semantics == "C" or new.type is OraType.RAW else "octet_length"
+        length = "length" if new.semantics == LengthSemantics.CHAR or new.type is OraType.RAW else "octet_length"
         limit = new.size if new.type is OraType.RAW else new.char_length
         if new.national:
             length = "o_utf16_units"

@@ -6,6 +6,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def comment_on(session: SqlSession, parser: Parser) -> None:
@@ -19,7 +20,7 @@ def comment_on(session: SqlSession, parser: Parser) -> None:
     parser.expect_word("IS")
     text = parser.take()
     parser.end()
-    if text.kind != "S":
+    if text.kind is not TokenKind.STRING:
         raise OraError(1780, "string literal required", text.start)
     column = parts.pop() if column_wanted else None
     with session.storage.lock:

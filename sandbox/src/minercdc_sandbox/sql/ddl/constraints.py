@@ -12,34 +12,35 @@ from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.runtime import begin_run
 from minercdc_sandbox.storage.store import segment, visible
-from minercdc_sandbox.tables import Constraint, Index, SupplementalLogGroup, Table
+from minercdc_sandbox.tables import KEYS, Constraint, ConstraintKind, Index, SupplementalLogGroup, Table
 
 
 def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> Index | None:
     """Note the constraint and its index, which is returned when it is new; the physical index comes with the segment."""
-    if spec.kind == "C" and spec.condition is not None:
+    if spec.kind == ConstraintKind.CHECK and spec.condition is not None:
         _add_check(session, table, spec)
         return None
     positions = [table.position(column) for column in spec.columns]
-    if spec.kind == "P" and table.key is not None:
+    if spec.kind == ConstraintKind.PRIMARY and table.key is not None:
         raise OraError(2260, "table can have only one primary key", spec.at)
-    if spec.kind in "PU":
+    if spec.kind in KEYS:
         _may_be_key(table, spec, positions)
     _check_name(session, table, spec.name, spec.at)
     found = Constraint(spec.name or session.catalog.generated_name(), spec.kind, spec.columns, generated=spec.name is None)
     found.enabled, found.validated, found.rely = spec.enabled, spec.validated, spec.rely
     found.deferrable, found.deferred = spec.deferrable, spec.deferred
     created = None
-    if spec.kind == "C":
+    if spec.kind == ConstraintKind.CHECK:
         if spec.deferrable:
             raise OraError(3001, "unimplemented feature: deferrable NOT NULL", spec.at)
         found.condition = f'"{spec.columns[0]}" IS NOT NULL'
-    elif spec.kind == "R":
+    elif spec.kind == ConstraintKind.FOREIGN:
         _refer(session, table, spec, found)
     elif spec.enabled:
         created = _index_of(session, table, spec, found)
-    if spec.kind == "P" and spec.enabled:
+    if spec.kind == ConstraintKind.PRIMARY and spec.enabled:
         for position in positions:
             table.columns[position].nullable = False
     table.constraints.append(found)
@@ -49,14 +50,14 @@ def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> I
 def _may_be_key(table: Table, spec: ConstraintSpec, positions: list[int]) -> None:
     if len(set(spec.columns)) < len(spec.columns):
         raise OraError(957, "duplicate column name", spec.at)
-    if any(c.kind in "PU" and c.columns == spec.columns for c in table.constraints):
+    if any(c.kind in KEYS and c.columns == spec.columns for c in table.constraints):
         raise OraError(2261, "such unique or primary key already exists in the table", spec.at)
     kinds = {table.columns[position].type for position in positions}
     if OraType.TIMESTAMP_TZ in kinds:
         text = "TIMESTAMP WITH TIME ZONE cannot be unique or a primary key"
         raise OraError(2329, f"column of datatype {text}", spec.at)
     if kinds & set(NO_KEY):
-        number = 2327 if spec.kind == "P" else 2329
+        number = 2327 if spec.kind == ConstraintKind.PRIMARY else 2329
         raise OraError(number, "column of this datatype cannot be unique or a primary key", spec.at)
 
 
@@ -89,7 +90,7 @@ def _refer(session: SqlSession, table: Table, spec: ConstraintSpec, found: Const
         columns = key.columns
     if len(columns) != len(spec.columns):
         raise OraError(2256, "number of referencing columns must match referenced columns", spec.at)
-    keys = [set(c.columns) for c in parent.constraints if c.kind in "PU" and c.enabled]
+    keys = [set(c.columns) for c in parent.constraints if c.kind in KEYS and c.enabled]
     places = parent.positions(columns)
     if set(columns) not in keys:
         raise OraError(2270, "no matching unique or primary key for this column-list", spec.at)
@@ -97,7 +98,10 @@ def _refer(session: SqlSession, table: Table, spec: ConstraintSpec, found: Const
         if table.columns[mine].type is not parent.columns[theirs].type:
             raise OraError(2267, "column type incompatible with referenced column type", spec.at)
     found.reference, found.delete_rule = (parent.owner, parent.name, columns), spec.delete_rule
-    if any(c.kind == "R" and (c.columns, c.reference) == (found.columns, found.reference) for c in table.constraints):
+    if any(
+        c.kind == ConstraintKind.FOREIGN and (c.columns, c.reference) == (found.columns, found.reference)
+        for c in table.constraints
+    ):
         raise OraError(2275, "such a referential constraint already exists in the table", spec.at)
 
 
@@ -116,7 +120,7 @@ def _add_check(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
     assert spec.condition is not None
     columns = columns_of_check(table, spec.condition)
     full = spec.name or session.catalog.generated_name()
-    found = Constraint(full, "C", columns, None, spec.name is None, spec.condition)
+    found = Constraint(full, ConstraintKind.CHECK, columns, None, spec.name is None, spec.condition)
     found.enabled, found.validated, found.rely = spec.enabled, spec.validated, spec.rely
     table.checks.append(found)
     plan_checks(session.environment, table)
@@ -128,7 +132,7 @@ def validate(session: SqlSession, table: Table, constraint: Constraint) -> None:
         return
     if constraint in table.checks:
         check_rows(session, table, constraint.name)
-    elif constraint.kind == "R":
+    elif constraint.kind == ConstraintKind.FOREIGN:
         _check_parents(session, table, constraint)
     else:
         check_existing(session, table, constraint.kind, constraint.columns, constraint.name)
@@ -159,7 +163,7 @@ def check_rows(session: SqlSession, table: Table, name: str) -> None:
     if plan is None:
         return
     slots = ",".join(f"c{column.slot}" for column in table.columns)
-    run = session.run()
+    run = begin_run(session)
     rows = session.storage.db.execute(
         f"select {slots} from {segment(table)} where {visible('?1', '?2')}", (run.snapshot, run.own)
     )
@@ -184,21 +188,21 @@ def add_group(session: SqlSession, table: Table, group: SupplementalLogGroup) ->
     table.log_groups.append(group)
 
 
-def check_existing(session: SqlSession, table: Table, kind: str, columns: tuple[str, ...], name: str) -> None:
+def check_existing(session: SqlSession, table: Table, kind: ConstraintKind, columns: tuple[str, ...], name: str) -> None:
     """Rows that are there must keep the new constraint."""
     slots = [f"c{table.columns[at].slot}" for at in table.positions(columns)]
     null = " or ".join(f"{slot} is null" for slot in slots)
-    if kind == "C" and row_count(session, table, null):
+    if kind == ConstraintKind.CHECK and row_count(session, table, null):
         raise OraError(2296, f"cannot enable ({table.owner}.{name}) - null values found")
-    if kind == "C":
+    if kind == ConstraintKind.CHECK:
         return
     seen = visible(str(session.storage.clock.current), "-1")
     any_key = " or ".join(f"{slot} is not null" for slot in slots)
     sql = f"select 1 from {segment(table)} where {seen} and ({any_key}) group by {','.join(slots)} having count(*)>1 limit 1"
     if session.storage.db.execute(sql).fetchone() is not None:
-        number, text = (2437, "primary key violated") if kind == "P" else (2299, "duplicate keys found")
+        number, text = (2437, "primary key violated") if kind == ConstraintKind.PRIMARY else (2299, "duplicate keys found")
         raise OraError(number, f"cannot validate ({table.owner}.{name}) - {text}")
-    if kind == "P" and row_count(session, table, null):
+    if kind == ConstraintKind.PRIMARY and row_count(session, table, null):
         raise OraError(1449, "column contains NULL values; cannot alter to NOT NULL")
 
 
@@ -215,7 +219,7 @@ def named_constraint(parser: Parser, table: Table) -> Constraint:
         found = table.key
     elif parser.word("UNIQUE"):
         columns = column_list(parser)
-        found = next((c for c in table.constraints if c.kind == "U" and c.columns == columns), None)
+        found = next((c for c in table.constraints if c.kind == ConstraintKind.UNIQUE and c.columns == columns), None)
     else:
         parser.expect_word("CONSTRAINT")
         name = parser.name()
@@ -244,7 +248,7 @@ def release_key(session: SqlSession, table: Table, constraint: Constraint, *, ca
     """Foreign keys that refer to a key go first."""
     for child, reference in session.catalog.children_of(table):
         assert reference.reference is not None
-        if constraint.kind in "PU" and set(reference.reference[2]) == set(constraint.columns):
+        if constraint.kind in KEYS and set(reference.reference[2]) == set(constraint.columns):
             if not cascade:
                 raise OraError(2273, "this unique/primary key is referenced by some foreign keys")
             child.constraints.remove(reference)
@@ -252,10 +256,12 @@ def release_key(session: SqlSession, table: Table, constraint: Constraint, *, ca
 
 def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_index: bool = False) -> None:
     """Columns may be NULL again and the index of the key goes."""
-    if constraint.kind == "C":
+    if constraint.kind == ConstraintKind.CHECK:
         table.columns[table.position(constraint.columns[0])].nullable = True
-    if constraint.kind == "P":
-        still = {c.columns[0] for c in table.constraints if c.kind == "C" and c.enabled and c is not constraint}
+    if constraint.kind == ConstraintKind.PRIMARY:
+        still = {
+            c.columns[0] for c in table.constraints if c.kind == ConstraintKind.CHECK and c.enabled and c is not constraint
+        }
         for at in table.positions(constraint.columns):
             table.columns[at].nullable = table.columns[at].name not in still
     index = next((i for i in table.indexes if i.name == constraint.index == constraint.name), None)
@@ -278,11 +284,14 @@ def set_state(session: SqlSession, table: Table, constraint: Constraint, spec: C
     constraint.enabled = spec.enabled
     if spec.enabled:
         validate(session, table, constraint)
-    if spec.enabled and not was and constraint.kind in "PU":
+    if spec.enabled and not was and constraint.kind in KEYS:
         full = ConstraintSpec(constraint.name, constraint.kind, constraint.columns, 0, deferrable=constraint.deferrable)
         index = _index_of(session, table, full, constraint)
         if index is not None:
             session.storage.segments.create_index(table, index)
-    if spec.enabled and (constraint.kind == "P" or (constraint.kind == "C" and constraint not in table.checks)):
+    if spec.enabled and (
+        constraint.kind == ConstraintKind.PRIMARY
+        or (constraint.kind == ConstraintKind.CHECK and constraint not in table.checks)
+    ):
         for at in table.positions(constraint.columns):
             table.columns[at].nullable = False

@@ -20,7 +20,7 @@ from minercdc_sandbox.sql.privileges import require
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import LARGE, column_type
-from minercdc_sandbox.tables import Column, Table
+from minercdc_sandbox.tables import Column, LengthSemantics, Table
 
 
 def create_temporary_table(session: SqlSession, parser: Parser) -> None:
@@ -67,7 +67,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         session.commit()
         plan = None
         if query is not None:
-            plan = session.plan_inner(query)
+            plan = session.statements.plan_inner(query)
             if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in plan.columns):
                 raise OraError(997, "illegal use of LONG datatype")
             definition.columns = [column_like(column) for column in plan.columns]
@@ -86,7 +86,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         table.ddl_scn = scn
         if plan is not None:
-            rows = _own_contents(session, table, session.rows_of(plan, ()))
+            rows = _own_contents(session, table, session.statements.rows_of(plan, ()))
             for row in rows if table.partitioning is not None else ():
                 home(session, table, row)
             if rows:
@@ -95,7 +95,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
 
 
 def _row_movement(parser: Parser) -> bool:
-    """What may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT."""
+    """Clauses that may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT."""
     physical_options(parser)
     enabled = False
     while parser.is_word("ENABLE", "ROW") or parser.is_word("DISABLE", "ROW"):
@@ -128,7 +128,7 @@ def column_like(described: ColumnDescription) -> Column:
         described.scale,
         described.size,
         chars,
-        semantics="C" if described.national else "B",
+        semantics=LengthSemantics.CHAR if described.national else LengthSemantics.BYTE,
         nullable=described.nullable,
         national=described.national,
     )

@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.ddl.exclusive import take_alone
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.tables import Table
+from minercdc_sandbox.tables import KEYS, ConstraintKind, Table
 
 
 def drop_table(session: SqlSession, parser: Parser) -> None:
@@ -38,9 +38,9 @@ def drop_table(session: SqlSession, parser: Parser) -> None:
 
 
 def _renames(table: Table, bin_name: str) -> list[str]:
-    """What the recycle bin does first: constraints, indexes and the table get names of its own (B.8)."""
+    """The recycle bin first gives constraints, indexes and the table names of its own (docs/reference/logminer-facts.md#b-8)."""
     target = f'"{table.owner}"."{table.name}"'
-    kept = [constraint for constraint in table.constraints if constraint.kind in "PU"]
+    kept = [constraint for constraint in table.constraints if constraint.kind in KEYS]
     found = [
         f'ALTER TABLE {target} RENAME CONSTRAINT "{constraint.name}" TO "{_recycle_name(table.object_id, constraint.name)}" '
         for constraint in kept
@@ -59,7 +59,7 @@ def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
         raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
     for child, constraint in others:
         child.constraints.remove(constraint)
-    table.constraints = [c for c in table.constraints if c.kind != "R"]
+    table.constraints = [c for c in table.constraints if c.kind != ConstraintKind.FOREIGN]
     sequences = session.catalog.containers[table.container].sequences
     sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
 

@@ -20,7 +20,7 @@ def take_alone(session: SqlSession, table: Table) -> None:
     Raises ORA-00054 when one goes on, ORA-00942 when the table was dropped meanwhile.
     """
     found = session.storage.locks
-    deadline = time.monotonic() + int(session.parameters.get("DDL_LOCK_TIMEOUT", "0"))
+    deadline = time.monotonic() + int(session.settings.parameters.get("DDL_LOCK_TIMEOUT", "0"))
     while (blocker := found.table_blocker(table, None, EXCLUSIVE)) is not None:
         if time.monotonic() >= deadline:
             raise OraError(54, BUSY)
@@ -34,7 +34,7 @@ def take_alone(session: SqlSession, table: Table) -> None:
 
 @contextmanager
 def whole_or_not(table: Table) -> Iterator[None]:
-    """A failed ALTER leaves the definition as it was; physical columns and indexes it made stay behind unseen."""
+    """A failed ALTER leaves the definition as it was; physical columns and indexes that it made stay, unseen."""
     columns = [replace(column) for column in table.columns]
     constraints = [replace(constraint) for constraint in table.constraints]
     indexes = [replace(index) for index in table.indexes]

@@ -42,7 +42,7 @@ def number_rows(session: SqlSession, table: Table, name: str) -> None:
     column = table.columns[table.position(name)]
     sequence = session.catalog.containers[table.container].sequences[table.owner, f"ISEQ$$_{table.object_id}"]
     for rid, _ in live_rows(session.storage, table):
-        value = number.encode(session.sequence_value(sequence.object_id, first=True, following=False))
+        value = number.encode(session.sequences.value(sequence.object_id, first=True))
         session.storage.segments.fill(table, rid, column.slot, value)
 
 

@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.definitions import physical_options
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.tables import Index, Table
+from minercdc_sandbox.tables import ConstraintKind, Index, Table
 
 
 def create_index(session: SqlSession, parser: Parser) -> None:
@@ -54,7 +54,7 @@ def _create_index(session: SqlSession, parser: Parser, unique: bool) -> None:
             raise OraError(2327, "cannot create index on expression with datatype LOB")
         if unique:
             try:
-                check_existing(session, table, "U", tuple(columns), name)
+                check_existing(session, table, ConstraintKind.UNIQUE, tuple(columns), name)
             except OraError:
                 raise OraError(1452, "cannot CREATE UNIQUE INDEX; duplicate keys found") from None
         index = Index(place, name, tuple(columns), unique, session.catalog.new_object_id(), session.storage.clock.now())

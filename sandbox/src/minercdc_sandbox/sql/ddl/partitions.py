@@ -11,6 +11,7 @@ from minercdc_sandbox.sql.dml.partitions import AUTOMATIC, new_partition
 from minercdc_sandbox.sql.dml.target import column_path, conversion
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.partitions import PartitionBy, PartitionSpec
+from minercdc_sandbox.sql.runtime import begin_run, evaluate
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import Family
@@ -59,7 +60,7 @@ def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text
     x = Expressions(session.environment)
     typed = x.value(expr, None)
     unit = _STEPS.get(typed.type.family)
-    cell = session.evaluate(typed.sql, x.parameters, session.run()) if unit is not None else None
+    cell = evaluate(typed.sql, x.parameters, begin_run(session)) if unit is not None else None
     if unit is None or not isinstance(cell, bytes) or (unit == "NUMBER") is not (kind is OraType.NUMBER):
         raise OraError(14752, "Interval expression is not a constant of the correct type", at)
     if unit == "NUMBER":
@@ -87,5 +88,5 @@ def bound_cells(session: SqlSession, table: Table, bound: list[ast.Expr | None],
         typed = x.value(expr, None)
         column = table.columns[place]
         fit = storer(typed.type, column, column_path(table, column), conversion(session.environment))
-        found.append(fit(session.evaluate(typed.sql, x.parameters, session.run())))
+        found.append(fit(evaluate(typed.sql, x.parameters, begin_run(session))))
     return tuple(found)

@@ -30,7 +30,7 @@ def replace_view(session: SqlSession, parser: Parser) -> None:
 
 
 def _create_view(session: SqlSession, parser: Parser, *, replacing: bool) -> None:
-    """The query is planned now, so what is wrong with it is told now; FORCE is refused."""
+    """The query is planned now, so its errors are raised now; FORCE is refused."""
     owner, name = parser.qualified()
     names = column_list(parser) if parser.token.text == "(" else ()
     parser.expect_word("AS")
@@ -49,14 +49,15 @@ def _create_view(session: SqlSession, parser: Parser, *, replacing: bool) -> Non
         catalog, now = session.catalog, session.storage.clock.now()
         old = catalog.view(session.container, owner or session.schema, name) if replacing else None
         place = new_name(session, owner, name, "VIEW", replaced=old)
-        columns = names or tuple(column.name for column in session.plan_inner(query).columns)
+        columns = names or tuple(column.name for column in session.statements.plan_inner(query).columns)
         _named_once(query, names, columns)
-        if names and len(session.plan_inner(query).columns) != len(names):
+        if names and len(session.statements.plan_inner(query).columns) != len(names):
             raise OraError(1730, "invalid number of column names specified")
         object_id = old.object_id if old is not None else catalog.new_object_id()
         created = old.created if old is not None else now
         shape = [
-            replace(column_like(c), name=given) for c, given in zip(session.plan_inner(query).columns, columns, strict=True)
+            replace(column_like(c), name=given)
+            for c, given in zip(session.statements.plan_inner(query).columns, columns, strict=True)
         ]
         view = StoredView(session.container, place, name, object_id, text, columns, created, now, check, read_only, shape)
         catalog.containers[session.container].views[place, name] = view
@@ -65,7 +66,7 @@ def _create_view(session: SqlSession, parser: Parser, *, replacing: bool) -> Non
 
 
 def _named_once(query: ast.Query, names: Sequence[str], columns: Sequence[str]) -> None:
-    """Raises ORA-00957, ORA-00998 for an expression that nobody named."""
+    """Raises ORA-00957, ORA-00998 for an expression without a name."""
     if len(set(columns)) < len(columns):
         raise OraError(957, "duplicate column name")
     body = query.body

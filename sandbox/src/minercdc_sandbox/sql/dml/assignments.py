@@ -73,7 +73,7 @@ def _value(
 ) -> tuple[str, SqlType, Convert]:
     if column.identity == "ALWAYS":
         raise OraError(32796, "cannot update a generated always identity column", at)
-    if isinstance(expr, ast.Literal) and expr.kind == "P":
+    if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
         expr = default_of(column)
     with x.nested(analytic=False):
         typed = x.value(expr, scope)

@@ -10,16 +10,16 @@ from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.dml.assignments import Assigned, plan_assigned
 from minercdc_sandbox.sql.dml.constraints import after_update, delete_rows
-from minercdc_sandbox.sql.dml.error_log import ErrorLogPlan, FailedRows, row_values
-from minercdc_sandbox.sql.dml.iterations import iterate
+from minercdc_sandbox.sql.dml.error_log import ErrorLogPlan, FailedRows, plan_error_log, row_values
+from minercdc_sandbox.sql.dml.iterations import iterate, restarting
 from minercdc_sandbox.sql.dml.join_views import JoinScan, join_view, plan_join
 from minercdc_sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc_sandbox.sql.dml.target import BindRow, change_target, conversion
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Parameter, SqlSession, StatementCall
 from minercdc_sandbox.sql.query.partitions import in_partition
 from minercdc_sandbox.sql.query.rownum import split_rownum
 from minercdc_sandbox.sql.query.select import Queries
-from minercdc_sandbox.sql.runtime import Parameter, execute
+from minercdc_sandbox.sql.runtime import begin_run, execute
 from minercdc_sandbox.sql.translate.environment import Environment, active
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.storage.changes import StatementRestart, Target
@@ -28,7 +28,7 @@ from minercdc_sandbox.storage.store import VERSION_BITS, segment, visible
 from minercdc_sandbox.tables import Table
 
 Failed: TypeAlias = Callable[[OraError, "Target", Sequence[Cell]], None]
-"""Told of a row that could not be changed, and of the values it was to have."""
+"""Called with a row that could not be changed, and the values it was to have."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,6 @@ class ScanPlan:
     parameters: list[Parameter]
     assigned: Assigned
     returning: ReturningPlan | None = None
-    errors: ErrorLogPlan | None = None
 
 
 def plan_scan(
@@ -79,10 +78,7 @@ def plan_scan(
 
 
 def _plan_joined(
-    scan: JoinScan,
-    assignments: Sequence[ast.Assignment],
-    where: ast.Expr | None,
-    returning: ast.Returning | None,
+    scan: JoinScan, assignments: Sequence[ast.Assignment], where: ast.Expr | None, returning: ast.Returning | None
 ) -> ScanPlan:
     """A change of one table of a join: the join's rows, each with the version of that table's row."""
     if returning is not None:
@@ -101,7 +97,7 @@ def _plan_joined(
 
 
 def version_items(table: Table, alias: str) -> list[str]:
-    """What a `Target` is made of, of a row of `version_rows`."""
+    """The columns of `version_rows` that a `Target` is made of."""
     return [f"{alias}.{name}" for name in ("vid", "s", "e", "x", *(f"c{c.slot}" for c in table.columns))]
 
 
@@ -116,7 +112,7 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Fail
 
     :param failed: takes the error of a row that cannot have them, which is then left out.
     """
-    run = session.run(binds)
+    run = begin_run(session, binds)
     width = 4 + len(plan.table.columns)
     found = []
     for row in execute(session.storage.db, plan.sql, plan.parameters, run):
@@ -133,90 +129,96 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Fail
     return found
 
 
-def run_change(
-    session: SqlSession,
-    plan: ScanPlan,
-    bind_rows: Sequence[BindRow],
-    *,
-    delete: bool,
-    batch_errors: bool,
-    row_counts: bool,
-) -> Result:
-    """UPDATE or DELETE; restarted with a new snapshot when it meets a row that changed meanwhile."""
+@dataclass(slots=True)
+class ChangePlan:
+    """UPDATE or DELETE of the rows that a scan finds; restarted with a new snapshot when it meets a row that changed meanwhile."""
 
-    def once(result: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
-        change = _change_once if plan.errors is None else _change_logging
-        targets = change(session, plan, binds, delete)
-        if targets:
-            result.last_row_id = of_row(plan.table, targets[-1].vid >> VERSION_BITS)
-        if plan.returning is None:
-            return len(targets), []
-        rows = [(t.before if delete else t.after, t.vid) for t in targets]
-        return len(targets), plan.returning.rows(session, binds, rows)
+    scan: ScanPlan
+    deletes: bool
+    errors: ErrorLogPlan | None
 
-    return iterate(session, bind_rows, once, plan.returning, batch_errors=batch_errors, row_counts=row_counts)
+    def run(self, session: SqlSession, call: StatementCall) -> Result:
+        """Each row of binds is a statement of its own."""
+        returning = self.scan.returning
 
-
-def _change_once(session: SqlSession, plan: ScanPlan, binds: BindRow, delete: bool) -> list[Target]:
-    storage, client = session.storage, session.client
-    storage.changes.lock_for_dml(client, plan.table)
-    mark = session.mark()
-    while True:
-        try:
-            targets = targets_of(session, plan, binds)
+        def once(result: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+            targets = self._once(session, binds) if self.errors is None else self._logging(session, self.errors, binds)
             if targets:
-                storage.changes.claim(client, plan.table, targets)
-                _apply(session, plan, targets, delete)
+                result.last_row_id = of_row(self.scan.table, targets[-1].vid >> VERSION_BITS)
+            if returning is None:
+                return len(targets), []
+            rows = [(t.before if self.deletes else t.after, t.vid) for t in targets]
+            return len(targets), returning.rows(session, binds, rows)
+
+        return iterate(session, call, once, returning)
+
+    def _once(self, session: SqlSession, binds: BindRow) -> list[Target]:
+        def change() -> list[Target]:
+            targets = targets_of(session, self.scan, binds)
+            if targets:
+                session.storage.changes.claim(session.client, self.scan.table, targets)
+                self._apply(session, targets)
             return targets
-        except StatementRestart:
-            storage.undo_to(client, mark)
-        except OraError:
-            storage.undo_to(client, mark)
-            raise
 
+        return restarting(session, self.scan.table, change)
 
-def _apply(session: SqlSession, plan: ScanPlan, targets: list[Target], delete: bool) -> None:
-    """Change claimed rows."""
-    if delete:
-        delete_rows(session, plan.table, targets)
-        return
-    session.storage.changes.update(session.client, plan.table, targets, plan.assigned.positions)
-    after_update(session, plan.table, targets, plan.assigned.positions)
+    def _apply(self, session: SqlSession, targets: list[Target]) -> None:
+        """Change claimed rows."""
+        if self.deletes:
+            delete_rows(session, self.scan.table, targets)
+            return
+        session.storage.changes.update(session.client, self.scan.table, targets, self.scan.assigned.positions)
+        after_update(session, self.scan.table, targets, self.scan.assigned.positions)
 
+    def _logging(self, session: SqlSession, errors: ErrorLogPlan, binds: BindRow) -> list[Target]:
+        """LOG ERRORS: row by row."""
+        storage, client = session.storage, session.client
+        storage.changes.lock_for_dml(client, self.scan.table)
+        begun = session.transactions.mark()
+        while True:
+            failed = FailedRows(session, errors, binds)
 
-def _change_logging(session: SqlSession, plan: ScanPlan, binds: BindRow, delete: bool) -> list[Target]:
-    """LOG ERRORS: row by row."""
-    assert plan.errors is not None
-    storage, client = session.storage, session.client
-    storage.changes.lock_for_dml(client, plan.table)
-    begun = session.mark()
-    while True:
-        failed = FailedRows(session, plan.errors, binds)
+            def note(error: OraError, target: Target, new: Sequence[Cell] = (), failed: FailedRows = failed) -> None:
+                row_id = of_row(self.scan.table, target.vid >> VERSION_BITS)
+                values = dict(row_values(self.scan.table, target.after or target.before))
+                for at, cell, kind in zip(self.scan.assigned.positions, new, self.scan.assigned.types, strict=False):
+                    values[self.scan.table.columns[at].name] = (cell, kind)
+                failed.note(error, "D" if self.deletes else "U", row_id, values)
 
-        def note(error: OraError, target: Target, new: Sequence[Cell] = (), failed: FailedRows = failed) -> None:
-            row_id = of_row(plan.table, target.vid >> VERSION_BITS)
-            values = dict(row_values(plan.table, target.after or target.before))
-            for at, cell, kind in zip(plan.assigned.positions, new, plan.assigned.types, strict=False):
-                values[plan.table.columns[at].name] = (cell, kind)
-            failed.note(error, "D" if delete else "U", row_id, values)
+            try:
+                targets = targets_of(session, self.scan, binds, note)
+                storage.changes.claim(client, self.scan.table, targets)
+                done = [target for target in targets if self._applied(session, target, note)]
+            except StatementRestart:
+                storage.undo_to(client, begun)
+                continue
+            failed.write()
+            return done
 
+    def _applied(self, session: SqlSession, target: Target, note: Failed) -> bool:
+        mark = session.transactions.mark()
         try:
-            targets = targets_of(session, plan, binds, note)
-            storage.changes.claim(client, plan.table, targets)
-            done = [target for target in targets if _applied(session, plan, target, delete, note)]
-        except StatementRestart:
-            storage.undo_to(client, begun)
-            continue
-        failed.write()
-        return done
+            self._apply(session, [target])
+        except OraError as error:
+            session.storage.undo_to(session.client, mark)
+            note(error, target, ())
+            return False
+        return True
 
 
-def _applied(session: SqlSession, plan: ScanPlan, target: Target, delete: bool, note: Failed) -> bool:
-    mark = session.mark()
-    try:
-        _apply(session, plan, [target], delete)
-    except OraError as error:
-        session.storage.undo_to(session.client, mark)
-        note(error, target, ())
-        return False
-    return True
+def plan_update(env: Environment, update: ast.Update, bind_types: Sequence[BindType]) -> ChangePlan:
+    """UPDATE."""
+    scan = plan_scan(env, update.target, update.assignments, update.where, bind_types, update.returning, "UPDATE")
+    return ChangePlan(scan, False, _error_log(env, update.errors, scan, bind_types))
+
+
+def plan_delete(env: Environment, delete: ast.Delete, bind_types: Sequence[BindType]) -> ChangePlan:
+    """DELETE."""
+    scan = plan_scan(env, delete.target, (), delete.where, bind_types, delete.returning, "DELETE")
+    return ChangePlan(scan, True, _error_log(env, delete.errors, scan, bind_types))
+
+
+def _error_log(
+    env: Environment, errors: ast.ErrorLog | None, scan: ScanPlan, bind_types: Sequence[BindType]
+) -> ErrorLogPlan | None:
+    return plan_error_log(env, errors, scan.table, bind_types) if errors is not None else None

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.sql.dml.target import ChangeTarget
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Parameter, Run, SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.sql.runtime import Parameter, Run
+from minercdc_sandbox.sql.runtime import begin_run, evaluate_row
 from minercdc_sandbox.sql.scope import Scope, Source
-from minercdc_sandbox.sql.tokens import tokenize
+from minercdc_sandbox.sql.tokens import TokenKind, tokenize
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.translate.tables import stored_columns
@@ -33,8 +33,7 @@ class CheckPlan:
 
     def enforce(self, session: SqlSession, row: Sequence[Cell]) -> None:
         """Raises ORA-02290."""
-        session.row_values = tuple(row)
-        [found] = session.evaluate_row(self.sql, self.parameters, session.run())
+        [found] = evaluate_row(self.sql, self.parameters, begin_run(session, row=tuple(row)))
         if isinstance(found, int) and found == len(self.names):
             raise OraError(1402, "view WITH CHECK OPTION where-clause violation")
         if isinstance(found, int):
@@ -42,7 +41,7 @@ class CheckPlan:
 
 
 def _field(at: int) -> Callable[[Run], object]:
-    return lambda run: run.session.row_values[at]
+    return lambda run: run.row[at]
 
 
 def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None) -> CheckPlan | None:
@@ -71,13 +70,13 @@ def columns_of_check(table: Table, condition: str) -> tuple[str, ...]:
     known = {column.name for column in table.columns}
     tokens = tokenize(condition)
     for token in tokens:
-        if token.kind == "W" and token.text == "SELECT":
+        if token.kind is TokenKind.WORD and token.text == "SELECT":
             raise OraError(2251, "subquery not allowed here", token.start)
-        if token.kind == "W" and token.text in _CHANGING:
+        if token.kind is TokenKind.WORD and token.text in _CHANGING:
             raise OraError(2436, "date or system variable wrongly specified in CHECK constraint", token.start)
-        if token.kind == "B":
+        if token.kind is TokenKind.BIND:
             raise OraError(1027, "bind variables not allowed for data definition operations", token.start)
-    named = {token.text for token in tokens if token.kind in "WQ" and token.text in known}
+    named = {token.text for token in tokens if token.is_name and token.text in known}
     return tuple(column.name for column in table.columns if column.name in named)
 
 
@@ -87,7 +86,7 @@ def rename_in_check(check: Constraint, old: str, new: str) -> None:
         return
     text = check.condition
     for token in reversed(tokenize(text)):
-        if token.kind in "WQ" and token.text == old:
+        if token.is_name and token.text == old:
             text = f'{text[: token.start]}"{new}"{text[token.end :]}'
     check.condition = text
     check.columns = tuple(new if name == old else name for name in check.columns)

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from minercdc_sandbox.interfaces import Cell, OraError
-from minercdc_sandbox.sql.execution import Deferred, SqlSession
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.transaction_control import Deferred
 from minercdc_sandbox.storage.changes import Target
 from minercdc_sandbox.storage.store import LIVE, segment
 from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction
-from minercdc_sandbox.tables import Constraint, Index, Table
+from minercdc_sandbox.tables import Constraint, ConstraintKind, Index, Table
 
 
 def guarded(table: Table) -> bool:
     """Whether rows must be looked at after they are there."""
-    return any(c.enabled and (c.kind == "R" or c.deferrable) for c in table.constraints)
+    return any(c.enabled and (c.kind == ConstraintKind.FOREIGN or c.deferrable) for c in table.constraints)
 
 
 # ---- after the change ----
@@ -28,7 +29,7 @@ def guarded(table: Table) -> bool:
 def after_insert(session: SqlSession, table: Table, rows: Sequence[tuple[Cell, ...]]) -> None:
     """Raises ORA-02291, ORA-00001 of a deferrable key."""
     for constraint in table.constraints:
-        if constraint.enabled and (constraint.kind == "R" or constraint.deferrable):
+        if constraint.enabled and (constraint.kind == ConstraintKind.FOREIGN or constraint.deferrable):
             places = table.positions(constraint.columns)
             _check_all(session, table, constraint, {tuple(row[at] for at in places) for row in rows})
 
@@ -37,7 +38,11 @@ def after_update(session: SqlSession, table: Table, targets: Sequence[Target], c
     """Raises ORA-02291 for children, ORA-02292 for parents whose key changed."""
     for constraint in table.constraints:
         places = table.positions(constraint.columns)
-        if constraint.enabled and set(places) & set(changed) and (constraint.kind == "R" or constraint.deferrable):
+        if (
+            constraint.enabled
+            and set(places) & set(changed)
+            and (constraint.kind == ConstraintKind.FOREIGN or constraint.deferrable)
+        ):
             _check_all(session, table, constraint, {tuple(t.after[at] for at in places) for t in targets})
     for child, constraint in session.catalog.children_of(table):
         assert constraint.reference is not None
@@ -111,16 +116,20 @@ def _rows_with(session: SqlSession, table: Table, columns: tuple[str, ...], key:
 
 
 def _check_all(session: SqlSession, table: Table, constraint: Constraint, keys: Iterable[tuple[Cell, ...]]) -> None:
-    wanted = [key for key in keys if (None not in key if constraint.kind == "R" else any(c is not None for c in key))]
+    wanted = [
+        key
+        for key in keys
+        if (None not in key if constraint.kind == ConstraintKind.FOREIGN else any(c is not None for c in key))
+    ]
     if is_deferred(session, constraint):
-        session.deferred.update(Deferred(table.object_id, constraint.name, key) for key in wanted)
+        session.transactions.deferred.update(Deferred(table.object_id, constraint.name, key) for key in wanted)
         return
     for key in wanted:
         _check(session, table, constraint, key)
 
 
 def _check(session: SqlSession, table: Table, constraint: Constraint, key: tuple[Cell, ...]) -> None:
-    if constraint.kind != "R":
+    if constraint.kind != ConstraintKind.FOREIGN:
         if len(_settled(session, table, constraint.columns, key)) > 1:
             raise OraError(1, f"unique constraint ({table.owner}.{constraint.name}) violated")
         return
@@ -136,7 +145,7 @@ def _restrict(session: SqlSession, parent: Table, child: Table, constraint: Cons
     if None in key:
         return
     if is_deferred(session, constraint):
-        session.deferred.add(Deferred(child.object_id, constraint.name, key))
+        session.transactions.deferred.add(Deferred(child.object_id, constraint.name, key))
         return
     assert constraint.reference is not None
     if _settled(session, child, constraint.columns, key) and not _settled(session, parent, constraint.reference[2], key):
@@ -144,7 +153,7 @@ def _restrict(session: SqlSession, parent: Table, child: Table, constraint: Cons
 
 
 def _settled(session: SqlSession, table: Table, columns: tuple[str, ...], key: tuple[Cell, ...]) -> list[int]:
-    """Version ids of rows with the key that are there for good or are our own, once nobody else may change that."""
+    """Version ids of rows with the key that are there for good or are our own, once no other transaction can change that."""
     transaction = session.client.transaction
     stamp = transaction.stamp if transaction is not None else -1
     wanted = Index(table.owner, "", columns, False, 0, 0.0)
@@ -171,13 +180,13 @@ def is_deferred(session: SqlSession, constraint: Constraint) -> bool:
     """As SET CONSTRAINTS said in this transaction, else as the constraint was declared."""
     if not constraint.deferrable:
         return False
-    modes = session.constraint_modes
+    modes = session.transactions.constraint_modes
     return modes.get(constraint.name, modes.get("ALL", constraint.deferred))
 
 
 def verify_deferred(session: SqlSession) -> None:
     """Look at all deferred keys again. Raises the violation found."""
-    waiting, session.deferred = session.deferred, set()
+    waiting, session.transactions.deferred = session.transactions.deferred, set()
     for one in waiting:
         table = session.catalog.table_of(one.table_id)
         constraint = next((c for c in table.constraints if c.name == one.constraint), None) if table else None

@@ -15,9 +15,9 @@ from typing import TypeAlias
 from minercdc_sandbox.interfaces import BindType, Cell, OraError, OraType
 from minercdc_sandbox.sql import ast, number
 from minercdc_sandbox.sql.dml.target import change_target, column_path, conversion
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Parameter, SqlSession
 from minercdc_sandbox.sql.query.select import Queries
-from minercdc_sandbox.sql.runtime import Parameter
+from minercdc_sandbox.sql.runtime import begin_run, evaluate_row
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
@@ -107,7 +107,7 @@ class FailedRows:
     def _tag(self) -> Cell:
         if self.plan.tag is None:
             return None
-        return self.session.evaluate_row(f"select {self.plan.tag}", self.plan.parameters, self.session.run(self.binds))[0]
+        return evaluate_row(f"select {self.plan.tag}", self.plan.parameters, begin_run(self.session, self.binds))[0]
 
     def _shown(self, column: Column, given: tuple[Cell, SqlType] | None) -> Cell:
         """A value as the log's column has it; LOBs and what does not go into it are left out."""
@@ -153,4 +153,4 @@ _LOG_TYPES = {
     OraType.ROWID: "UROWID",
     OraType.UROWID: "UROWID",
 }
-"""What a column of a type is in an error log."""
+"""Types of the columns of an error log, by the type of the table's column."""

@@ -13,9 +13,8 @@ from minercdc_sandbox.sql.dml.iterations import iterate
 from minercdc_sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc_sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc_sandbox.sql.dml.target import BindRow, change_target, conversion
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Plan, SqlSession, StatementCall
 from minercdc_sandbox.sql.query.partitions import wanted_partition
-from minercdc_sandbox.sql.query.plan import Plan
 from minercdc_sandbox.sql.query.select import Queries
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
@@ -33,6 +32,104 @@ class InsertPlan:
     query: Plan | None
     returning: ReturningPlan | None = None
     errors: ErrorLogPlan | None = None
+
+    def run(self, session: SqlSession, call: StatementCall) -> Result:
+        """Every row of binds is a statement of its own: an error leaves the rows before it, as Oracle's array DML does."""
+        if self.errors is not None:
+            return self._logging(session, self.errors, call)
+        if self.query is not None:
+            return self._from_query(session, call)
+        if self.returning is not None or guarded(self.rows.table):
+            return self._singly(session, call)
+        return self._together(session, call)
+
+    def _together(self, session: SqlSession, call: StatementCall) -> Result:
+        """All rows in one call of the storage."""
+        result = Result()
+        rows: list[BindRow] = []
+        origin: list[int] = []
+        failure: OraError | None = None
+        table = self.rows.table
+        for number, binds in enumerate(call.bind_rows):
+            try:
+                rows.append(self.rows.row(session, binds))
+                origin.append(number)
+            except OraError as error:
+                if not call.batch_errors:
+                    failure = error
+                    break
+                result.batch_errors.append(BatchError(number, error))
+        done = 0
+        while done < len(rows):
+            count, error_ = session.storage.changes.insert(session.client, table, rows[done:])
+            result.row_count += count
+            done += count
+            if error_ is not None:
+                if not call.batch_errors:
+                    raise _failed(error_, result, call.row_counts)
+                result.batch_errors.append(BatchError(origin[done], error_))
+                done += 1
+        if failure is not None:
+            raise _failed(failure, result, call.row_counts)
+        note_row(result, table, table.last_rid)
+        result.batch_errors.sort(key=lambda e: e.offset)
+        if call.row_counts:
+            failed = {e.offset for e in result.batch_errors}
+            result.row_counts = [0 if n in failed else 1 for n in range(len(call.bind_rows))]
+        return result
+
+    def _singly(self, session: SqlSession, call: StatementCall) -> Result:
+        """One row at a time: each has its own values to give back, or references to check."""
+        table = self.rows.table
+
+        def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+            row = self.rows.row(session, binds)
+            insert_rows(session, self.rows, [row])
+            if self.returning is None:
+                return 1, []
+            return 1, self.returning.rows(session, binds, [(row, table.last_rid << VERSION_BITS)])
+
+        result = iterate(session, call, once, self.returning)
+        note_row(result, table, table.last_rid)
+        return result
+
+    def _from_query(self, session: SqlSession, call: StatementCall) -> Result:
+        result = Result()
+        assert self.query is not None
+        for binds in call.bind_rows:
+            source = session.statements.rows_of(self.query, binds)
+            mark = session.transactions.mark()
+            try:
+                count = insert_rows(session, self.rows, [self.rows.row(session, row) for row in source])
+            except OraError:
+                session.storage.undo_to(session.client, mark)
+                raise
+            result.row_count += count
+            if call.row_counts:
+                result.row_counts.append(count)
+        return result
+
+    def _logging(self, session: SqlSession, errors: ErrorLogPlan, call: StatementCall) -> Result:
+        """LOG ERRORS: row by row."""
+
+        def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+            failed = FailedRows(session, errors, binds)
+            done: list[tuple[BindRow, int]] = []
+            for inputs in [binds] if self.query is None else session.statements.rows_of(self.query, binds):
+                whole, mark = inputs, session.transactions.mark()
+                try:
+                    whole = self.rows.completed(session, inputs)
+                    row = self.rows.fitted(session, whole)
+                    insert_rows(session, self.rows, [row])
+                except OraError as error:
+                    session.storage.undo_to(session.client, mark)
+                    failed.note(error, "I", None, _given(self.rows, whole))
+                else:
+                    done.append((row, self.rows.table.last_rid << VERSION_BITS))
+            failed.write()
+            return len(done), self.returning.rows(session, binds, done) if self.returning is not None else []
+
+        return iterate(session, call, once, self.returning)
 
 
 def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindType]) -> InsertPlan:
@@ -75,7 +172,7 @@ def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
     body: ast.Select | ast.SetOperation | None = None
     for values in (insert.values, *insert.more):
         check_count(len(insert.values), len(values), insert.target.at)
-        if any(isinstance(expr, ast.Literal) and expr.kind == "P" for expr in values):
+        if any(isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT for expr in values):
             raise OraError(3001, "unimplemented feature: DEFAULT in VALUES with several rows", insert.at)
         items = [ast.Item(expr, f"C{n}", f"C{n}", at=insert.at) for n, expr in enumerate(values)]
         select = ast.Select(items, [ast.TableRef(None, "DUAL", None, insert.at)], at=insert.at)
@@ -96,114 +193,10 @@ def _failed(error: OraError, result: Result, row_counts: bool) -> OraError:
     return error
 
 
-def run_insert(
-    session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], *, batch_errors: bool, row_counts: bool
-) -> Result:
-    """Every row of binds is a statement of its own: an error leaves the rows before it, as Oracle's array DML does."""
-    if plan.errors is not None:
-        return _insert_logging(session, plan, plan.errors, bind_rows, row_counts)
-    if plan.query is not None:
-        return _insert_query(session, plan, bind_rows, row_counts)
-    if plan.returning is not None or guarded(plan.rows.table):
-        return _insert_singly(session, plan, bind_rows, batch_errors, row_counts)
-    result = Result()
-    rows: list[BindRow] = []
-    origin: list[int] = []
-    failure: OraError | None = None
-    table = plan.rows.table
-    for number, binds in enumerate(bind_rows):
-        try:
-            rows.append(plan.rows.row(session, binds))
-            origin.append(number)
-        except OraError as error:
-            if not batch_errors:
-                failure = error
-                break
-            result.batch_errors.append(BatchError(number, error))
-    done = 0
-    while done < len(rows):
-        count, error_ = session.storage.changes.insert(session.client, table, rows[done:])
-        result.row_count += count
-        done += count
-        if error_ is not None:
-            if not batch_errors:
-                raise _failed(error_, result, row_counts)
-            result.batch_errors.append(BatchError(origin[done], error_))
-            done += 1
-    if failure is not None:
-        raise _failed(failure, result, row_counts)
-    note_row(result, table, table.last_rid)
-    result.batch_errors.sort(key=lambda e: e.offset)
-    if row_counts:
-        failed = {e.offset for e in result.batch_errors}
-        result.row_counts = [0 if n in failed else 1 for n in range(len(bind_rows))]
-    return result
-
-
-def _insert_singly(
-    session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], batch_errors: bool, row_counts: bool
-) -> Result:
-    """One row at a time: each has its own values to give back, or references to check."""
-    table = plan.rows.table
-
-    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
-        row = plan.rows.row(session, binds)
-        insert_rows(session, plan.rows, [row])
-        if plan.returning is None:
-            return 1, []
-        return 1, plan.returning.rows(session, binds, [(row, table.last_rid << VERSION_BITS)])
-
-    result = iterate(session, bind_rows, once, plan.returning, batch_errors=batch_errors, row_counts=row_counts)
-    note_row(result, table, table.last_rid)
-    return result
-
-
 def note_row(result: Result, table: Table, rid: int) -> None:
     """The ROWID that clients show as that of the last row changed."""
     if result.row_count:
         result.last_row_id = of_row(table, rid)
-
-
-def _insert_query(session: SqlSession, plan: InsertPlan, bind_rows: Sequence[BindRow], row_counts: bool) -> Result:
-    result = Result()
-    assert plan.query is not None
-    for binds in bind_rows:
-        source = session.rows_of(plan.query, binds)
-        mark = session.mark()
-        try:
-            count = insert_rows(session, plan.rows, [plan.rows.row(session, row) for row in source])
-        except OraError:
-            session.storage.undo_to(session.client, mark)
-            raise
-        result.row_count += count
-        if row_counts:
-            result.row_counts.append(count)
-    return result
-
-
-def _insert_logging(
-    session: SqlSession, plan: InsertPlan, errors: ErrorLogPlan, bind_rows: Sequence[BindRow], row_counts: bool
-) -> Result:
-    """LOG ERRORS: row by row."""
-
-    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
-        failed = FailedRows(session, errors, binds)
-        done: list[tuple[BindRow, int]] = []
-        for inputs in [binds] if plan.query is None else session.rows_of(plan.query, binds):
-            whole, mark = inputs, session.mark()
-            try:
-                whole = plan.rows.completed(session, inputs)
-                row = plan.rows.fitted(session, whole)
-                insert_rows(session, plan.rows, [row])
-            except OraError as error:
-                session.storage.undo_to(session.client, mark)
-                failed.note(error, "I", None, _given(plan.rows, whole))
-            else:
-                done.append((row, plan.rows.table.last_rid << VERSION_BITS))
-        failed.write()
-        return len(done), plan.returning.rows(session, binds, done) if plan.returning is not None else []
-
-    return iterate(session, bind_rows, once, plan.returning, batch_errors=False, row_counts=row_counts)
 
 
 def _given(plan: RowPlan, inputs: BindRow) -> Values:

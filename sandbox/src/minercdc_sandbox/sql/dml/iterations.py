@@ -2,44 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import TypeVar
 
 from minercdc_sandbox.interfaces import BatchError, OraError, Result
 from minercdc_sandbox.sql.dml.returning import ReturningPlan, note
 from minercdc_sandbox.sql.dml.target import BindRow
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import SqlSession, StatementCall
+from minercdc_sandbox.storage.changes import StatementRestart
+from minercdc_sandbox.tables import Table
+
+T = TypeVar("T")
 
 
 def iterate(
     session: SqlSession,
-    bind_rows: Sequence[BindRow],
+    call: StatementCall,
     once: Callable[[Result, BindRow], tuple[int, list[BindRow]]],
-    returning: ReturningPlan | None,
-    *,
-    batch_errors: bool,
-    row_counts: bool,
+    returning: ReturningPlan | None = None,
 ) -> Result:
     """All iterations.
 
-    :param once: runs one; how many rows it changed, and what RETURNING gave of them.
+    :param once: runs one; how many rows it changed, and the values of RETURNING.
     """
     result = Result()
-    for number, binds in enumerate(bind_rows):
+    for number, binds in enumerate(call.bind_rows):
         count = 0
         returned: list[BindRow] = []
-        mark = session.mark()
+        mark = session.transactions.mark()
         try:
             count, returned = once(result, binds)
         except OraError as error:
             session.storage.undo_to(session.client, mark)
-            if not batch_errors:
+            if not call.batch_errors:
                 error.rows_done = result.row_count
-                error.row_counts = result.row_counts if row_counts else None
+                error.row_counts = result.row_counts if call.row_counts else None
                 raise
             result.batch_errors.append(BatchError(number, error))
         if returning is not None:
             note(result, returning, returned)
         result.row_count += count
-        if row_counts:
+        if call.row_counts:
             result.row_counts.append(count)
     return result
+
+
+def restarting(session: SqlSession, table: Table, change: Callable[[], T]) -> T:
+    """Change rows of a table, again with a new snapshot when it meets a row that changed meanwhile; an error undoes the change."""
+    storage, client = session.storage, session.client
+    storage.changes.lock_for_dml(client, table)
+    mark = session.transactions.mark()
+    while True:
+        try:
+            return change()
+        except StatementRestart:
+            storage.undo_to(client, mark)
+        except OraError:
+            storage.undo_to(client, mark)
+            raise

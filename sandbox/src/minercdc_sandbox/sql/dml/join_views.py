@@ -22,7 +22,7 @@ from minercdc_sandbox.sql.query.trees import aggregated, conjuncts, descendants,
 from minercdc_sandbox.sql.scope import Scope, Source, Visible
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
-from minercdc_sandbox.tables import Table
+from minercdc_sandbox.tables import KEYS, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class JoinView:
 
 @dataclass(slots=True)
 class JoinScan:
-    """What a change of one of the joined tables needs.
+    """The join and the table of it that a statement changes.
 
     :param scope: the view's columns as the statement names them.
     :param rows: FROM, with the target's version id in `vid`; `conditions` of the view itself.
@@ -78,7 +78,7 @@ class _Joined:
 
 
 def join_view(env: Environment, ref: ast.TableRef) -> JoinView | None:
-    """The join that stands behind what a statement changes; None when there is none."""
+    """The join under the relation that a statement changes; None when there is none."""
     view: StoredView | None = None
     query = ref.inline
     if query is None:
@@ -181,9 +181,6 @@ def _place(expr: ast.Expr, inner: Scope) -> tuple[int, str] | None:
     return None
 
 
-# ---- which tables are key-preserved ----
-
-
 def _relations(select: ast.Select, where: ast.Expr | None) -> _Joined:
     found = _Joined()
     for relation in select.relations:
@@ -260,7 +257,7 @@ def _found_by_key(number: int, table: Table, reached: set[int], equal: Sequence[
 
 def _keys(table: Table) -> Iterator[tuple[str, ...]]:
     for constraint in table.constraints:
-        if constraint.kind in "PU" and constraint.enabled:
+        if constraint.kind in KEYS and constraint.enabled:
             yield constraint.columns
     for index in table.indexes:
         if index.unique:

@@ -32,7 +32,7 @@ def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.Loc
 
 
 def lock_free_rows(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[str]:
-    """FOR UPDATE SKIP LOCKED: lock what nobody else holds; returns the ROWIDs."""
+    """FOR UPDATE SKIP LOCKED: lock rows that no other transaction holds; returns the ROWIDs."""
     storage, client = session.storage, session.client
     transaction = storage.changes.lock_for_dml(client, plan.table)
     targets = [t for t in targets_of(session, plan, binds) if storage.changes.blocker(plan.table, t, transaction) is None]
@@ -101,11 +101,16 @@ def only_rows(query: ast.Query, row_ids: Sequence[str]) -> ast.Query:
     select = query.body
     assert isinstance(select, ast.Select)
     name = ast.Name(("ROWID",), select.at, False)
-    literals: list[ast.Expr] = [ast.Literal("S", text, select.at) for text in row_ids]
+    literals: list[ast.Expr] = [ast.Literal(ast.LiteralKind.STRING, text, select.at) for text in row_ids]
     lists: list[ast.Expr] = [
         ast.InList(name, literals[n : n + _LIST], False, select.at) for n in range(0, len(literals), _LIST)
     ]
-    none = ast.Compare("<>", ast.Literal("N", "0", select.at), ast.Literal("N", "0", select.at), select.at)
+    none = ast.Compare(
+        "<>",
+        ast.Literal(ast.LiteralKind.NUMBER, "0", select.at),
+        ast.Literal(ast.LiteralKind.NUMBER, "0", select.at),
+        select.at,
+    )
     condition: ast.Expr = ast.Logic("OR", lists, select.at) if lists else none
     where = condition if select.where is None else ast.Logic("AND", [condition, select.where], select.at)
     return replace(query, body=replace(select, where=where), for_update=None)

@@ -11,9 +11,8 @@ from minercdc_sandbox.sql.dml.insert import insert_rows
 from minercdc_sandbox.sql.dml.iterations import iterate
 from minercdc_sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc_sandbox.sql.dml.target import BindRow, change_target, conversion
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Plan, SqlSession, StatementCall
 from minercdc_sandbox.sql.query.partitions import wanted_partition
-from minercdc_sandbox.sql.query.plan import Plan
 from minercdc_sandbox.sql.query.select import Queries
 from minercdc_sandbox.sql.scope import Scope
 from minercdc_sandbox.sql.translate.environment import Environment
@@ -28,6 +27,30 @@ class ManyPlan:
     query: Plan
     branches: list[tuple[int, list[RowPlan]]] = field(default_factory=list)
     otherwise: list[RowPlan] = field(default_factory=list)
+
+    def run(self, session: SqlSession, call: StatementCall) -> Result:
+        """Each row of binds is one statement: an error undoes all its rows."""
+
+        def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+            count = 0
+            for row in session.statements.rows_of(self.query, binds):
+                for rows in self._ways(row):
+                    count += insert_rows(session, rows, [rows.row(session, row)])
+            return count, []
+
+        return iterate(session, call, once)
+
+    def _ways(self, row: Sequence[object]) -> list[RowPlan]:
+        """The tables one row goes into."""
+        found: list[RowPlan] = []
+        matched = False
+        for at, rows in self.branches:
+            if row[at] == 1:
+                matched = True
+                found += rows
+                if self.first:
+                    return found
+        return found if matched else self.otherwise
 
 
 def plan_many(env: Environment, insert: ast.InsertMany, bind_types: Sequence[BindType]) -> ManyPlan:
@@ -68,7 +91,7 @@ def _into(x: Expressions, into: ast.InsertInto, scope: Scope, items: list[str]) 
     given = {}
     defaults = []
     for at, expr in zip(positions, values, strict=True):
-        if isinstance(expr, ast.Literal) and expr.kind == "P":
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
             defaults.append(at)
             continue
         typed = x.value(expr, scope)
@@ -80,31 +103,3 @@ def _into(x: Expressions, into: ast.InsertInto, scope: Scope, items: list[str]) 
         return planner.plan({**given, **{at: planner.default(target.table.columns[at]) for at in defaults}})
 
     return finish
-
-
-def run_many(
-    session: SqlSession, plan: ManyPlan, bind_rows: Sequence[BindRow], *, batch_errors: bool, row_counts: bool
-) -> Result:
-    """Each row of binds is one statement: an error undoes all its rows."""
-
-    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
-        count = 0
-        for row in session.rows_of(plan.query, binds):
-            for rows in _ways(plan, row):
-                count += insert_rows(session, rows, [rows.row(session, row)])
-        return count, []
-
-    return iterate(session, bind_rows, once, None, batch_errors=batch_errors, row_counts=row_counts)
-
-
-def _ways(plan: ManyPlan, row: Sequence[object]) -> list[RowPlan]:
-    """The tables one row goes into."""
-    found: list[RowPlan] = []
-    matched = False
-    for at, rows in plan.branches:
-        if row[at] == 1:
-            matched = True
-            found += rows
-            if plan.first:
-                return found
-    return found if matched else plan.otherwise

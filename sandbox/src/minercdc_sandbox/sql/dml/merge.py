@@ -14,18 +14,18 @@ from minercdc_sandbox.sql.dml.assignments import Assigned, plan_assigned
 from minercdc_sandbox.sql.dml.change import version_items, version_rows
 from minercdc_sandbox.sql.dml.constraints import after_update, delete_rows
 from minercdc_sandbox.sql.dml.insert import insert_rows
-from minercdc_sandbox.sql.dml.iterations import iterate
+from minercdc_sandbox.sql.dml.iterations import iterate, restarting
 from minercdc_sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc_sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, conversion
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Parameter, SqlSession, StatementCall
 from minercdc_sandbox.sql.query.partitions import in_partition, wanted_partition
 from minercdc_sandbox.sql.query.select import Queries
 from minercdc_sandbox.sql.query.trees import descendants
-from minercdc_sandbox.sql.runtime import Parameter, execute
+from minercdc_sandbox.sql.runtime import begin_run, execute
 from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
-from minercdc_sandbox.storage.changes import StatementRestart, Target
+from minercdc_sandbox.storage.changes import Target
 from minercdc_sandbox.tables import Table
 
 
@@ -40,6 +40,52 @@ class MergePlan:
     assigned: Assigned
     insert: RowPlan | None
     update: bool
+
+    def run(self, session: SqlSession, call: StatementCall) -> Result:
+        """Each row of binds is a statement of its own."""
+        return iterate(session, call, lambda _, binds: (self._once(session, binds), []))
+
+    def _once(self, session: SqlSession, binds: BindRow) -> int:
+        storage, client = session.storage, session.client
+
+        def change() -> int:
+            targets, removed, inserts = self._matched(session, binds)
+            if targets:
+                storage.changes.claim(client, self.table, targets)
+                storage.changes.update(client, self.table, targets, self.assigned.positions)
+                after_update(session, self.table, targets, self.assigned.positions)
+            if removed:
+                delete_rows(session, self.table, [_updated(session, target) for target in removed])
+            if self.insert is not None:
+                insert_rows(session, self.insert, inserts)
+            return len(targets) + len(inserts)
+
+        return restarting(session, self.table, change)
+
+    def _matched(self, session: SqlSession, binds: BindRow) -> tuple[list[Target], list[Target], list[tuple[Cell, ...]]]:
+        """Rows to update, those of them to delete, and new rows. Raises ORA-30926 when a row is matched twice."""
+        width = 4 + len(self.table.columns)
+        targets: list[Target] = []
+        removed: list[Target] = []
+        inserts: list[tuple[Cell, ...]] = []
+        seen: set[int] = set()
+        for row in list(execute(session.storage.db, self.sql, self.parameters, begin_run(session, binds))):
+            if row[0] is None:
+                if self.insert is not None and row[-1]:
+                    inserts.append(self.insert.row(session, row))
+                continue
+            flags = width + len(self.assigned.positions)
+            if not self.update or not row[flags]:
+                continue
+            if row[0] in seen:
+                raise OraError(30926, "unable to get a stable set of rows in the source tables")
+            seen.add(row[0])
+            target = Target(row[0], row[1], row[2], row[3], tuple(row[4:width]))
+            target.after = self.assigned.row(session, target.before, row[width:flags])
+            targets.append(target)
+            if row[flags + 1]:
+                removed.append(target)
+        return targets, removed, inserts
 
 
 def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType]) -> MergePlan:
@@ -102,7 +148,7 @@ def _insert_rows(
     check_count(len(positions), len(values), merge.at)
     makers = {}
     for at, expr in zip(positions, values, strict=True):
-        if isinstance(expr, ast.Literal) and expr.kind == "P":
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
             makers[at] = planner.default(target.table.columns[at])
             items.append("null")
             continue
@@ -114,40 +160,6 @@ def _insert_rows(
     return planner.plan(makers)
 
 
-def run_merge(
-    session: SqlSession, plan: MergePlan, bind_rows: Sequence[BindRow], *, batch_errors: bool, row_counts: bool
-) -> Result:
-    """Each row of binds is a statement of its own."""
-
-    def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
-        return _once(session, plan, binds), []
-
-    return iterate(session, bind_rows, once, None, batch_errors=batch_errors, row_counts=row_counts)
-
-
-def _once(session: SqlSession, plan: MergePlan, binds: BindRow) -> int:
-    storage, client = session.storage, session.client
-    storage.changes.lock_for_dml(client, plan.table)
-    mark = session.mark()
-    while True:
-        try:
-            targets, removed, inserts = _matched(session, plan, binds)
-            if targets:
-                storage.changes.claim(client, plan.table, targets)
-                storage.changes.update(client, plan.table, targets, plan.assigned.positions)
-                after_update(session, plan.table, targets, plan.assigned.positions)
-            if removed:
-                delete_rows(session, plan.table, [_updated(session, target) for target in removed])
-            if plan.insert is not None:
-                insert_rows(session, plan.insert, inserts)
-            return len(targets) + len(inserts)
-        except StatementRestart:
-            storage.undo_to(client, mark)
-        except OraError:
-            storage.undo_to(client, mark)
-            raise
-
-
 def _updated(session: SqlSession, target: Target) -> Target:
     """The version the update made."""
     transaction = session.client.transaction
@@ -155,31 +167,3 @@ def _updated(session: SqlSession, target: Target) -> Target:
     own = target.s == transaction.stamp
     vid = target.vid if own else target.vid + 1
     return Target(vid, transaction.stamp, target.e, 0, target.after)
-
-
-def _matched(
-    session: SqlSession, plan: MergePlan, binds: BindRow
-) -> tuple[list[Target], list[Target], list[tuple[Cell, ...]]]:
-    """Rows to update, those of them to delete, and new rows. Raises ORA-30926 when a row is matched twice."""
-    width = 4 + len(plan.table.columns)
-    targets: list[Target] = []
-    removed: list[Target] = []
-    inserts: list[tuple[Cell, ...]] = []
-    seen: set[int] = set()
-    for row in list(execute(session.storage.db, plan.sql, plan.parameters, session.run(binds))):
-        if row[0] is None:
-            if plan.insert is not None and row[-1]:
-                inserts.append(plan.insert.row(session, row))
-            continue
-        flags = width + len(plan.assigned.positions)
-        if not plan.update or not row[flags]:
-            continue
-        if row[0] in seen:
-            raise OraError(30926, "unable to get a stable set of rows in the source tables")
-        seen.add(row[0])
-        target = Target(row[0], row[1], row[2], row[3], tuple(row[4:width]))
-        target.after = plan.assigned.row(session, target.before, row[width:flags])
-        targets.append(target)
-        if row[flags + 1]:
-            removed.append(target)
-    return targets, removed, inserts

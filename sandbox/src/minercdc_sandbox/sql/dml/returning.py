@@ -13,10 +13,10 @@ from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.convert import Conversion, Convert, convert
 from minercdc_sandbox.sql.dml.target import ChangeTarget
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Parameter, Run, SqlSession
 from minercdc_sandbox.sql.query.select import Queries
 from minercdc_sandbox.sql.query.trees import has_aggregate
-from minercdc_sandbox.sql.runtime import Parameter, Run
+from minercdc_sandbox.sql.runtime import begin_run, evaluate_row
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import bind_type
@@ -38,12 +38,11 @@ class ReturningPlan:
         """Values of the affected rows, each with its version id; of aggregates one row of all of them."""
         if self.aggregated:
             packed = marshal.dumps([(*row, vid) for row, vid in affected])
-            session.row_values = (packed,)
-            return [self._fitted(session.evaluate_row(self.sql, self.parameters, session.run(tuple(binds))))]
+            return [self._fitted(evaluate_row(self.sql, self.parameters, begin_run(session, tuple(binds), (packed,))))]
         found = []
         for row, vid in affected:
-            session.row_values = (*row, vid)
-            found.append(self._fitted(session.evaluate_row(self.sql, self.parameters, session.run(tuple(binds)))))
+            run = begin_run(session, tuple(binds), (*row, vid))
+            found.append(self._fitted(evaluate_row(self.sql, self.parameters, run)))
         return found
 
     def _fitted(self, cells: Sequence[Cell]) -> tuple[Cell, ...]:
@@ -51,15 +50,11 @@ class ReturningPlan:
 
 
 def _field(at: int) -> Callable[[Run], object]:
-    return lambda run: run.session.row_values[at]
+    return lambda run: run.row[at]
 
 
 def plan_returning(
-    env: Environment,
-    target: ChangeTarget,
-    returning: ast.Returning,
-    bind_types: Sequence[BindType],
-    how: Conversion,
+    env: Environment, target: ChangeTarget, returning: ast.Returning, bind_types: Sequence[BindType], how: Conversion
 ) -> ReturningPlan:
     """Raises ORA-00904 and the like for expressions, ORA-00932 for binds of another type."""
     x = Expressions(env, bind_types)

@@ -11,9 +11,9 @@ from minercdc_sandbox.sql.convert import Conversion, Convert
 from minercdc_sandbox.sql.dml.checks import CheckPlan, plan_checks
 from minercdc_sandbox.sql.dml.partitions import home
 from minercdc_sandbox.sql.dml.target import BindRow, ChangeTarget, column_path, default_of
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Parameter, SqlSession
 from minercdc_sandbox.sql.query.partitions import Wanted
-from minercdc_sandbox.sql.runtime import Parameter
+from minercdc_sandbox.sql.runtime import begin_run, evaluate_row
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import Family, SqlType, bind_type
@@ -38,10 +38,10 @@ class RowPlan:
     given: dict[int, tuple[int, SqlType]] = field(default_factory=dict)
 
     def completed(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The inputs with the computed values behind them."""
+        """The inputs, then the computed values."""
         if self.computed is None:
             return inputs
-        return (*inputs, *session.evaluate_row(self.computed, self.parameters, session.run(inputs)))
+        return (*inputs, *evaluate_row(self.computed, self.parameters, begin_run(session, inputs)))
 
     def row(self, session: SqlSession, inputs: BindRow) -> BindRow:
         """Raises ORA-01400, ORA-02290 and what conversions raise."""
@@ -56,7 +56,7 @@ class RowPlan:
         if self.checks is not None:
             self.checks.enforce(session, row)
         if self.table.partitioning is not None:
-            home(session, self.table, row, self.only(session.run()) if self.only is not None else None)
+            home(session, self.table, row, self.only(begin_run(session)) if self.only is not None else None)
         return row
 
 
@@ -105,7 +105,7 @@ class RowPlanner:
     def expression(self, at: int, expr: ast.Expr) -> Callable[[BindRow], Cell]:
         """A bind is converted directly; anything else is computed by SQLite beforehand and follows the inputs."""
         column = self.target.table.columns[at]
-        if isinstance(expr, ast.Literal) and expr.kind == "P":
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
             return self.default(column)
         self._not_always(column, expr.at)
         x, path = self.x, column_path(self.target.table, column)

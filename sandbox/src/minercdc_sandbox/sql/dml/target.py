@@ -1,4 +1,4 @@
-"""What a DML statement changes: a table, or through a simple view the table below it, and how values are stored into it.
+"""The target of a DML statement: a table, or through a simple view the table below it, and how values are stored into it.
 
 A view can be changed when it selects from one table without DISTINCT, grouping, set operations or ROWNUM (ORA-01732; of joins
 see `join_views`); its columns that are expressions cannot (ORA-01733), nor anything of one WITH READ ONLY (ORA-42399).
@@ -50,7 +50,7 @@ class ChangeTarget:
         return self.below is not None
 
     def shown(self) -> list[str]:
-        """What `*` means: all but INVISIBLE columns."""
+        """The columns of `*`: all but INVISIBLE ones."""
         invisible = {c.name for c in self.table.all_columns() if c.invisible} if not self.through else set()
         return [name for name in self.columns if name not in invisible]
 
@@ -92,7 +92,7 @@ class ChangeTarget:
 
 
 def conversion(env: Environment, table: Table | None = None) -> Conversion:
-    """What implicit conversions depend on; of values that go into a table, their LOBs are its segment's."""
+    """Settings of implicit conversions; of values that go into a table, their LOBs are its segment's."""
     return Conversion(env.nls, date.today(), env.lobs, table.data_object_id if table is not None else 0)
 
 

@@ -1,4 +1,4 @@
-"""Oracle's SQL functions that are not here: refused by name, unlike names that nobody knows (SQL Language Reference, Functions)."""
+"""Oracle's SQL functions that are not here: refused by name, unlike unknown names (SQL Language Reference, Functions)."""
 
 from __future__ import annotations
 

@@ -7,9 +7,7 @@ from minercdc_sandbox.sql.functions.arguments import count_arguments, first_type
 from minercdc_sandbox.sql.functions.rules import Rule
 from minercdc_sandbox.sql.scope import Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
-from minercdc_sandbox.sql.types import (
-    NUMBER,
-)
+from minercdc_sandbox.sql.types import NUMBER
 
 
 def coalesce(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:

@@ -1,13 +1,13 @@
-"""What a session knows without arguments: SYSDATE, USER, SYS_CONTEXT, .."""
+"""Functions of the session: SYSDATE, USER, SYS_CONTEXT, .."""
 
 from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast, binary, number
+from minercdc_sandbox.sql.execution import Run
 from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.functions.rules import Rule
 from minercdc_sandbox.sql.functions.times import moment_of
-from minercdc_sandbox.sql.runtime import Run
 from minercdc_sandbox.sql.scope import Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.translate.environment import blob
@@ -24,6 +24,7 @@ from minercdc_sandbox.sql.types import (
     SqlType,
     varchar,
 )
+from minercdc_sandbox.sql.userenv import session_value, user_id
 
 
 def sys_context(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
@@ -34,17 +35,17 @@ def sys_context(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     if space.upper() != "USERENV":
         return Typed("null", varchar(256))
     key = name.upper()
-    sql = x.parameter(("userenv", key), lambda run: run.session.userenv(key))
+    sql = x.parameter(("userenv", key), lambda run: session_value(run.session, key))
     return Typed(sql, varchar(256))
 
 
 def userenv(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """USERENV(name): what SYS_CONTEXT('USERENV', name) tells, of an older set of names. Raises ORA-02003."""
+    """USERENV(name): the value of SYS_CONTEXT('USERENV', name), of an older set of names. Raises ORA-02003."""
     count_arguments(expr, args, 1, 1)
     name = (args[0].literal or "").upper()
     if name not in ("CLIENT_INFO", "INSTANCE", "ISDBA", "LANG", "LANGUAGE", "SESSIONID", "SID", "TERMINAL"):
         raise OraError(2003, "invalid USERENV parameter", expr.at)
-    return Typed(x.parameter(("userenv", name), lambda run: run.session.userenv(name)), varchar(256))
+    return Typed(x.parameter(("userenv", name), lambda run: session_value(run.session, name)), varchar(256))
 
 
 def sys_guid(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
@@ -75,9 +76,9 @@ def niladic(x: Conditions, name: str) -> Typed | None:
     if name == "USER":
         return Typed(x.parameter(name, lambda run: run.session.user), varchar(128), False)
     if name == "UID":
-        return Typed(x.parameter(name, lambda run: number.integer(run.session.user_id())), NUMBER, False)
+        return Typed(x.parameter(name, lambda run: number.integer(user_id(run.session))), NUMBER, False)
     if name == "SESSIONTIMEZONE":
-        return Typed(x.parameter(name, lambda run: run.session.nls.time_zone), varchar(64), False)
+        return Typed(x.parameter(name, lambda run: run.session.settings.nls.time_zone), varchar(64), False)
     if name == "DBTIMEZONE":
         return Typed("'+00:00'", varchar(6), False)
     return None
@@ -93,7 +94,7 @@ _TRUE = b"\1"
 
 
 def current_scn(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER; each statement that asks moves the clock."""
+    """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER; each statement that calls it moves the clock."""
     count_arguments(expr, args, 0, 0)
     return Typed(x.parameter(expr.name, lambda run: number.integer(run.session.storage.clock.read())), NUMBER, False)
 

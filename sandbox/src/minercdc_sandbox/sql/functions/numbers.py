@@ -7,13 +7,7 @@ from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.functions.rules import Plain, Rule
 from minercdc_sandbox.sql.scope import Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
-from minercdc_sandbox.sql.types import (
-    BINARY_SIZES,
-    DATE,
-    NUMBER,
-    TEMPORAL,
-    Family,
-)
+from minercdc_sandbox.sql.types import BINARY_SIZES, DATE, NUMBER, TEMPORAL, Family
 
 
 def round_value(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
@@ -55,7 +49,4 @@ PLAIN: dict[str, Plain] = {
 }
 
 
-RULES: dict[str, Rule] = {
-    "ROUND": round_value,
-    "TRUNC": round_value,
-}
+RULES: dict[str, Rule] = {"ROUND": round_value, "TRUNC": round_value}

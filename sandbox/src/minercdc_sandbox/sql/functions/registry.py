@@ -12,18 +12,11 @@ from minercdc_sandbox.sql.functions.aggregates import AGGREGATES, OVER, kept
 from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.functions.lobs import as_clob
 from minercdc_sandbox.sql.functions.rules import Plain, Rule
-from minercdc_sandbox.sql.functions.times import (
-    extract,
-)
+from minercdc_sandbox.sql.functions.times import extract
 from minercdc_sandbox.sql.functions.windows import ANALYTIC, window
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
-from minercdc_sandbox.sql.types import (
-    BINARY_SIZES,
-    NUMBER,
-    TEXT,
-    Family,
-)
+from minercdc_sandbox.sql.types import BINARY_SIZES, NUMBER, TEXT, Family
 
 _FAMILY = {"N": Family.NUMBER, "T": Family.VARCHAR, "R": Family.RAW, "D": Family.DATE}
 
@@ -70,12 +63,12 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
     if name == "EXTRACT":
         part = expr.args[0]
         assert isinstance(part, ast.Literal)
-        return extract(x, part.text, x.value(expr.args[1], scope), expr.at)
+        return extract(x, part.text, x.value_of(expr.args[1], scope), expr.at)
     method = name.rpartition(".")
     if method[1] and method[2] in lobs.XML_METHODS and not name.startswith("XMLTYPE."):
         owner = ast.Name(tuple(method[0].split(".")), expr.at)
-        return lobs.XML_METHODS[method[2]](x, expr, [x.value(owner, scope)])
-    args = [x.value(arg, scope) for arg in expr.args]
+        return lobs.XML_METHODS[method[2]](x, expr, [x.value_of(owner, scope)])
+    args = [x.value_of(arg, scope) for arg in expr.args]
     if name in PLAIN:
         return _plain(x, name, expr, args)
     if name in RULES:
@@ -105,11 +98,11 @@ def _plain(x: Conditions, name: str, expr: ast.Call, args: list[Typed]) -> Typed
 
 
 def _aggregate(x: Conditions, name: str, expr: ast.Call, scope: Scope | None, window_text: str) -> Typed:
-    args = [x.value(arg, scope) for arg in expr.args]
+    args = [x.value_of(arg, scope) for arg in expr.args]
     if expr.keep is not None:
-        found = kept(x, expr, args, [(x.value(item.expr, scope), item) for item in expr.keep.order])
+        found = kept(x, expr, args, [(x.value_of(item.expr, scope), item) for item in expr.keep.order])
     else:
-        found = AGGREGATES[name](x, expr, args, [(x.value(item.expr, scope), item) for item in expr.within])
+        found = AGGREGATES[name](x, expr, args, [(x.value_of(item.expr, scope), item) for item in expr.within])
     return replace(found, sql=found.sql.replace(OVER, window_text))
 
 
@@ -122,8 +115,8 @@ def _analytic(x: Conditions, name: str, expr: ast.Call, scope: Scope | None) -> 
     if not x.analytic_allowed:
         raise OraError(30483, "window functions are not allowed here", expr.at)
     with x.nested(analytic=False):
-        listed = [(x.value(item.expr, scope), item) for item in expr.within] if name == "LISTAGG" else []
+        listed = [(x.value_of(item.expr, scope), item) for item in expr.within] if name == "LISTAGG" else []
         over = window(x, expr.over, scope, listed)
         if name in ANALYTIC:
-            return ANALYTIC[name](x, expr, [x.value(arg, scope) for arg in expr.args], over)
+            return ANALYTIC[name](x, expr, [x.value_of(arg, scope) for arg in expr.args], over)
         return _aggregate(x, name, expr, scope, over.whole)

@@ -9,12 +9,7 @@ from minercdc_sandbox.sql.functions.lobs import as_clob
 from minercdc_sandbox.sql.functions.rules import Plain, Rule
 from minercdc_sandbox.sql.scope import Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
-from minercdc_sandbox.sql.types import (
-    NUMBER,
-    Family,
-    SqlType,
-    varchar,
-)
+from minercdc_sandbox.sql.types import NUMBER, Family, SqlType, varchar
 
 
 def concat(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.sql import ast, temporal
+from minercdc_sandbox.sql.execution import Run
 from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.functions.rules import Plain, Rule
-from minercdc_sandbox.sql.runtime import Run
 from minercdc_sandbox.sql.scope import Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.types import (

@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast, intervals, number, temporal
+from minercdc_sandbox.sql.execution import Run
 from minercdc_sandbox.sql.functions.arguments import count_arguments
-from minercdc_sandbox.sql.runtime import Run
+from minercdc_sandbox.sql.runtime import evaluate
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.types import NUMBER, Family
@@ -40,8 +41,8 @@ def window(x: Conditions, over: ast.Window, scope: Scope | None, listed: list[tu
 
     Raises ORA-30485 for a frame without an order.
     """
-    partition = ",".join(x.comparable(x.value(expr, scope)) for expr in over.partition)
-    keys = [(x.value(item.expr, scope), item) for item in over.order] or listed
+    partition = ",".join(x.comparable(x.value_of(expr, scope)) for expr in over.partition)
+    keys = [(x.value_of(item.expr, scope), item) for item in over.order] or listed
     order = ",".join(x.ordering(key, item.descending, item.nulls_first) for key, item in keys)
     frame = ""
     if over.frame is not None:
@@ -81,14 +82,14 @@ def _measured(x: Conditions, partition: str, keys: list[tuple[Typed, ast.OrderIt
 def _distance(x: Conditions, amount: ast.Expr, in_time: bool) -> str:
     """A parameter: SQLite wants numbers there, not functions."""
     inner = type(x)(x.env, x.bind_types)
-    typed = inner.value(amount, None)
+    typed = inner.value_of(amount, None)
     if typed.type.family is Family.MONTHS:
         raise OraError(3001, "unimplemented feature: RANGE with a distance in months", amount.at)
     is_interval = in_time and typed.type.family is Family.INTERVAL
     sql = typed.sql if is_interval else inner.to(typed, Family.NUMBER, amount.at)
 
     def distance(run: Run) -> int | float:
-        cell = run.session.evaluate(sql, inner.parameters, run)
+        cell = evaluate(sql, inner.parameters, run)
         if not isinstance(cell, bytes):
             raise OraError(30486, "invalid window aggregation group in the window specification", amount.at)
         if is_interval:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.tables import ConstraintKind
 
 
 @dataclass(slots=True)
@@ -17,7 +18,7 @@ class ConstraintSpec:
     """One constraint. `kind` as in ALL_CONSTRAINTS; NOT NULL is C without a condition."""
 
     name: str | None
-    kind: str
+    kind: ConstraintKind
     columns: tuple[str, ...]
     at: int
     condition: str | None = None
@@ -44,15 +45,15 @@ def constraint(parser: Parser) -> ConstraintSpec:
     name = parser.name() if parser.word("CONSTRAINT") else None
     at = parser.token.start
     if parser.word("PRIMARY", "KEY"):
-        spec = ConstraintSpec(name, "P", column_list(parser), at)
+        spec = ConstraintSpec(name, ConstraintKind.PRIMARY, column_list(parser), at)
     elif parser.word("UNIQUE"):
-        spec = ConstraintSpec(name, "U", column_list(parser), at)
+        spec = ConstraintSpec(name, ConstraintKind.UNIQUE, column_list(parser), at)
     elif parser.word("CHECK"):
-        spec = ConstraintSpec(name, "C", (), at, _condition(parser))
+        spec = ConstraintSpec(name, ConstraintKind.CHECK, (), at, _condition(parser))
     elif parser.word("FOREIGN", "KEY"):
         columns = column_list(parser)
         parser.expect_word("REFERENCES")
-        spec = _references(parser, ConstraintSpec(name, "R", columns, at))
+        spec = _references(parser, ConstraintSpec(name, ConstraintKind.FOREIGN, columns, at))
     else:
         raise OraError(3001, f"unimplemented feature: {parser.token.text} constraints", at)
     state(parser, spec)
@@ -66,15 +67,15 @@ def column_constraint(parser: Parser, column: str) -> ConstraintSpec | None:
     at = parser.token.start
     spec: ConstraintSpec | None = None
     if parser.word("NOT", "NULL"):
-        spec = ConstraintSpec(name, "C", (column,), at)
+        spec = ConstraintSpec(name, ConstraintKind.CHECK, (column,), at)
     elif parser.word("PRIMARY", "KEY"):
-        spec = ConstraintSpec(name, "P", (column,), at)
+        spec = ConstraintSpec(name, ConstraintKind.PRIMARY, (column,), at)
     elif parser.word("UNIQUE"):
-        spec = ConstraintSpec(name, "U", (column,), at)
+        spec = ConstraintSpec(name, ConstraintKind.UNIQUE, (column,), at)
     elif parser.word("CHECK"):
-        spec = ConstraintSpec(name, "C", (), at, _condition(parser))
+        spec = ConstraintSpec(name, ConstraintKind.CHECK, (), at, _condition(parser))
     elif parser.word("REFERENCES"):
-        spec = _references(parser, ConstraintSpec(name, "R", (column,), at))
+        spec = _references(parser, ConstraintSpec(name, ConstraintKind.FOREIGN, (column,), at))
     elif name is not None and not parser.is_word("NULL"):
         raise OraError(2253, "constraint specification not allowed here", start)
     if spec is not None:
@@ -136,5 +137,5 @@ def _using_index(parser: Parser, spec: ConstraintSpec) -> None:
         parser.name()
     elif parser.token.text == "(":
         raise OraError(3001, "unimplemented feature: USING INDEX (CREATE INDEX ..)", parser.token.start)
-    elif parser.token.kind in "WQ" and parser.token.text not in ("ENABLE", "DISABLE", "RELY", "NORELY", "VALIDATE"):
+    elif parser.token.is_name and parser.token.text not in ("ENABLE", "DISABLE", "RELY", "NORELY", "VALIDATE"):
         spec.index = parser.name()

@@ -1,4 +1,4 @@
-"""What stands between the parentheses of CREATE TABLE and after ALTER TABLE ADD: columns, constraints, log groups.
+"""The definitions of CREATE TABLE and of ALTER TABLE ADD: columns, constraints, log groups.
 
 definition := column type {DEFAULT expr | [CONSTRAINT n] NOT NULL | PRIMARY KEY | UNIQUE ..}
             | [CONSTRAINT n] PRIMARY KEY (..) | UNIQUE (..) | CHECK (..) | SUPPLEMENTAL LOG {DATA (..) COLUMNS | GROUP g (..) [ALWAYS]}
@@ -15,7 +15,8 @@ from minercdc_sandbox.sql.declare import declare
 from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_constraint, column_list, constraint
 from minercdc_sandbox.sql.parse.sequences import SequenceOptions, sequence_options
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.tables import Column, SupplementalLogGroup
+from minercdc_sandbox.sql.tokens import TokenKind
+from minercdc_sandbox.tables import Column, ConstraintKind, SupplementalLogGroup
 
 _KINDS = {
     "ALL": dictionary.ALL_LOGGING,
@@ -27,7 +28,7 @@ _KINDS = {
 
 @dataclass(slots=True)
 class Definition:
-    """What stands between the parentheses of CREATE TABLE, or after ADD."""
+    """The definitions of CREATE TABLE or ADD."""
 
     columns: list[Column] = field(default_factory=list)
     constraints: list[ConstraintSpec] = field(default_factory=list)
@@ -122,7 +123,7 @@ def column_options(parser: Parser, column: Column, into: Definition) -> None:
             spec = column_constraint(parser, column.name)
             if spec is None:
                 return
-            if spec.kind == "C" and spec.condition is None:
+            if spec.kind == ConstraintKind.CHECK and spec.condition is None:
                 column.nullable = not spec.enabled
             into.constraints.append(spec)
 
@@ -136,7 +137,7 @@ def _text(parser: Parser) -> str:
 
 def _not_null(column: Column, into: Definition, at: int) -> None:
     column.nullable = False
-    into.constraints.append(ConstraintSpec(None, "C", (column.name,), at))
+    into.constraints.append(ConstraintSpec(None, ConstraintKind.CHECK, (column.name,), at))
 
 
 def _generated(parser: Parser, column: Column, into: Definition) -> None:
@@ -202,7 +203,7 @@ _LOB_PARAMETERS = ("CACHE", "NOCACHE", "LOGGING", "NOCOMPRESS", "KEEP_DUPLICATES
 
 def _storage_parameters(parser: Parser) -> None:
     """`[name] [( .. )]`: what has no effect on redo is read; the rest is refused."""
-    if parser.token.kind in "WQ" and parser.peek().text == "(":
+    if parser.token.is_name and parser.peek().text == "(":
         parser.take()
     if not parser.op("("):
         return
@@ -214,15 +215,7 @@ def _storage_parameters(parser: Parser) -> None:
 
 
 _STORAGE_WORDS = (
-    "LOGGING",
-    "NOLOGGING",
-    "NOCOMPRESS",
-    "NOPARALLEL",
-    "CACHE",
-    "NOCACHE",
-    "ONLINE",
-    "MONITORING",
-    "NOMONITORING",
+    *("LOGGING", "NOLOGGING", "NOCOMPRESS", "NOPARALLEL", "CACHE", "NOCACHE", "ONLINE", "MONITORING", "NOMONITORING"),
 )
 
 
@@ -248,8 +241,8 @@ def physical_options(parser: Parser) -> bool:
 
 
 def _degree(parser: Parser) -> None:
-    """What may follow PARALLEL and COMPRESS."""
-    if parser.token.kind == "N" or parser.word("FOR"):
+    """Words that may follow PARALLEL and COMPRESS."""
+    if parser.token.kind is TokenKind.NUMBER or parser.word("FOR"):
         parser.take()
     elif parser.any_word("BASIC", "ADVANCED"):
         parser.any_word("LOW", "HIGH")

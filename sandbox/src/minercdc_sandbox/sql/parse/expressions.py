@@ -6,25 +6,36 @@ predicate := sum [= | IN | BETWEEN | LIKE | IS NULL ..]; sum := product {+ - ||}
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
-from minercdc_sandbox.sql.parse.analytic import AnalyticGrammar
+from minercdc_sandbox.sql.parse.analytic import AnalyticClauses
 from minercdc_sandbox.sql.parse.reserved import NOT_A_COLUMN
 from minercdc_sandbox.sql.parse.types import TypeGrammar
-from minercdc_sandbox.sql.tokens import Token
+from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 _OWN_GRAMMAR = frozenset(
     ("JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG", "JSON_TRANSFORM", "JSON_MERGEPATCH")
 )
-"""Functions with words between their arguments that nobody reads here."""
+"""Functions with words between their arguments that this grammar does not read."""
 
 
-class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
-    """Reads expressions; subqueries in them are read by the grammar above."""
+class ExpressionGrammar(TypeGrammar):
+    """Reads expressions.
 
-    def query(self) -> ast.Query:
-        """A query in parentheses, which the next grammar knows."""
-        raise NotImplementedError
+    :ivar subquery: reads a query in parentheses; the grammar of queries sets it.
+    """
+
+    subquery: Callable[[], ast.Query]
+
+    def __init__(self, sql: str, *, by_name: bool = False) -> None:
+        super().__init__(sql, by_name=by_name)
+        self.clauses = AnalyticClauses(self, self.expr)
+
+    def expressions(self) -> list[ast.Expr]:
+        """`expr, expr, ..`"""
+        return self.listed(self.expr)
 
     def expr(self) -> ast.Expr:
         left = self._and()
@@ -54,7 +65,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
         at = self.token.start
         if self.is_word("EXISTS") and self.peek().text == "(":
             self.at += 2
-            query = self.query()
+            query = self.subquery()
             self.expect_op(")")
             return ast.Exists(query, at)
         left = self.sum()
@@ -89,7 +100,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
     def _quantified(self, op: str, left: ast.Expr, at: int) -> ast.Expr:
         every = self.take().text == "ALL"
         self.expect_op("(")
-        items = self.query() if self.is_word("SELECT") or self.is_word("WITH") else self.expressions()
+        items = self.subquery() if self.is_word("SELECT") or self.is_word("WITH") else self.expressions()
         self.expect_op(")")
         return ast.Quantified(op, left, every, items, at)
 
@@ -97,12 +108,10 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
         if not self.op("("):
             return ast.InList(left, [self.sum()], negated, at)
         if self.is_word("SELECT") or self.is_word("WITH"):
-            query = self.query()
+            query = self.subquery()
             self.expect_op(")")
             return ast.InQuery(left, query, negated, at)
-        items = [self.expr()]
-        while self.op(","):
-            items.append(self.expr())
+        items = self.listed(self.expr)
         self.expect_op(")")
         if len(items) > 1000 and not isinstance(left, ast.Row):
             raise OraError(1795, "maximum number of expressions in a list is 1000", at)
@@ -150,30 +159,32 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
 
     def _primary(self) -> ast.Expr:
         token = self.token
-        if token.kind == "N":
+        if token.kind is TokenKind.NUMBER:
             self.at += 1
-            return ast.Literal("N", token.text, token.start)
-        if token.kind == "S":
+            return ast.Literal(ast.LiteralKind.NUMBER, token.text, token.start)
+        if token.kind is TokenKind.STRING:
             self.at += 1
-            return ast.Literal("U" if token.national else "S", token.text, token.start)
-        if token.kind == "B":
+            return ast.Literal(
+                ast.LiteralKind.NATIONAL if token.national else ast.LiteralKind.STRING, token.text, token.start
+            )
+        if token.kind is TokenKind.BIND:
             self.at += 1
             return self.bind(token)
         if self.op("("):
             return self._parenthesis(token.start)
-        if token.kind == "W":
+        if token.kind is TokenKind.WORD:
             special = self._special(token)
             if special is not None:
                 return special
             if token.text in NOT_A_COLUMN:
                 raise OraError(936, "missing expression", token.start)
-        if token.kind in "WQ":
-            return self._named(token)
+        if token.is_name:
+            return self.named(token)
         raise OraError(936, "missing expression", token.start)
 
     def _parenthesis(self, at: int) -> ast.Expr:
         if self.is_word("SELECT") or self.is_word("WITH"):
-            query = self.query()
+            query = self.subquery()
             self.expect_op(")")
             return ast.Scalar(query, at)
         first = self.expr()
@@ -191,11 +202,11 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
         word, after = token.text, self.peek()
         if word == "NULL":
             self.at += 1
-            return ast.Literal("0", "", token.start)
-        if word in ("DATE", "TIMESTAMP") and after.kind == "S":
+            return ast.Literal(ast.LiteralKind.NULL, "", token.start)
+        if word in ("DATE", "TIMESTAMP") and after.kind is TokenKind.STRING:
             self.at += 2
-            return ast.Literal(word[0], after.text, token.start)
-        if word == "INTERVAL" and after.kind == "S":
+            return ast.Literal(ast.LiteralKind(word[0]), after.text, token.start)
+        if word == "INTERVAL" and after.kind is TokenKind.STRING:
             return self.interval(token)
         if word == "CASE":
             return self._case(token)
@@ -224,7 +235,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
             self.expect_word("FROM")
             operand = self.expr()
             self.expect_op(")")
-            return ast.Call("EXTRACT", [ast.Literal("S", part, token.start), operand], token.start)
+            return ast.Call("EXTRACT", [ast.Literal(ast.LiteralKind.STRING, part, token.start), operand], token.start)
         return None
 
     def _xml_serialize(self, token: Token) -> ast.Expr:
@@ -263,7 +274,9 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
             raise OraError(3001, f"unimplemented feature: {self.token.text} in {token.text}", self.token.start)
         self.at += 1
         return ast.Call(
-            token.text, [*args, *(ast.Literal("S", text, token.start) for text in (kind, on_error, str(size)))], token.start
+            token.text,
+            [*args, *(ast.Literal(ast.LiteralKind.STRING, text, token.start) for text in (kind, on_error, str(size)))],
+            token.start,
         )
 
     def _json_path(self, token: Token) -> ast.Expr:
@@ -272,9 +285,9 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
         args = [self.expr()]
         self.word("FORMAT", "JSON")
         self.expect_op(",")
-        if self.token.kind != "S":
+        if self.token.kind is not TokenKind.STRING:
             raise OraError(40454, "path expression not a literal", self.token.start)
-        args.append(ast.Literal("S", self.take().text, token.start))
+        args.append(ast.Literal(ast.LiteralKind.STRING, self.take().text, token.start))
         kind = "T"
         if self.word("RETURNING"):
             target = self.type_name()
@@ -288,9 +301,9 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
         if self.token.text != ")":
             raise OraError(3001, f"unimplemented feature: {self.token.text} in {token.text}", self.token.start)
         self.at += 1
-        options = [ast.Literal("S", kind, token.start)] if token.text == "JSON_VALUE" else []
+        options = [ast.Literal(ast.LiteralKind.STRING, kind, token.start)] if token.text == "JSON_VALUE" else []
         if token.text != "JSON_EXISTS":
-            options.append(ast.Literal("S", on_error, token.start))
+            options.append(ast.Literal(ast.LiteralKind.STRING, on_error, token.start))
         return ast.Call(token.text, [*args, *options], token.start)
 
     def _case(self, token: Token) -> ast.Expr:
@@ -320,29 +333,29 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
         self.expect_op(")")
         return ast.Call(name, args, token.start)
 
-    def _named(self, token: Token) -> ast.Expr:
+    def named(self, token: Token) -> ast.Expr:
         parts = [self.name(904, "invalid identifier")]
-        while self.token.text == "." and self.token.kind == "O":
+        while self.token.text == "." and self.token.kind is TokenKind.OPERATOR:
             self.at += 1
             parts.append(self.name(1747, "invalid user.table.column, table.column, or column specification"))
         if self.op("(+)"):
-            return ast.Name(tuple(parts), token.start, token.kind == "Q", outer=True)
+            return ast.Name(tuple(parts), token.start, token.kind is TokenKind.QUOTED, outer=True)
         if self.op("("):
             call = self._call(".".join(parts), token)
-            while self.token.text == "." and self.token.kind == "O":
+            while self.token.text == "." and self.token.kind is TokenKind.OPERATOR:
                 self.at += 1
                 method = self.name(904, "invalid identifier")
                 self.expect_op("(")
                 self.expect_op(")")
                 call = ast.Call(f"XMLTYPE.{method}", [call], token.start)
             return call
-        return ast.Name(tuple(parts), token.start, token.kind == "Q")
+        return ast.Name(tuple(parts), token.start, token.kind is TokenKind.QUOTED)
 
     def _call(self, name: str, token: Token) -> ast.Expr:
         call = ast.Call(name, [], token.start)
         if self.op("*"):
             call.star = True
-        elif self.token.text != ")" or self.token.kind == "S":
+        elif self.token.text != ")" or self.token.kind is TokenKind.STRING:
             call.distinct = self.any_word("DISTINCT", "UNIQUE", "ALL") in ("DISTINCT", "UNIQUE")
             call.args = self.expressions()
             if self.is_word("ON", "OVERFLOW"):
@@ -351,7 +364,7 @@ class ExpressionGrammar(AnalyticGrammar, TypeGrammar):
                 call.ignore_nulls = self.take().text == "IGNORE"
                 self.take()
         self.expect_op(")")
-        self.call_tail(call)
+        self.clauses.read_tail(call)
         return call
 
     def _overflow(self, name: str) -> None:

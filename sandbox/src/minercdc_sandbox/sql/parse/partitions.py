@@ -12,6 +12,7 @@ from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.constraints import column_list
 from minercdc_sandbox.sql.parse.definitions import physical_options
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 @dataclass(slots=True)
@@ -26,7 +27,7 @@ class PartitionSpec:
 
 @dataclass(slots=True)
 class PartitionBy:
-    """What PARTITION BY said. `interval`: of INTERVAL the expression and its text; of AUTOMATIC neither."""
+    """PARTITION BY. `interval`: of INTERVAL the expression and its text; of AUTOMATIC neither."""
 
     method: str
     columns: tuple[str, ...]
@@ -75,7 +76,7 @@ def partition_spec(parser: Parser, method: str) -> PartitionSpec:
     """`PARTITION [name] [VALUES ..]`, as in CREATE TABLE, ADD PARTITION and SPLIT .. INTO."""
     at = parser.token.start
     parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
-    name = None if parser.token.text in ("VALUES", ",", ")") or parser.token.kind == "E" else parser.name()
+    name = None if parser.token.text in ("VALUES", ",", ")") or parser.token.kind is TokenKind.END else parser.name()
     spec = PartitionSpec(name, None, [], at)
     if method != "HASH":
         parser.expect_word("VALUES")

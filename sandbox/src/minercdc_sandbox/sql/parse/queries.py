@@ -9,10 +9,15 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.relations import RelationGrammar, together
 from minercdc_sandbox.sql.parse.reserved import STOP_ALIAS
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class QueryGrammar(RelationGrammar):
     """Reads queries and what only queries have: relations, set operations, ORDER BY, FETCH, FOR UPDATE."""
+
+    def __init__(self, sql: str, *, by_name: bool = False) -> None:
+        super().__init__(sql, by_name=by_name)
+        self.subquery = self.query
 
     def query(self) -> ast.Query:
         at = self.token.start
@@ -51,16 +56,16 @@ class QueryGrammar(RelationGrammar):
         if self.word("ORDER", "SIBLINGS", "BY"):
             if not isinstance(query.body, ast.Select) or query.body.hierarchy is None:
                 raise OraError(30929, "ORDER SIBLINGS BY clause not allowed here", at)
-            query.body.hierarchy.siblings = self.order_items()
+            query.body.hierarchy.siblings = self.clauses.order_items()
         elif self.word("ORDER"):
             self.expect_word("BY", 924, "missing BY keyword")
-            query.order_by = self.order_items()
+            query.order_by = self.clauses.order_items()
 
     def _fetch(self, query: ast.Query) -> None:
         """`FIRST | NEXT [n [PERCENT]] ROW | ROWS ONLY | WITH TIES`."""
         if not self.any_word("FIRST", "NEXT"):
             raise OraError(905, "missing keyword", self.token.start)
-        query.fetch = ast.Literal("N", "1", self.token.start)
+        query.fetch = ast.Literal(ast.LiteralKind.NUMBER, "1", self.token.start)
         if self.token.text not in ("ROW", "ROWS"):
             query.fetch = self.sum()
             query.percent = self.word("PERCENT")
@@ -116,13 +121,9 @@ class QueryGrammar(RelationGrammar):
         at = self.token.start
         self.expect_word("SELECT", 900, "invalid SQL statement")
         distinct = self.any_word("DISTINCT", "UNIQUE", "ALL") in ("DISTINCT", "UNIQUE")
-        items = [self._item()]
-        while self.op(","):
-            items.append(self._item())
+        items = self.listed(self._item)
         self.expect_word("FROM", 923, "FROM keyword not found where expected")
-        relations = [self.joined()]
-        while self.op(","):
-            relations.append(self.joined())
+        relations = self.listed(self.joined)
         select = ast.Select(items, relations, distinct=distinct, at=at)
         if self.word("WHERE"):
             select.where = self.expr()
@@ -201,16 +202,20 @@ class QueryGrammar(RelationGrammar):
         expr = self.expr()
         heading = self.heading(start.start, self.tokens[self.at - 1].end)
         alias = None
-        if self.word("AS") or self.token.kind == "Q" or (self.token.kind == "W" and self.token.text not in STOP_ALIAS):
+        if (
+            self.word("AS")
+            or self.token.kind is TokenKind.QUOTED
+            or (self.token.kind is TokenKind.WORD and self.token.text not in STOP_ALIAS)
+        ):
             alias = self.name(923, "FROM keyword not found where expected")
         return ast.Item(expr, alias, heading, at=start.start)
 
     def _qualified_star(self) -> tuple[str, ...]:
         parts, n = [], 0
-        while self.peek(n).kind in "WQ" and self.peek(n + 1).text == ".":
+        while self.peek(n).is_name and self.peek(n + 1).text == ".":
             parts.append(self.peek(n).text)
             n += 2
-            if self.peek(n).kind == "O" and self.peek(n).text == "*":
+            if self.peek(n).kind is TokenKind.OPERATOR and self.peek(n).text == "*":
                 self.at += n + 1
                 return tuple(parts)
         return ()

@@ -10,11 +10,11 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.expressions import ExpressionGrammar
 from minercdc_sandbox.sql.parse.reserved import STOP_ALIAS
-from minercdc_sandbox.sql.tokens import tokenize
+from minercdc_sandbox.sql.tokens import TokenKind, tokenize
 
 
 class RelationGrammar(ExpressionGrammar):
-    """Reads relations; subqueries among them are read by the grammar above."""
+    """Reads relations."""
 
     def heading(self, start: int, end: int) -> str:
         """Column heading of an expression: its text in upper case without blanks, strings as they are."""
@@ -87,7 +87,7 @@ class RelationGrammar(ExpressionGrammar):
         lateral = self.is_word("LATERAL") and self.peek().text == "(" and self.word("LATERAL")
         if self.op("("):
             if self.is_word("SELECT") or self.is_word("WITH") or (self.token.text == "(" and self._nested_query()):
-                query = self.query()
+                query = self.subquery()
                 self.expect_op(")")
                 as_of = self._as_of()
                 return ast.Derived(query, self.table_alias(), at, as_of, lateral)
@@ -130,9 +130,9 @@ class RelationGrammar(ExpressionGrammar):
     def _nested_query(self) -> bool:
         """Whether the parentheses that open here hold a query in the end."""
         n = 0
-        while self.peek(n).text == "(" and self.peek(n).kind == "O":
+        while self.peek(n).text == "(" and self.peek(n).kind is TokenKind.OPERATOR:
             n += 1
-        return self.peek(n).kind == "W" and self.peek(n).text in ("SELECT", "WITH")
+        return self.peek(n).kind is TokenKind.WORD and self.peek(n).text in ("SELECT", "WITH")
 
     def partition(self) -> ast.Partition | None:
         """`PARTITION (name)`, `PARTITION FOR (value, ..)`."""
@@ -179,7 +179,7 @@ class RelationGrammar(ExpressionGrammar):
         return ast.Pivot(source, aggregates, columns, values, self.table_alias(), at)
 
     def _pivot_alias(self) -> str | None:
-        if self.word("AS") or (self.token.kind in "WQ" and self.token.text not in ("FOR", "IN")):
+        if self.word("AS") or (self.token.is_name and self.token.text not in ("FOR", "IN")):
             return self.name()
         return None
 
@@ -222,7 +222,7 @@ class RelationGrammar(ExpressionGrammar):
 
     def table_alias(self) -> str | None:
         token = self.token
-        if token.kind == "Q" or (token.kind == "W" and token.text not in STOP_ALIAS):
+        if token.kind is TokenKind.QUOTED or (token.kind is TokenKind.WORD and token.text not in STOP_ALIAS):
             return self.name()
         return None
 

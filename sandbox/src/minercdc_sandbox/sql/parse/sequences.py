@@ -9,24 +9,15 @@ from minercdc_sandbox.objects import Sequence
 from minercdc_sandbox.sql.parse.statements import Parser
 
 _FLAGS = (
-    "ORDER",
-    "NOORDER",
-    "CYCLE",
-    "NOCYCLE",
-    "NOCACHE",
-    "NOMAXVALUE",
-    "NOMINVALUE",
-    "KEEP",
-    "NOKEEP",
-    "SCALE",
-    "NOSCALE",
+    *("ORDER", "NOORDER", "CYCLE", "NOCYCLE", "NOCACHE", "NOMAXVALUE", "NOMINVALUE", "KEEP", "NOKEEP", "SCALE"),
+    *("NOSCALE",),
 )
 HIGHEST, LOWEST = 10**28 - 1, -(10**27 - 1)
 
 
 @dataclass(slots=True)
 class SequenceOptions:
-    """What was said; None or False is as it was."""
+    """The options given; None or False: not given."""
 
     start: int | None = None
     increment: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.queries import QueryGrammar
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Parser(QueryGrammar):
@@ -28,7 +29,9 @@ class Parser(QueryGrammar):
         elif self._begins_query():
             insert.query = self.query()
         else:
-            raise OraError(926, "missing VALUES keyword", self.token.start if columns or self.token.kind != "E" else start)
+            raise OraError(
+                926, "missing VALUES keyword", self.token.start if columns or self.token.kind is not TokenKind.END else start
+            )
         insert.returning = self._returning()
         insert.errors = self._error_log()
         return insert
@@ -63,9 +66,7 @@ class Parser(QueryGrammar):
     def _values(self) -> list[ast.Expr]:
         """`(value, ..)`, after VALUES."""
         self.expect_op("(")
-        values = [self._value()]
-        while self.op(","):
-            values.append(self._value())
+        values = self.listed(self._value)
         self.expect_op(")")
         return values
 
@@ -157,7 +158,7 @@ class Parser(QueryGrammar):
     def _value(self) -> ast.Expr:
         token = self.token
         if self.word("DEFAULT"):
-            return ast.Literal("P", "", token.start)
+            return ast.Literal(ast.LiteralKind.DEFAULT, "", token.start)
         return self.expr()
 
     def _last_part(self) -> str:
@@ -202,9 +203,7 @@ class Parser(QueryGrammar):
 
     def _from_query(self) -> list[ast.Assignment]:
         """`(a, b, ..) = (query)`, after the first parenthesis."""
-        places = [(self.token.start, self._last_part())]
-        while self.op(","):
-            places.append((self.token.start, self._last_part()))
+        places = self.listed(lambda: (self.token.start, self._last_part()))
         self.expect_op(")")
         self.expect_op("=")
         at = self.token.start
@@ -227,15 +226,13 @@ class Parser(QueryGrammar):
         at = self.token.start
         if not self.any_word("RETURNING", "RETURN"):
             return None
-        items = [self.expr()]
-        while self.op(","):
-            items.append(self.expr())
+        items = self.listed(self.expr)
         self.expect_word("INTO", 925, "missing INTO keyword")
         binds: list[int] = []
         while not binds or self.op(","):
             token = self.take()
-            if token.kind != "B":
-                raise OraError(1745 if token.kind == "E" else 936, "missing expression", token.start)
+            if token.kind is not TokenKind.BIND:
+                raise OraError(1745 if token.kind is TokenKind.END else 936, "missing expression", token.start)
             binds.append(self.bind(token).index)
         if len(binds) != len(items):
             few = len(items) < len(binds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.words import Words
-from minercdc_sandbox.sql.tokens import Token
+from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 _UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
@@ -37,7 +37,7 @@ class TypeGrammar(Words):
             while True:
                 if self.op("*"):
                     numbers.append(None)
-                elif name == "VECTOR" and numbers and self.token.kind == "W":
+                elif name == "VECTOR" and numbers and self.token.kind is TokenKind.WORD:
                     unit = self.take().text
                 else:
                     negative = bool(self.op("-"))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.reserved import NOT_A_COLUMN
-from minercdc_sandbox.sql.tokens import Token, tokenize
+from minercdc_sandbox.sql.tokens import Token, TokenKind, tokenize
+
+T = TypeVar("T")
 
 
 class Words:
@@ -27,13 +32,14 @@ class Words:
 
     def take(self) -> Token:
         token = self.tokens[self.at]
-        if token.kind != "E":
+        if token.kind is not TokenKind.END:
             self.at += 1
         return token
 
     def is_word(self, *words: str) -> bool:
         """Whether the next words are these, in this order."""
-        return all(self.peek(n).kind == "W" and self.peek(n).text == word for n, word in enumerate(words))
+        tokens, at = self.tokens, self.at  # END comes after every word, so no index is too high
+        return all(tokens[at + n].text == word and tokens[at + n].kind is TokenKind.WORD for n, word in enumerate(words))
 
     def word(self, *words: str) -> bool:
         """Read these words if they come next."""
@@ -43,12 +49,12 @@ class Words:
         return False
 
     def any_word(self, *words: str) -> str | None:
-        if self.token.kind == "W" and self.token.text in words:
+        if self.token.kind is TokenKind.WORD and self.token.text in words:
             return self.take().text
         return None
 
     def op(self, *ops: str) -> str | None:
-        if self.token.kind == "O" and self.token.text in ops:
+        if self.token.kind is TokenKind.OPERATOR and self.token.text in ops:
             return self.take().text
         return None
 
@@ -67,7 +73,7 @@ class Words:
     def name(self, number: int = 903, text: str = "invalid table name") -> str:
         """An identifier. Raises the given error."""
         token = self.token
-        if token.kind == "Q" or (token.kind == "W" and token.text not in NOT_A_COLUMN):
+        if token.kind is TokenKind.QUOTED or (token.kind is TokenKind.WORD and token.text not in NOT_A_COLUMN):
             self.at += 1
             if len(token.text.encode()) > 128:
                 raise OraError(972, "identifier is too long", token.start)
@@ -81,22 +87,26 @@ class Words:
             return first, self.name()
         return None, first
 
-    def names(self) -> list[str]:
-        found = [self.name(904, "invalid identifier")]
+    def listed(self, read: Callable[[], T]) -> list[T]:
+        """A list with commas, of elements that `read` reads."""
+        found = [read()]
         while self.op(","):
-            found.append(self.name(904, "invalid identifier"))
+            found.append(read())
         return found
+
+    def names(self) -> list[str]:
+        return self.listed(lambda: self.name(904, "invalid identifier"))
 
     def end(self) -> None:
         """Nothing but an optional `;` may be left. Raises ORA-00933."""
-        if self.token.kind != "E":
-            if self.token.text == ";" and self.peek().kind == "E":
+        if self.token.kind is not TokenKind.END:
+            if self.token.text == ";" and self.peek().kind is TokenKind.END:
                 raise OraError(933, "SQL command not properly ended", self.token.start)
             raise OraError(933, "SQL command not properly ended", self.token.start)
 
     def integer(self) -> int:
         token = self.take()
-        if token.kind != "N" or not token.text.isdigit():
+        if token.kind is not TokenKind.NUMBER or not token.text.isdigit():
             raise OraError(2017, "integer value required", token.start)
         return int(token.text)
 

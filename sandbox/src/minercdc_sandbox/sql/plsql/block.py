@@ -1,4 +1,4 @@
-"""A block or CALL from a client: compiled as a whole, run, and what it leaves in the client's binds."""
+"""A block or CALL from a client: compiled as a whole, then run; its OUT binds become the result."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
-from minercdc_sandbox.sql.plsql.declarations import in_own_transaction
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.errors import UserError
 from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step
-from minercdc_sandbox.sql.plsql.session import BlockSession
+from minercdc_sandbox.sql.plsql.names import Scope
 from minercdc_sandbox.sql.plsql.statements import Statements
-from minercdc_sandbox.sql.plsql.variables import Names, OpenCursor, Slots
+from minercdc_sandbox.sql.plsql.variables import OpenCursor, Slots
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
-def run(session: BlockSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
+def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
     """Run it; the result has its OUT binds. An error undoes the block.
 
-    Raises ORA-06550 with PLS- text for what it does not know, before anything has run; errors of running have ORA-06512 lines.
+    Raises ORA-06550 with PLS- text for unknown names and syntax, before anything has run; errors of running have ORA-06512 lines.
     """
-    parser = Statements(sql, session, Slots(list(bind_types[: len(binds)])), [])
-    step = _compiled(parser)
-    frame = Frame(session, parser.slots, [*map(_opened, binds), *[None] * (len(parser.slots.types) - len(binds))])
+    slots = Slots(list(bind_types[: len(binds)]))
+    compilation = Compilation(sql, session, slots)
+    step = _compiled(compilation)
+    frame = Frame(session, slots, [*map(_opened, binds), *[None] * (len(slots.types) - len(binds))])
     with session.storage.lock:
-        mark = session.mark()
+        mark = session.transactions.mark()
         transaction = session.client.transaction
     try:
         step(frame)
@@ -36,7 +39,7 @@ def run(session: BlockSession, sql: str, bind_types: Sequence[BindType], binds: 
             same = session.client.transaction is transaction
             session.storage.undo_to(session.client, mark if same else 0)
         raise _stacked(error, frame) from error
-    return _result(parser, frame)
+    return _result(compilation, frame)
 
 
 def _opened(cell: Any) -> Any:
@@ -48,9 +51,10 @@ def _opened(cell: Any) -> Any:
     return cell
 
 
-def _compiled(parser: Statements) -> Step:
+def _compiled(compilation: Compilation) -> Step:
+    parser, statements = compilation.parser, Statements(compilation)
     if parser.word("CALL"):
-        step = parser.call(ends=False)
+        step = statements.calls.call(ends=False)
     else:
         label: str | None = None
         while parser.token.text == "<" and parser.peek().text == "<":
@@ -58,12 +62,9 @@ def _compiled(parser: Statements) -> Step:
             parser.at += 5
         if not parser.word("DECLARE") and not parser.is_word("BEGIN"):
             raise parser.unexpected("begin")
-        step = parser.block_of(Names(None, label))
-        parser.check_gotos()
-        if parser.autonomous:
-            step = in_own_transaction(step)
+        step = compilation.finished(statements.block_of(Scope(None, label)))
         parser.op("/")
-    if parser.token.kind != "E":
+    if parser.token.kind is not TokenKind.END:
         raise parser.unexpected()
     return step
 
@@ -76,12 +77,12 @@ def _stacked(error: OraError, frame: Frame) -> OraError:
     return OraError(error.number, error.text + stack, position)
 
 
-def _result(parser: Statements, frame: Frame) -> Result:
+def _result(compilation: Compilation, frame: Frame) -> Result:
     """Values of the binds that were assigned; those never read are pure OUT."""
     clients = frame.slots.clients
     out = [index for index in sorted(frame.assigned) if index < clients]
     values: dict[int, Cell | Result] = {index: _closed(frame.cells[index]) for index in out}
-    return Result(out=values, out_only=frozenset(out) - parser.read, implicit=frame.implicit)
+    return Result(out=values, out_only=frozenset(out) - compilation.read, implicit=frame.implicit)
 
 
 def _closed(value: Any) -> Any:

@@ -9,13 +9,13 @@ from typing import Any, cast
 from minercdc_sandbox.interfaces import Argument, OraError, OraType, Result
 from minercdc_sandbox.sql import ast, number
 from minercdc_sandbox.sql.functions.environment import PACKAGED
-from minercdc_sandbox.sql.plsql import attributes
-from minercdc_sandbox.sql.plsql.dynamic import Dynamic
+from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.errors import located, undeclared
-from minercdc_sandbox.sql.plsql.expressions import integer_of
+from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler, integer_of
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.variables import Collection, OpenCursor, Scalar, Variable
 from minercdc_sandbox.sql.privileges import may_execute
+from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.types import Family, type_of_wire
 
 _METHODS = frozenset(("DELETE", "EXTEND", "TRIM"))
@@ -30,25 +30,30 @@ class _Given:
     variable: Variable | None
 
 
-class Calls(Dynamic):
-    """Reads statements that begin with a name."""
+class Calls:
+    """Compiles statements that begin with a name."""
+
+    def __init__(self, block: Compilation, expressions: ExpressionCompiler) -> None:
+        self._parser, self._names, self._slots = block.parser, block.names, block.slots
+        self._session, self._expressions = block.session, expressions
 
     def call(self, *, ends: bool = True) -> Step:
         """`procedure[(arguments)];`, `package.procedure..`, `collection.method..`; CALL has no semicolon."""
-        start = self.token
-        parts = [self.take().text]
-        while self.op("."):
-            parts.append(self.take().text)
-        variable, rest = self.variable_of(parts)
+        start = self._parser.token
+        parts = [self._parser.take().text]
+        while self._parser.op("."):
+            parts.append(self._parser.take().text)
+        variable, rest = self._names.variable_of(parts)
         if variable is not None and isinstance(variable.type, Collection) and rest and rest[0] in _METHODS:
             return self._method(variable, variable.type, rest[0])
-        local = self.subprogram(parts[0]) if len(parts) == 1 else None
+        local = self._names.subprogram(parts[0]) if len(parts) == 1 else None
         if local is not None:
-            run = local.call(self, self.call_arguments() if self.token.text == "(" else [], start.start)
+            run = self._expressions.call(
+                local, self._parser.call_arguments() if self._parser.token.text == "(" else [], start.start
+            )
             if local.returns is not None:
-                text = f"PLS-00221: '{parts[0]}' is not a procedure or is undefined"
-                raise located(self.sql, start.start, text)
-            self.need(";")
+                raise self._parser.wrong(start.start, f"PLS-00221: '{parts[0]}' is not a procedure or is undefined")
+            self._parser.need(";")
             return cast(Step, run)
         name = ".".join(parts[1:] if parts[0] == "SYS" and len(parts) > 1 else parts)
         if name == "RAISE_APPLICATION_ERROR" or name == "DBMS_STANDARD.RAISE_APPLICATION_ERROR":
@@ -60,20 +65,20 @@ class Calls(Dynamic):
     def _packaged(self, name: str, parts: list[str], at: int, *, ends: bool) -> Step:
         positional: list[_Given] = []
         named: dict[str, _Given] = {}
-        if self.op("("):
-            while not self.op(")"):
+        if self._parser.op("("):
+            while not self._parser.op(")"):
                 self._argument(positional, named)
-                if self.token.text != ")":
-                    self.expect_op(",")
-        if self.token.text == ":=":
-            raise undeclared(self.sql, at, ".".join(parts))
-        if ends or self.token.kind != "E":
-            self.need(";")
-        session = self.session
+                if self._parser.token.text != ")":
+                    self._parser.expect_op(",")
+        if self._parser.token.text == ":=":
+            raise undeclared(self._parser.sql, at, ".".join(parts))
+        if ends or self._parser.token.kind is not TokenKind.END:
+            self._parser.need(";")
+        session = self._session
         procedure = session.database.procedures.get(name)
         package = parts[1 if parts[0] == "SYS" and len(parts) > 1 else 0]
         if procedure is None or not may_execute(session.catalog, session.container, session.user, package):
-            raise undeclared(self.sql, at, ".".join(parts))
+            raise undeclared(self._parser.sql, at, ".".join(parts))
         places: dict[int | str, _Given] = dict(enumerate(positional))
         places.update(named)
 
@@ -81,29 +86,29 @@ class Calls(Dynamic):
             given = [one.value(frame) for one in positional]
             by_name = {key: one.value(frame) for key, one in named.items()}
             for place, argument in (procedure(frame.session, given, by_name) or {}).items():
-                _assign(frame, places.get(place), argument, place, self.sql, at)
+                _assign(frame, places.get(place), argument, place, self._parser.sql, at)
 
         return step
 
     def _argument(self, positional: list[_Given], named: dict[str, _Given]) -> None:
-        if self.token.kind in "WQ" and self.peek().text == "=>":
-            name = self.take().text
-            self.at += 1
+        if self._parser.token.is_name and self._parser.peek().text == "=>":
+            name = self._parser.take().text
+            self._parser.at += 1
             named[name] = self._given()
         elif named:
             text = "PLS-00312: a positional parameter association may not follow a named association"
-            raise located(self.sql, self.token.start, text)
+            raise self._parser.wrong(self._parser.token.start, text)
         else:
             positional.append(self._given())
 
     def _given(self) -> _Given:
-        at = self.token.start
-        expr = self._read()
+        at = self._parser.token.start
+        expr = self._parser.expression_tree()
         if isinstance(expr, ast.Name) and len(expr.parts) > 1 and self._unknown(expr):
-            raise undeclared(self.sql, at, ".".join(expr.parts))
-        value = self.compiled(expr)
+            raise undeclared(self._parser.sql, at, ".".join(expr.parts))
+        value = self._expressions.compiled(expr)
         slot, type_ = value.slot, value.type
-        wire = self.slots.types[slot].type if slot is not None else type_.describe("").type
+        wire = self._slots.types[slot].type if slot is not None else type_.describe("").type
         if type_.family is Family.BOOLEAN:
             # Packages take BOOLEAN arguments as 0 and 1.
             def truth(frame: Frame) -> Argument:
@@ -114,18 +119,18 @@ class Calls(Dynamic):
         return _Given(lambda frame: Argument(value.value(frame), wire), slot, value.variable)
 
     def _unknown(self, expr: ast.Name) -> bool:
-        variable, _ = self.variable_of(expr.parts)
+        variable, _ = self._names.variable_of(expr.parts)
         parts = expr.parts[1:] if expr.parts[0] == "SYS" else expr.parts
-        known = ".".join(parts) in self.session.database.constants
+        known = ".".join(parts) in self._session.database.constants
         return variable is None and not known and expr.parts[-1] not in ("NEXTVAL", "CURRVAL") and not _is_function(parts)
 
     def _application_error(self) -> Step:
         """RAISE_APPLICATION_ERROR(number, text [, keep the stack]). Raises ORA-21000 for a number out of range."""
-        arguments = [self.compiled(expr) for expr in self.call_arguments()]
-        self.need(";")
+        arguments = [self._expressions.compiled(expr) for expr in self._parser.call_arguments()]
+        self._parser.need(";")
         if len(arguments) not in (2, 3):
             text = "PLS-00306: wrong number or types of arguments in call to 'RAISE_APPLICATION_ERROR'"
-            raise located(self.sql, self.token.start, text)
+            raise self._parser.wrong(self._parser.token.start, text)
         code, text_ = integer_of(arguments[0]), arguments[1]
 
         def step(frame: Frame) -> None:
@@ -140,37 +145,34 @@ class Calls(Dynamic):
 
     def _return_result(self) -> Step:
         """DBMS_SQL.RETURN_RESULT(cursor): an implicit result for the client (PL/SQL Packages and Types Reference)."""
-        self.need("(")
-        at = self.token.start
-        cursor = self.compiled(self._read())
-        if cursor.slot is None or self.slots.types[cursor.slot].type is not OraType.CURSOR:
-            raise located(self.sql, at, "PLS-00306: wrong number or types of arguments in call to 'RETURN_RESULT'")
-        if self.token.text != ")":
-            raise self.refused("RETURN_RESULT to another client", self.token.start)
-        self.need(")")
-        self.need(";")
+        self._parser.need("(")
+        at = self._parser.token.start
+        cursor = self._expressions.compiled(self._parser.expression_tree())
+        if cursor.slot is None or self._slots.types[cursor.slot].type is not OraType.CURSOR:
+            raise self._parser.wrong(at, "PLS-00306: wrong number or types of arguments in call to 'RETURN_RESULT'")
+        if self._parser.token.text != ")":
+            raise self._parser.refused("RETURN_RESULT to another client", self._parser.token.start)
+        self._parser.need(")")
+        self._parser.need(";")
         slot = cursor.slot
 
         def step(frame: Frame) -> None:
-            opened = frame.cells[slot]
-            if not isinstance(opened, OpenCursor):
-                raise OraError(1001, "invalid cursor")
-            frame.implicit.append(opened.result)
+            frame.implicit.append(frame.cursor(slot).result)
 
         return step
 
     def _method(self, variable: Variable, kind: Collection, name: str) -> Step:
         """DELETE, EXTEND and TRIM of a collection."""
-        given = self.call_arguments() if self.token.text == "(" else []
-        self.need(";")
+        given = self._parser.call_arguments() if self._parser.token.text == "(" else []
+        self._parser.need(";")
         slot = variable.slot
-        index = [attributes.index_of(self, kind, expr) for expr in given]
+        index = [self._expressions.attributes.index_of(kind, expr) for expr in given]
         if name != "DELETE" and kind.indexed:
             text = f"PLS-00306: wrong number or types of arguments in call to '{name}'"
-            raise located(self.sql, self.token.start, text)
+            raise self._parser.wrong(self._parser.token.start, text)
 
         def step(frame: Frame) -> None:
-            found = attributes.elements(frame, slot)
+            found = frame.elements(slot)
             keys = [one(frame) for one in index]
             if name == "DELETE":
                 _delete(found, keys)

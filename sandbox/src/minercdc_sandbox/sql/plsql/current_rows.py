@@ -12,7 +12,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.plsql.frame import Frame, Value
-from minercdc_sandbox.sql.plsql.variables import OpenCursor
+from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def with_row_id(text: str) -> str | None:
@@ -31,12 +31,12 @@ def with_row_id(text: str) -> str | None:
     name = f'"{table.alias or table.name}"'
     pieces, taken, depth = [], 0, 0
     for before, token in zip(parser.tokens, parser.tokens[1:], strict=False):
-        if token.kind == "O":
+        if token.kind is TokenKind.OPERATOR:
             depth += (token.text == "(") - (token.text == ")")
         if depth == 0 and token.text == "*" and before.text in ("SELECT", "ALL", ","):
             pieces += [text[taken : token.start], f"{name}.*"]
             taken = token.end
-        if depth == 0 and token.kind == "W" and token.text == "FROM":
+        if depth == 0 and token.kind is TokenKind.WORD and token.text == "FROM":
             return "".join((*pieces, text[taken : token.start], f", {name}.ROWID ", text[token.start :]))
     return None
 
@@ -45,9 +45,7 @@ def current_row(slot: int) -> Value:
     """ROWID of the row last fetched. Raises ORA-01001 for a cursor that is not open, ORA-01410 before the first fetch."""
 
     def row_id(frame: Frame) -> str:
-        cursor = frame.cells[slot]
-        if not isinstance(cursor, OpenCursor):
-            raise OraError(1001, "invalid cursor")
+        cursor = frame.cursor(slot)
         if cursor.row_id is None:
             raise OraError(1410, "invalid ROWID")
         return cursor.row_id

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from minercdc_sandbox.interfaces import BindType, OraError, OraType, Result
-from minercdc_sandbox.sql.plsql.cursors import Cursors, wire_type
-from minercdc_sandbox.sql.plsql.embedded import store_one, types_of
-from minercdc_sandbox.sql.plsql.expressions import Compiled
+from minercdc_sandbox.sql.plsql.compilation import Compilation
+from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
-from minercdc_sandbox.sql.plsql.targets import Target, assign_all
+from minercdc_sandbox.sql.plsql.program import Compiled, Target, assign_all, store_one, store_returned, types_of
+from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.variables import OpenCursor
-from minercdc_sandbox.sql.translate.environment import VariableNames
-from minercdc_sandbox.sql.types import column_type, type_of_wire
+from minercdc_sandbox.sql.types import type_of_wire
 
 
 @dataclass(slots=True)
@@ -26,42 +25,42 @@ class _Using:
 
     def bind(self, frame: Frame) -> tuple[Any, BindType]:
         if self.value is not None:
-            return self.value.value(frame), wire_type(self.value)
+            return self.value.value(frame), self.value.wire_type()
         assert self.target is not None
         column = self.target.scalars[0].column
         return None, BindType(column.type, column.size or 32767, column.national)
 
 
-class Dynamic(Cursors):
-    """Reads EXECUTE IMMEDIATE."""
+class DynamicSql:
+    """Compiles EXECUTE IMMEDIATE."""
+
+    def __init__(self, block: Compilation, expressions: ExpressionCompiler, targets: TargetCompiler) -> None:
+        self._parser, self._expressions, self._targets = block.parser, expressions, targets
 
     def execute_immediate(self) -> Step:
         """`EXECUTE IMMEDIATE text [[BULK COLLECT] INTO ..] [USING [IN|OUT|IN OUT] ..] [RETURNING INTO ..];`"""
-        self.need("EXECUTE")
-        self.need("IMMEDIATE")
-        text = self.expression()
-        bulk = self.word("BULK", "COLLECT")
-        targets = self.targets() if self.word("INTO") else []
+        self._parser.need("EXECUTE")
+        self._parser.need("IMMEDIATE")
+        text = self._expressions.expression()
+        bulk = self._parser.word("BULK", "COLLECT")
+        targets = self._targets.targets() if self._parser.word("INTO") else []
         using: list[_Using] = []
-        if self.word("USING"):
+        if self._parser.word("USING"):
             using.append(self._using())
-            while self.op(","):
+            while self._parser.op(","):
                 using.append(self._using())
         returning: list[Target] = []
-        if self.any_word("RETURNING", "RETURN"):
-            bulk = self.word("BULK", "COLLECT")
-            self.need("INTO")
-            returning = self.targets()
+        if self._parser.any_word("RETURNING", "RETURN"):
+            bulk = self._parser.word("BULK", "COLLECT")
+            self._parser.need("INTO")
+            returning = self._targets.targets()
             using += [_Using(None, target) for target in returning]
-        self.need(";")
+        self._parser.need(";")
 
         def step(frame: Frame) -> None:
             bound = [one.bind(frame) for one in using]
-            result = frame.session.run_statement(
-                str(text.value(frame) or ""),
-                [kind for _, kind in bound],
-                [tuple(cell for cell, _ in bound)],
-                VariableNames(),
+            result = frame.session.statements.run_inner(
+                str(text.value(frame) or ""), [kind for _, kind in bound], [tuple(cell for cell, _ in bound)]
             )
             frame.row_count = result.row_count
             if result.rows is not None:
@@ -69,22 +68,22 @@ class Dynamic(Cursors):
             elif targets:
                 raise OraError(6502, "PL/SQL: numeric or value error: INTO of a statement that is no query")
             if result.return_binds:
-                _returned(frame, result, returning, bulk=bulk)
+                store_returned(frame, returning, result.returned[0] if result.returned else [], bulk=bulk)
             _out(frame, result, using, bound)
 
         return step
 
     def _using(self) -> _Using:
-        if self.word("OUT"):
-            return _Using(None, self.target())
-        both = self.word("IN", "OUT")
+        if self._parser.word("OUT"):
+            return _Using(None, self._targets.target())
+        both = self._parser.word("IN", "OUT")
         if not both:
-            self.word("IN")
-            return _Using(self.expression(), None)
-        start = self.at
-        value = self.expression()
-        self.at = start
-        return _Using(value, self.target())
+            self._parser.word("IN")
+            return _Using(self._expressions.expression(), None)
+        start = self._parser.at
+        value = self._expressions.expression()
+        self._parser.at = start
+        return _Using(value, self._targets.target())
 
 
 def _into(frame: Frame, result: Result, targets: Sequence[Target], *, bulk: bool) -> None:
@@ -107,17 +106,6 @@ def _into(frame: Frame, result: Result, targets: Sequence[Target], *, bulk: bool
     store_one(frame, targets, rows, types)
 
 
-def _returned(frame: Frame, result: Result, targets: Sequence[Target], *, bulk: bool) -> None:
-    rows = result.returned[0] if result.returned else []
-    types = [column_type(scalar.column) for target in targets for scalar in target.scalars]
-    if bulk:
-        assign_all(frame, targets, rows, types)
-    elif len(rows) > 1:
-        raise OraError(1422, "exact fetch returns more than requested number of rows")
-    elif rows:
-        store_one(frame, targets, rows, types)
-
-
 def _out(frame: Frame, result: Result, using: Sequence[_Using], bound: Sequence[tuple[Any, BindType]]) -> None:
     """OUT and IN OUT of a block."""
     for at, value in result.out.items():
@@ -125,7 +113,7 @@ def _out(frame: Frame, result: Result, using: Sequence[_Using], bound: Sequence[
         if target is None:
             continue
         if isinstance(value, Result):
-            slot = target.variable.slot if target.variable is not None else target.slot
+            slot = target.place
             if slot is None or frame.slots.types[slot].type is not OraType.CURSOR:
                 raise OraError(6504, "PL/SQL: Return types of Result Set variables or query do not match")
             frame.cells[slot] = OpenCursor(value)

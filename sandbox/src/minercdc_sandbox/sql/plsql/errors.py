@@ -1,4 +1,4 @@
-"""Errors of PL/SQL: those of compilation with line and column, named exceptions, what SQLCODE and SQLERRM tell.
+"""Errors of PL/SQL: those of compilation with line and column, named exceptions, SQLCODE and SQLERRM.
 
 compiling   ORA-06550: line l, column c: PLS-.. or PL/SQL: ORA-..   before anything of the block has run
 running     the error, then ORA-06512: at line l for the statement that raised it and for each call around it
@@ -85,7 +85,7 @@ class NamedException:
 
 
 class UserError(OraError):
-    """A user-defined exception without a number, raised: ORA-06510 when nobody handles it."""
+    """A user-defined exception without a number, raised: ORA-06510 when no handler catches it."""
 
     def __init__(self, exception: NamedException) -> None:
         super().__init__(6510, "PL/SQL: unhandled user-defined exception")
@@ -110,7 +110,7 @@ def undeclared(sql: str, at: int, name: str) -> OraError:
 
 
 def in_statement(sql: str, start: int, at: int, error: OraError) -> OraError:
-    """What compiling a SQL statement of the block found, at `at`; the statement begins at `start`."""
+    """An error of a SQL statement of the block, found at `at` when it was compiled; the statement begins at `start`."""
     line, column = place(sql, at)
     first, its = place(sql, start)
     shown = f"line {line}, column {column}:\nPL/SQL: {error}\nORA-06550: line {first}, column {its}:"
@@ -118,7 +118,7 @@ def in_statement(sql: str, start: int, at: int, error: OraError) -> OraError:
 
 
 def value_error(error: OraError) -> OraError:
-    """What does not fit a variable is ORA-06502, whatever SQL calls it."""
+    """The error of a value that does not fit a variable: ORA-06502 in place of SQL's own."""
     if error.number not in _VALUE_ERRORS or error.number == 6502:
         return error
     return OraError(6502, f"PL/SQL: numeric or value error: {_VALUE_ERRORS[error.number]}")

@@ -6,26 +6,19 @@ a and b or not c              evaluated here, so that what need not be evaluated
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
 from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.sql import ast, number
-from minercdc_sandbox.sql.plsql import attributes
-from minercdc_sandbox.sql.plsql.errors import located, message_of, sqlcode, sqlerrm, undeclared
-from minercdc_sandbox.sql.plsql.frame import Frame, Step, Value
-from minercdc_sandbox.sql.plsql.names import BlockGrammar
-from minercdc_sandbox.sql.plsql.variables import (
-    BOOLEAN,
-    NUMBER,
-    TEXT,
-    Collection,
-    Record,
-    RefCursor,
-    Scalar,
-    Variable,
-)
+from minercdc_sandbox.sql.plsql.attributes import Attributes
+from minercdc_sandbox.sql.plsql.compilation import Compilation
+from minercdc_sandbox.sql.plsql.errors import message_of, sqlcode, sqlerrm, undeclared
+from minercdc_sandbox.sql.plsql.frame import Frame, Step, Test, Value
+from minercdc_sandbox.sql.plsql.program import Compiled, Parameter, Subprogram
+from minercdc_sandbox.sql.plsql.variables import BOOLEAN, NUMBER, TEXT, Collection, Record, RefCursor, Scalar
+from minercdc_sandbox.sql.runtime import begin_run, evaluate
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import BOOLEAN as BOOLEAN_TYPE
 from minercdc_sandbox.sql.types import NULL, Family, SqlType, bind_type, column_type
@@ -38,49 +31,37 @@ _CONDITIONS = (
 TRUTH = {True: b"\x01", False: b"\x00", None: None}
 
 
-@dataclass(slots=True)
-class Compiled:
-    """An expression ready to run. `slot`: it is nothing but that place; `constant`: nothing but a constant."""
+class ExpressionCompiler:
+    """Compiles expressions and conditions.
 
-    value: Value
-    type: SqlType
-    slot: int | None = None
-    variable: Variable | None = None
+    :ivar attributes: compiles what an expression takes of collections and cursors.
+    """
 
-
-class Blocks(BlockGrammar):
-    """Compiles what is common to all of PL/SQL: expressions and conditions."""
+    def __init__(self, block: Compilation) -> None:
+        self._parser, self._names, self._slots = block.parser, block.names, block.slots
+        self._session, self._read = block.session, block.read
+        self.attributes = Attributes(block.parser.sql, block.names, self.compiled)
 
     def expression(self) -> Compiled:
         """Read and compile a value."""
-        return self.compiled(self._read())
+        return self.compiled(self._parser.expression_tree())
 
-    def condition(self) -> Callable[[Frame], bool | None]:
+    def condition(self) -> Test:
         """Read and compile a condition."""
-        return self.truth(self._read())
-
-    def _read(self) -> ast.Expr:
-        at = self.token.start
-        try:
-            return self.expr()
-        except OraError as error:
-            if error.number in (6550, 1008):
-                raise
-            self.at = next((n for n, t in enumerate(self.tokens) if t.start >= (error.position or at)), self.at)
-            raise self.unexpected() from None
+        return self.truth(self._parser.expression_tree())
 
     def compiled(self, expr: ast.Expr) -> Compiled:
         """Raises PLS-00201 and others within ORA-06550."""
         if isinstance(expr, _CONDITIONS):
             truth = self.truth(expr)
             return Compiled(lambda frame: TRUTH[truth(frame)], BOOLEAN_TYPE)
-        if isinstance(expr, ast.Name) and expr.parts in (("TRUE",), ("FALSE",)) and self.visible.find(expr.parts[0]) is None:
+        if isinstance(expr, ast.Name) and expr.parts in (("TRUE",), ("FALSE",)) and self._names.find(expr.parts[0]) is None:
             cell = TRUTH[expr.parts == ("TRUE",)]
             return Compiled(lambda frame: cell, BOOLEAN_TYPE)
-        if isinstance(expr, ast.Literal) and expr.kind == "0":
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NULL:
             return Compiled(lambda frame: None, NULL)
         if isinstance(expr, ast.Name):
-            variable, rest = self.variable_of(expr.parts)
+            variable, rest = self._names.variable_of(expr.parts)
             if variable is not None and not rest and isinstance(variable.type, Record | Collection | RefCursor):
                 slot = variable.slot
                 return Compiled(lambda frame: frame.cells[slot], NULL, slot, variable)
@@ -88,21 +69,21 @@ class Blocks(BlockGrammar):
         resolved = expr if isinstance(expr, ast.Bind) else self._resolved(expr, prelude)
         if isinstance(resolved, ast.Bind):
             at = resolved.index
-            if at < self.slots.clients:
-                self.read.add(at)
-            return Compiled(_after(prelude, lambda frame: frame.cells[at]), self._type_of(at), at)
+            if at < self._slots.clients:
+                self._read.add(at)
+            return Compiled(_after(prelude, lambda frame: frame.cells[at]), self.type_of(at), at)
         return self._translated(resolved, prelude)
 
-    def _type_of(self, slot: int) -> SqlType:
-        scalar = self.slots.scalars[slot]
+    def type_of(self, slot: int) -> SqlType:
+        scalar = self._slots.scalars[slot]
         if scalar is not None:
             return column_type(scalar.column)
-        if self.slots.types[slot].type is OraType.CURSOR:
+        if self._slots.types[slot].type is OraType.CURSOR:
             return NULL
-        return bind_type(self.slots.types[slot])
+        return bind_type(self._slots.types[slot])
 
     def _translated(self, expr: ast.Expr, prelude: list[Step]) -> Compiled:
-        x = Expressions(self.environment, self.slots.types)
+        x = Expressions(self._session.environment, self._slots.types)
         typed = self._checked(lambda: x.value(expr, None))
         if typed.literal is not None and not prelude:
             text = typed.literal
@@ -110,18 +91,18 @@ class Blocks(BlockGrammar):
         sql, parameters = typed.sql, x.parameters
 
         def value(frame: Frame) -> Any:
-            return frame.session.evaluate(sql, parameters, frame.session.run(frame.cells))
+            return evaluate(sql, parameters, begin_run(frame.session, frame.cells))
 
         return Compiled(_after(prelude, value), typed.type)
 
-    def truth(self, expr: ast.Expr) -> Callable[[Frame], bool | None]:
+    def truth(self, expr: ast.Expr) -> Test:
         """Three truth values; AND and OR stop as soon as they know."""
         if isinstance(expr, ast.Logic):
             parts = [self.truth(operand) for operand in expr.operands]
             return _negated(parts[0]) if expr.op == "NOT" else _joined(parts, stop=expr.op == "OR")
         if isinstance(expr, _CONDITIONS):
             if isinstance(expr, ast.InQuery | ast.Exists):
-                raise located(self.sql, expr.at, "PLS-00405: subquery not allowed in this context")
+                raise self._parser.wrong(expr.at, "PLS-00405: subquery not allowed in this context")
             boolean = self._boolean_test(expr)
             if boolean is not None:
                 return boolean
@@ -130,10 +111,10 @@ class Blocks(BlockGrammar):
             return self._test(expr)
         value = self.compiled(expr)
         if value.type.family not in (Family.BOOLEAN, Family.NULL):
-            raise located(self.sql, expr.at, "PLS-00382: expression is of wrong type")
+            raise self._parser.wrong(expr.at, "PLS-00382: expression is of wrong type")
         return lambda frame: None if (cell := value.value(frame)) is None else cell != b"\x00"
 
-    def _boolean_test(self, expr: ast.Expr) -> Callable[[Frame], bool | None] | None:
+    def _boolean_test(self, expr: ast.Expr) -> Test | None:
         """`flag IS NULL`, `flag = TRUE`: what SQL of older releases has no type for."""
         if isinstance(expr, ast.IsNull):
             operand, negated = self.compiled(expr.operand), expr.negated
@@ -150,14 +131,14 @@ class Blocks(BlockGrammar):
                 return test
         return None
 
-    def _test(self, expr: ast.Expr) -> Callable[[Frame], bool | None]:
+    def _test(self, expr: ast.Expr) -> Test:
         prelude: list[Step] = []
         resolved = self._resolved(expr, prelude)
-        x = Expressions(self.environment, self.slots.types)
+        x = Expressions(self._session.environment, self._slots.types)
         sql, parameters = self._checked(lambda: x.condition(resolved, None)), x.parameters
 
         def value(frame: Frame) -> bool | None:
-            found = frame.session.evaluate(sql, parameters, frame.session.run(frame.cells))
+            found = evaluate(sql, parameters, begin_run(frame.session, frame.cells))
             return None if found is None else bool(found)
 
         return _after(prelude, value)
@@ -171,17 +152,17 @@ class Blocks(BlockGrammar):
                 raise
             if error.number == 904:
                 name = error.text.partition(":")[0].replace('"', "")
-                raise undeclared(self.sql, error.position, name) from None
+                raise undeclared(self._parser.sql, error.position, name) from None
             if error.number == 932:
-                raise located(self.sql, error.position, "PLS-00382: expression is of wrong type") from None
-            raise located(self.sql, error.position, f"PL/SQL: {error}") from None
+                raise self._parser.wrong(error.position, "PLS-00382: expression is of wrong type") from None
+            raise self._parser.wrong(error.position, f"PL/SQL: {error}") from None
 
     def _resolved(self, node: Any, prelude: list[Step]) -> Any:
         """The tree with places instead of names; what fills the places that need it goes to `prelude`."""
         if isinstance(node, list | tuple):
             return type(node)(self._resolved(one, prelude) for one in node)
         if isinstance(node, ast.Query):
-            raise located(self.sql, node.at, "PLS-00405: subquery not allowed in this context")
+            raise self._parser.wrong(node.at, "PLS-00405: subquery not allowed in this context")
         if isinstance(node, ast.Name):
             return self._resolved_name(node, prelude)
         if isinstance(node, ast.Call) and node.name.startswith("%"):
@@ -189,17 +170,17 @@ class Blocks(BlockGrammar):
         if isinstance(node, ast.Call) and node.name == "SQLERRM" and node.args:
             code = self.compiled(node.args[0]).value
             return self._place(TEXT, lambda frame: message_of(number.to_int(code(frame))), prelude, node.at)
-        if isinstance(node, ast.Bind) and node.index < self.slots.clients:
-            if self.slots.types[node.index].elements:
-                raise located(self.sql, node.at, "PLS-00382: expression is of wrong type")
-            self.read.add(node.index)
+        if isinstance(node, ast.Bind) and node.index < self._slots.clients:
+            if self._slots.types[node.index].elements:
+                raise self._parser.wrong(node.at, "PLS-00382: expression is of wrong type")
+            self._read.add(node.index)
         if not is_dataclass(node) or isinstance(node, type):
             return node
         changed = {part.name: self._resolved(getattr(node, part.name), prelude) for part in fields(node)}
         return replace(cast(Any, node), **changed)
 
     def _resolved_name(self, node: ast.Name, prelude: list[Step]) -> ast.Expr:
-        slot = self.slot_of(node.parts, node.at)
+        slot = self._names.slot_of(node.parts, node.at)
         if slot is not None:
             return ast.Bind(slot, node.parts[-1], node.at)
         if node.parts == ("SQLCODE",):
@@ -211,9 +192,9 @@ class Blocks(BlockGrammar):
             return self._place(TEXT, lambda frame: frame.error and str(frame.error), prelude, node.at)
         if parts == ("DBMS_UTILITY", "FORMAT_ERROR_BACKTRACE"):
             return self._place(TEXT, lambda frame: (frame.error and frame.stack(frame.error)[1:]) or None, prelude, node.at)
-        constant = self.session.database.constants.get(".".join(parts))
+        constant = self._session.database.constants.get(".".join(parts))
         if constant is not None:
-            return ast.Literal("N", str(constant), node.at)
+            return ast.Literal(ast.LiteralKind.NUMBER, str(constant), node.at)
         if node.parts in (("TRUE",), ("FALSE",)):
             cell = TRUTH[node.parts == ("TRUE",)]
             return self._place(BOOLEAN, lambda frame: cell, prelude, node.at)
@@ -224,21 +205,43 @@ class Blocks(BlockGrammar):
         if node.name == "%CALL":
             owner = node.args[0]
             assert isinstance(owner, ast.Name)
-            subprogram = self.subprogram(owner.parts[0])
-            if subprogram.returns is None:
-                raise located(self.sql, node.at, f"PLS-00222: no function with name '{owner.parts[0]}' exists in this scope")
-            return self._place(subprogram.returns, subprogram.call(self, node.args[1:], node.at), prelude, node.at)
-        kind, value = attributes.compiled(self, node)
+            subprogram = self._names.subprogram(owner.parts[0])
+            if subprogram is None or subprogram.returns is None:
+                raise self._parser.wrong(
+                    node.at, f"PLS-00222: no function with name '{owner.parts[0]}' exists in this scope"
+                )
+            return self._place(subprogram.returns, self.call(subprogram, node.args[1:], node.at), prelude, node.at)
+        kind, value = self.attributes.compiled(node)
         return self._place(kind, value, prelude, node.at)
 
     def _place(self, kind: Scalar, value: Value, prelude: list[Step], at: int) -> ast.Bind:
-        slot = self.slots.take(kind)
+        slot = self._slots.take(kind)
 
         def fill(frame: Frame) -> None:
             frame.cells[slot] = value(frame)
 
         prelude.append(fill)
         return ast.Bind(slot, "", at)
+
+    def call(self, subprogram: Subprogram, given: Sequence[ast.Expr], at: int) -> Value:
+        """A call with arguments by position. Raises PLS-00306."""
+        if len(given) > len(subprogram.parameters):
+            raise self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'")
+        incoming: list[tuple[Parameter, Compiled | None]] = []
+        outgoing: list[tuple[Parameter, int]] = []
+        for n, parameter in enumerate(subprogram.parameters):
+            if n >= len(given) and parameter.default is None:
+                raise self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'")
+            if n >= len(given):
+                incoming.append((parameter, None))
+                continue
+            value = self.compiled(given[n])
+            if "OUT" in parameter.mode:
+                if value.slot is None:
+                    raise self._parser.wrong(given[n].at, "PLS-00363: expression cannot be used as an assignment target")
+                outgoing.append((parameter, value.slot))
+            incoming.append((parameter, value))
+        return lambda frame: subprogram.run(frame, incoming, outgoing)
 
 
 def _after(prelude: list[Step], value: Value) -> Value:
@@ -254,11 +257,11 @@ def _after(prelude: list[Step], value: Value) -> Value:
     return both
 
 
-def _negated(part: Callable[[Frame], bool | None]) -> Callable[[Frame], bool | None]:
+def _negated(part: Test) -> Test:
     return lambda frame: None if (found := part(frame)) is None else not found
 
 
-def _joined(parts: list[Callable[[Frame], bool | None]], *, stop: bool) -> Callable[[Frame], bool | None]:
+def _joined(parts: list[Test], *, stop: bool) -> Test:
     def joined(frame: Frame) -> bool | None:
         unknown = False
         for part in parts:

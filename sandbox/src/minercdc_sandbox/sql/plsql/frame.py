@@ -1,4 +1,4 @@
-"""One run of a block: its row of cells, what SQL% tells, and the error that is being handled."""
+"""One run of a block: its row of cells, the attributes of SQL%, the error that is being handled."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from minercdc_sandbox.lobs import access
 from minercdc_sandbox.lobs.locator import is_locator
 from minercdc_sandbox.sql import number
 from minercdc_sandbox.sql.convert import Conversion, Convert, convert
+from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.plsql.errors import value_error
-from minercdc_sandbox.sql.plsql.session import BlockSession
-from minercdc_sandbox.sql.plsql.variables import Scalar, Slots
+from minercdc_sandbox.sql.plsql.variables import Collection, OpenCursor, Scalar, Slots
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.types import TEXT, Family, SqlType, bind_type
 
@@ -24,7 +24,7 @@ _LOBS = {OraType.CLOB: LobKind.CLOB, OraType.BLOB: LobKind.BLOB}
 
 @dataclass(slots=True)
 class Frame:
-    """What the closures of a block work on.
+    """The state of one run of a block.
 
     :param cells: values by place: cells, open cursors, dicts of collections.
     :param assigned: places of client binds that were assigned.
@@ -34,7 +34,7 @@ class Frame:
     :param depth: calls of local subprograms around the statement.
     """
 
-    session: BlockSession
+    session: SqlSession
     slots: Slots
     cells: list[Any]
     assigned: set[int] = field(default_factory=set)
@@ -49,7 +49,7 @@ class Frame:
     _stores: dict[tuple[int, SqlType], Convert] = field(default_factory=dict)
 
     def conversion(self) -> Conversion:
-        """What implicit conversions depend on now."""
+        """Settings of implicit conversions now."""
         env = self.session.environment
         return Conversion(env.nls, date.fromtimestamp(self.session.storage.clock.now()), env.lobs)
 
@@ -106,7 +106,29 @@ class Frame:
         self.cells[slot] = found
         self.assigned.add(slot)
 
-    # ---- the stack of an error ----
+    def cursor(self, slot: int) -> OpenCursor:
+        """An open cursor. Raises ORA-01001."""
+        found = self.cells[slot]
+        if not isinstance(found, OpenCursor):
+            raise OraError(1001, "invalid cursor")
+        return found
+
+    def elements(self, slot: int) -> dict[Any, Any]:
+        """The elements of a collection. Raises ORA-06531 for one that is atomically null."""
+        found = self.cells[slot]
+        if found is None:
+            raise OraError(6531, "Reference to uninitialized collection")
+        assert isinstance(found, dict)
+        return found
+
+    def element(self, slot: int, kind: Collection, key: Any) -> tuple[Any, ...]:
+        """The cells of one element. Raises ORA-01403 or ORA-06533 for an element that does not exist."""
+        found: tuple[Any, ...] | None = self.elements(slot).get(key)
+        if found is None:
+            if kind.indexed:
+                raise OraError(1403, "no data found")
+            raise OraError(6533 if key > 0 else 6532, "Subscript beyond count" if key > 0 else "Subscript outside of limit")
+        return found
 
     def note(self, error: OraError, line: int) -> None:
         """Remember the statement that raised it, and each call around that."""
@@ -124,6 +146,7 @@ class Frame:
 
 Step: TypeAlias = Callable[[Frame], None]
 Value: TypeAlias = Callable[[Frame], Any]
+Test: TypeAlias = "Callable[[Frame], bool | None]"
 
 
 class Leave(Exception):

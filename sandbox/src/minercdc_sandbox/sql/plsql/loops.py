@@ -1,61 +1,76 @@
-"""Loops: LOOP, WHILE, FOR over numbers, and FORALL, which runs one DML statement for each element."""
+"""Loops: LOOP, WHILE, FOR over numbers and cursors, and FORALL, which runs one DML statement for each element."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import number
-from minercdc_sandbox.sql.plsql import attributes
-from minercdc_sandbox.sql.plsql.cursors import DeclaredCursor, turn
-from minercdc_sandbox.sql.plsql.declarations import Declarations
-from minercdc_sandbox.sql.plsql.embedded import returned
-from minercdc_sandbox.sql.plsql.errors import UNTRAPPED, located, undeclared
-from minercdc_sandbox.sql.plsql.expressions import integer_of
-from minercdc_sandbox.sql.plsql.frame import Frame, Step
-from minercdc_sandbox.sql.plsql.variables import INTEGER, Collection, Names, Variable
+from minercdc_sandbox.sql.plsql.compilation import Compilation
+from minercdc_sandbox.sql.plsql.cursors import CursorStatements, opening_of
+from minercdc_sandbox.sql.plsql.embedded import StaticSql
+from minercdc_sandbox.sql.plsql.errors import UNTRAPPED, undeclared
+from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler, integer_of
+from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Test
+from minercdc_sandbox.sql.plsql.names import Scope
+from minercdc_sandbox.sql.plsql.program import DeclaredCursor, record_of, store_returned, types_of
+from minercdc_sandbox.sql.plsql.variables import INTEGER, Collection, OpenCursor, RefCursor, Variable
 
 SQL_WORDS = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"))
-"""What statements of SQL begin with, but for queries."""
-Test: TypeAlias = Callable[[Frame], "bool | None"]
+"""First words of SQL statements other than queries."""
+_AHEAD = 100
+"""Rows a cursor FOR loop reads at once, as PL/SQL does since 10g."""
 
 
-class Loops(Declarations):
-    """Reads loops."""
+class Loops:
+    """Compiles loops.
+
+    :param statements: compiles statements up to one of these words.
+    """
+
+    def __init__(
+        self,
+        block: Compilation,
+        expressions: ExpressionCompiler,
+        sql: StaticSql,
+        cursors: CursorStatements,
+        statements: Callable[..., Step],
+    ) -> None:
+        self._parser, self._names, self._slots = block.parser, block.names, block.slots
+        self._expressions, self._sql, self._cursors, self._statements = expressions, sql, cursors, statements
 
     def loop(self, word: str, label: str | None) -> Step:
         if word == "FOR":
             return self._for(label)
         test: Test | None = None
-        if self.word("WHILE"):
-            test = self.condition()
-        body = self.loop_body(label)
+        if self._parser.word("WHILE"):
+            test = self._expressions.condition()
+        body = self._loop_body(label)
 
         def step(frame: Frame) -> None:
             while test is None or test(frame):
                 frame.session.client.check()
-                if not turn(frame, body, label):
+                if not _turn(frame, body, label):
                     return
 
         return step
 
     def _for(self, label: str | None) -> Step:
-        self.need("FOR")
-        name = self.take().text
-        self.need("IN")
-        reverse = self.word("REVERSE")
-        declared = self.visible.find(self.token.text) if self.token.kind in "WQ" else None
-        query = self.token.text == "(" and self.peek().text in ("SELECT", "WITH", "(")
+        self._parser.need("FOR")
+        name = self._parser.take().text
+        self._parser.need("IN")
+        reverse = self._parser.word("REVERSE")
+        declared = self._names.find(self._parser.token.text) if self._parser.token.is_name else None
+        query = self._parser.token.text == "(" and self._parser.peek().text in ("SELECT", "WITH", "(")
         if not reverse and (query or isinstance(declared, DeclaredCursor)):
-            return self.cursor_loop(name, label)
-        low = integer_of(self.compiled(self.sum()))
-        self.need("..")
-        high = integer_of(self.compiled(self.sum()))
-        index = Variable(name, INTEGER, self.slots.take(INTEGER), constant=True)
-        outer, self.visible = self.visible, Names(self.visible, None, {name: index})
-        body = self.loop_body(label)
-        self.visible = outer
+            return self._cursor_loop(name, label)
+        low = integer_of(self._expressions.compiled(self._parser.sum()))
+        self._parser.need("..")
+        high = integer_of(self._expressions.compiled(self._parser.sum()))
+        index = Variable(name, INTEGER, self._slots.take(INTEGER), constant=True)
+        with self._names.inside(Scope(self._names.scope, None, {name: index})):
+            body = self._loop_body(label)
 
         def step(frame: Frame) -> None:
             first, last = low(frame), high(frame)
@@ -65,26 +80,25 @@ class Loops(Declarations):
             for n in reversed(every) if reverse else every:
                 frame.session.client.check()
                 frame.cells[index.slot] = number.encode(n)
-                if not turn(frame, body, label):
+                if not _turn(frame, body, label):
                     return
 
         return step
 
     def forall(self) -> Step:
         """`FORALL i IN low .. high | INDICES OF t | VALUES OF t [SAVE EXCEPTIONS] statement;`"""
-        self.need("FORALL")
-        name = self.take().text
-        self.need("IN")
+        self._parser.need("FORALL")
+        name = self._parser.take().text
+        self._parser.need("IN")
         keys = self._forall_keys()
-        saving = self.word("SAVE", "EXCEPTIONS")
-        index = Variable(name, INTEGER, self.slots.take(INTEGER), constant=True)
-        outer, self.visible = self.visible, Names(self.visible, None, {name: index})
-        at = self.token.start
-        if self.token.text not in SQL_WORDS:
-            raise located(self.sql, at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
-        statement = self.embedded()
-        self.need(";")
-        self.visible = outer
+        saving = self._parser.word("SAVE", "EXCEPTIONS")
+        index = Variable(name, INTEGER, self._slots.take(INTEGER), constant=True)
+        at = self._parser.token.start
+        if self._parser.token.text not in SQL_WORDS:
+            raise self._parser.wrong(at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
+        with self._names.inside(Scope(self._names.scope, None, {name: index})):
+            statement = self._sql.statement()
+        self._parser.need(";")
 
         def step(frame: Frame) -> None:
             counts: list[int] = []
@@ -105,27 +119,27 @@ class Loops(Declarations):
             frame.row_count, frame.bulk = sum(counts), counts
             frame.bulk_errors = failed
             if statement.targets:
-                returned(frame, statement, rows)
+                store_returned(frame, statement.targets, rows, bulk=statement.bulk)
             if failed:
                 raise OraError(24381, "error(s) in array DML")
 
         return step
 
     def _forall_keys(self) -> Callable[[Frame], Sequence[int]]:
-        if self.is_word("INDICES", "OF") or self.is_word("VALUES", "OF"):
-            values = self.take().text == "VALUES"
-            self.need("OF")
-            token = self.take()
-            variable, _ = self.variable_of((token.text,))
+        if self._parser.is_word("INDICES", "OF") or self._parser.is_word("VALUES", "OF"):
+            values = self._parser.take().text == "VALUES"
+            self._parser.need("OF")
+            token = self._parser.take()
+            variable, _ = self._names.variable_of((token.text,))
             if variable is None or not isinstance(variable.type, Collection):
-                raise undeclared(self.sql, token.start, token.text)
+                raise undeclared(self._parser.sql, token.start, token.text)
             if values:
-                raise self.refused("FORALL .. VALUES OF", token.start)
+                raise self._parser.refused("FORALL .. VALUES OF", token.start)
             slot = variable.slot
-            return lambda frame: sorted(attributes.elements(frame, slot))
-        low = integer_of(self.compiled(self.sum()))
-        self.need("..")
-        high = integer_of(self.compiled(self.sum()))
+            return lambda frame: sorted(frame.elements(slot))
+        low = integer_of(self._expressions.compiled(self._parser.sum()))
+        self._parser.need("..")
+        high = integer_of(self._expressions.compiled(self._parser.sum()))
 
         def keys(frame: Frame) -> Sequence[int]:
             first, last = low(frame), high(frame)
@@ -134,3 +148,76 @@ class Loops(Declarations):
             return range(first, last + 1)
 
         return keys
+
+    def _cursor_loop(self, name: str, label: str | None) -> Step:
+        """`FOR record IN c | (query) LOOP .. END LOOP;`, after IN."""
+        token = self._parser.token
+        found = self._names.find(token.text) if token.is_name else None
+        opening: Step | None = None
+        if isinstance(found, DeclaredCursor):
+            self._parser.at += 1
+            opening = opening_of(found, self._cursors.arguments(found, token.start))
+            slot, columns = found.slot, found.columns
+        else:
+            self._parser.need("(")
+            statement = self._sql.statement(end=")", into=False)
+            self._parser.need(")")
+            slot, columns = self._slots.take(RefCursor()), statement.columns or ()
+
+            def opening(frame: Frame) -> None:
+                frame.cells[slot] = OpenCursor(statement.run(frame))
+
+        kind = record_of(columns)
+        record = Variable(name, kind, self._slots.take(kind))
+        with self._names.inside(Scope(self._names.scope, None, {name: record})):
+            body = self._loop_body(label)
+        return _looping(opening, slot, record, body, label)
+
+    def _loop_body(self, label: str | None) -> Step:
+        """`LOOP statements END LOOP [label];`"""
+        self._parser.need("LOOP")
+        body = self._statements("END")
+        self._parser.need("END")
+        self._parser.need("LOOP")
+        if self._parser.token.is_name:
+            if self._parser.token.text != label:
+                text = f"PLS-00373: END identifier '{self._parser.token.text}' must match '{label or ''}'"
+                raise self._parser.wrong(self._parser.token.start, text)
+            self._parser.at += 1
+        self._parser.need(";")
+        return body
+
+
+def _looping(opening: Step, slot: int, record: Variable, body: Step, label: str | None) -> Step:
+    def step(frame: Frame) -> None:
+        opening(frame)
+        cursor = frame.cursor(slot)
+        types = types_of(cursor.columns())
+        # Read ahead, but for a cursor whose current row counts.
+        ahead = 1 if cursor.marked else _AHEAD
+        try:
+            while batch := cursor.fetch(ahead):
+                for row in batch:
+                    cursor.fetched, cursor.found = cursor.fetched + 1, True
+                    for n, cell in enumerate(row):
+                        frame.store(record.slot + n, cell, types[n])
+                    if not _turn(frame, body, label):
+                        return
+                if len(batch) < ahead:
+                    break
+        finally:
+            cursor.result.rows.close()  # type: ignore[union-attr]
+            frame.cells[slot] = None
+
+    return step
+
+
+def _turn(frame: Frame, body: Step, label: str | None) -> bool:
+    """One turn of a loop; False when it was left by EXIT."""
+    try:
+        body(frame)
+    except Leave as leave:
+        if leave.kind in ("RETURN", "GOTO") or leave.label not in (None, label):
+            raise
+        return leave.kind == "CONTINUE"
+    return True

@@ -1,154 +1,80 @@
-"""How names are read in blocks, and what they mean where the parser is: variables, fields, elements, attributes, subprograms."""
+"""Meanings of names at the place of the compiler: variables, fields, cursors, exceptions, types, local subprograms."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.sql import ast
-from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.sql.plsql.errors import located, place
-from minercdc_sandbox.sql.plsql.session import BlockSession
-from minercdc_sandbox.sql.plsql.variables import Collection, Names, Record, Slots, Variable
-from minercdc_sandbox.sql.tokens import Token
-from minercdc_sandbox.sql.translate.environment import Environment
+from minercdc_sandbox.sql.plsql.errors import NAMED, NamedException, located, undeclared
+from minercdc_sandbox.sql.plsql.program import DeclaredCursor, Subprogram
+from minercdc_sandbox.sql.plsql.variables import Collection, Record, RefCursor, Type, Variable
+
+Declared: TypeAlias = "Variable | NamedException | Type | DeclaredCursor | Subprogram"
 
 
-class BlockGrammar(Parser):
-    """Reads names and their arguments. `visible` is what they mean where the parser is."""
+@dataclass(slots=True)
+class Scope:
+    """Meanings of names in a block, which may be inside other blocks. `label` qualifies them."""
 
-    def __init__(self, sql: str, session: BlockSession, slots: Slots, binds: list[str]) -> None:
-        super().__init__(sql, by_name=True)
-        self.session, self.slots = session, slots
-        self.binds = binds
-        self.visible = Names()
-        self.read: set[int] = set()
-        """Client binds that are read, not only assigned."""
-        self.gotos: list[tuple[str, int]] = []
-        """Labels that GOTO named, and where, which no sequence around it has had so far."""
+    parent: Scope | None = None
+    label: str | None = None
+    known: dict[str, Declared] = field(default_factory=dict)
 
-    @property
-    def environment(self) -> Environment:
-        return self.session.environment
+    def find(self, name: str) -> Declared | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.known:
+                return scope.known[name]
+            scope = scope.parent
+        return NamedException(name, NAMED[name]) if name in NAMED else None
 
-    def bind(self, token: Token) -> ast.Bind:
-        """Raises ORA-01008 for a bind the client has not given."""
-        bind = super().bind(token)
-        if bind.index >= self.slots.clients:
-            raise OraError(1008, "not all variables bound", token.start)
-        return bind
+    def labelled(self, label: str) -> Scope | None:
+        scope: Scope | None = self
+        while scope is not None and scope.label != label:
+            scope = scope.parent
+        return scope
 
-    # ---- errors ----
 
-    def unexpected(self, expected: str = "") -> OraError:
-        """PLS-00103 at the next word."""
-        token = self.token
-        shown = "end-of-file" if token.kind == "E" else token.text
-        wanted = f" when expecting {expected}" if expected else ""
-        return located(self.sql, token.start, f'PLS-00103: Encountered the symbol "{shown}"{wanted}')
+class NameResolver:
+    """Resolves names in the scope where the compiler is.
 
-    def refused(self, what: str, at: int) -> OraError:
-        return located(self.sql, at, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
+    :param sql: the text of the block, for the places of errors.
+    """
 
-    def check_gotos(self) -> None:
-        """At the end of a block or subprogram. Raises PLS-00375 for a label that GOTO cannot reach."""
-        for label, at in self.gotos:
-            raise located(self.sql, at, f"PLS-00375: illegal GOTO statement; this GOTO cannot branch to label '{label}'")
+    def __init__(self, sql: str) -> None:
+        self._sql = sql
+        self.scope = Scope()
 
-    def need(self, text: str) -> None:
-        """Read this operator or word."""
-        if self.token.kind in "WO" and self.token.text == text:
-            self.at += 1
-            return
-        raise self.unexpected(f'"{text}"' if not text[0].isalpha() else text)
+    @contextmanager
+    def inside(self, scope: Scope) -> Iterator[None]:
+        """Names are those of that scope until the context ends."""
+        outer, self.scope = self.scope, scope
+        try:
+            yield
+        finally:
+            self.scope = outer
 
-    def line(self) -> int:
-        return place(self.sql, self.token.start)[0]
+    def find(self, name: str) -> Declared | None:
+        return self.scope.find(name)
 
-    # ---- reading ----
+    def labelled(self, label: str) -> Scope | None:
+        return self.scope.labelled(label)
 
-    def _named(self, token: Any) -> ast.Expr:
-        """Names with attributes and elements of collections, besides SQL's."""
-        start = self.at
-        parts = [self.take().text]
-        while self.token.text == "." and self.token.kind == "O" and self.peek().kind in "WQ":
-            self.at += 1
-            parts.append(self.take().text)
-        if self.token.text == "%" and self.peek().kind == "W":
-            self.at += 1
-            return self._attribute(parts, token.start)
-        variable, rest = self.variable_of(parts)
-        if variable is not None and isinstance(variable.type, Collection):
-            return self._element(variable, rest, token.start)
-        if self.subprogram(parts[0]) is not None and len(parts) == 1:
-            arguments = self.call_arguments() if self.token.text == "(" else []
-            return ast.Call("%CALL", [ast.Name((parts[0],), token.start), *arguments], token.start)
-        self.at = start
-        return super()._named(token)
+    def declare(self, name: str, at: int, meaning: Declared) -> None:
+        """Raises PLS-00371."""
+        if name in self.scope.known:
+            raise located(self._sql, at, f"PLS-00371: at most one declaration for '{name}' is permitted")
+        self.scope.known[name] = meaning
 
-    def call_arguments(self) -> list[ast.Expr]:
-        """`(a, b)`; of local functions by position only."""
-        self.need("(")
-        found: list[ast.Expr] = []
-        while self.token.text != ")":
-            found.append(self.expr())
-            if not self.op(","):
-                break
-        self.need(")")
-        return found
-
-    def _attribute(self, parts: list[str], at: int) -> ast.Expr:
-        name = self.take().text
-        if name == "BULK_EXCEPTIONS":
-            return self._bulk_exception(parts, at)
-        if name == "BULK_ROWCOUNT":
-            self.need("(")
-            index = self.expr()
-            self.need(")")
-            return ast.Call(f"%{name}", [ast.Name(tuple(parts), at), index], at)
-        return ast.Call(f"%{name}", [ast.Name(tuple(parts), at)], at)
-
-    def _bulk_exception(self, parts: list[str], at: int) -> ast.Expr:
-        """`SQL%BULK_EXCEPTIONS.COUNT`, `SQL%BULK_EXCEPTIONS(i).ERROR_INDEX | ERROR_CODE`."""
-        owner = ast.Name(tuple(parts), at)
-        if self.op("."):
-            return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner], at)
-        self.need("(")
-        index = self.expr()
-        self.need(")")
-        self.need(".")
-        return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner, index], at)
-
-    def _element(self, variable: Variable, rest: list[str], at: int) -> ast.Expr:
-        """`t(i)`, `t(i).field`, `t.COUNT`, `t.NEXT(i)`, or `t` itself."""
-        name = ast.Name((variable.name,), at)
-        index: list[ast.Expr] = []
-        if self.op("("):
-            index = [self.expr()]
-            self.need(")")
-        if rest:
-            return ast.Call(f"%{rest[0]}", [name, *index], at)
-        if not index:
-            return name
-        if self.token.text == "." and self.peek().kind in "WQ":
-            self.at += 1
-            return ast.Call("%ELEMENT", [name, index[0], ast.Literal("S", self.take().text, at)], at)
-        return ast.Call("%ELEMENT", [name, index[0]], at)
-
-    # ---- meaning ----
-
-    def variable_of(self, parts: list[str] | tuple[str, ...]) -> tuple[Variable | None, list[str]]:
+    def variable_of(self, parts: Sequence[str]) -> tuple[Variable | None, list[str]]:
         """The variable that a name begins with, and what follows: `label.v`, `v`, `r.field`."""
-        scope = self.visible.labelled(parts[0]) if len(parts) > 1 else None
+        scope = self.labelled(parts[0]) if len(parts) > 1 else None
         if scope is not None and isinstance(found := scope.known.get(parts[1]), Variable):
             return found, list(parts[2:])
-        found = self.visible.find(parts[0])
+        found = self.find(parts[0])
         return (found, list(parts[1:])) if isinstance(found, Variable) else (None, list(parts))
-
-    def subprogram(self, name: str) -> Any:
-        """A local function or procedure of that name."""
-        found = self.visible.find(name)
-        return found if hasattr(found, "parameters") and hasattr(found, "body") else None
 
     def slot_of(self, parts: tuple[str, ...], at: int) -> int | None:
         """The place of a scalar, field or cursor variable. Raises PLS-00302 for no field."""
@@ -159,7 +85,40 @@ class BlockGrammar(Parser):
             for n, (name, _) in enumerate(variable.type.fields):
                 if name == rest[0] and len(rest) == 1:
                     return variable.slot + n
-            raise located(self.sql, at, f"PLS-00302: component '{rest[0]}' must be declared")
+            raise located(self._sql, at, f"PLS-00302: component '{rest[0]}' must be declared")
         if rest or isinstance(variable.type, Record | Collection):
-            raise located(self.sql, at, "PLS-00382: expression is of wrong type")
+            raise located(self._sql, at, "PLS-00382: expression is of wrong type")
         return variable.slot
+
+    def subprogram(self, name: str) -> Subprogram | None:
+        """A local function or procedure of that name."""
+        found = self.find(name)
+        return found if isinstance(found, Subprogram) else None
+
+    def cursor_slot(self, name: str, at: int) -> int:
+        """The place of an explicit cursor, cursor variable or client's cursor. Raises PLS-00201."""
+        found = self.find(name)
+        if isinstance(found, DeclaredCursor) or (isinstance(found, Variable) and isinstance(found.type, RefCursor)):
+            return found.slot
+        raise undeclared(self._sql, at, name)
+
+    def scalars(self) -> dict[tuple[str, ...], int]:
+        """Places of scalars and fields of records by all the names they have here."""
+        found: dict[tuple[str, ...], int] = {}
+        scope: Scope | None = self.scope
+        while scope is not None:
+            for name, known in scope.known.items():
+                if not isinstance(known, Variable):
+                    continue
+                for path, slot in _scalars(name, known):
+                    found.setdefault(path, slot)
+                    if scope.label is not None:
+                        found.setdefault((scope.label, *path), slot)
+            scope = scope.parent
+        return found
+
+
+def _scalars(name: str, variable: Variable) -> list[tuple[tuple[str, ...], int]]:
+    if isinstance(variable.type, Record):
+        return [((name, one), variable.slot + n) for n, (one, _) in enumerate(variable.type.fields)]
+    return [] if isinstance(variable.type, Collection | RefCursor) else [((name,), variable.slot)]

@@ -1,4 +1,4 @@
-"""Blocks and the statements that steer them: IF, CASE, loops, EXIT, RAISE, exception handlers."""
+"""Blocks and the statements that steer them: IF, CASE, EXIT, RAISE, GOTO, exception handlers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from dataclasses import dataclass
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.plsql.calls import Calls
+from minercdc_sandbox.sql.plsql.compilation import Compilation
+from minercdc_sandbox.sql.plsql.cursors import CursorStatements
+from minercdc_sandbox.sql.plsql.declarations import Declarations
+from minercdc_sandbox.sql.plsql.dynamic import DynamicSql
+from minercdc_sandbox.sql.plsql.embedded import StaticSql
 from minercdc_sandbox.sql.plsql.errors import MESSAGES, UNTRAPPED, NamedException, UserError, located, undeclared
-from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step
-from minercdc_sandbox.sql.plsql.loops import SQL_WORDS, Loops, Test
-from minercdc_sandbox.sql.plsql.variables import Names
+from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
+from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Test
+from minercdc_sandbox.sql.plsql.loops import SQL_WORDS, Loops
+from minercdc_sandbox.sql.plsql.names import Scope
+from minercdc_sandbox.sql.plsql.targets import TargetCompiler
+from minercdc_sandbox.sql.tokens import TokenKind
 
 _REFUSED = frozenset(("PIPE",))
 
@@ -26,59 +35,85 @@ class _Handler:
         return not self.exceptions or any(one.catches(error) for one in self.exceptions)
 
 
-class Statements(Loops):
-    """Reads whole blocks."""
+class Statements:
+    """Compiles statements, each by the compiler of its first word, and the blocks they make."""
 
-    def block_of(self, names: Names) -> Step:
+    def __init__(self, block: Compilation) -> None:
+        self._block, self._parser, self._names = block, block.parser, block.names
+        self._expressions = expressions = ExpressionCompiler(block)
+        self._targets = targets = TargetCompiler(block, expressions)
+        self._sql = sql = StaticSql(block, expressions, targets)
+        self._declarations = Declarations(block, expressions, targets, sql, self.block_of)
+        self.calls = Calls(block, expressions)
+        cursors = CursorStatements(block, expressions, targets, sql)
+        self._loops = loops = Loops(block, expressions, sql, cursors, self.statements)
+        self._compilers: dict[str, Callable[[], Step]] = {
+            "NULL": self._null,
+            "IF": self._if,
+            "CASE": self._case_statement,
+            "EXIT": self._leave,
+            "CONTINUE": self._leave,
+            "RETURN": self._return,
+            "RAISE": self._raise,
+            "FORALL": loops.forall,
+            "GOTO": self._goto,
+            "SELECT": sql.select_into,
+            "WITH": sql.select_into,
+            "OPEN": cursors.open_cursor,
+            "FETCH": cursors.fetch,
+            "CLOSE": cursors.close_cursor,
+            "EXECUTE": DynamicSql(block, expressions, targets).execute_immediate,
+        }
+
+    def block_of(self, scope: Scope) -> Step:
         """`[declarations] BEGIN .. [EXCEPTION ..] END [name];`"""
-        outer, self.visible = self.visible, names
-        entering = self.declarations()
-        self.need("BEGIN")
-        body = self.statements("EXCEPTION", "END")
-        handlers = self._handlers() if self.word("EXCEPTION") else []
-        self.need("END")
-        if self.token.kind in "WQ":
-            if names.label is not None and self.token.text != names.label:
-                text = f"PLS-00113: END identifier '{self.token.text}' must match '{names.label}'"
-                raise located(self.sql, self.token.start, text)
-            self.take()
-        self.need(";")
-        self.visible = outer
+        with self._names.inside(scope):
+            entering = self._declarations.read()
+            self._parser.need("BEGIN")
+            body = self.statements("EXCEPTION", "END")
+            handlers = self._handlers() if self._parser.word("EXCEPTION") else []
+            self._parser.need("END")
+            end = self._parser.token
+            if end.is_name:
+                if scope.label is not None and end.text != scope.label:
+                    raise self._parser.wrong(end.start, f"PLS-00113: END identifier '{end.text}' must match '{scope.label}'")
+                self._parser.take()
+            self._parser.need(";")
         return _block(entering, body, handlers)
 
     def statements(self, *ends: str) -> Step:
         """One or more statements up to one of these words."""
         steps: list[Step] = []
         labels: dict[str, int] = {}
-        outer, self.gotos = self.gotos, []
-        while not (self.token.kind == "W" and self.token.text in ends):
-            line = self.line()
+        outer, self._block.unit.gotos = self._block.unit.gotos, []
+        while not (self._parser.token.kind is TokenKind.WORD and self._parser.token.text in ends):
+            line = self._parser.line()
             label: str | None = None
-            while self.token.text == "<" and self.peek().text == "<":
+            while self._parser.token.text == "<" and self._parser.peek().text == "<":
                 label = self._label()
                 labels[label] = len(steps)
-            if self.token.kind == "W" and self.token.text in ends:
-                raise self.unexpected("a statement")  # a label stands before a statement, NULL if need be
+            if self._parser.token.kind is TokenKind.WORD and self._parser.token.text in ends:
+                raise self._parser.unexpected("a statement")  # a label stands before a statement, NULL if need be
             steps.append(_traced(self._statement(label), line))
         if not steps:
-            raise self.unexpected("a statement")
-        outer += [goto for goto in self.gotos if goto[0] not in labels]
-        self.gotos = outer
+            raise self._parser.unexpected("a statement")
+        outer += [goto for goto in self._block.unit.gotos if goto[0] not in labels]
+        self._block.unit.gotos = outer
         return _jumping(steps, labels) if labels else _sequence(steps)
 
     def _label(self) -> str:
-        self.at += 2
-        label = self.take().text
-        self.need(">")
-        self.need(">")
+        self._parser.at += 2
+        label = self._parser.take().text
+        self._parser.need(">")
+        self._parser.need(">")
         return label
 
     def _goto(self) -> Step:
         """`GOTO label;`: of a statement in this sequence or in one around it."""
-        self.need("GOTO")
-        token = self.take()
-        self.need(";")
-        self.gotos.append((token.text, token.start))
+        self._parser.need("GOTO")
+        token = self._parser.take()
+        self._parser.need(";")
+        self._block.unit.gotos.append((token.text, token.start))
 
         def step(frame: Frame) -> None:
             frame.session.client.check()
@@ -87,101 +122,85 @@ class Statements(Loops):
         return step
 
     def _statement(self, label: str | None) -> Step:
-        token = self.token
-        if token.kind == "B":
-            return self.assignment()
-        if token.kind not in "WQ":
-            raise self.unexpected()
-        word = token.text if token.kind == "W" else ""
-        read = self._readers().get(word)
-        if read is not None:
-            return read()
+        token = self._parser.token
+        if token.kind is TokenKind.BIND:
+            return self._targets.assignment()
+        if not token.is_name:
+            raise self._parser.unexpected()
+        word = token.text if token.kind is TokenKind.WORD else ""
+        if word in self._compilers:
+            return self._compilers[word]()
         if word in ("LOOP", "WHILE", "FOR"):
-            return self.loop(word, label)
+            return self._loops.loop(word, label)
         if word == "BEGIN" or word == "DECLARE":
-            self.word("DECLARE")
-            return self.block_of(Names(self.visible, label))
-        if word in SQL_WORDS and self.peek().text != ":=":
-            return self.sql_statement()
+            self._parser.word("DECLARE")
+            return self.block_of(Scope(self._names.scope, label))
+        if word in SQL_WORDS and self._parser.peek().text != ":=":
+            return self._sql.sql_statement()
         if word in _REFUSED:
-            raise self.refused(word, token.start)
-        return self.assignment() if self._assigns() else self.call()
-
-    def _readers(self) -> dict[str, Callable[[], Step]]:
-        return {
-            "NULL": self._null,
-            "IF": self._if,
-            "CASE": self._case_statement,
-            "EXIT": self._leave,
-            "CONTINUE": self._leave,
-            "RETURN": self._return,
-            "RAISE": self._raise,
-            "FORALL": self.forall,
-            "GOTO": self._goto,
-            "SELECT": self.select_into,
-            "WITH": self.select_into,
-            "OPEN": self.open_cursor,
-            "FETCH": self.fetch,
-            "CLOSE": self.close_cursor,
-            "EXECUTE": self.execute_immediate,
-        }
+            raise self._parser.refused(word, token.start)
+        return self._targets.assignment() if self._assigns() else self.calls.call()
 
     def _assigns(self) -> bool:
         n = 0
-        while self.peek(n).kind != "E" and not (self.peek(n).kind == "O" and self.peek(n).text == ";"):
-            if self.peek(n).kind == "O" and self.peek(n).text == ":=":
+        while self._parser.peek(n).kind is not TokenKind.END and not (
+            self._parser.peek(n).kind is TokenKind.OPERATOR and self._parser.peek(n).text == ";"
+        ):
+            if self._parser.peek(n).kind is TokenKind.OPERATOR and self._parser.peek(n).text == ":=":
                 return True
             n += 1
         return False
 
     def _null(self) -> Step:
-        self.need("NULL")
-        self.need(";")
+        self._parser.need("NULL")
+        self._parser.need(";")
         return lambda frame: None
 
     def _if(self) -> Step:
         branches: list[tuple[Test, Step]] = []
         otherwise: Step | None = None
-        self.need("IF")
+        self._parser.need("IF")
         while True:
-            test = self.condition()
-            self.need("THEN")
+            test = self._expressions.condition()
+            self._parser.need("THEN")
             branches.append((test, self.statements("ELSIF", "ELSE", "END")))
-            if not self.word("ELSIF"):
+            if not self._parser.word("ELSIF"):
                 break
-        if self.word("ELSE"):
+        if self._parser.word("ELSE"):
             otherwise = self.statements("END")
-        self.need("END")
-        self.need("IF")
-        self.need(";")
+        self._parser.need("END")
+        self._parser.need("IF")
+        self._parser.need(";")
         return _choice(branches, otherwise)
 
     def _case_statement(self) -> Step:
         """Raises ORA-06592 when nothing matches and there is no ELSE."""
-        self.need("CASE")
-        operand = None if self.is_word("WHEN") else self._read()
+        self._parser.need("CASE")
+        operand = None if self._parser.is_word("WHEN") else self._parser.expression_tree()
         branches: list[tuple[Test, Step]] = []
-        while self.word("WHEN"):
-            at = self.token.start
-            test = self.condition() if operand is None else self.truth(ast.Compare("=", operand, self._read(), at))
-            self.need("THEN")
+        while self._parser.word("WHEN"):
+            at = self._parser.token.start
+            test = (
+                self._expressions.condition()
+                if operand is None
+                else self._expressions.truth(ast.Compare("=", operand, self._parser.expression_tree(), at))
+            )
+            self._parser.need("THEN")
             branches.append((test, self.statements("WHEN", "ELSE", "END")))
-        otherwise = self.statements("END") if self.word("ELSE") else _no_case
-        self.need("END")
-        self.need("CASE")
-        if self.token.kind in "WQ":
-            self.take()
-        self.need(";")
+        otherwise = self.statements("END") if self._parser.word("ELSE") else _no_case
+        self._parser.need("END")
+        self._parser.need("CASE")
+        if self._parser.token.is_name:
+            self._parser.take()
+        self._parser.need(";")
         return _choice(branches, otherwise)
-
-    # ---- leaving ----
 
     def _leave(self) -> Step:
         """`EXIT [label] [WHEN condition];`, CONTINUE alike."""
-        kind = self.take().text
-        label = self.take().text if self.token.kind in "WQ" and not self.is_word("WHEN") else None
-        test = self.condition() if self.word("WHEN") else None
-        self.need(";")
+        kind = self._parser.take().text
+        label = self._parser.take().text if self._parser.token.is_name and not self._parser.is_word("WHEN") else None
+        test = self._expressions.condition() if self._parser.word("WHEN") else None
+        self._parser.need(";")
 
         def step(frame: Frame) -> None:
             if test is None or test(frame):
@@ -190,23 +209,25 @@ class Statements(Loops):
         return step
 
     def _return(self) -> Step:
-        self.need("RETURN")
-        subprogram = self.within
+        self._parser.need("RETURN")
+        subprogram = self._block.unit.subprogram
         store: Step | None = None
-        if self.token.text != ";":
+        if self._parser.token.text != ";":
             if subprogram is None or subprogram.returns is None:
                 text = "PLS-00372: In a procedure, RETURN statement cannot contain an expression"
-                raise located(self.sql, self.token.start, text)
-            value, kind, slot = self.expression(), subprogram.returns, subprogram.result
+                raise self._parser.wrong(self._parser.token.start, text)
+            value, kind, slot = self._expressions.expression(), subprogram.returns, subprogram.result
 
             def store(frame: Frame) -> None:
                 frame.cells[slot] = frame.fitted(kind, value.value(frame), value.type)
 
         elif subprogram is not None and subprogram.returns is not None:
             raise located(
-                self.sql, self.token.start, "PLS-00503: RETURN <value> statement required for this return from function"
+                self._parser.sql,
+                self._parser.token.start,
+                "PLS-00503: RETURN <value> statement required for this return from function",
             )
-        self.need(";")
+        self._parser.need(";")
 
         def step(frame: Frame) -> None:
             if store is not None:
@@ -215,40 +236,38 @@ class Statements(Loops):
 
         return step
 
-    # ---- exceptions ----
-
     def _exception(self) -> NamedException:
-        token = self.take()
-        if self.op("."):
-            scope = self.visible.labelled(token.text)
-            token = self.take()
+        token = self._parser.take()
+        if self._parser.op("."):
+            scope = self._names.labelled(token.text)
+            token = self._parser.take()
             found = scope.known.get(token.text) if scope is not None else None
         else:
-            found = self.visible.find(token.text)
+            found = self._names.find(token.text)
         if not isinstance(found, NamedException):
-            raise undeclared(self.sql, token.start, token.text)
+            raise undeclared(self._parser.sql, token.start, token.text)
         return found
 
     def _handlers(self) -> list[_Handler]:
         handlers: list[_Handler] = []
-        while self.word("WHEN"):
+        while self._parser.word("WHEN"):
             caught: list[NamedException] = []
-            if not self.word("OTHERS"):
+            if not self._parser.word("OTHERS"):
                 caught.append(self._exception())
-                while self.word("OR"):
+                while self._parser.word("OR"):
                     caught.append(self._exception())
-            self.need("THEN")
+            self._parser.need("THEN")
             handlers.append(_Handler(caught, self.statements("WHEN", "END")))
         if not handlers:
-            raise self.unexpected("when")
+            raise self._parser.unexpected("when")
         return handlers
 
     def _raise(self) -> Step:
-        self.need("RAISE")
-        if self.op(";"):
+        self._parser.need("RAISE")
+        if self._parser.op(";"):
             return _again
         exception = self._exception()
-        self.need(";")
+        self._parser.need(";")
 
         def step(frame: Frame) -> None:
             if exception.code is None:

@@ -6,16 +6,11 @@ binds of the client | variables, fields, places the compiler needs for itself
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from minercdc_sandbox.interfaces import BindType, ColumnDescription, OraType, Result
-from minercdc_sandbox.sql.plsql.errors import NAMED, NamedException
 from minercdc_sandbox.tables import Column
-
-if TYPE_CHECKING:
-    from minercdc_sandbox.sql.plsql.cursors import DeclaredCursor
-    from minercdc_sandbox.sql.plsql.subprograms import Subprogram
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,35 +88,9 @@ class OpenCursor:
         return [row[:-1] for row in rows]
 
     def columns(self) -> tuple[ColumnDescription, ...]:
-        """What a row has to show."""
+        """The columns that a row shows."""
         columns = self.result.columns or ()
         return columns[:-1] if self.marked else columns
-
-
-Declared: TypeAlias = "Variable | NamedException | Type | DeclaredCursor | Subprogram"
-
-
-@dataclass(slots=True)
-class Names:
-    """What names mean in a block, around which other blocks may be. `label` qualifies them."""
-
-    parent: Names | None = None
-    label: str | None = None
-    known: dict[str, Declared] = field(default_factory=dict)
-
-    def find(self, name: str) -> Declared | None:
-        scope: Names | None = self
-        while scope is not None:
-            if name in scope.known:
-                return scope.known[name]
-            scope = scope.parent
-        return NamedException(name, NAMED[name]) if name in NAMED else None
-
-    def labelled(self, label: str) -> Names | None:
-        scope: Names | None = self
-        while scope is not None and scope.label != label:
-            scope = scope.parent
-        return scope
 
 
 class Slots:

@@ -33,13 +33,9 @@ _FLAGS = ("CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE")
 class Blocks(Pivots):
     """Translates query blocks."""
 
-    def compound(self, body: ast.SetOperation | ast.Query | ast.Select, parent: Scope | None) -> tuple[str, list[Visible]]:
-        """Several SELECTs together, which the next level translates."""
-        raise NotImplementedError
-
     def position(self, expr: ast.Expr, columns: list[Visible]) -> int | None:
         """Result column an ORDER BY item names by number or alias."""
-        if isinstance(expr, ast.Literal) and expr.kind == "N" and expr.text.isdigit():
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NUMBER and expr.text.isdigit():
             if not 1 <= int(expr.text) <= len(columns):
                 raise OraError(1785, "ORDER BY item must be the number of a SELECT-list expression", expr.at)
             return int(expr.text) - 1
@@ -61,7 +57,7 @@ class Blocks(Pivots):
     ) -> tuple[str, list[Visible]]:
         """One SELECT. `ties` adds the rank of each row in ORDER BY; `fitted` are types its columns must have."""
         if select.grouping:
-            return self.compound(spread(select), parent)
+            return self.subquery(ast.Query(spread(select), at=select.at), parent)
         if nests_aggregates(select.items):
             select, order = unnested(select, order), []
         scope = Scope(parent=parent)

@@ -14,7 +14,7 @@ from minercdc_sandbox.sql.translate.expressions import Expressions
 
 
 def check_grouped(x: Expressions, exprs: list[ast.Expr], groups: list[Typed], select: ast.Select, scope: Scope) -> None:
-    """What is neither grouped by nor aggregated: ORA-00979, or ORA-00937 without GROUP BY."""
+    """Raises for an expression that is neither grouped by nor aggregated: ORA-00979, or ORA-00937 without GROUP BY."""
     known = {group.sql for group in groups}
     for expr in exprs:
         culprit = _ungrouped(x, expr, known, scope)
@@ -87,7 +87,7 @@ def _without(node: Any, left_out: list[ast.Expr], every: list[ast.Expr]) -> Any:
             bits = [int(_among(arg, left_out)) for arg in node.args]
             if not all(_among(arg, every) for arg in node.args):
                 raise OraError(979, "not a GROUP BY expression", node.at)
-            return ast.Literal("N", str(int("".join(map(str, bits)) or "0", 2)), node.at)
+            return ast.Literal(ast.LiteralKind.NUMBER, str(int("".join(map(str, bits)) or "0", 2)), node.at)
         if node.name in AGGREGATES and node.over is None:
             return node
     if is_dataclass(node) and not isinstance(node, type) and _among(cast("ast.Expr", node), left_out):

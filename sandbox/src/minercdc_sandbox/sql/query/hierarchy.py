@@ -99,7 +99,11 @@ class Tree:
         if len(call.args) != 2:
             raise OraError(909, "invalid number of arguments", call.at)
         mark = call.args[1]
-        if not isinstance(mark, ast.Literal) or mark.kind not in "SU" or not mark.text:
+        if (
+            not isinstance(mark, ast.Literal)
+            or mark.kind not in (ast.LiteralKind.STRING, ast.LiteralKind.NATIONAL)
+            or not mark.text
+        ):
             raise OraError(30003, "illegal parameter in SYS_CONNECT_BY_PATH function", call.at)
         value = self.x.to(self.x.value(call.args[0], self.child), Family.VARCHAR, call.at)
         step = f"o_path_step({value},{quote(mark.text)})"

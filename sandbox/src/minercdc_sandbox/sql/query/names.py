@@ -1,4 +1,4 @@
-"""What a name in FROM means: CTEs aside, a table, a view, a synonym of one, or a view of the database itself.
+"""The meaning of a name in FROM: CTEs aside, a table, a view, a synonym of one, or a view of the database itself.
 
 Order of search: the schema's own objects, private synonyms, public synonyms, SYS's views (SQL Language Reference, Syntax for
 Schema Objects). What the user may not see does not exist (ORA-00942); what he sees but may not use that way is ORA-01031.

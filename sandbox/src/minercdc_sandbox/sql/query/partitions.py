@@ -1,4 +1,4 @@
-"""`PARTITION (name)` and `PARTITION FOR (values)` behind a table's name: the part of its rows that a statement is about."""
+"""`PARTITION (name)` and `PARTITION FOR (values)` after a table's name: the part of its rows that a statement reads or changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.partitioning import ROW_BITS, TablePartition
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.convert import Conversion
-from minercdc_sandbox.sql.runtime import Run
+from minercdc_sandbox.sql.execution import Run
+from minercdc_sandbox.sql.runtime import evaluate
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
@@ -40,7 +41,7 @@ def wanted_partition(env: Environment, table: Table, said: ast.Partition) -> Wan
         parts.append((typed.sql, storer(typed.type, table.columns[at], table.columns[at].name, how)))
 
     def holding(run: Run) -> TablePartition:
-        key = tuple(fit(run.session.evaluate(sql, x.parameters, run)) for sql, fit in parts)
+        key = tuple(fit(evaluate(sql, x.parameters, run)) for sql, fit in parts)
         partition = by.holding(key)
         if partition is None:
             raise OraError(2149, "Specified partition does not exist", said.at)

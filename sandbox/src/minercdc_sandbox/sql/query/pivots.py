@@ -56,7 +56,9 @@ class Pivots(Joins):
         rows = [[self.x.value(name, inner) for name in names] for names, _ in unpivot.columns]
         kinds = [common_type([row[n] for row in rows], unpivot.at) for n in range(len(unpivot.values))]
         labels = [
-            self.x.value(literal or ast.Literal("S", "_".join(n.parts[-1] for n in names), unpivot.at), None)
+            self.x.value(
+                literal or ast.Literal(ast.LiteralKind.STRING, "_".join(n.parts[-1] for n in names), unpivot.at), None
+            )
             for names, literal in unpivot.columns
         ]
         label = common_type(labels, unpivot.at)
@@ -87,5 +89,5 @@ def _conditional(pivot: ast.Pivot, call: ast.Call, values: list[ast.Expr]) -> as
         ast.Compare("=", column, value, pivot.at) for column, value in zip(pivot.columns, values, strict=True)
     ]
     condition = tests[0] if len(tests) == 1 else ast.Logic("AND", tests, pivot.at)
-    argument: ast.Expr = ast.Literal("N", "1", pivot.at) if call.star else call.args[0]
+    argument: ast.Expr = ast.Literal(ast.LiteralKind.NUMBER, "1", pivot.at) if call.star else call.args[0]
     return replace(call, star=False, args=[ast.Case(None, [(condition, argument)], None, pivot.at), *call.args[1:]])

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.objects import StoredView
 from minercdc_sandbox.sql import ast, number, temporal
+from minercdc_sandbox.sql.execution import Parameter, Run
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.query.names import find_relation
 from minercdc_sandbox.sql.query.partitions import in_partition
 from minercdc_sandbox.sql.query.versions import row_scn, version_columns, version_rows
-from minercdc_sandbox.sql.runtime import Parameter, Run
+from minercdc_sandbox.sql.runtime import evaluate
 from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc_sandbox.sql.translate.environment import Environment, active
 from minercdc_sandbox.sql.translate.expressions import Expressions
@@ -28,6 +29,7 @@ _NO_OWN = "-1"
 class Relations:
     """Translates what stands in FROM, and notes the tables and views it reads.
 
+    :ivar subquery: translates a query in FROM; the translator of queries sets it.
     :param _past: AS OF of the view that is being translated, for all of its tables.
     :param _with: queries named by WITH, innermost last: what stands for each in FROM, and its columns.
     """
@@ -35,15 +37,12 @@ class Relations:
     env: Environment
     x: Expressions
     tables: list[tuple[Table, Parameter | None]] = field(default_factory=list)
+    subquery: Callable[[ast.Query, Scope | None], tuple[str, list[Visible]]] = field(init=False)
     _viewed: list[tuple[str, str]] = field(default_factory=list)
     _conditions: dict[str, ast.Expr] = field(default_factory=dict)
     _with: list[dict[str, tuple[str, list[Visible]]]] = field(default_factory=list)
     _past: tuple[Parameter, object] | None = None
     _aliases: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 30)))
-
-    def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
-        """A query in FROM, which another level translates."""
-        raise NotImplementedError
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
         """SQL of a relation, whose columns join the scope."""
@@ -70,12 +69,12 @@ class Relations:
         alias = self.alias()
         names: tuple[tuple[str, ...], ...] = ((relation.alias,),) if relation.alias else ()
         if relation.lateral and scope.sources:
-            sql, columns = self.query(relation.query, scope)
+            sql, columns = self.subquery(relation.query, scope)
             # SQLite has no lateral subqueries, but arguments of a table-valued function may name the relations before it.
             packed = ",".join(f"c{n}" for n in range(len(columns)))
             scope.sources.append(Source(names, renamed(columns, alias)))
             return f"o_unpack((select o_pack({packed}) from ({sql}))) {alias}"
-        sql, columns = self.query(relation.query, scope.parent)
+        sql, columns = self.subquery(relation.query, scope.parent)
         scope.sources.append(Source(names, renamed(columns, alias)))
         return f"({sql}) {alias}"
 
@@ -121,7 +120,7 @@ class Relations:
         self.env, self._with = replace(before, schema=view.owner, user=view.owner), []
         self.x.env = self.env
         try:
-            sql, columns = self.query(Parser(view.text).query(), None)
+            sql, columns = self.subquery(Parser(view.text).query(), None)
         except OraError as error:
             raise OraError(4063, f'view "{view.owner}.{view.name}" has errors', ref.at) from error
         finally:
@@ -184,12 +183,12 @@ class Relations:
         parameters = inner.parameters
 
         def scn(run: Run) -> int:
-            cell = run.session.evaluate(sql, parameters, run)
+            cell = evaluate(sql, parameters, run)
             if not isinstance(cell, bytes):
                 raise OraError(8186, "invalid timestamp specified" if kind != "SCN" else "null SCN specified")
             if kind == "SCN":
-                return run.session.checked_scn(number.to_int(cell))
-            return run.session.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9)
+                return run.session.storage.clock.checked(number.to_int(cell))
+            return run.session.storage.clock.scn_at(temporal.to_ns(temporal.decode(cell)) / 1e9)
 
         return scn, (kind, sql, tuple(id(p) for p in parameters))
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.execution import Plan, ViewUse
 from minercdc_sandbox.sql.functions.arguments import common_type
 from minercdc_sandbox.sql.query.blocks import Blocks
 from minercdc_sandbox.sql.query.grouping import same, spread
-from minercdc_sandbox.sql.query.plan import Plan
-from minercdc_sandbox.sql.runtime import ViewUse
 from minercdc_sandbox.sql.scope import Scope, Typed, Visible
 from minercdc_sandbox.sql.types import Family
 
@@ -27,6 +26,7 @@ class Queries(Blocks):
     """Translates the queries of one statement."""
 
     def __post_init__(self) -> None:
+        self.subquery = self.query
         self.x.subquery = self._subquery
 
     def plan(self, query: ast.Query) -> Plan:
@@ -62,9 +62,7 @@ class Queries(Blocks):
         names = [name for name, _ in self._viewed]
         return {
             name: ViewUse(
-                name,
-                frozenset(int(at) for at in re.findall(rf"\b{alias}\.c(\d+)\b", sql)),
-                self._conditions.get(alias),
+                name, frozenset(int(at) for at in re.findall(rf"\b{alias}\.c(\d+)\b", sql)), self._conditions.get(alias)
             )
             for name, alias in self._viewed
             if names.count(name) == 1
@@ -232,12 +230,12 @@ def _reads(node: object, name: str) -> bool:
 
 def _selected(expr: ast.Expr, items: list[ast.Item]) -> ast.Expr:
     """An ORDER BY expression as the position of a select item, which is added when there is none."""
-    if isinstance(expr, ast.Literal) and expr.kind == "N":
+    if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NUMBER:
         return expr
     if isinstance(expr, ast.Name) and len(expr.parts) == 1 and any(item.alias == expr.parts[0] for item in items):
         return expr
     for n, item in enumerate(items):
         if item.expr is not None and same(item.expr, expr):
-            return ast.Literal("N", str(n + 1), expr.at)
+            return ast.Literal(ast.LiteralKind.NUMBER, str(n + 1), expr.at)
     items.append(ast.Item(expr, None, f"order {len(items)}", at=expr.at))
-    return ast.Literal("N", str(len(items)), expr.at)
+    return ast.Literal(ast.LiteralKind.NUMBER, str(len(items)), expr.at)

@@ -1,6 +1,6 @@
 """Versions of rows as queries see them: ORA_ROWSCN, and VERSIONS BETWEEN with its pseudo-columns.
 
-A version tells its SCNs itself (`s` and `e`, storage/store.py); its transaction is found by the commit SCN, which no other
+A version has its SCNs itself (`s` and `e`, storage/store.py); its transaction is found by the commit SCN, which no other
 transaction has. A DELETE has no version of its own: it is shown as one more row, with the values that were deleted
 (Database Development Guide, "Using Oracle Flashback Version Query").
 """
@@ -64,7 +64,7 @@ def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
 
 
 def version_columns(alias: str) -> dict[str, Typed]:
-    """The pseudo-columns of `version_rows`. NULL where a version begins before or ends behind the range."""
+    """The pseudo-columns of `version_rows`. NULL where a version begins before or ends after the range."""
     return {
         "VERSIONS_STARTSCN": Typed(f"o_int({alias}.vs)", NUMBER),
         "VERSIONS_ENDSCN": Typed(f"o_int({alias}.ve)", NUMBER),

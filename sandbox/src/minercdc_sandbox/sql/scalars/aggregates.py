@@ -44,7 +44,7 @@ class Sum:
 
 
 class Listing:
-    """An aggregate of all values it saw, computed when asked; NULLs are left out."""
+    """An aggregate of all values it saw, computed when it is read; NULLs are left out."""
 
     def __init__(self, result: Callable[[list[Any]], Cell]) -> None:
         self.rows: deque[Any] = deque()
@@ -183,9 +183,6 @@ class _Key:
 
     def __gt__(self, other: _Key) -> bool:
         return other < self
-
-
-# ---- statistics ----
 
 
 def _float_sum(values: list[bytes], average: bool) -> Cell:

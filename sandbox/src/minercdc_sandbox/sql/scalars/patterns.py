@@ -83,7 +83,7 @@ def regexp_instr(
     flags: str = "",
     group: bytes = _ZERO,
 ) -> bytes:
-    """REGEXP_INSTR: where the match begins, or with `after` 1 the place behind it."""
+    """REGEXP_INSTR: where the match begins, or with `after` 1 the place after it."""
     found = _match(text, pattern, position, occurrence, flags)
     wanted = number.to_int(group)
     if found is None or wanted > found.re.groups or found.start(wanted) < 0:

@@ -1,6 +1,6 @@
 """ROWIDs in SQL: text of a version's row, and a ROWID's place among the versions of a table.
 
-A table is told by its data object id; a partitioned one, whose rows lie in many data objects that come and go while
+A table is given by its data object id; a partitioned one, whose rows lie in many data objects that come and go while
 statements are kept planned, by its negative OBJECT_ID.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import number
-from minercdc_sandbox.sql.runtime import asking_session
+from minercdc_sandbox.sql.runtime import running_session
 from minercdc_sandbox.storage import rowid
 from minercdc_sandbox.storage.store import VERSION_BITS
 from minercdc_sandbox.tables import Table
@@ -16,15 +16,15 @@ from minercdc_sandbox.tables import Table
 _ABOVE = (1 << 63) - 1
 
 
-def row_text(told: int, vid: int) -> str:
+def row_text(table_id: int, vid: int) -> str:
     """ROWID of a version's row. Raises ORA-08103 for a partition that is gone."""
     rid = vid >> VERSION_BITS
-    return rowid.row_text(rowid.object_prefix(told), rid) if told >= 0 else rowid.of_row(_table(told), rid)
+    return rowid.row_text(rowid.object_prefix(table_id), rid) if table_id >= 0 else rowid.of_row(_table(table_id), rid)
 
 
-def row_bound(text: str, told: int, after: int) -> int:
+def row_bound(text: str, table_id: int, after: int) -> int:
     """First version id of the row, or of the next one: what a comparison with ROWID becomes."""
-    found = rowid.bounds(text, told) if told >= 0 else rowid.partition_bounds(text, _table(told))
+    found = rowid.bounds(text, table_id) if table_id >= 0 else rowid.partition_bounds(text, _table(table_id))
     rid = found[after]
     return rid << VERSION_BITS if rid < rowid.ABOVE else _ABOVE
 
@@ -34,8 +34,8 @@ def part(text: str, place: int) -> bytes:
     return number.integer(rowid.fields(text)[place])
 
 
-def _table(told: int) -> Table:
-    table = asking_session().storage.catalog.table_of(-told)
+def _table(table_id: int) -> Table:
+    table = running_session().storage.catalog.table_of(-table_id)
     if table is None:
         raise OraError(8103, "object no longer exists")
     return table

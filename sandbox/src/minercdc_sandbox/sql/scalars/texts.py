@@ -148,9 +148,6 @@ def dump(cell: str | bytes, code: int, model: bytes = b"\xc1\x0b") -> str:
     return f"Typ={code} Len={len(raw)}: {','.join(format(byte, shown) for byte in raw)}"
 
 
-# ---- hierarchies ----
-
-
 def grown_path(path: str, row: int) -> str:
     """The rows above and this one. Raises ORA-01436 when it is above itself."""
     if f",{row}," in path:

@@ -13,9 +13,10 @@ from typing import Any
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import calendar, convert, date_formats, intervals, number, temporal, zones
 from minercdc_sandbox.sql.number import ARITHMETIC, decode, encode
-from minercdc_sandbox.sql.temporal import DAY_NS
+from minercdc_sandbox.sql.temporal import DAY_NS, TimeKind
 
 # ---- arithmetic ----
+_WITHOUT_ZONE = (TimeKind.DATE, TimeKind.TIMESTAMP)
 
 
 def shift_days(cell: bytes, days: bytes) -> bytes:
@@ -83,12 +84,12 @@ def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
 
 
 def zone_key(cell: bytes, zone: str) -> bytes:
-    """What timestamps of different kinds compare by. Local ones are UTC already and never come here."""
+    """The key that timestamps of different kinds compare by. Local ones are UTC already and never come here."""
     return temporal.instant(cell, zones.parse(zone))
 
 
 def date_text(cell: bytes, model: str, digits: int, zone: str, kind: str) -> str:
-    if kind in "DT" and cell[0] >= 100 and cell[1] >= 100:
+    if kind in _WITHOUT_ZONE and cell[0] >= 100 and cell[1] >= 100:
         quick = date_formats.compiled(model, digits)
         if quick is not None:
             return quick(cell)
@@ -97,10 +98,10 @@ def date_text(cell: bytes, model: str, digits: int, zone: str, kind: str) -> str
 
 def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
     moment, found = date_formats.to_moment(text, model, date.fromisoformat(today))
-    if kind in "DT":
-        return temporal.encode(moment, fraction=kind == "T")
+    if kind in _WITHOUT_ZONE:
+        return temporal.encode(moment, fraction=kind == TimeKind.TIMESTAMP)
     own = zones.parse(zone) if found is None else found
-    return temporal.zoned(moment, own) if kind == "Z" else temporal.encode(temporal.to_utc(moment, own))
+    return temporal.zoned(moment, own) if kind == TimeKind.ZONED else temporal.encode(temporal.to_utc(moment, own))
 
 
 def retime(cell: bytes, have: str, want: str, zone: str) -> bytes:
@@ -183,11 +184,7 @@ _UNIT_DAYS: tuple[tuple[tuple[str, ...], float], ...] = (
     (("MI",), 1 / 1440),
     (("DAY", "DY", "D", "WW", "IW", "W"), 7),
 )
-_UNIT_MONTHS = (
-    (("MONTH", "MON", "MM", "RM"), 1),
-    (("Q",), 3),
-    (("YEAR", "SYEAR", "YYYY", "SYYYY", "YYY", "YY", "Y"), 12),
-)
+_UNIT_MONTHS = ((("MONTH", "MON", "MM", "RM"), 1), (("Q",), 3), (("YEAR", "SYEAR", "YYYY", "SYYYY", "YYY", "YY", "Y"), 12))
 
 
 def round_date(cell: bytes) -> bytes:

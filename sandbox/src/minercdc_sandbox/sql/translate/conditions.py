@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
@@ -15,11 +16,12 @@ from minercdc_sandbox.sql.types import BINARY_SIZES, DOUBLE, INSTANTS, NUMERIC, 
 
 @dataclass(slots=True)
 class Conditions(Conversions):
-    """Translates conditions: comparisons, IN, LIKE, EXISTS and their combinations."""
+    """Translates conditions: comparisons, IN, LIKE, EXISTS and their combinations.
 
-    def value(self, expr: ast.Expr, scope: Scope | None) -> Typed:
-        """A value, which the next level translates."""
-        raise NotImplementedError
+    :ivar value_of: translates a value; the translator of expressions sets it.
+    """
+
+    value_of: Callable[[ast.Expr, Scope | None], Typed] = field(init=False)
 
     def condition(self, expr: ast.Expr, scope: Scope | None) -> str:
         """A condition, as SQL with SQLite's three truth values."""
@@ -29,24 +31,24 @@ class Conditions(Conversions):
         if isinstance(expr, ast.Compare):
             if isinstance(expr.left, ast.Row):
                 return self._compare_rows(expr, scope)
-            return self.compare(expr.op, self.value(expr.left, scope), self.value(expr.right, scope), expr.at)
+            return self.compare(expr.op, self.value_of(expr.left, scope), self.value_of(expr.right, scope), expr.at)
         if isinstance(expr, ast.Between):
-            operand = self.value(expr.operand, scope)
-            low = self.compare(">=", operand, self.value(expr.low, scope), expr.at)
-            high = self.compare("<=", operand, self.value(expr.high, scope), expr.at)
+            operand = self.value_of(expr.operand, scope)
+            low = self.compare(">=", operand, self.value_of(expr.low, scope), expr.at)
+            high = self.compare("<=", operand, self.value_of(expr.high, scope), expr.at)
             return f"not ({low} and {high})" if expr.negated else f"({low} and {high})"
         if isinstance(expr, ast.IsNull):
-            return f"({self.value(expr.operand, scope).sql}) is {'not ' if expr.negated else ''}null"
+            return f"({self.value_of(expr.operand, scope).sql}) is {'not ' if expr.negated else ''}null"
         if isinstance(expr, ast.IsBinary):
-            operand = self.value(expr.operand, scope)
+            operand = self.value_of(expr.operand, scope)
             if operand.type.family not in BINARY_SIZES:
                 operand = Typed(self.to(operand, Family.DOUBLE, expr.at), DOUBLE)
             name = "is_nan" if expr.what == "NAN" else "is_infinite"
             return f"{'not ' if expr.negated else ''}o_{name}({operand.sql})"
         if isinstance(expr, ast.Like):
-            parts = [self.whole_text(self.value(side, scope), expr.at) for side in (expr.operand, expr.pattern)]
+            parts = [self.whole_text(self.value_of(side, scope), expr.at) for side in (expr.operand, expr.pattern)]
             if expr.escape is not None:
-                parts.append(self.to(self.value(expr.escape, scope), Family.VARCHAR, expr.at))
+                parts.append(self.to(self.value_of(expr.escape, scope), Family.VARCHAR, expr.at))
             return f"{'not ' if expr.negated else ''}o_like({','.join(parts)})"
         if isinstance(expr, ast.InList):
             return self._in_list(expr, scope)
@@ -60,13 +62,13 @@ class Conditions(Conversions):
         if isinstance(expr, ast.Call) and expr.name == "REGEXP_LIKE":
             return self._regexp_like(expr, scope)
         if isinstance(expr, ast.Call) and expr.name == "JSON_EXISTS":
-            text = self.json_text(self.value(expr.args[0], scope), expr.at)
-            return f"o_json_exists({text},{self.value(expr.args[1], scope).sql})"
+            text = self.json_text(self.value_of(expr.args[0], scope), expr.at)
+            return f"o_json_exists({text},{self.value_of(expr.args[1], scope).sql})"
         if isinstance(expr, ast.Call) and expr.name == "LNNVL":
             count_arguments(expr, [], 0)
             return f"(({self.condition(expr.args[0], scope)}) is not true)"
         if isinstance(expr, ast.Name | ast.Call | ast.Bind) and self.env.release >= 23:
-            flag = self.value(expr, scope)
+            flag = self.value_of(expr, scope)
             if flag.type.family is Family.BOOLEAN:
                 return f"({flag.sql}=x'01')"
         raise OraError(920, "invalid relational operator", expr.at)
@@ -78,7 +80,7 @@ class Conditions(Conversions):
         if len(left.items) != len(right.items):
             raise OraError(913, "too many values", expr.at)
         pairs = [
-            self.compare("=", self.value(a, scope), self.value(b, scope), expr.at)
+            self.compare("=", self.value_of(a, scope), self.value_of(b, scope), expr.at)
             for a, b in zip(left.items, right.items, strict=True)
         ]
         test = "(" + " and ".join(pairs) + ")"
@@ -153,8 +155,8 @@ class Conditions(Conversions):
         if isinstance(expr.operand, ast.Row):
             tests = [self._compare_rows(ast.Compare("=", expr.operand, item, expr.at), scope) for item in expr.items]
             return f"{'not ' if expr.negated else ''}({' or '.join(tests)})"
-        operand = self.value(expr.operand, scope)
-        items = [self.value(item, scope) for item in expr.items]
+        operand = self.value_of(expr.operand, scope)
+        items = [self.value_of(item, scope) for item in expr.items]
         if operand.vid is None and all(item.vid is None for item in items):
             pairs = [self.aligned(operand, item, expr.at) for item in items]
             if len({left for left, _ in pairs}) == 1:
@@ -166,7 +168,7 @@ class Conditions(Conversions):
     def _in_query(self, expr: ast.InQuery, scope: Scope | None) -> str:
         assert self.subquery is not None
         operands = expr.operand.items if isinstance(expr.operand, ast.Row) else [expr.operand]
-        left = [self.value(operand, scope) for operand in operands]
+        left = [self.value_of(operand, scope) for operand in operands]
         sql, columns = self.subquery(expr.query, scope)
         if len(columns) != len(left):
             raise OraError(
@@ -183,16 +185,16 @@ class Conditions(Conversions):
         return f"(({operand}) {'not ' if expr.negated else ''}in (select {keys} from ({sql})))"
 
     def _regexp_like(self, expr: ast.Call, scope: Scope | None) -> str:
-        args = [self.value(arg, scope) for arg in expr.args]
+        args = [self.value_of(arg, scope) for arg in expr.args]
         count_arguments(expr, args, 2, 3)
         return f"o_regexp_like({','.join(self.to(arg, Family.VARCHAR, expr.at) for arg in args)})"
 
     def _quantified(self, expr: ast.Quantified, scope: Scope | None) -> str:
         """`op ANY`, `op ALL`: over a list, or over the one column of a query."""
-        left = self.value(expr.left, scope)
+        left = self.value_of(expr.left, scope)
         if isinstance(expr.items, list):
             word = " and " if expr.all else " or "
-            return "(" + word.join(self.compare(expr.op, left, self.value(i, scope), expr.at) for i in expr.items) + ")"
+            return "(" + word.join(self.compare(expr.op, left, self.value_of(i, scope), expr.at) for i in expr.items) + ")"
         assert self.subquery is not None
         sql, columns = self.subquery(expr.items, scope)
         if len(columns) != 1:

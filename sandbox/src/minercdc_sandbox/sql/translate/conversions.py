@@ -10,7 +10,7 @@ from datetime import date
 from minercdc_sandbox.interfaces import BindType, OraError
 from minercdc_sandbox.sql import ast, temporal
 from minercdc_sandbox.sql.convert import model_of
-from minercdc_sandbox.sql.runtime import Parameter
+from minercdc_sandbox.sql.execution import Parameter
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.environment import Environment, quote
 from minercdc_sandbox.sql.types import (
@@ -73,8 +73,6 @@ class Conversions:
             yield
         finally:
             self.sequences_allowed = before
-
-    # ---- parameters ----
 
     def parameter(self, key: object, value: Parameter) -> str:
         """`?n` for a value known when the statement runs; one number per key."""
@@ -208,7 +206,7 @@ class Conversions:
         return typed.sql if typed.type.family is Family.LOCAL else f"o_zone_key({typed.sql},{self.zone})"
 
     def comparable(self, typed: Typed) -> str:
-        """What a value sorts and groups by: zoned timestamps by instant, the rest by its bytes."""
+        """The key a value sorts and groups by: zoned timestamps by instant, the rest by its bytes."""
         if typed.type.family in LARGE:
             raise inconsistent("-", typed.type.family)
         if typed.type.family in (Family.LONG, Family.LONG_RAW):
@@ -216,7 +214,7 @@ class Conversions:
         return self.instant(typed) if typed.type.family is Family.ZONED else typed.sql
 
     def numeric(self, *operands: Typed) -> SqlType:
-        """What numbers calculate and compare in: BINARY_DOUBLE before BINARY_FLOAT before NUMBER."""
+        """The type numbers calculate and compare in: BINARY_DOUBLE before BINARY_FLOAT before NUMBER."""
         families = {operand.type.family for operand in operands}
         return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
 

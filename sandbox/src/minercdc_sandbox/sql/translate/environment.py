@@ -1,9 +1,9 @@
-"""What a translation depends on besides the text, and the SQL text of constants."""
+"""The environment of a translation, and the SQL text of constants."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import View
@@ -23,9 +23,12 @@ class VariableNames:
         return next((at for name, at in self.items if name == parts), None)
 
 
+NO_VARIABLES = VariableNames()
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a translation depends on, besides the text.
+    """All that a translation depends on besides the text.
 
     :param release: 19 or 23: which types and functions there are.
     :param private: the session's own copy of a global temporary table.
@@ -47,7 +50,7 @@ class Environment:
     flashback: bool = False
     archived: bool = False
     private: Callable[[Table], Table] = lambda table: table
-    variables: VariableNames = field(default_factory=VariableNames)
+    variables: VariableNames = NO_VARIABLES
 
     def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
         """Raises ORA-00942 for an object the user may not see, ORA-01031 for what he may not do with it."""

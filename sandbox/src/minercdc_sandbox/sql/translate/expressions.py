@@ -52,6 +52,9 @@ _HIERARCHICAL = frozenset(["LEVEL", "CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE"])
 class Expressions(Conditions):
     """Translates expressions of one statement."""
 
+    def __post_init__(self) -> None:
+        self.value_of = self.value
+
     def value(self, expr: ast.Expr, scope: Scope | None) -> Typed:
         """A value. Raises ORA-00904, ORA-00932, .. with the position of the culprit."""
         if isinstance(expr, ast.Literal):
@@ -95,16 +98,16 @@ class Expressions(Conditions):
         return self.value(expr.operand, scope.prior)
 
     def _literal(self, expr: ast.Literal) -> Typed:
-        if expr.kind == "0":
+        if expr.kind is ast.LiteralKind.NULL:
             return Typed("null", NULL)
-        if expr.kind == "N":
+        if expr.kind is ast.LiteralKind.NUMBER:
             if expr.text[-1] in "fFdD":
                 single = expr.text[-1] in "fF"
                 return Typed(blob(binary.parse(expr.text[:-1], 4 if single else 8)), FLOAT if single else DOUBLE, False)
             cell = number.parse(expr.text)
             return Typed(blob(cell), NUMBER, False)
-        if expr.kind in "SU":
-            national = expr.kind == "U"
+        if expr.kind in (ast.LiteralKind.STRING, ast.LiteralKind.NATIONAL):
+            national = expr.kind is ast.LiteralKind.NATIONAL
             if not expr.text:
                 return Typed("null", SqlType(Family.VARCHAR, size=1 + national, national=national))
             size = 2 * utf16_units(expr.text) if national else len(expr.text.encode())
@@ -113,9 +116,9 @@ class Expressions(Conditions):
                 text = expr.text
                 sql = self.parameter(("text", text), lambda run: text)
             return Typed(sql, SqlType(Family.CHAR, size=size, national=national), False, literal=expr.text)
-        if expr.kind == "D":
+        if expr.kind is ast.LiteralKind.DATE:
             return Typed(blob(self._literal_moment(expr, "SYYYY-MM-DD", False)), DATE, False)
-        if expr.kind == "T":
+        if expr.kind is ast.LiteralKind.TIMESTAMP:
             return self._timestamp_literal(expr)
         raise OraError(936, "missing expression", expr.at)
 

@@ -1,12 +1,11 @@
-"""Expressions, and the windows and orders they have."""
+"""Expressions and queries. Each may contain the other: a condition has subqueries, a query has conditions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from minercdc_sandbox.sql.ast.queries import Query
+from minercdc_sandbox.sql.ast.leaves import Bind, IntervalLiteral, Literal, LockWait, Name, TypeName
 
 
 @dataclass(slots=True)
@@ -14,44 +13,6 @@ class OrderItem:
     expr: Expr
     descending: bool
     nulls_first: bool | None
-
-
-@dataclass(slots=True)
-class Literal:
-    """`kind`: N number, S string, U national string, D date, T timestamp, 0 null, P DEFAULT."""
-
-    kind: str
-    text: str
-    at: int
-
-
-@dataclass(slots=True)
-class IntervalLiteral:
-    """`INTERVAL 'text' first(lead) TO last(digits)`, units as written: YEAR, MONTH, DAY, HOUR, MINUTE, SECOND."""
-
-    text: str
-    first: str
-    last: str
-    lead: int
-    digits: int
-    at: int
-
-
-@dataclass(slots=True)
-class Bind:
-    index: int
-    name: str
-    at: int
-
-
-@dataclass(slots=True)
-class Name:
-    """A column, pseudo-column or function without arguments; `outer` when `(+)` follows it."""
-
-    parts: tuple[str, ...]
-    at: int
-    quoted: bool = False
-    outer: bool = False
 
 
 FrameBound: TypeAlias = "tuple[str, Expr | None]"
@@ -226,16 +187,6 @@ class Case:
 
 
 @dataclass(slots=True)
-class TypeName:
-    """A declared type: name and the numbers in parentheses (`*` is None)."""
-
-    name: str
-    numbers: list[int | None]
-    unit: str | None
-    at: int
-
-
-@dataclass(slots=True)
 class AtZone:
     """`operand AT TIME ZONE zone`; AT LOCAL has no zone."""
 
@@ -274,3 +225,143 @@ Expr: TypeAlias = (
     " | Like | IsNull | Exists | Scalar | Case | Cast | Row"
     " | Parent | Missing | Quantified"
 )
+
+
+@dataclass(slots=True)
+class Partition:
+    """`PARTITION (name)` or `PARTITION FOR (values)`."""
+
+    name: str | None
+    values: list[Expr]
+    at: int
+
+
+@dataclass(slots=True)
+class TableRef:
+    """`as_of`: ('SCN' | 'TIMESTAMP', expression); `versions`: the same with both ends, None for MINVALUE and MAXVALUE.
+
+    `inline`: of what DML changes, the subquery that stands in place of a name.
+    """
+
+    owner: str | None
+    name: str
+    alias: str | None
+    at: int
+    as_of: tuple[str, Expr] | None = None
+    partition: Partition | None = None
+    versions: tuple[str, Expr | None, Expr | None] | None = None
+    inline: Query | None = None
+
+
+@dataclass(slots=True)
+class Derived:
+    """A subquery in FROM; `lateral` when it may name columns of the relations before it."""
+
+    query: Query
+    alias: str | None
+    at: int
+    as_of: tuple[str, Expr] | None = None
+    lateral: bool = False
+
+
+@dataclass(slots=True)
+class Join:
+    """`kind`: INNER, LEFT, RIGHT, FULL, CROSS."""
+
+    left: Relation
+    right: Relation
+    kind: str
+    on: Expr | None
+    using: list[str]
+    at: int
+    natural: bool = False
+
+
+@dataclass(slots=True)
+class Pivot:
+    """`source PIVOT (aggregate [AS alias], .. FOR columns IN ((values) [AS alias], ..))`."""
+
+    source: Relation
+    aggregates: list[tuple[Call, str | None]]
+    columns: list[Name]
+    values: list[tuple[list[Expr], str]]
+    alias: str | None
+    at: int
+
+
+@dataclass(slots=True)
+class Unpivot:
+    """`source UNPIVOT [INCLUDE NULLS] (values FOR name IN ((columns) [AS literal], ..))`."""
+
+    source: Relation
+    values: list[str]
+    name: str
+    columns: list[tuple[list[Name], Expr | None]]
+    include_nulls: bool
+    alias: str | None
+    at: int
+
+
+Relation: TypeAlias = "TableRef | Derived | Join | Pivot | Unpivot"
+
+
+@dataclass(slots=True)
+class Item:
+    """A select item; `expr` None is `*`, with `star_of` the qualifier."""
+
+    expr: Expr | None
+    alias: str | None
+    heading: str
+    star_of: tuple[str, ...] = ()
+    at: int = 0
+
+
+@dataclass(slots=True)
+class Hierarchy:
+    """START WITH .. CONNECT BY [NOCYCLE] .. ; `siblings` of ORDER SIBLINGS BY."""
+
+    start: Expr | None
+    connect: Expr
+    nocycle: bool
+    at: int
+    siblings: list[OrderItem] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Select:
+    """`grouping`: the grouping sets of ROLLUP, CUBE and GROUPING SETS; then `group_by` has all their expressions."""
+
+    items: list[Item]
+    relations: list[Relation]
+    where: Expr | None = None
+    group_by: list[Expr] = field(default_factory=list)
+    having: Expr | None = None
+    distinct: bool = False
+    at: int = 0
+    hierarchy: Hierarchy | None = None
+    grouping: list[list[Expr]] | None = None
+
+
+@dataclass(slots=True)
+class SetOperation:
+    """`op`: UNION, INTERSECT, MINUS, each with ALL too."""
+
+    op: str
+    left: Select | SetOperation | Query
+    right: Select | SetOperation | Query
+    at: int
+
+
+@dataclass(slots=True)
+class Query:
+    """`fetch` counts rows, or `percent` of them; `ties` also takes those equal to the last."""
+
+    body: Select | SetOperation | Query
+    with_: list[tuple[str, list[str], Query]] = field(default_factory=list)
+    order_by: list[OrderItem] = field(default_factory=list)
+    offset: Expr | None = None
+    fetch: Expr | None = None
+    for_update: LockWait | None = None
+    at: int = 0
+    percent: bool = False
+    ties: bool = False

@@ -1,122 +1,22 @@
-"""LOBs on the wire: values in rows, and the LOB call (function 96) that reads and writes through locators.
-
-    in a row        ub locator size (0: NULL), ub8 length, ub chunk size, [first of it when the define asked], clr locator
-    as LONG         clr content, 00 00                          (NULL: 00 00 00)
-    JSON, VECTOR    as in a row, the whole image in front of the locator
-    XMLTYPE         as CLOB: drivers would ask DBMS_PICKLER for the shape of the object type, which is not here
-
-Text travels as UTF-16BE, lengths and offsets count its units; a half of a surrogate pair may come alone.
-"""
+"""The LOB call (function 96): reads and writes through a locator."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-from minercdc_sandbox.interfaces import Cell, LobKind, OraError, OraType, Session
+from minercdc_sandbox.interfaces import LobKind, OraError, OraType, Session
 from minercdc_sandbox.lobs.files import refuse_file
 from minercdc_sandbox.wire import replies
-from minercdc_sandbox.wire.negotiation import CHARSET_AL16UTF16, Ttc
+from minercdc_sandbox.wire.conversation import Conversation
+from minercdc_sandbox.wire.lob_values import narrow, widened, wire_text
+from minercdc_sandbox.wire.negotiation import Ttc
 from minercdc_sandbox.wire.packets import ProtocolError
-from minercdc_sandbox.wire.primitives import NULL, clr, sb, ub
+from minercdc_sandbox.wire.primitives import clr, sb, ub
 
-if TYPE_CHECKING:
-    from minercdc_sandbox.wire.conversation import Conversation
-
-ColumnEncoder = Callable[[Sequence[Cell]], list[bytes]]
-
-LOB_TYPES = frozenset((OraType.CLOB, OraType.BLOB, OraType.JSON, OraType.VECTOR, OraType.XMLTYPE))
-"""Columns that a client defines before rows come."""
-_NULL_LONG = b"\0\0\0"
-_LOCATOR_BYTES = 40
 _MAX_LOCATORS = 1 << 20
 _MAX_SCNS = 255
 _MAX_READ = 1 << 28
-_READ_UNITS = 1 << 24
-"""Units asked of the session at a time."""
-
-
-# ---- values ------------------------------------------------------------------------------------------------------------------
-
-
-def _wire_text(text: str) -> bytes:
-    return text.encode("utf-16-be", "surrogatepass")
-
-
-def content(session: Session, locator: bytes) -> str | bytes:
-    """All of a LOB."""
-    length = session.lob_calls.length(locator)
-    pieces = [session.lob_calls.read(locator, at, _READ_UNITS) for at in range(1, length + 1, _READ_UNITS)]
-    if pieces and isinstance(pieces[0], str):
-        joined = b"".join(_wire_text(str(piece)) for piece in pieces)  # a piece may end within a surrogate pair
-        return joined.decode("utf-16-be", "surrogatepass")
-    return b"".join(piece for piece in pieces if isinstance(piece, bytes))
-
-
-def _head(session: Session, locator: bytes) -> bytes:
-    """Size of the locator, length and chunk size of the LOB."""
-    return ub(len(locator)) + ub(session.lob_calls.length(locator)) + ub(session.lob_calls.chunk_size(locator))
-
-
-def locators(session: Session, prefetch: int | None) -> ColumnEncoder:
-    """CLOB and BLOB by locator.
-
-    :param prefetch: units of the content that come along; None: not even its length does.
-    """
-    if prefetch is None:
-        return lambda cells: [ub(len(cell)) + clr(cell) if isinstance(cell, bytes) else NULL for cell in cells]
-
-    def first(locator: bytes) -> bytes:
-        if not prefetch:
-            return b""
-        piece = session.lob_calls.read(locator, 1, prefetch)
-        if isinstance(piece, bytes):
-            return clr(piece)
-        return b"\1" + ub(CHARSET_AL16UTF16) + b"\1" + clr(_wire_text(piece))
-
-    def encode(cells: Sequence[Cell]) -> list[bytes]:
-        return [_head(session, cell) + first(cell) + clr(cell) if isinstance(cell, bytes) else NULL for cell in cells]
-
-    return encode
-
-
-def contents(session: Session, national: bool) -> ColumnEncoder:
-    """LOBs that the client defined as LONG or LONG RAW; NCLOB comes in UTF-16."""
-    charset = "utf-16-be" if national else "utf-8"
-
-    def one(locator: bytes) -> bytes:
-        whole = content(session, locator)
-        raw = whole.encode(charset, "replace") if isinstance(whole, str) else whole
-        return clr(raw) + b"\0\0" if raw else _NULL_LONG
-
-    return lambda cells: [one(cell) if isinstance(cell, bytes) else _NULL_LONG for cell in cells]
-
-
-def images(session: Session) -> ColumnEncoder:
-    """JSON (OSON) and VECTOR: the image comes with the locator."""
-
-    def one(locator: bytes) -> bytes:
-        return _head(session, locator) + clr(bytes(content(session, locator))) + clr(locator)  # type: ignore[arg-type]
-
-    return lambda cells: [one(cell) if isinstance(cell, bytes) else NULL for cell in cells]
-
-
-def narrow(locator: bytes) -> bytes:
-    """The sandbox's 40 bytes of a locator: ojdbc has room for more in temporary LOBs and sends all of it."""
-    if len(locator) <= _LOCATOR_BYTES:
-        return locator
-    return struct.pack(">H", _LOCATOR_BYTES - 2) + locator[2:_LOCATOR_BYTES]
-
-
-def _widened(locator: bytes, size: int) -> bytes:
-    """A client reads back as many bytes as it sent; the first two tell the size."""
-    if size <= len(locator):
-        return locator
-    return struct.pack(">H", size - 2) + locator[2:] + bytes(size - len(locator))
-
-
-# ---- the LOB call ------------------------------------------------------------------------------------------------------------
 
 
 class _Call(NamedTuple):
@@ -137,7 +37,7 @@ class _Call(NamedTuple):
 
 
 class _Done(NamedTuple):
-    """What a LOB call brought: the locator to keep, an amount, a flag, content."""
+    """The result of a LOB call: the locator to keep, an amount, a flag, content."""
 
     locator: bytes
     amount: int = 0
@@ -164,10 +64,10 @@ def _read_call(talk: Conversation) -> _Call:
     r = talk.reader
     source_size = _locator_size(talk)
     destination_size = _locator_size(talk)
-    r.ub()
-    r.ub()
-    r.raw(2)
-    wants_flag = bool(r.u8())
+    r.ub()  # short source offset
+    r.ub()  # short destination offset
+    r.raw(2)  # pointers (character set, short amount)
+    wants_flag = bool(r.u8())  # pointer (NULL LOB)
     operation = r.ub()
     scn_pointer, scn_count = r.u8(), r.ub()
     offset, destination = r.ub(), r.ub()
@@ -178,10 +78,10 @@ def _read_call(talk: Conversation) -> _Call:
     locator = r.raw(source_size)
     r.raw(destination_size)
     if operation == _CREATE_TEMPORARY:
-        r.ub()
+        r.ub()  # character set
     amount = r.ub() if wants_amount else 0
     for _ in range(scn_count if scn_pointer else 0):
-        r.ub()
+        r.ub()  # part of an SCN
     data = b""
     if operation == _WRITE:
         if r.u8() != Ttc.LOB_DATA:
@@ -204,7 +104,7 @@ def _read(session: Session, call: _Call) -> _Done:
     piece = session.lob_calls.read(call.locator, call.offset, call.amount)
     if isinstance(piece, bytes):
         return _Done(call.locator, len(piece), data=piece)
-    raw = _wire_text(piece)
+    raw = wire_text(piece)
     return _Done(call.locator, len(raw) // 2, data=raw)
 
 
@@ -283,7 +183,7 @@ def lob_call(talk: Conversation) -> None:
         reply.add(bytes((Ttc.LOB_DATA,)), clr(done.data))
     tail = ub(0) if call.operation == _CREATE_TEMPORARY else b""  # its character set
     tail += (sb(done.amount) if call.wants_amount else b"") + (bytes((done.flag,)) if call.wants_flag else b"")
-    talk.finish(reply, bytes((Ttc.PARAMETER,)), _widened(done.locator, size), tail, replies.error(talk.call_end()))
+    talk.finish(reply, bytes((Ttc.PARAMETER,)), widened(done.locator, size), tail, replies.error(talk.call_end()))
 
 
 def free_temporaries(talk: Conversation) -> None:

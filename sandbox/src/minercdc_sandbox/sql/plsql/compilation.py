@@ -1,0 +1,67 @@
+"""State that the compilers of one block share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.plsql.errors import located
+from minercdc_sandbox.sql.plsql.frame import Frame, Step
+from minercdc_sandbox.sql.plsql.names import NameResolver
+from minercdc_sandbox.sql.plsql.parser import BlockParser
+from minercdc_sandbox.sql.plsql.program import Subprogram
+from minercdc_sandbox.sql.plsql.variables import Slots
+
+
+@dataclass(slots=True)
+class Unit:
+    """A block, or a local subprogram, whose text is being read.
+
+    :param gotos: labels that GOTO names, and where, and that no sequence around it has had so far.
+    """
+
+    subprogram: Subprogram | None = None
+    autonomous: bool = False
+    gotos: list[tuple[str, int]] = field(default_factory=list)
+
+
+class Compilation:
+    """The text of a block, what its names mean, and the places of its row of cells.
+
+    :ivar read: client binds that are read, not only assigned.
+    """
+
+    def __init__(self, sql: str, session: SqlSession, slots: Slots) -> None:
+        self.session, self.slots = session, slots
+        self.names = NameResolver(sql)
+        self.parser = BlockParser(sql, self.names, slots.clients)
+        self.read: set[int] = set()
+        self.unit = Unit()
+
+    @contextmanager
+    def reading(self, unit: Unit) -> Iterator[None]:
+        """Text that is read belongs to that unit until the context ends."""
+        outer, self.unit = self.unit, unit
+        try:
+            yield
+        finally:
+            self.unit = outer
+
+    def finished(self, body: Step) -> Step:
+        """The body of the unit that has been read. Raises PLS-00375 for a label that GOTO cannot reach."""
+        for label, at in self.unit.gotos:
+            text = f"PLS-00375: illegal GOTO statement; this GOTO cannot branch to label '{label}'"
+            raise located(self.parser.sql, at, text)
+        return _in_own_transaction(body) if self.unit.autonomous else body
+
+
+def _in_own_transaction(body: Step) -> Step:
+    """PRAGMA AUTONOMOUS_TRANSACTION."""
+
+    def step(frame: Frame) -> None:
+        with frame.session.transactions.autonomous():
+            body(frame)
+
+    return step

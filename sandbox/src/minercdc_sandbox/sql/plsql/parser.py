@@ -1,0 +1,129 @@
+"""Reads the words of a block: SQL's grammar, with PL/SQL's names, attributes, elements and errors."""
+
+from __future__ import annotations
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.plsql.errors import located, place
+from minercdc_sandbox.sql.plsql.names import NameResolver
+from minercdc_sandbox.sql.plsql.variables import Collection, Variable
+from minercdc_sandbox.sql.tokens import Token, TokenKind
+
+
+class BlockParser(Parser):
+    """:param clients: how many binds the client has given."""
+
+    def __init__(self, sql: str, names: NameResolver, clients: int) -> None:
+        super().__init__(sql, by_name=True)
+        self._names, self._clients = names, clients
+
+    def bind(self, token: Token) -> ast.Bind:
+        """Raises ORA-01008 for a bind the client has not given."""
+        bind = super().bind(token)
+        if bind.index >= self._clients:
+            raise OraError(1008, "not all variables bound", token.start)
+        return bind
+
+    def unexpected(self, expected: str = "") -> OraError:
+        """PLS-00103 at the next word."""
+        token = self.token
+        shown = "end-of-file" if token.kind is TokenKind.END else token.text
+        wanted = f" when expecting {expected}" if expected else ""
+        return located(self.sql, token.start, f'PLS-00103: Encountered the symbol "{shown}"{wanted}')
+
+    def wrong(self, at: int, text: str) -> OraError:
+        """ORA-06550 with PL/SQL's own error."""
+        return located(self.sql, at, text)
+
+    def refused(self, what: str, at: int) -> OraError:
+        return self.wrong(at, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
+
+    def need(self, text: str) -> None:
+        """Read this operator or word."""
+        if self.token.kind in "WO" and self.token.text == text:
+            self.at += 1
+            return
+        raise self.unexpected(f'"{text}"' if not text[0].isalpha() else text)
+
+    def line(self) -> int:
+        return place(self.sql, self.token.start)[0]
+
+    def named(self, token: Token) -> ast.Expr:
+        """Names with attributes and elements of collections, besides SQL's."""
+        start = self.at
+        parts = [self.take().text]
+        while self.token.text == "." and self.token.kind is TokenKind.OPERATOR and self.peek().is_name:
+            self.at += 1
+            parts.append(self.take().text)
+        if self.token.text == "%" and self.peek().kind is TokenKind.WORD:
+            self.at += 1
+            return self._attribute(parts, token.start)
+        variable, rest = self._names.variable_of(parts)
+        if variable is not None and isinstance(variable.type, Collection):
+            return self._element(variable, rest, token.start)
+        if self._names.subprogram(parts[0]) is not None and len(parts) == 1:
+            arguments = self.call_arguments() if self.token.text == "(" else []
+            return ast.Call("%CALL", [ast.Name((parts[0],), token.start), *arguments], token.start)
+        self.at = start
+        return super().named(token)
+
+    def call_arguments(self) -> list[ast.Expr]:
+        """`(a, b)`; of local functions by position only."""
+        self.need("(")
+        found: list[ast.Expr] = []
+        while self.token.text != ")":
+            found.append(self.expr())
+            if not self.op(","):
+                break
+        self.need(")")
+        return found
+
+    def _attribute(self, parts: list[str], at: int) -> ast.Expr:
+        name = self.take().text
+        if name == "BULK_EXCEPTIONS":
+            return self._bulk_exception(parts, at)
+        if name == "BULK_ROWCOUNT":
+            self.need("(")
+            index = self.expr()
+            self.need(")")
+            return ast.Call(f"%{name}", [ast.Name(tuple(parts), at), index], at)
+        return ast.Call(f"%{name}", [ast.Name(tuple(parts), at)], at)
+
+    def _bulk_exception(self, parts: list[str], at: int) -> ast.Expr:
+        """`SQL%BULK_EXCEPTIONS.COUNT`, `SQL%BULK_EXCEPTIONS(i).ERROR_INDEX | ERROR_CODE`."""
+        owner = ast.Name(tuple(parts), at)
+        if self.op("."):
+            return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner], at)
+        self.need("(")
+        index = self.expr()
+        self.need(")")
+        self.need(".")
+        return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner, index], at)
+
+    def _element(self, variable: Variable, rest: list[str], at: int) -> ast.Expr:
+        """`t(i)`, `t(i).field`, `t.COUNT`, `t.NEXT(i)`, or `t` itself."""
+        name = ast.Name((variable.name,), at)
+        index: list[ast.Expr] = []
+        if self.op("("):
+            index = [self.expr()]
+            self.need(")")
+        if rest:
+            return ast.Call(f"%{rest[0]}", [name, *index], at)
+        if not index:
+            return name
+        if self.token.text == "." and self.peek().is_name:
+            self.at += 1
+            return ast.Call("%ELEMENT", [name, index[0], ast.Literal(ast.LiteralKind.STRING, self.take().text, at)], at)
+        return ast.Call("%ELEMENT", [name, index[0]], at)
+
+    def expression_tree(self) -> ast.Expr:
+        """An expression. Syntax errors are PLS-00103."""
+        at = self.token.start
+        try:
+            return self.expr()
+        except OraError as error:
+            if error.number in (6550, 1008):
+                raise
+            self.at = next((n for n, t in enumerate(self.tokens) if t.start >= (error.position or at)), self.at)
+            raise self.unexpected() from None

@@ -1,0 +1,213 @@
+"""Parts of a compiled block: expressions, targets of assignments, SQL statements, cursors, local subprograms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from minercdc_sandbox.interfaces import BindType, ColumnDescription, OraError, Result
+from minercdc_sandbox.sql.declare import declared_like
+from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Value
+from minercdc_sandbox.sql.plsql.variables import Collection, Record, Scalar, Variable
+from minercdc_sandbox.sql.translate.environment import VariableNames
+from minercdc_sandbox.sql.types import SqlType, column_type, type_of_wire
+
+Store: TypeAlias = Callable[[Frame, Sequence[Any], Sequence[SqlType]], None]
+_DEEPEST = 100
+"""Calls within calls; Python's own stack ends soon after."""
+
+
+@dataclass(slots=True)
+class Compiled:
+    """An expression ready to run. `slot`: it is nothing but that place; `constant`: nothing but a constant."""
+
+    value: Value
+    type: SqlType
+    slot: int | None = None
+    variable: Variable | None = None
+
+    def wire_type(self) -> BindType:
+        """The type it is bound as."""
+        described = self.type.describe("")
+        return BindType(described.type, max(described.size, 4000), described.national)
+
+
+@dataclass(slots=True)
+class Target:
+    """`scalars`: the cells it takes; `variable` when it is a whole variable, `slot` when it is one place."""
+
+    scalars: list[Scalar]
+    store: Store
+    variable: Variable | None = None
+    slot: int | None = None
+
+    @property
+    def width(self) -> int:
+        return len(self.scalars)
+
+    @property
+    def place(self) -> int | None:
+        """The one place it is, or the first place of a whole variable."""
+        return self.variable.slot if self.variable is not None else self.slot
+
+
+def assign_all(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], types: Sequence[SqlType]) -> None:
+    """BULK COLLECT INTO: the collections are filled from 1 on."""
+    at = 0
+    for target in targets:
+        variable = target.variable
+        if variable is None or not isinstance(variable.type, Collection):
+            raise OraError(6502, "PL/SQL: numeric or value error: BULK COLLECT into what is no collection")
+        found: dict[Any, tuple[Any, ...]] = {}
+        for n, row in enumerate(rows, 1):
+            cells = zip(target.scalars, row[at : at + target.width], types[at : at + target.width], strict=True)
+            found[n] = tuple([frame.fitted(scalar, cell, type_) for scalar, cell, type_ in cells])
+        frame.cells[variable.slot] = found
+        at += target.width
+
+
+def types_of(columns: Sequence[ColumnDescription]) -> list[SqlType]:
+    return [type_of_wire(c.type, c.precision, c.scale, c.size, c.national) for c in columns]
+
+
+@dataclass(slots=True)
+class StaticStatement:
+    """A statement ready to run.
+
+    :param used: places of the client binds it names, in order.
+    :param types: of these, then of all places there were when it was compiled.
+    :param targets: INTO's, of a query's columns or of RETURNING; `bulk` when BULK COLLECT stands before it.
+    :param columns: of a query.
+    :param marked: each row ends with its ROWID.
+    """
+
+    text: str
+    used: list[int]
+    names: VariableNames
+    prelude: list[Step]
+    types: tuple[BindType, ...] = ()
+    targets: list[Target] = field(default_factory=list)
+    bulk: bool = False
+    columns: tuple[ColumnDescription, ...] | None = None
+    marked: bool = False
+
+    def run(self, frame: Frame) -> Result:
+        """Run it once, with the values the variables have now."""
+        for step in self.prelude:
+            step(frame)
+        cells = frame.cells
+        row = (*(cells[at] for at in self.used), *cells[: len(self.types) - len(self.used)])
+        return frame.session.statements.run_inner(self.text, self.types, [row], self.names)
+
+
+def store_one(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], types: Sequence[SqlType]) -> None:
+    """Raises ORA-01403, ORA-01422."""
+    if len(rows) != 1:
+        missing = not rows
+        frame.row_count = 0 if missing else 1
+        text = "no data found" if missing else "exact fetch returns more than requested number of rows"
+        raise OraError(1403 if missing else 1422, text)
+    at = 0
+    for target in targets:
+        target.store(frame, rows[0][at : at + target.width], types[at : at + target.width])
+        at += target.width
+
+
+def store_returned(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], *, bulk: bool) -> None:
+    """RETURNING INTO: at most one row, NULLs when none was affected; with BULK COLLECT all."""
+    types = [column_type(scalar.column) for target in targets for scalar in target.scalars]
+    if bulk:
+        assign_all(frame, targets, rows, types)
+        return
+    if len(rows) > 1:
+        raise OraError(1422, "exact fetch returns more than requested number of rows")
+    if rows:
+        store_one(frame, targets, rows, types)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclaredCursor:
+    """`CURSOR name(parameters) IS query`; `marked` when its rows can be named by CURRENT OF."""
+
+    name: str
+    slot: int
+    statement: StaticStatement
+    parameters: tuple[tuple[Variable, Compiled | None], ...]
+
+    @property
+    def marked(self) -> bool:
+        return self.statement.marked
+
+    @property
+    def columns(self) -> tuple[ColumnDescription, ...]:
+        columns = self.statement.columns or ()
+        return columns[:-1] if self.marked else columns
+
+
+def record_of(columns: Sequence[ColumnDescription]) -> Record:
+    """%ROWTYPE of a query."""
+    fields = []
+    for column in columns:
+        kind = type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
+        fields.append((column.name, Scalar(declared_like(column.name, kind))))
+    return Record(tuple(fields))
+
+
+@dataclass(slots=True)
+class Parameter:
+    variable: Variable
+    mode: str
+    default: Value | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Subprogram:
+    """`body` is None until it has been read; `first` and `last` are its places."""
+
+    name: str
+    parameters: list[Parameter]
+    returns: Scalar | None
+    body: Step | None = None
+    first: int = 0
+    last: int = 0
+    result: int = field(default=0)
+
+    def run(
+        self, frame: Frame, incoming: Sequence[tuple[Parameter, Compiled | None]], outgoing: Sequence[tuple[Parameter, int]]
+    ) -> Any:
+        """Call it: `incoming` are the arguments by parameter, `outgoing` the places that OUT parameters go to."""
+        if frame.depth >= _DEEPEST or self.body is None:
+            raise OraError(6500, "PL/SQL: storage error")
+        values = [(p, v if v is None else (v.value(frame), v.type)) for p, v in incoming]
+        saved = frame.cells[self.first : self.last]
+        frame.cells[self.first : self.last] = [None] * (self.last - self.first)
+        frame.depth += 1
+        try:
+            for parameter, given in values:
+                slot = parameter.variable.slot
+                if given is None and parameter.default is not None:
+                    parameter.default(frame)
+                elif given is not None and parameter.mode != "OUT":
+                    frame.store(slot, *given)
+            result = self._returned(frame)
+            handed = [(slot, frame.cells[p.variable.slot], p.variable.type) for p, slot in outgoing]
+        finally:
+            frame.depth -= 1
+            frame.cells[self.first : self.last] = saved
+        for slot, cell, kind in handed:
+            assert isinstance(kind, Scalar)
+            frame.store(slot, cell, column_type(kind.column))
+        return result
+
+    def _returned(self, frame: Frame) -> Any:
+        assert self.body is not None
+        try:
+            self.body(frame)
+        except Leave as leave:
+            if leave.kind != "RETURN":
+                raise
+            return frame.cells[self.result]
+        if self.returns is not None:
+            raise OraError(6503, "PL/SQL: Function returned without value")
+        return None

@@ -1,0 +1,112 @@
+"""Transaction control of one session: commit, rollback, savepoints, autonomous transactions, deferred constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.storage.engine import Storage
+from minercdc_sandbox.storage.locks import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A key to check when the transaction commits."""
+
+    table_id: int
+    constraint: str
+    key: tuple[Cell, ...]
+
+
+class TransactionControl:
+    """Ends and divides the transaction of a session.
+
+    :param settle: reads open cursors that show the transaction's own changes to their end.
+    :param verify: checks the deferred keys.
+    :param ended: called after a transaction has ended, for temporary tables.
+    :ivar deferred: keys to check at commit.
+    :ivar constraint_modes: modes of SET CONSTRAINTS, by constraint or `ALL`: whether it is deferred.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        storage: Storage,
+        settle: Callable[[], None],
+        verify: Callable[[], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self._client, self._storage = client, storage
+        self._settle, self._verify, self._ended = settle, verify, ended
+        self.deferred: set[Deferred] = set()
+        self.constraint_modes: dict[str, bool] = {}
+
+    def before_change(self) -> None:
+        """Called with the storage locked, before a row changes."""
+        self._client.check()
+        self._settle()
+
+    def mark(self) -> int:
+        """Where statement rollback goes back to."""
+        return len(self._client.transaction.undo) if self._client.transaction is not None else 0
+
+    def commit(self) -> None:
+        """Raises ORA-02091 when a deferred constraint is violated, after rolling back."""
+        with self._storage.lock:
+            self._settle()
+            self._verify_deferred()
+            self._storage.commit(self._client)
+            self._ended()
+
+    def _verify_deferred(self) -> None:
+        try:
+            if self.deferred:
+                self._verify()
+        except OraError as error:
+            self._storage.rollback(self._client)
+            raise OraError(2091, f"transaction rolled back\n{error}") from None
+        finally:
+            self.deferred, self.constraint_modes = set(), {}
+
+    def rollback(self) -> None:
+        with self._storage.lock:
+            self._undo()
+            self._ended()
+
+    def _undo(self) -> None:
+        with self._storage.lock:
+            self._settle()
+            self.deferred, self.constraint_modes = set(), {}
+            self._storage.rollback(self._client)
+
+    def savepoint(self, name: str) -> None:
+        with self._storage.lock:
+            transaction = self._storage.begin(self._client)
+            transaction.savepoints = [s for s in transaction.savepoints if s[0] != name]
+            transaction.savepoints.append((name, len(transaction.undo)))
+
+    def rollback_to(self, name: str) -> None:
+        """Raises ORA-01086."""
+        with self._storage.lock:
+            transaction = self._client.transaction
+            found = [s for s in transaction.savepoints if s[0] == name] if transaction is not None else []
+            if not found:
+                raise OraError(1086, f"savepoint '{name}' never established in this session or is invalid")
+            self._settle()
+            self._storage.undo_to(self._client, found[0][1])
+
+    @contextmanager
+    def autonomous(self) -> Iterator[None]:
+        """A transaction of its own in place of the session's. Raises ORA-06519 when it is left open."""
+        with self._storage.lock:
+            self._settle()
+            outer, self._client.transaction = self._client.transaction, None
+        try:
+            yield
+            if self._client.transaction is not None and self._client.transaction.active:
+                raise OraError(6519, "active autonomous transaction detected and rolled back")
+        finally:
+            self._undo()
+            self._client.transaction = outer

@@ -1,0 +1,235 @@
+"""Statements of a session, each an object of its kind that checks and runs itself.
+
+text -> parse -> Query | Change | Block | Command -> plan, remembered by the planner -> Result
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import apsw
+
+from minercdc_sandbox.interfaces import BindType, Cell, ColumnDescription, OraError, OraType, Result
+from minercdc_sandbox.open_queries import OpenQueries
+from minercdc_sandbox.planning import Planner
+from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql.commands.registry import run_command
+from minercdc_sandbox.sql.execution import Plan, SqlSession, StatementCall
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.plsql import block
+from minercdc_sandbox.sql.runtime import begin_run, translated
+from minercdc_sandbox.sql.translate.environment import NO_VARIABLES, VariableNames
+
+Columns: TypeAlias = "tuple[ColumnDescription, ...] | None"
+KINDS = {
+    "SELECT": "joins of every kind, subqueries, WITH (recursive too), set operations, CONNECT BY, PIVOT, analytic functions, AS OF, "
+    "VERSIONS BETWEEN, FETCH FIRST, FOR UPDATE [NOWAIT, WAIT n, SKIP LOCKED]",
+    "INSERT": "VALUES, subquery, RETURNING INTO, LOG ERRORS; arrays with row counts and batch errors",
+    "INSERT ALL, INSERT FIRST": "with and without WHEN",
+    "UPDATE": "also `SET (..) = (subquery)`, RETURNING INTO, LOG ERRORS; views, subqueries, key-preserved tables of joins",
+    "DELETE": "RETURNING INTO, LOG ERRORS; views, subqueries, the key-preserved table of a join",
+    "MERGE": "with DELETE WHERE",
+    "BEGIN, DECLARE, CALL": "anonymous blocks, WHERE CURRENT OF a cursor FOR UPDATE of one table; nothing stored: no procedures, functions, packages or triggers of one's own",
+}
+"""Statements of these kinds have syntax trees; all other statements are commands (sql/commands/registry.py)."""
+
+_REMEMBERED = 400
+_WRONG_NAMES = frozenset((904, 913, 918, 942, 947, 957, 980, 1031, 1733, 1776, 2289))
+
+
+class Statement(Protocol):
+    """A parsed statement.
+
+    :ivar hardens: its redo is on disk before the call ends, as it may have committed.
+    """
+
+    hardens: bool
+
+    def describe(self, runner: StatementRunner) -> Columns:
+        """Columns of a query, before the types of its binds are known. A parse finds wrong names in DML, too."""
+
+    def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
+        """Plan it; the columns of a query."""
+
+    def run(self, runner: StatementRunner, call: StatementCall) -> Result: ...
+
+
+@dataclass(slots=True)
+class Query:
+    sql: str
+    tree: ast.Query
+    binds: int
+    hardens = False
+
+    def describe(self, runner: StatementRunner) -> Columns:
+        return self.check(runner, _any_types(self.binds))
+
+    def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
+        return runner.planner.query(self.sql, self.tree, bind_types).columns
+
+    def run(self, runner: StatementRunner, call: StatementCall) -> Result:
+        return runner.queries.run(self.sql, self.tree, call.bind_types, call.bind_rows[0] if call.bind_rows else ())
+
+
+@dataclass(slots=True)
+class Change:
+    """INSERT, UPDATE, DELETE, MERGE."""
+
+    sql: str
+    tree: ast.Change
+    binds: int
+    hardens = False
+
+    def describe(self, runner: StatementRunner) -> Columns:
+        try:
+            self.check(runner, _any_types(self.binds))
+        except OraError as error:
+            if error.number in _WRONG_NAMES:
+                raise
+        return None
+
+    def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
+        runner.planner.change(self.sql, self.tree, bind_types)
+        return None
+
+    def run(self, runner: StatementRunner, call: StatementCall) -> Result:
+        session = runner.session
+        if session.settings.flashback_scn is not None:
+            raise OraError(8182, "operation not supported while in Flashback mode")
+        with session.storage.lock:
+            session.transactions.before_change()
+            return runner.planner.change(self.sql, self.tree, call.bind_types).run(session, call)
+
+
+@dataclass(slots=True)
+class Block:
+    """An anonymous block or CALL; an array of binds runs it once for each row."""
+
+    sql: str
+    hardens = True
+
+    def describe(self, runner: StatementRunner) -> Columns:
+        return None
+
+    def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
+        return None
+
+    def run(self, runner: StatementRunner, call: StatementCall) -> Result:
+        result = Result()
+        for binds in call.bind_rows or ((),):
+            with runner.naming(NO_VARIABLES):
+                result = block.run(runner.session, self.sql, call.bind_types, binds)
+        return result
+
+
+@dataclass(slots=True)
+class Command:
+    """Any other statement: DDL, transaction control, ALTER SESSION, .."""
+
+    sql: str
+    hardens = True
+
+    def describe(self, runner: StatementRunner) -> Columns:
+        return None
+
+    def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
+        return None
+
+    def run(self, runner: StatementRunner, call: StatementCall) -> Result:
+        return Result(row_count=run_command(runner.session, self.sql))
+
+
+_CHANGES: dict[str, Callable[[Parser], ast.Change]] = {
+    "INSERT": Parser.insert,
+    "MERGE": Parser.merge,
+    "UPDATE": Parser.update,
+    "DELETE": Parser.delete,
+}
+
+
+def parse(sql: str) -> Statement:
+    """The statement by its first word. Raises ORA-00900 and syntax errors with their position."""
+    parser = Parser(sql)
+    word = parser.token.text
+    if parser.token.kind == "E":
+        raise OraError(900, "invalid SQL statement")
+    if word in ("SELECT", "WITH", "("):
+        query = parser.query()
+        parser.end()
+        return Query(sql, query, len(parser.binds))
+    if word in _CHANGES:
+        change = _CHANGES[word](parser)
+        parser.end()
+        return Change(sql, change, len(parser.binds))
+    return Block(sql) if word in ("BEGIN", "DECLARE", "CALL", "<<") else Command(sql)
+
+
+def _any_types(binds: int) -> tuple[BindType, ...]:
+    """Types of binds that are not known yet."""
+    return (BindType(OraType.VARCHAR2, 4000),) * binds
+
+
+class StatementRunner:
+    """Parses, checks and runs the statements of one session.
+
+    :ivar names: variables of the block whose statement is being planned.
+    """
+
+    def __init__(self, session: SqlSession) -> None:
+        self.session = session
+        self.planner = Planner(lambda: session.environment)
+        self.queries = OpenQueries(session, self.planner)
+        self.names = VariableNames()
+        self._parsed: dict[str, Statement] = {}
+
+    def parsed(self, sql: str) -> Statement:
+        found = self._parsed.get(sql)
+        if found is None:
+            found = parse(sql)
+            if len(self._parsed) >= _REMEMBERED:
+                self._parsed.clear()
+            self._parsed[sql] = found
+        return found
+
+    @contextmanager
+    def naming(self, names: VariableNames) -> Iterator[None]:
+        """Statements may name these variables until the context ends."""
+        outer, self.names = self.names, names
+        try:
+            yield
+        finally:
+            self.names = outer
+
+    def check(self, sql: str, bind_types: Sequence[BindType] = (), names: VariableNames = NO_VARIABLES) -> Columns:
+        """See `execution.InnerStatements`."""
+        with self.naming(names):
+            return self.parsed(sql).check(self, tuple(bind_types))
+
+    def run_inner(
+        self,
+        sql: str,
+        bind_types: Sequence[BindType] = (),
+        bind_rows: Sequence[tuple[Any, ...]] = ((),),
+        names: VariableNames = NO_VARIABLES,
+    ) -> Result:
+        """See `execution.InnerStatements`."""
+        self.session.check_alive()
+        with self.naming(names):
+            try:
+                return self.parsed(sql).run(self, StatementCall(tuple(bind_types), bind_rows))
+            except apsw.Error as error:
+                raise translated(error, begin_run(self.session)) from error
+
+    def plan_inner(self, query: ast.Query) -> Plan:
+        """See `execution.InnerStatements`."""
+        return self.planner.apart(query)
+
+    def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
+        """See `execution.InnerStatements`."""
+        rows = self.queries.open(plan, binds)
+        found = rows.fetch(1 << 62)
+        rows.close()
+        return found
