@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from sandbox.tests.unit.test_imports import cycle_of
+
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src"
 SANDBOX = ROOT / "sandbox" / "src"
@@ -101,3 +103,7 @@ def test_product_and_sandbox_import_nothing_of_each_other() -> None:
     for root, other in ((SRC, "minercdc_sandbox"), (SANDBOX, "minercdc")):
         for path in root.rglob("*.py"):
             assert [line for name, line in imported_names(path) if name.split(".")[0] == other] == [], path
+
+
+def test_no_module_of_the_product_imports_itself_through_others() -> None:
+    assert cycle_of(SRC / "minercdc") == []
