@@ -132,6 +132,16 @@ class GlueReader:
         except (_Unknown, IndexError, DecodeError):
             return None  # the general parser says what is wrong, if anything is
 
+    def read_condition(self, text: str) -> Row | None:
+        """What ` where ..` holds of a row; None when the general parser has to look at it."""
+        pieces = split(text)
+        key = "'".join(pieces[::2])
+        try:
+            picture = self._pictures.get(key) or self._learn_where(key, pieces[0], pieces, 0)
+            return picture.row(pieces) if len(pieces) & 1 else None
+        except (_Unknown, IndexError, DecodeError):
+            return None
+
     def _inserted(self, pieces: list[str]) -> Row:
         key = "'".join(pieces[::2])
         picture = self._pictures.get(key) or self._learn_values(key, pieces)

@@ -41,7 +41,6 @@ from minercdc.errors import DecodeError, SchemaMismatchError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import TableId
 from minercdc.values.image import text_of_bytes
-from minercdc.values.lob import TYPES as LOB_TYPES
 
 # Values of LOBs are remembered within the transaction, for DBMS_LOB to go on with, up to this many characters in all.
 _REMEMBERED: Final = 8 * 1024 * 1024
@@ -122,12 +121,12 @@ class LargeRowAssembler(Generic[_Other]):
             if code == OpCode.LOB_LOCATOR:
                 self._located, self._begins = (None, row.row_id == PLACEHOLDER_ROW_ID), True
                 if row.sql:
-                    self._located = (parse_locator(row.sql), row.row_id == PLACEHOLDER_ROW_ID)
+                    self._located = (parse_locator(row.sql, decoder), row.row_id == PLACEHOLDER_ROW_ID)
             elif code in (OpCode.LOB_WRITE, OpCode.LOB_TRIM, OpCode.LOB_ERASE):
                 self._edit(row, decoder)
             elif code in (OpCode.XML_BEGIN, OpCode.STRING_BEGIN):
                 self._document = None
-                target = (parse_xml_begin if code == OpCode.XML_BEGIN else parse_string_begin)(row.sql or "")
+                target = (parse_xml_begin if code == OpCode.XML_BEGIN else parse_string_begin)(row.sql or "", decoder)
                 self._begin_document(row, decoder, target)
             elif code in (OpCode.XML_WRITE, OpCode.STRING_WRITE):
                 self._continue_document(row)
@@ -248,15 +247,14 @@ class LargeRowAssembler(Generic[_Other]):
         return pending if pending.values and pending.fits(after) else None
 
     def _edit(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        target, edit = parse_lob_edit(row.sql or "")
+        target, edit = parse_lob_edit(row.sql or "", decoder)
         located, is_new = self._located
         target = target or located
-        if target is None:
+        if target is None or target.decoder is not decoder:
             raise SchemaMismatchError("a LOB piece without its locator")
-        column = decoder.position(target.column)
-        if column is None or decoder.schema.columns[column].type_name not in LOB_TYPES:
+        column, known = target.column, target.known
+        if column is None or column not in decoder.lobs:
             return
-        known = decoder.row_of(target.where)
         # A value that begins again is another statement's; a locator for the TRIM of a BasicFile is not.
         begins, self._begins = self._begins and is_new and isinstance(edit, Write), False
         pending = self._change_of(decoder, known)
@@ -300,10 +298,9 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- documents ----
 
     def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder, target: Target) -> None:
-        column = decoder.position(target.column)
+        column, known = target.column, target.known
         if column is None:
             return
-        known = decoder.row_of(target.where)
         pending = self._latest
         if pending is None or pending.decoder is not decoder or self._has(pending, column) or not pending.fits(known):
             self._leave(decoder, known)

@@ -7,8 +7,8 @@
     70  XML_REDO := HEXTORAW('3c612f3e'):4                 |  bare text
     91  .. Stmt := 'update "S"."T" a set a."V" = :V where ..';      92  buf_c := 'text'; call(..);
 
-Amounts and offsets count characters of CLOBs and bytes of BLOBs, offsets from 1. Pure functions; every failure is a
-RedoSyntaxError that names the character.
+Amounts and offsets count characters of CLOBs and bytes of BLOBs, offsets from 1. Each function reads one statement, once;
+what cannot be read is a RedoSyntaxError that says where.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from minercdc.capture.logminer.redo_text import read_where
+from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.errors import RedoSyntaxError
+from minercdc.events import Row
 from minercdc.values import literal
 from minercdc.values.text import unistr
 
-_TABLE = r'"([^"]+)"\s*\.\s*"([^"]+)"'
-_SELECT = re.compile(rf'\s*select\s*"([^"]+)"\s*into\s+loc_(?:c|b|nc)\s+from\s*{_TABLE}')
-_FOR_UPDATE = re.compile(r"\s*for\s+update\s*;")
+_TABLE = r'"[^"]+"\s*\.\s*"[^"]+"'
 _DECLARE = re.compile(r"\s*DECLARE\b")
-_BEGIN = re.compile(r"\bBEGIN\b")
+# The condition is group 2; a LOB's data, which holds what a user wrote, comes after all of it.
+_SELECT = re.compile(
+    rf"""[^']*?\bBEGIN\b\s*select\s*"([^"]+)"\s*into\s+loc_(?:c|b|nc)\s+from\s*{_TABLE}"""
+    r"""((?:[^'"]|'[^']*'|"[^"]*")*?)\bfor\s+update\s*;"""
+)
 _BUFFER = re.compile(r"\s*buf_(c|b|nc)\s*:=\s*")
 _WRITE = re.compile(
     r"\s*;\s*dbms_lob\s*\.\s*write\s*\(\s*loc_(c|b|nc)\s*,\s*(\d{1,15})\s*,\s*(\d{1,15})\s*,\s*buf_(?:c|b|nc)\s*\)\s*;"
@@ -36,8 +39,9 @@ _ERASE = re.compile(
     r"\s*e_len\s*:=\s*(\d{1,15})\s*;\s*dbms_lob\s*\.\s*erase\s*\(\s*loc_(?:c|b|nc)\s*,\s*e_len\s*,\s*(\d{1,15})\s*\)\s*;"
 )
 _XML_SELECT = re.compile(rf'\s*XML\s+DOC\s+BEGIN\s*:\s*select\s*"([^"]+)"\s*from\s*{_TABLE}')
+# A long string's bind variable is named like its column.
 _SET_BIND = re.compile(
-    rf'\s*update\s*{_TABLE}\s*(?:a\s+)?set\s*(?:a\s*\.\s*)?"([^"]+)"\s*=\s*(?:XMLType\s*\(\s*:\s*1\s*\)|:\s*)'
+    rf'\s*update\s*{_TABLE}\s*(?:a\s+)?set\s*(?:a\s*\.\s*)?"([^"]+)"\s*=\s*(?:XMLType\s*\(\s*:\s*1\s*\)|:\s*(?:\1)?)'
 )
 _XML_REDO = re.compile(r"\s*XML_REDO\s*:=\s*")
 _HEX = re.compile(r"HEXTORAW\s*\(\s*'([0-9A-Fa-f]*)'?\s*\)?\s*(?::\s*(\d{1,15}))?\s*")
@@ -51,15 +55,15 @@ _EMPTY_STRING: Final = "LM_EMPTY_STRING"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The column of a row that large data belongs to.
+    """The column of a row that a large value belongs to.
 
-    :param where: the values that the condition holds of the row, by column.
+    :param column: its position; None when it is not captured.
+    :param known: what the condition holds of the row; nothing when the column is not captured.
     """
 
-    owner: str
-    table: str
-    column: str
-    where: dict[str, literal.Literal]
+    decoder: RedoDecoder
+    column: int | None
+    known: Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +99,19 @@ class Erase:
 Edit: TypeAlias = Write | Trim | Erase
 
 
-def parse_locator(sql: str) -> Target:
-    """The target that a row of code 9 selects. Raises RedoSyntaxError."""
-    target, at = _read_select(sql, _after_begin(sql))
+def parse_locator(sql: str, decoder: RedoDecoder) -> Target:
+    """The target that a row of code 9 selects. Raises RedoSyntaxError and ValueDecodeError."""
+    target, at = _read_select(sql, decoder)
     _expect_end(sql, at, "")
     return target
 
 
-def parse_lob_edit(sql: str) -> tuple[Target | None, Edit]:
-    """The edit of a row of code 10, 11 or 29, and its target when it names one. Raises RedoSyntaxError."""
+def parse_lob_edit(sql: str, decoder: RedoDecoder) -> tuple[Target | None, Edit]:
+    """The edit of a row of code 10, 11 or 29, and its target when it names one. Raises RedoSyntaxError and ValueDecodeError."""
     target, at, end = None, 0, ""
     edit: Edit
     if _DECLARE.match(sql):
-        target, at = _read_select(sql, _after_begin(sql))
+        target, at = _read_select(sql, decoder)
         end = "END;"
     if match := _BUFFER.match(sql, at):
         edit, at = _read_write(sql, match.end(), match[1])
@@ -121,12 +125,12 @@ def parse_lob_edit(sql: str) -> tuple[Target | None, Edit]:
     return target, edit
 
 
-def parse_xml_begin(sql: str) -> Target:
-    """The target of a row of code 68. Raises RedoSyntaxError."""
-    if match := _XML_SELECT.match(sql):
-        column, owner, table = match.groups()
-        return _target(sql, match.end(), owner, table, column)
-    return _parse_set_bind(sql)
+def parse_xml_begin(sql: str, decoder: RedoDecoder) -> Target:
+    """The target of a row of code 68. Raises RedoSyntaxError and ValueDecodeError."""
+    match = _XML_SELECT.match(sql) or _SET_BIND.match(sql)
+    if not match:
+        raise RedoSyntaxError("an UPDATE with a bind variable was expected")
+    return _target(decoder, match[1], sql, match.end())
 
 
 def parse_xml_piece(sql: str | None, *, binary: bool) -> str | bytes | None:
@@ -152,13 +156,13 @@ def parse_xml_piece(sql: str | None, *, binary: bool) -> str | bytes | None:
     return _quoted_document(body)
 
 
-def parse_string_begin(sql: str) -> Target:
-    """The target of a row of code 91. Raises RedoSyntaxError."""
+def parse_string_begin(sql: str, decoder: RedoDecoder) -> Target:
+    """The target of a row of code 91. Raises RedoSyntaxError and ValueDecodeError."""
     begin = _STATEMENT.search(sql)
     end = sql.rfind("'")
     if not begin or end < begin.end():
         raise RedoSyntaxError('"Stmt := \'" with a statement was expected')
-    return _parse_set_bind(sql[begin.end() : end].replace("''", "'"))
+    return parse_xml_begin(sql[begin.end() : end].replace("''", "'"), decoder)
 
 
 def parse_string_piece(sql: str) -> str:
@@ -194,24 +198,17 @@ def _quoted_document(body: str) -> str:
     return plain.replace("''", "'")
 
 
-def _after_begin(sql: str) -> int:
-    begin = _BEGIN.search(sql)
-    if not begin:
-        raise RedoSyntaxError("a block with BEGIN was expected")
-    return begin.end()
-
-
-def _read_select(sql: str, at: int) -> tuple[Target, int]:
-    match = _SELECT.match(sql, at)
+def _read_select(sql: str, decoder: RedoDecoder) -> tuple[Target, int]:
+    match = _SELECT.match(sql)
     if not match:
-        raise RedoSyntaxError(f"the SELECT of a locator was expected at character {at + 1}")
-    column, owner, table = match.groups()
-    where: dict[str, literal.Literal] = {}
-    at = read_where(sql, match.end(), where)
-    end = _FOR_UPDATE.match(sql, at)
-    if not end:
-        raise RedoSyntaxError(f"' for update;' was expected at character {at + 1}")
-    return Target(owner, table, column, where), end.end()
+        raise RedoSyntaxError("a block with the SELECT of a locator FOR UPDATE was expected at character 1")
+    return _target(decoder, match[1], sql[: match.end(2)], match.start(2)), match.end()
+
+
+def _target(decoder: RedoDecoder, column: str, sql: str, at: int) -> Target:
+    """:param at: where the condition begins, which goes up to the end of `sql`."""
+    position = decoder.positions.get(column)
+    return Target(decoder, position, () if position is None else decoder.row_of(sql, at))
 
 
 def _read_write(sql: str, at: int, buffer: str) -> tuple[Write, int]:
@@ -238,23 +235,6 @@ def _hex(text: str, at: int) -> str:
         return bytes.fromhex(text).hex()
     except ValueError:
         raise RedoSyntaxError(f"hexadecimal digits were expected at character {at + 1}") from None
-
-
-def _parse_set_bind(sql: str) -> Target:
-    match = _SET_BIND.match(sql)
-    if not match:
-        raise RedoSyntaxError("an UPDATE with a bind variable was expected")
-    owner, table, column = match.groups()
-    at = match.end()
-    if sql.startswith(column, at):  # the variable is named like the column
-        at += len(column)
-    return _target(sql, at, owner, table, column)
-
-
-def _target(sql: str, at: int, owner: str, table: str, column: str) -> Target:
-    where: dict[str, literal.Literal] = {}
-    _expect_end(sql, read_where(sql, at, where), ";")
-    return Target(owner, table, column, where)
 
 
 def _expect_end(sql: str, at: int, end: str) -> None:
