@@ -11,7 +11,7 @@ class LargeValue:
     """Edits applied to a LOB, in order.
 
     Of an unknown LOB only what was written from its beginning on without a gap is known; it becomes known as a whole when it
-    is trimmed to that or less, which is how a SecureFile is replaced: write, then trim (LogMiner facts, B.7.1).
+    is trimmed to that or less, which is how a SecureFile is replaced: write, then trim.
     Pieces are kept as they come and joined once: most LOBs are written front to back, and they may be large.
 
     :param base: the value before the edits; None when it is not known.
@@ -37,10 +37,6 @@ class LargeValue:
             start = min(edit.offset * width, self._length)
             end = min((edit.offset + edit.amount) * width, self._length)
             self._replace(start, self._filler * (end - start))
-
-    def spoil(self) -> None:
-        """An edit could not be read: nothing is known any more, until the value is cut to nothing."""
-        self._pieces, self._starts, self._length, self._known = [], [], 0, False
 
     def text(self) -> str | None:
         """The whole value as Row text; None when it is not known."""
