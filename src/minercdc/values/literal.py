@@ -40,7 +40,7 @@ NULL: Final = Literal("", None)
 
 
 def read_literal(sql: str, at: int) -> tuple[Literal, int]:
-    """The literal that starts at `at`, or behind blanks and a comment there, and where it ends."""
+    """The literal that starts at `at`, or after blanks and a comment there, and where it ends."""
     literal, at = _read_call(sql, at)
     while True:
         bars = _BARS.match(sql, at)

@@ -32,11 +32,11 @@ _SELECT = re.compile(
 )
 _BUFFER = re.compile(r"\s*buf_(c|b|nc)\s*:=\s*")
 _WRITE = re.compile(
-    r"\s*;\s*dbms_lob\s*\.\s*write\s*\(\s*loc_(c|b|nc)\s*,\s*(\d{1,15})\s*,\s*(\d{1,15})\s*,\s*buf_(?:c|b|nc)\s*\)\s*;"
+    r"\s*;\s*dbms_lob\s*\.\s*write\s*\(\s*loc_(c|b|nc)\s*,\s*(\d{1,15})\s*,\s*([1-9]\d{0,14})\s*,\s*buf_(?:c|b|nc)\s*\)\s*;"
 )
 _TRIM = re.compile(r"\s*dbms_lob\s*\.\s*trim\s*\(\s*loc_(?:c|b|nc)\s*,\s*(\d{1,15})\s*\)\s*;")
 _ERASE = re.compile(
-    r"\s*e_len\s*:=\s*(\d{1,15})\s*;\s*dbms_lob\s*\.\s*erase\s*\(\s*loc_(?:c|b|nc)\s*,\s*e_len\s*,\s*(\d{1,15})\s*\)\s*;"
+    r"\s*e_len\s*:=\s*(\d{1,15})\s*;\s*dbms_lob\s*\.\s*erase\s*\(\s*loc_(?:c|b|nc)\s*,\s*e_len\s*,\s*([1-9]\d{0,14})\s*\)\s*;"
 )
 _XML_SELECT = re.compile(rf'\s*XML\s+DOC\s+BEGIN\s*:\s*select\s*"([^"]+)"\s*from\s*{_TABLE}')
 # A long string's bind variable is named like its column.
@@ -118,7 +118,7 @@ def parse_lob_edit(sql: str, decoder: RedoDecoder) -> tuple[Target | None, Edit]
     elif match := _TRIM.match(sql, at):
         edit, at = Trim(int(match[1])), match.end()
     elif match := _ERASE.match(sql, at):
-        edit, at = Erase(_offset(match[2], match.start(2)), int(match[1])), match.end()
+        edit, at = Erase(int(match[2]) - 1, int(match[1])), match.end()
     else:
         raise RedoSyntaxError(f"a write, trim or erase of a LOB was expected at character {at + 1}")
     _expect_end(sql, at, end)
@@ -227,7 +227,7 @@ def _read_write(sql: str, at: int, buffer: str) -> tuple[Write, int]:
     length = len(data) // 2 if buffer == "b" else len(data)
     if int(match[2]) != length:
         raise RedoSyntaxError(f"the data at character {at + 1} has {length} units where {match[2]} are written")
-    return Write(_offset(match[3], match.start(3)), data), match.end()
+    return Write(int(match[3]) - 1, data), match.end()
 
 
 def _hex(text: str, at: int) -> str:
@@ -240,9 +240,3 @@ def _hex(text: str, at: int) -> str:
 def _expect_end(sql: str, at: int, end: str) -> None:
     if "".join(sql[at:].split()) not in ("", end):
         raise RedoSyntaxError(f"text after the statement's end at character {at + 1}")
-
-
-def _offset(digits: str, at: int) -> int:
-    if int(digits) < 1:
-        raise RedoSyntaxError(f"offsets begin with 1, at character {at + 1}")
-    return int(digits) - 1

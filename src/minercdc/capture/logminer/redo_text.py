@@ -35,9 +35,9 @@ _AND = re.compile(r"\s*and\b")
 _ROWID = re.compile(r"\s*ROWID\s*=")
 _END = re.compile(r"\s*;?\s*\Z")
 # What has to follow a value whose apostrophes are not doubled.
-_BEHIND_VALUE: Final = re.compile(r"\s*,\s*(?:'|NULL\b|Unsupported\b|/\*|[A-Z_]+\s*\()|\s*\)\s*;?\s*\Z")
-_BEHIND_SET: Final = re.compile(r'\s*,\s*(?:a\s*\.\s*)?"[^"]+"\s*=|\s*where\b|\s*;?\s*\Z')
-_BEHIND_CONDITION: Final = re.compile(r'\s*and\b\s*(?:ROWID\b|(?:a\s*\.\s*)?"[^"]+"\s*(?:=|IS\b))|\s*;?\s*\Z')
+_AFTER_VALUE: Final = re.compile(r"\s*,\s*(?:'|NULL\b|Unsupported\b|/\*|[A-Z_]+\s*\()|\s*\)\s*;?\s*\Z")
+_AFTER_SET: Final = re.compile(r'\s*,\s*(?:a\s*\.\s*)?"[^"]+"\s*=|\s*where\b|\s*;?\s*\Z')
+_AFTER_CONDITION: Final = re.compile(r'\s*and\b\s*(?:ROWID\b|(?:a\s*\.\s*)?"[^"]+"\s*(?:=|IS\b))|\s*;?\s*\Z')
 _QUOTES = re.compile(r"'+")
 
 
@@ -112,7 +112,7 @@ def _read(
             continue
         seen.add(state)
         if state.phase == "end":
-            return _told(read)
+            return _by_column(read)
         try:
             steps = list(_steps(sql, state, names, unescaped))
         except RedoSyntaxError as error:
@@ -123,7 +123,7 @@ def _read(
     raise failure or RedoSyntaxError(f"no end of the statement was found after character {begin.at + 1}")
 
 
-def _told(read: _Read | None) -> tuple[dict[str, Literal], dict[str, Literal]]:
+def _by_column(read: _Read | None) -> tuple[dict[str, Literal], dict[str, Literal]]:
     reads = []
     while read is not None:
         reads.append(read)
@@ -145,20 +145,20 @@ def _steps(
         yield (_State("condition", 0, found.end()) if found else _at_end(sql, at)), None, NULL
     elif phase == "values":
         name = names[place]
-        values = _values(sql, at, name in unescaped, _BEHIND_VALUE)
-        yield from _fitting(name, values, lambda end: _behind_value(sql, end, place, len(names)))
+        values = _values(sql, at, name in unescaped, _AFTER_VALUE)
+        yield from _fitting(name, values, lambda end: _after_value(sql, end, place, len(names)))
     elif phase == "set":
         name, at = _read_name(sql, at)
-        values = _values(sql, _expect(_EQUALS, sql, at, "'='"), name in unescaped, _BEHIND_SET)
-        yield from _fitting(name, values, lambda end: _behind_assignment(sql, end))
+        values = _values(sql, _expect(_EQUALS, sql, at, "'='"), name in unescaped, _AFTER_SET)
+        yield from _fitting(name, values, lambda end: _after_assignment(sql, end))
     else:
         known = _NAME.match(sql, at)
         if known and known[1] in unescaped and (equals := _EQUALS.match(sql, known.end())):
-            values = _values(sql, equals.end(), True, _BEHIND_CONDITION)
-            yield from _fitting(known[1], values, lambda end: _behind_condition(sql, end))
+            values = _values(sql, equals.end(), True, _AFTER_CONDITION)
+            yield from _fitting(known[1], values, lambda end: _after_condition(sql, end))
         else:
             condition, value, end = _read_condition(sql, at)
-            yield _behind_condition(sql, end), condition, value
+            yield _after_condition(sql, end), condition, value
 
 
 def _fitting(
@@ -179,18 +179,18 @@ def _fitting(
         raise failure
 
 
-def _behind_assignment(sql: str, at: int) -> _State:
+def _after_assignment(sql: str, at: int) -> _State:
     found = _COMMA.match(sql, at)
     return _State("set", 0, found.end()) if found else _State("begin", 0, at)
 
 
-def _behind_value(sql: str, at: int, place: int, count: int) -> _State:
+def _after_value(sql: str, at: int, place: int, count: int) -> _State:
     if place + 1 < count:
         return _State("values", place + 1, _expect(_COMMA, sql, at, "','"))
     return _at_end(sql, _expect(_CLOSE, sql, at, "')'"))
 
 
-def _behind_condition(sql: str, at: int) -> _State:
+def _after_condition(sql: str, at: int) -> _State:
     found = _AND.match(sql, at)
     return _State("condition", 0, found.end()) if found else _at_end(sql, at)
 
@@ -212,7 +212,7 @@ def _values(sql: str, at: int, unescaped: bool, following: re.Pattern[str]) -> I
     else:
         if not unescaped or following.match(sql, end):
             yield value, end
-    start = _behind_blanks(sql, at)
+    start = _after_blanks(sql, at)
     if not unescaped or not sql.startswith("'", start):
         return
     start += 1
@@ -225,7 +225,7 @@ def _values(sql: str, at: int, unescaped: bool, following: re.Pattern[str]) -> I
         quote = sql.find("'", quote + 1)
 
 
-def _behind_blanks(sql: str, at: int) -> int:
+def _after_blanks(sql: str, at: int) -> int:
     while at < len(sql) and sql[at].isspace():
         at += 1
     return at
