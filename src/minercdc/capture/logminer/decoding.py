@@ -165,10 +165,7 @@ class TransactionDecoder:
             yield event
 
     def _decoded(self, transaction: Transaction, large: bool) -> Iterator[Decoded]:
-        """What the rows say, in order.
-
-        :param large: rows may belong together, as pieces of large values; otherwise each stands for itself.
-        """
+        """What the rows say, in order. Each stands for itself, but that of a `large` transaction may be a piece of a value."""
         assembler: LargeRowAssembler[_Failure | _Unread] | None = LargeRowAssembler(self.encoding.charset) if large else None
         for row in transaction.replay():
             decoded: Decoded | None = None

@@ -1,4 +1,4 @@
-"""Changes of rows with large values, while their rows come in and when they are complete."""
+"""Changes of rows with large values, while their rows come in and when they are complete. The way is in `large_rows`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import TableId
 from minercdc.values.image import text_of_bytes
 
-# Values of LOBs are remembered within the transaction, for DBMS_LOB to go on with, up to this many characters in all.
+# Characters of LOBs that are remembered of a transaction, in all.
 _REMEMBERED: Final = 8 * 1024 * 1024
 _ENTRY: Final = 300  # what one costs beside its text, about
 
@@ -112,8 +112,8 @@ class Pending:
         self.size += size
         return size
 
-    def complete(self) -> Assembled:
-        """The change, to which nothing more belongs."""
+    def complete(self) -> None:
+        """Nothing more belongs to it: its LOBs take their places in the change."""
         texts = {i: value.text() for i, value in self.values.items()}
         for i, text in texts.items():
             self.after[i] = UNAVAILABLE if text is None else text
@@ -122,7 +122,6 @@ class Pending:
         self.change.after = tuple(self.after)
         self.change.unknown = len(self.spoiled) + sum(text is None for text in texts.values())
         self.is_complete = True
-        return self.change
 
 
 @dataclass(slots=True, eq=False)
@@ -152,7 +151,7 @@ class Document:
 
 
 class KnownLobs:
-    """Values of LOBs that this transaction knows."""
+    """Values of LOBs that a transaction knows, for DBMS_LOB to go on with."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[RowKey, int], str] = {}

@@ -42,9 +42,9 @@ from minercdc.capture.logminer.large_text import (
     parse_lob_edit,
     parse_locator,
     parse_string_begin,
-    parse_string_piece,
+    parse_string_fragment,
     parse_xml_begin,
-    parse_xml_piece,
+    parse_xml_fragment,
 )
 from minercdc.capture.logminer.large_value import LargeValue
 from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
@@ -185,9 +185,9 @@ class LargeRowAssembler(Generic[_Other]):
     def _continue_document(self, row: LogMinerRow, document: Document) -> None:
         """A fragment, or the end."""
         if row.code == OpCode.XML_WRITE:
-            document.fragments.append(parse_xml_piece(row.sql, binary=document.binary))
+            document.fragments.append(parse_xml_fragment(row.sql, binary=document.binary))
         elif row.code == OpCode.STRING_WRITE:
-            document.fragments.append(parse_string_piece(row.sql or ""))
+            document.fragments.append(parse_string_fragment(row.sql or ""))
         else:
             self._document = None
             document.end(self._charset)

@@ -1,4 +1,4 @@
-"""The texts of rows that carry large values: LOB pieces, XML documents, extended strings (LogMiner facts, B.7).
+"""The texts of rows that carry large values: LOB pieces, XML documents, extended strings. First step of `large_rows`.
 
     9   DECLARE .. BEGIN select "C" into loc_c from "S"."T" where .. for update;        up to 19c; nothing in 23ai
     10  buf_c := 'text'; dbms_lob.write(loc_c, amount, offset, buf_c);                   23ai: a block with the SELECT of 9
@@ -48,8 +48,8 @@ _HEX = re.compile(r"HEXTORAW\s*\(\s*'([0-9A-Fa-f]*)'?\s*\)?\s*(?::\s*(\d{1,15}))
 _AMOUNT = re.compile(r"\s*amount\s*:\s*(\d{1,15})\s*$")
 _STATEMENT = re.compile(r"\bStmt\s*:=\s*'")
 _FUNCTION = re.compile(r"\s*([A-Z]+)\s*\(\s*")
-_PIECE_END = re.compile(r"[\s)]*;")
-# Stands for '' in an extended string: a piece is never empty.
+_FRAGMENT_END = re.compile(r"[\s)]*;")
+# Stands for '' in an extended string: a fragment is never empty.
 _EMPTY_STRING: Final = "LM_EMPTY_STRING"
 
 
@@ -133,8 +133,8 @@ def parse_xml_begin(sql: str, decoder: RedoDecoder) -> Target:
     return _target(decoder, match[1], sql, match.end())
 
 
-def parse_xml_piece(sql: str | None, *, binary: bool) -> str | bytes | None:
-    """The piece of a document that a row of code 70 holds: bytes in the database's character set, text, None for null.
+def parse_xml_fragment(sql: str | None, *, binary: bool) -> str | bytes | None:
+    """The fragment of a document that a row of code 70 holds: bytes in the database's character set, text, None for null.
 
     :param binary: the row is of binary storage (`XML_REDO := ..`); otherwise all of it is document.
     :raises RedoSyntaxError: neither.
@@ -157,15 +157,14 @@ def parse_xml_piece(sql: str | None, *, binary: bool) -> str | bytes | None:
 
 
 def parse_string_begin(sql: str, decoder: RedoDecoder) -> Target:
-    """The target of a row of code 91. Raises RedoSyntaxError and ValueDecodeError."""
-    begin = _STATEMENT.search(sql)
-    end = sql.rfind("'")
+    """The target of a row of code 91, whose text quotes an UPDATE as of a document. Raises RedoSyntaxError and ValueDecodeError."""
+    begin, end = _STATEMENT.search(sql), sql.rfind("'")
     if not begin or end < begin.end():
         raise RedoSyntaxError('"Stmt := \'" with a statement was expected')
     return parse_xml_begin(sql[begin.end() : end].replace("''", "'"), decoder)
 
 
-def parse_string_piece(sql: str) -> str:
+def parse_string_fragment(sql: str) -> str:
     """The data of a row of code 92: text, or lower-case hex. Raises RedoSyntaxError.
 
     Apostrophes inside are not doubled, as everywhere in these columns (DBZ-8034): the last one of the row ends the data.
@@ -175,7 +174,7 @@ def parse_string_piece(sql: str) -> str:
         raise RedoSyntaxError("an assignment to a buffer was expected at character 1")
     call = _FUNCTION.match(sql, match.end())
     start, end = call.end() if call else match.end(), sql.rfind("'")
-    if not sql.startswith("'", start) or end <= start or not _PIECE_END.match(sql, end + 1):
+    if not sql.startswith("'", start) or end <= start or not _FRAGMENT_END.match(sql, end + 1):
         raise RedoSyntaxError(f"quoted data was expected at character {match.end() + 1}")
     data, function = sql[start + 1 : end], call[1] if call else ""
     if function == "HEXTORAW":

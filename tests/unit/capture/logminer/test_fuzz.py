@@ -16,9 +16,9 @@ from minercdc.capture.logminer.large_text import (
     parse_lob_edit,
     parse_locator,
     parse_string_begin,
-    parse_string_piece,
+    parse_string_fragment,
     parse_xml_begin,
-    parse_xml_piece,
+    parse_xml_fragment,
 )
 from minercdc.capture.logminer.redo_text import parse_redo
 from minercdc.errors import DecodeError, RedoSyntaxError, ValueDecodeError
@@ -59,12 +59,12 @@ PARSERS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
         ),
     ),
     "xml piece": (
-        lambda sql: parse_xml_piece(sql, binary=True),
+        lambda sql: parse_xml_fragment(sql, binary=True),
         ("XML_REDO := NULL", "XML_REDO := '<a>it''s</a>'\n amount: 12", "XML_REDO := HEXTORAW('3c612f3e'):4"),
     ),
     "string begin": (lambda sql: parse_string_begin(sql, DECODER), (f"DECLARE\n TempLob CLOB;\nBEGIN\n {STATEMENT}",)),
     "string piece": (
-        parse_string_piece,
+        parse_string_fragment,
         ("  buf_c := 'a'b'; \n  x(TempLob, 3, buf_c);", "  buf_b := HEXTORAW('00ff'); \n  x(TempLob, 2, buf_b);"),
     ),
 }

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.capture.logminer.redo import A, Miner, Redo
 
 from minercdc.capture.logminer import large_rows
-from minercdc.capture.logminer.large_text import Edit, Erase, Trim, Write, parse_string_piece
+from minercdc.capture.logminer.large_text import Edit, Erase, Trim, Write, parse_string_fragment
 from minercdc.capture.logminer.large_value import LargeValue
 from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError
@@ -432,4 +432,4 @@ def test_a_piece_is_not_given_to_the_locator_of_another_table(tmp_path: Path, re
 
 @pytest.mark.parametrize("data", ["'tis", "'", "''", "it's'; x(a);", "'), HEXTORAW('00')", "HEXTORAW('00"])
 def test_a_piece_of_a_long_string_ends_with_its_last_apostrophe(data: str) -> None:
-    assert parse_string_piece(f"  buf_c := '{data}'; \n  x(TempLob, 3, buf_c);") == data
+    assert parse_string_fragment(f"  buf_c := '{data}'; \n  x(TempLob, 3, buf_c);") == data
