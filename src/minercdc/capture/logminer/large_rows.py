@@ -138,7 +138,7 @@ class LargeRowAssembler(Generic[_Other]):
             self._queue.popleft()
             yield head
 
-    # ---- 1. a row is parsed ----
+    # ---- rows with a piece: 1. the statement is parsed, 2. the change of its row gets it ----
 
     def _locate(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
         """SELECT_LOB_LOCATOR."""
@@ -158,7 +158,7 @@ class LargeRowAssembler(Generic[_Other]):
             return
         # A value that begins again is another statement's; a locator for the TRIM of a BasicFile is not.
         begins, self._begins = self._begins and isinstance(edit, Write), False
-        pending = self._change_of(target)
+        pending = self._change_of(decoder, target.known)
         if pending is None or not (pending.takes_lobs or self._in_place) or (begins and pending.has(column)):
             pending = self._begin_update(row, target, takes_lobs=True)
         self._go_on_with(pending)
@@ -192,13 +192,13 @@ class LargeRowAssembler(Generic[_Other]):
             self._document = None
             document.end(self._charset)
 
-    # ---- 2. the change of its row is found, or begins ----
+    # ---- 2. the change of a row is found, or begins ----
 
-    def _change_of(self, target: Target) -> Pending | None:
+    def _change_of(self, decoder: RedoDecoder, known: Row) -> Pending | None:
         """The change that waits for pieces of the row that a condition names."""
-        key = row_key(target.decoder, target.known)
+        key = row_key(decoder, known)
         pending = self._latest if key is None else self._open.get(key)
-        return pending if pending is not None and pending.fits(target.decoder, target.known) else None
+        return pending if pending is not None and pending.fits(decoder, known) else None
 
     def _begin_update(self, row: LogMinerRow, target: Target, *, takes_lobs: bool) -> Pending:
         """An UPDATE of a large column alone."""
@@ -246,7 +246,7 @@ class LargeRowAssembler(Generic[_Other]):
         if latest is not None and latest is not pending and latest.key is None:
             self._complete(latest)
 
-    # ---- 3. the change is complete ----
+    # ---- 3. a change is complete ----
 
     def _leave(self, decoder: RedoDecoder, before: Row | None) -> None:
         """A row is about to be changed again: nothing more belongs to its change so far."""
@@ -256,10 +256,10 @@ class LargeRowAssembler(Generic[_Other]):
             return
         key = row_key(decoder, before)
         if key is not None:
-            changes = [self._open[key]] if key in self._open else []
-        else:
-            changes = [one for one in self._open.values() if one.change.decoder is decoder] if decoder.schema.key else []
-        for pending in changes:
+            left = [self._open[key]] if key in self._open else []
+        else:  # it may be any row of the table
+            left = [one for one in self._open.values() if one.change.decoder is decoder] if decoder.schema.key else []
+        for pending in left:
             self._complete(pending)
 
     def _complete(self, pending: Pending) -> None:
