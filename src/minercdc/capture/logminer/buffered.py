@@ -75,7 +75,7 @@ class BufferedAssembly:
 
     def begins(self) -> dict[int, RedoAddress]:
         """With LOBs the start of the oldest open transaction, even one that has touched no captured table yet: LogMiner
-        shows rows with large values only when it has read their transaction from its START (docs/reference/logminer-facts.md#d-24)."""
+        shows rows with large values only when it has read their transaction from its START."""
         begins = self.marks()
         for thread, mark in begins.items() if self._lobs else ():
             begins[thread] = min(mark, self._oldest(thread, mark, 0)[0])

@@ -165,39 +165,43 @@ class TransactionDecoder:
             yield event
 
     def _decoded(self, transaction: Transaction, large: bool) -> Iterator[Decoded]:
-        """What the rows say, in order.
-
-        :param large: rows may belong together, as pieces of large values; otherwise each stands for itself.
-        """
+        """What the rows say, in order. Each stands for itself, but that of a `large` transaction may be a piece of a value."""
         assembler: LargeRowAssembler[_Failure | _Unread] | None = LargeRowAssembler(self.encoding.charset) if large else None
         for row in transaction.replay():
+            decoded: Decoded | None = None
             try:
                 decoder = self._decoder(row)
                 if decoder is None:
-                    yield from _in_order(assembler, _Unread(row))
-                    continue
-                if assembler is not None and row.code in LARGE_CODES:
-                    yield from assembler.take_piece(row, decoder)
-                    continue
-                sql = row.sql
-                usual = sql is not None and not row.status and row.code != OpCode.UNSUPPORTED
-                change = decoder.decode(sql) if usual else self._unusual(row, decoder)  # type: ignore[arg-type]
-                if change is None:
-                    continue
-                op, before, after = change
-                if op is not _OPS.get(row.code):  # type: ignore[call-overload]
-                    raise _other_operation(row)
-                if assembler is not None:
-                    yield from assembler.take_dml(row, decoder, change)
-                elif before is not None or after is not None:
-                    yield Assembled(row, row.row_id, decoder, op, before, after)
+                    decoded = _Unread(row)
+                elif assembler is not None and row.code in LARGE_CODES:
+                    assembler.take_piece(row, decoder)
+                else:
+                    sql = row.sql
+                    usual = sql is not None and not row.status and row.code != OpCode.UNSUPPORTED
+                    change = decoder.decode(sql) if usual else self._unusual(row, decoder)  # type: ignore[arg-type]
+                    if change is None:
+                        continue
+                    op, before, after = change
+                    if op is not _OPS.get(row.code):  # type: ignore[call-overload]
+                        raise _other_operation(row)
+                    if before is not None or after is not None or assembler is not None:
+                        decoded = Assembled(row, row.row_id, decoder, op, before, after)
+                    if decoder.unknown:
+                        self._warn_of_unknown_columns(decoder)
             except DecodeError as error:
-                yield from _in_order(assembler, _Failure(error, row))
+                decoded = _Failure(error, row)
+            if assembler is None:
+                if decoded is not None:
+                    yield decoded
                 continue
-            if decoder.unknown:
-                self._warn_of_unknown_columns(decoder)
+            if isinstance(decoded, Assembled):
+                assembler.take_dml(decoded)
+            elif decoded is not None:
+                assembler.take_other(decoded)
+            yield from assembler.ready()
         if assembler is not None:
-            yield from assembler.flush()
+            assembler.end()
+            yield from assembler.ready()
 
     def _count_unknown(self, change: Assembled) -> None:
         self.counters.unknown_lobs += change.unknown
@@ -310,11 +314,6 @@ class _Unread:
 
 
 Decoded: TypeAlias = Assembled | _Failure | _Unread
-
-
-def _in_order(assembler: LargeRowAssembler[_Failure | _Unread] | None, other: _Failure | _Unread) -> Iterator[Decoded]:
-    """What is no change, after the changes before it."""
-    return iter((other,)) if assembler is None else assembler.take_other(other)
 
 
 def _other_operation(row: LogMinerRow) -> SchemaMismatchError:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from minercdc.capture.logminer.glue import GlueReader, RowChange
-from minercdc.capture.logminer.redo_text import parse_redo
+from minercdc.capture.logminer.redo_text import parse_condition, parse_redo
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError, ValueDecodeError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import Column, TableSchema
@@ -28,6 +28,7 @@ class RedoDecoder:
 
     :param lobs: `lob.enabled`; without it LOB and XML columns are always unavailable, since the rows that hold them are not read.
     :ivar unknown: columns that redo named and the table version has not; for the caller to warn about.
+    :ivar positions: of the columns that are captured, by name.
     :ivar lobs: positions of the LOB columns whose values are read.
     :ivar large: whether the table has columns whose values may come in rows of their own.
     """
@@ -36,7 +37,7 @@ class RedoDecoder:
         self.schema = schema
         self.unknown: set[str] = set()
         self._hidden = frozenset(c.name for c in schema.columns if c.type_name in LARGE_TYPES and not lobs)
-        self._positions = {name: i for name, i in schema.positions().items() if name not in self._hidden}
+        self.positions = {name: i for name, i in schema.positions().items() if name not in self._hidden}
         self.lobs = frozenset(i for i, c in enumerate(schema.columns) if lobs and c.type_name in LOB_TYPES)
         # Left out of an INSERT when they follow; what does not follow is null.
         self._following = frozenset(i for i, c in enumerate(schema.columns) if lobs and _may_follow(c))
@@ -73,14 +74,13 @@ class RedoDecoder:
             return dml.op, None, None
         return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
 
-    def position(self, name: str) -> int | None:
-        """Where a column is; None when it is not captured."""
-        return self._positions.get(name)
-
-    def row_of(self, condition: Mapping[str, Literal]) -> Row:
-        """The values that a condition holds of a row. Raises ValueDecodeError."""
-        known = self._texts(condition)
-        return tuple(known.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
+    def row_of(self, sql: str, at: int) -> Row:
+        """What the condition at `at`, which ends the statement, holds of a row. Raises RedoSyntaxError and ValueDecodeError."""
+        known = self._glue.read_condition(sql[at:])
+        if known is None:
+            texts = self._texts(parse_condition(sql, at))
+            known = tuple(texts.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
+        return known
 
     def decode_images(self, sql: str, encoding: Encoding) -> RowChange:
         """A row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
@@ -108,7 +108,7 @@ class RedoDecoder:
             match = _STORED.fullmatch(name)
             if not match or int(match[1]) > len(self.schema.stored):
                 raise SchemaMismatchError(f"the table has no stored column {name}")
-            i = self._positions.get(self.schema.stored[int(match[1]) - 1])
+            i = self.positions.get(self.schema.stored[int(match[1]) - 1])
             if i is None:
                 continue
             if literal == NULL:
@@ -136,7 +136,7 @@ class RedoDecoder:
         return texts
 
     def _position(self, name: str) -> int | None:
-        position = self._positions.get(name)
+        position = self.positions.get(name)
         if position is None and name not in self._hidden:
             self.unknown.add(name)
         return position

@@ -44,8 +44,8 @@ _ENDS: Final = ("", ";")
 _MOST_GLUES: Final = 65_536
 _MOST_PICTURES: Final = 8192
 # What every picture can pick besides pieces: the indexes after them, counted from the end.
-_TELLABLE: Final[tuple[Value, ...]] = (UNAVAILABLE, None, "")
-_INDEX: Final[dict[Value, int]] = {value: i - len(_TELLABLE) for i, value in enumerate(_TELLABLE)}
+_CHOICES: Final[tuple[Value, ...]] = (UNAVAILABLE, None, "")
+_INDEX: Final[dict[Value, int]] = {value: i - len(_CHOICES) for i, value in enumerate(_CHOICES)}
 
 # What one statement did to a row: before and after. An UPDATE that assigns none of the known columns has neither.
 # A bare tuple: building one is a fifth of a dataclass, and there is one per row.
@@ -69,7 +69,7 @@ class _Glue:
     :param place: in an INSERT, which of its values the literal is.
     """
 
-    constants: tuple[tuple[int, Value], ...] = ()
+    constants: list[tuple[int, Value]] = field(default_factory=list)
     column: int | None = None
     convert: Convert | None = None
     call: bool = False
@@ -89,7 +89,7 @@ class _Picture:
         """The row; `pieces` is used up."""
         for i, convert in self.conversions:
             pieces[i] = convert(pieces[i])
-        pieces += _TELLABLE
+        pieces += _CHOICES
         return self.pick(pieces)
 
 
@@ -127,15 +127,21 @@ class GlueReader:
             return None
         try:
             if sql.startswith("insert"):
-                return _CREATE, None, self._inserted(pieces)
+                key = "'".join(pieces[::2])
+                return _CREATE, None, (self._pictures.get(key) or self._learn_values(key, pieces)).row(pieces)
             return self._changed(pieces)
         except (_Unknown, IndexError, DecodeError):
             return None  # the general parser says what is wrong, if anything is
 
-    def _inserted(self, pieces: list[str]) -> Row:
+    def read_condition(self, text: str) -> Row | None:
+        """What ` where ..` holds of a row; None when the general parser has to look at it."""
+        pieces = split(text)
         key = "'".join(pieces[::2])
-        picture = self._pictures.get(key) or self._learn_values(key, pieces)
-        return picture.row(pieces)
+        try:
+            picture = self._pictures.get(key) or self._learn_where(key, pieces[0], pieces, 0)
+            return picture.row(pieces) if len(pieces) & 1 else None
+        except (_Unknown, IndexError, DecodeError):
+            return None
 
     def _changed(self, pieces: list[str]) -> RowChange:
         known = self._assignments
@@ -179,22 +185,18 @@ class GlueReader:
         return _keep(self._begins, text, glue)
 
     def _learn_assignment(self, text: str, call: bool) -> _Glue:
-        glue = _Glue(call=call)
-        if not (call and text == _BEFORE_FORMAT):
-            glue.call = False
-            rest = _after_literal(text, call)
-            if rest.startswith(", "):
-                self._read_assignments(rest[2:], glue)
-            else:
-                glue.picture = rest
+        glue, rest = _after_literal(text, call)
+        if rest.startswith(", "):
+            self._read_assignments(rest[2:], glue)
+        elif not glue.call:
+            glue.picture = rest
         return _keep(self._assignments[call], text, glue)
 
     def _read_assignments(self, rest: str, glue: _Glue) -> None:
         """`"A" = NULL, "B" = NULL, "C" = FUNCTION(`, or up to WHERE or the end."""
-        constants: list[tuple[int, Value]] = []
         while True:
             column, rest = self._column(rest, " = ")
-            constant = self._constant(column, rest, constants)
+            constant = self._constant(column, rest, glue)
             if constant is None:
                 self._literal(column, rest, glue)
                 break
@@ -203,7 +205,6 @@ class GlueReader:
                 glue.picture = rest
                 break
             rest = rest[2:]
-        glue.constants = tuple(constants)
 
     def _learn_where(self, key: str, head: str, pieces: Sequence[str], at: int) -> _Picture:
         """:param head: of the glue at `at`, what belongs to the picture."""
@@ -219,15 +220,13 @@ class GlueReader:
         return self._keep_picture(key, sources, conversions, complete=at + i == len(pieces) - 1)
 
     def _learn_condition(self, text: str, call: bool) -> _Glue:
-        glue = _Glue(call=call)
-        if not (call and text == _BEFORE_FORMAT):
-            glue.call = False
-            self._read_conditions(_after_literal(text, call), " and ", glue)
+        glue, rest = _after_literal(text, call)
+        if not glue.call:
+            self._read_conditions(rest, " and ", glue)
         return _keep(self._conditions[call], text, glue)
 
     def _read_conditions(self, rest: str, before: str, glue: _Glue) -> None:
         """`and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(`, or up to the end."""
-        constants: list[tuple[int, Value]] = []
         while True:
             if rest.rstrip() in _ENDS:
                 glue.end = True
@@ -241,17 +240,16 @@ class GlueReader:
             if rest.startswith(" IS NULL"):
                 rest = rest[len(" IS NULL") :]
                 if column is not None:
-                    constants.append((column, None))
+                    glue.constants.append((column, None))
                 continue
             if not rest.startswith(" = "):
                 raise _Unknown
             rest = rest[3:]
-            constant = self._constant(column, rest, constants)
+            constant = self._constant(column, rest, glue)
             if constant is None:
                 self._literal(column, rest, glue)
                 break
             rest = rest[len(constant) :]
-        glue.constants = tuple(constants)
 
     def _learn_values(self, key: str, pieces: Sequence[str]) -> _Picture:
         layout = self._layouts.get(pieces[0]) or self._learn_layout(pieces[0])
@@ -277,22 +275,19 @@ class GlueReader:
         :param place: of the literal before it; -1 before the first.
         :param call: it stands within a call.
         """
-        glue = _Glue(call=call, place=place)
-        if not (call and text == _BEFORE_FORMAT):
-            glue.call = False
-            self._read_values(
-                layout, "," + text[text.index(" values (") + 9 :] if place < 0 else _after_literal(text, call), glue
-            )
+        glue, rest = _after_literal(text, call)
+        glue.place = place
+        if not glue.call:
+            self._read_values(layout, "," + text[text.index(" values (") + 9 :] if place < 0 else rest, glue)
         return _keep(layout.glues, (place, call, text), glue)
 
     def _read_values(self, layout: _Layout, rest: str, glue: _Glue) -> None:
-        constants: list[tuple[int, Value]] = []
         while rest.startswith(","):
             glue.place, rest = glue.place + 1, rest[1:]
             if glue.place == len(layout.columns):
                 raise _Unknown
             column = layout.columns[glue.place]
-            constant = self._constant(column, rest, constants)
+            constant = self._constant(column, rest, glue)
             if constant is None:
                 self._literal(column, rest, glue)
                 break
@@ -301,7 +296,6 @@ class GlueReader:
             if not rest.startswith(")") or rest[1:].rstrip() not in _ENDS or glue.place != len(layout.columns) - 1:
                 raise _Unknown
             glue.end = True
-        glue.constants = tuple(constants)
 
     def _column(self, rest: str, after: str) -> tuple[int | None, str]:
         """Where the column is whose name comes next, and what follows it and `after`."""
@@ -310,8 +304,8 @@ class GlueReader:
             raise _Unknown
         return self._position(match[1]), rest[match.end() + len(after) :]
 
-    def _constant(self, column: int | None, rest: str, constants: list[tuple[int, Value]]) -> str | None:
-        """The text of the value that stands here without apostrophes, added to `constants`; None if there is none."""
+    def _constant(self, column: int | None, rest: str, glue: _Glue) -> str | None:
+        """The text of the value that stands here without apostrophes, noted in the glue; None if there is none."""
         match = _CONSTANT.match(rest)
         if match is None:
             return None
@@ -320,7 +314,7 @@ class GlueReader:
         if column is not None:
             if match[1] and match[1] not in self._readings[column].literals:
                 raise _Unknown
-            constants.append((column, "" if match[1] else UNAVAILABLE if match[2] else None))
+            glue.constants.append((column, "" if match[1] else UNAVAILABLE if match[2] else None))
         return match[0]
 
     def _literal(self, column: int | None, rest: str, glue: _Glue) -> None:
@@ -389,13 +383,13 @@ def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
     return itemgetter(*sources) if sources else lambda pieces: ()
 
 
-def _after_literal(text: str, call: bool) -> str:
-    """What follows a literal."""
-    if not call:
-        return text
-    if not text.startswith(")"):
+def _after_literal(text: str, call: bool) -> tuple[_Glue, str]:
+    """The glue after a literal, and what of it is to be read: nothing before the format that a call may have."""
+    if call and text == _BEFORE_FORMAT:
+        return _Glue(call=True), ""
+    if call and not text.startswith(")"):
         raise _Unknown
-    return text[1:]
+    return _Glue(), text[1:] if call else text
 
 
 def _keep(known: dict[K, V], key: K, learned: V) -> V:

@@ -1,13 +1,30 @@
-"""Changes of rows with large values, while their rows come in and when they are whole."""
+"""Changes of rows with large values, while their rows come in and when they are complete. The way is in `large_rows`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from minercdc.capture.logminer.dml import RedoDecoder
+from minercdc.capture.logminer.large_text import Edit, Write
 from minercdc.capture.logminer.large_value import LargeValue
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.events import UNAVAILABLE, Op, Row, Value
+from minercdc.schema.table import TableId
+from minercdc.values.image import text_of_bytes
+
+# Characters of LOBs that are remembered of a transaction, in all.
+_REMEMBERED: Final = 8 * 1024 * 1024
+_ENTRY: Final = 300  # what one costs beside its text, about
+
+RowKey: TypeAlias = tuple[TableId, Row]
+
+
+def row_key(decoder: RedoDecoder, row: Sequence[Value]) -> RowKey | None:
+    """What a row is found by; None when it has no key, or redo does not hold it."""
+    key = tuple(row[i] for i in decoder.schema.key)
+    return (decoder.schema.id, key) if key and UNAVAILABLE not in key else None
 
 
 @dataclass(slots=True, eq=False)
@@ -32,34 +49,137 @@ class Assembled:
 class Pending:
     """A change whose rows may not be complete.
 
+    :param change: what its first row says of it; all of it when `is_complete`.
+    :param takes_lobs: rows that begin the value of a LOB may belong to it; DBMS_LOB's pieces may in any case.
     :ivar awaited: LOB columns of an INSERT whose value may follow.
-    :ivar takes_lobs: rows that begin the value of a LOB may belong to it; DBMS_LOB's pieces may in any case.
     :ivar size: characters of the pieces it got.
-    :ivar whole: the change, when nothing more belongs to it.
     """
 
-    row: LogMinerRow
-    row_id: str | None
-    decoder: RedoDecoder
-    op: Op
-    before: Row | None
-    after: list[Value]
+    change: Assembled
     takes_lobs: bool
-    awaited: set[int] = field(default_factory=set)
+    key: RowKey | None = field(init=False)
+    after: list[Value] = field(init=False)
+    awaited: set[int] = field(init=False)
     values: dict[int, LargeValue] = field(default_factory=dict)
     spoiled: set[int] = field(default_factory=set)
     size: int = 0
-    whole: Assembled | None = None
+    is_complete: bool = False
 
-    def fits(self, known: Row) -> bool:
+    def __post_init__(self) -> None:
+        decoder, after = self.change.decoder, self.change.after or ()
+        self.key, self.after = row_key(decoder, after), list(after)
+        self.awaited = {i for i in decoder.lobs if self.change.op is Op.CREATE and after[i] == ""}
+
+    def fits(self, decoder: RedoDecoder, known: Row) -> bool:
         """Whether the row with the values of a condition can be this one, before or after the change."""
+        if decoder is not self.change.decoder:
+            return False
+        before = self.change.before
         for i, value in enumerate(known):
             if value is UNAVAILABLE or self.after[i] is UNAVAILABLE or value == self.after[i]:
                 continue
-            if self.before is None or (self.before[i] is not UNAVAILABLE and value != self.before[i]):
+            if before is None or (before[i] is not UNAVAILABLE and value != before[i]):
                 return False
         return True
 
     def has(self, column: int) -> bool:
         """Whether it gives the LOB column a value already."""
         return column in self.values or (self.after[column] is not UNAVAILABLE and column not in self.awaited)
+
+    def takes(self, update: Assembled) -> bool:
+        """Whether an UPDATE[R] gives this change nothing but LOBs it lacks; they are its now."""
+        before, after, row_id = update.before, update.after, update.row_id
+        if not self.takes_lobs or update.op is not Op.UPDATE or before is None or after is None or row_id is None:
+            return False
+        if self.change.row_id not in (None, row_id) or not self.fits(update.decoder, before):
+            return False
+        is_insert = self.change.op is Op.CREATE
+        lacking = self.awaited if is_insert else {i for i in update.decoder.lobs if not self.has(i)}
+        changed = {i for i, value in enumerate(after) if value is not before[i] and value != before[i]}
+        if not changed or not changed <= lacking:
+            return False
+        for i in changed:
+            self.after[i] = after[i]
+        self.awaited -= changed
+        self.change.row_id = row_id
+        return True
+
+    def apply(self, column: int, edit: Edit) -> int:
+        """A piece of a LOB that is in `values`; how many characters it brings."""
+        self.awaited.discard(column)
+        self.values[column].apply(edit)
+        size = len(edit.data) if isinstance(edit, Write) else 0
+        self.size += size
+        return size
+
+    def complete(self) -> None:
+        """Nothing more belongs to it: its LOBs take their places in the change."""
+        texts = {i: value.text() for i, value in self.values.items()}
+        for i, text in texts.items():
+            self.after[i] = UNAVAILABLE if text is None else text
+        for i in self.spoiled:
+            self.after[i] = UNAVAILABLE
+        self.change.after = tuple(self.after)
+        self.change.unknown = len(self.spoiled) + sum(text is None for text in texts.values())
+        self.is_complete = True
+
+
+@dataclass(slots=True, eq=False)
+class Document:
+    """An XML document or a long string, while its fragments come in.
+
+    :ivar column: its position.
+    :ivar binary: the XML is of binary storage.
+    """
+
+    pending: Pending
+    column: int
+    binary: bool
+    fragments: list[str | bytes | None] = field(default_factory=list)
+
+    def end(self, charset: str) -> None:
+        """It is complete; the change has it now. Raises ValueDecodeError.
+
+        :param charset: in which bytes are printed.
+        """
+        fragments = [fragment for fragment in self.fragments if fragment is not None]
+        raw = b"".join(fragment for fragment in fragments if isinstance(fragment, bytes))
+        text = "".join(fragment for fragment in fragments if isinstance(fragment, str))
+        if raw:
+            text = text_of_bytes(raw, charset)
+        self.pending.after[self.column] = text if fragments else None
+
+
+class KnownLobs:
+    """Values of LOBs that a transaction knows, for DBMS_LOB to go on with."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[RowKey, int], str] = {}
+        self._size = 0
+
+    def get(self, key: RowKey | None, column: int) -> str | None:
+        """What a row has in the column; None when that is not known."""
+        return None if key is None else self._texts.get((key, column))
+
+    def forget(self, key: RowKey | None, columns: Iterable[int]) -> dict[int, str]:
+        """The row is changed, or deleted; what was known of it."""
+        if key is None or not self._texts:
+            return {}
+        texts = {i: self._texts.pop((key, i)) for i in columns if (key, i) in self._texts}
+        self._size -= sum(len(text) + _ENTRY for text in texts.values())
+        return texts
+
+    def remember(self, pending: Pending) -> None:
+        """What a complete change has set, and left as it was."""
+        change = pending.change
+        lobs, after = change.decoder.lobs, pending.after
+        before = self.forget(row_key(change.decoder, change.before or after), lobs)
+        if pending.key is None:
+            return
+        for i in lobs:
+            value = after[i]
+            if value is UNAVAILABLE and i not in pending.values and i not in pending.spoiled:
+                value = before.get(i)
+            if isinstance(value, str) and self._size + len(value) + _ENTRY <= _REMEMBERED:
+                self._texts[pending.key, i] = value
+                self._size += len(value) + _ENTRY

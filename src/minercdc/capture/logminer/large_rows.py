@@ -1,4 +1,17 @@
-"""Rows of one transaction on tables with large columns -> whole changes.
+"""The way of a large value: rows of one transaction -> whole changes, in three steps.
+
+    INSERT, UPDATE, DELETE                  LOB, XML and 32K rows
+           | decoding, dml                        | 1. large_text: the statement is parsed once, into the column and row it
+           v                                      v    names (Target) and its piece (Edit, or a fragment of a document)
+       take_dml ------------.    .---------- take_piece
+                            v    v
+                  2. the pending change of that row: it gets the piece, or a change begins     here; large_change.Pending
+                               |
+                  3. nothing more can belong to it: Pending.complete, and `ready` yields it    here; large_value
+                               v
+                            Assembled -> decoding
+
+What belongs to one change:
 
     INSERT[-]           LOB columns read EMPTY_CLOB(), whatever they are; then, until another row of the table is touched:
         UPDATE[R]       sets LOBs that fit into the row, also to NULL: their values in the INSERT
@@ -12,60 +25,37 @@
 is DBMS_LOB at work on the value that is there. Rows are one change when the values in their conditions fit: those of one
 statement follow each other, and pieces of LOBs find the latest change of their row, also with changes of other rows between.
 So a change may wait for pieces until the transaction ends, its row is changed again, or too much waits; what came after it
-waits for it, for changes keep their order. Tables without large columns never merge (docs/reference/logminer-facts.md#d-25).
+waits for it, for changes keep their order. Tables without large columns never merge.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeVar
 
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.glue import RowChange
-from minercdc.capture.logminer.large_change import Assembled, Pending
+from minercdc.capture.logminer.large_change import Assembled, Document, KnownLobs, Pending, RowKey, row_key
 from minercdc.capture.logminer.large_text import (
     Target,
     Write,
     parse_lob_edit,
     parse_locator,
     parse_string_begin,
-    parse_string_piece,
+    parse_string_fragment,
     parse_xml_begin,
-    parse_xml_piece,
+    parse_xml_fragment,
 )
 from minercdc.capture.logminer.large_value import LargeValue
 from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
 from minercdc.errors import DecodeError, SchemaMismatchError
-from minercdc.events import UNAVAILABLE, Op, Row, Value
-from minercdc.schema.table import TableId
-from minercdc.values.image import text_of_bytes
-from minercdc.values.lob import TYPES as LOB_TYPES
+from minercdc.events import UNAVAILABLE, Op, Row
 
-# Values of LOBs are remembered within the transaction, for DBMS_LOB to go on with, up to this many characters in all.
-_REMEMBERED: Final = 8 * 1024 * 1024
-_ENTRY: Final = 300  # what one costs beside its text, about
 # What waits for pieces of large values, or after a change that does: changes, and characters of LOBs in all.
 _WAITING: Final = 10_000
 _WAITING_TEXT: Final = 8 * 1024 * 1024
 
-
-_RowKey: TypeAlias = tuple[TableId, Row]
 _Other = TypeVar("_Other")
-
-
-@dataclass(slots=True)
-class _Document:
-    """An XML document or a long string while its pieces come in.
-
-    :ivar column: its position.
-    """
-
-    pending: Pending
-    column: int
-    binary: bool
-    pieces: list[str | bytes | None] = field(default_factory=list)
 
 
 class LargeRowAssembler(Generic[_Other]):
@@ -77,262 +67,208 @@ class LargeRowAssembler(Generic[_Other]):
     def __init__(self, charset: str) -> None:
         self._charset = charset
         self._queue: deque[Pending | Assembled | _Other] = deque()
-        self._open: dict[_RowKey, Pending] = {}
+        self._open: dict[RowKey, Pending] = {}
         self._latest: Pending | None = None  # what the rows of its statement may go on with
         self._size = 0
-        self._document: _Document | None = None
-        self._located: tuple[Target | None, bool] = (None, True)
-        self._begins = False  # no piece came since the locator
-        self._known: dict[tuple[TableId, Row, int], str] = {}
-        self._known_size = 0
+        self._document: Document | None = None
+        self._located: Target | None = None
+        self._in_place = False  # the locator is for DBMS_LOB
+        self._begins = False  # no piece came since a locator that is not
+        self._known = KnownLobs()
 
-    def take_dml(self, row: LogMinerRow, decoder: RedoDecoder, change: RowChange) -> Iterator[Assembled | _Other]:
-        """An INSERT, UPDATE or DELETE that was decoded; yields what is complete now."""
-        op, before, after = change
-        row_id = None if row.row_id == PLACEHOLDER_ROW_ID else row.row_id
-        if decoder.large and op is Op.UPDATE and before and after and self._complete(decoder, before, after, row_id):
+    def take_dml(self, change: Assembled) -> None:
+        """An INSERT, UPDATE or DELETE."""
+        decoder, before, after = change.decoder, change.before, change.after
+        if change.row_id == PLACEHOLDER_ROW_ID:
+            change.row_id = None
+        if self._latest is not None and self._latest.takes(change):
             return
-        early = self._early_pieces(decoder, op, after)
-        if early is not None and self._queue[-1] is early:
-            self._queue.pop()
-        elif early is not None:
-            self._queue.remove(early)
+        early = self._take_early_pieces(change)
         self._leave(decoder, before)
-        if before is None and after is None:
-            pass
-        elif not decoder.large or after is None:
-            self._forget(decoder, before)
-            self._queue.append(Assembled(row, row_id, decoder, op, before, after))
-        else:
-            pending = Pending(row, row_id, decoder, op, before, list(after), op is Op.CREATE or row_id is None)
-            if op is Op.CREATE:
-                pending.awaited = {i for i in decoder.lobs if after[i] == ""}
+        if after is not None and decoder.large:
+            pending = Pending(change, change.op is Op.CREATE or change.row_id is None)
             if early is not None:
                 pending.values, pending.spoiled, pending.size = early.values, early.spoiled, early.size
             self._wait(pending)
-        yield from self._ready()
+        elif before is not None or after is not None:
+            if before is not None:
+                self._known.forget(row_key(decoder, before), decoder.lobs)
+            self._queue.append(change)
 
-    def take_piece(self, row: LogMinerRow, decoder: RedoDecoder) -> Iterator[Assembled | _Other]:
-        """A row of one of the LARGE_CODES; yields what is complete now.
+    def take_piece(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
+        """A row of one of the LARGE_CODES.
 
         :raises DecodeError: it cannot be read; the value it belongs to is not known any more.
         """
-        code = row.code
         try:
-            if code == OpCode.LOB_LOCATOR:
-                self._located, self._begins = (None, row.row_id == PLACEHOLDER_ROW_ID), True
-                if row.sql:
-                    self._located = (parse_locator(row.sql), row.row_id == PLACEHOLDER_ROW_ID)
-            elif code in (OpCode.LOB_WRITE, OpCode.LOB_TRIM, OpCode.LOB_ERASE):
+            if row.code == OpCode.LOB_LOCATOR:
+                self._locate(row, decoder)
+            elif row.code in (OpCode.LOB_WRITE, OpCode.LOB_TRIM, OpCode.LOB_ERASE):
                 self._edit(row, decoder)
-            elif code in (OpCode.XML_BEGIN, OpCode.STRING_BEGIN):
-                self._document = None
-                target = (parse_xml_begin if code == OpCode.XML_BEGIN else parse_string_begin)(row.sql or "")
-                self._begin_document(row, decoder, target)
-            elif code in (OpCode.XML_WRITE, OpCode.STRING_WRITE):
-                self._continue_document(row)
-            else:
-                self._end_document()
+            elif row.code in (OpCode.XML_BEGIN, OpCode.STRING_BEGIN):
+                self._begin_document(row, decoder)
+            elif self._document is not None:  # otherwise of a column that is not captured, or it could not be read
+                self._continue_document(row, self._document)
         except DecodeError:
             self._spoil(decoder)
             raise
-        yield from self._ready()
 
-    def take_other(self, item: _Other) -> Iterator[Assembled | _Other]:
+    def take_other(self, item: _Other) -> None:
         """Something that belongs to no change, such as a row that cannot be decoded; it keeps its place among the changes."""
         self._queue.append(item)
-        yield from self._ready()
 
-    def flush(self) -> Iterator[Assembled | _Other]:
+    def end(self) -> None:
         """Nothing more belongs to any change."""
         for pending in self._queue:
-            if isinstance(pending, Pending):
-                self._close(pending)
+            if isinstance(pending, Pending) and not pending.is_complete:
+                self._complete(pending)
         self._latest = self._document = None
-        yield from self._ready()
 
-    # ---- what waits ----
-
-    def _wait(self, pending: Pending) -> None:
-        """A change begins, whose rows may not be complete; it is the latest of its row."""
-        self._queue.append(pending)
-        self._latest = pending
-        key = _row_key(pending.decoder, pending.after)
-        if key is not None:
-            self._open[key] = pending
-
-    def _leave(self, decoder: RedoDecoder, before: Row | None) -> None:
-        """A row is about to be changed again: nothing more belongs to its change so far. Pieces of rows without a known key find
-        their change only while it is the latest."""
-        self._document = None
-        self._go_on_with(None)
-        if before is None or not decoder.large:
-            return
-        key = _row_key(decoder, before)
-        if key is not None:
-            if pending := self._open.get(key):
-                self._close(pending)
-        elif decoder.schema.key:
-            for pending in [one for one in self._open.values() if one.decoder is decoder]:
-                self._close(pending)
-
-    def _go_on_with(self, pending: Pending | None) -> None:
-        latest, self._latest = self._latest, pending
-        if latest is not None and latest is not pending and _row_key(latest.decoder, latest.after) is None:
-            self._close(latest)
-
-    def _ready(self) -> Iterator[Assembled | _Other]:
+    def ready(self) -> Iterator[Assembled | _Other]:
         """What waits no longer, in order; the oldest change has to go on without its pieces when too much waits."""
         while self._queue:
             head = self._queue[0]
             if isinstance(head, Pending):
-                if head.whole is None:
-                    if len(self._queue) <= _WAITING and self._size <= _WAITING_TEXT:
-                        return
-                    if head is self._latest:
-                        return  # its value may lack pieces, and is needed as a whole
-                    self._close(head)
-                assert head.whole is not None
-                head = head.whole
+                if not head.is_complete:
+                    is_too_much = len(self._queue) > _WAITING or self._size > _WAITING_TEXT
+                    if not is_too_much or head is self._latest:
+                        return  # the latest may lack pieces of a value, which is needed as a whole
+                    self._complete(head)
+                head = head.change
             self._queue.popleft()
             yield head
 
-    def _close(self, pending: Pending) -> None:
-        """Nothing more belongs to a change."""
-        if pending.whole is not None:
-            return
-        key = _row_key(pending.decoder, pending.after)
-        if key is not None and self._open.get(key) is pending:
-            del self._open[key]
-        self._size -= pending.size
-        unknown = len(pending.spoiled)
-        after = pending.after
-        for i, value in pending.values.items():
-            text = value.text()
-            after[i] = UNAVAILABLE if text is None else text
-            unknown += text is None
-        for i in pending.spoiled:
-            after[i] = UNAVAILABLE
-        whole = tuple(after)
-        self._remember(pending, whole)
-        pending.whole = Assembled(
-            pending.row, pending.row_id, pending.decoder, pending.op, pending.before, whole, unknown
-        )  # fmt: skip
+    # ---- rows with a piece: 1. the statement is parsed, 2. the change of its row gets it ----
 
-    # ---- LOBs ----
-
-    def _complete(self, decoder: RedoDecoder, before: Row, after: Row, row_id: str | None) -> bool:
-        """Whether an UPDATE gives the latest change nothing but LOBs it lacks; they are its now."""
-        pending = self._latest
-        if pending is None or not pending.takes_lobs or pending.decoder is not decoder or row_id is None:
-            return False
-        changed = {i for i, value in enumerate(after) if value is not before[i] and value != before[i]}
-        free = pending.awaited if pending.op is Op.CREATE else decoder.lobs - set(pending.values)
-        if not changed or not changed <= free or pending.row_id not in (None, row_id) or not pending.fits(before):
-            return False
-        if any(i in pending.values or (pending.op is Op.UPDATE and pending.after[i] is not UNAVAILABLE) for i in changed):
-            return False
-        for i in changed:
-            pending.after[i] = after[i]
-        pending.awaited -= changed
-        pending.row_id = row_id
-        return True
-
-    def _early_pieces(self, decoder: RedoDecoder, op: Op, after: Row | None) -> Pending | None:
-        """Pieces that came before the INSERT they belong to: LOBs without storage in the row (B.7.1)."""
-        pending = self._latest
-        if pending is None or op is not Op.CREATE or after is None or pending.decoder is not decoder:
-            return None
-        if pending.row.code < OpCode.LOB_LOCATOR or any(after[i] is not UNAVAILABLE for i in pending.values):
-            return None
-        return pending if pending.values and pending.fits(after) else None
+    def _locate(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
+        """SELECT_LOB_LOCATOR."""
+        self._located, self._in_place = None, row.row_id != PLACEHOLDER_ROW_ID
+        self._begins = not self._in_place
+        if row.sql:
+            self._located = parse_locator(row.sql, decoder)
 
     def _edit(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        target, edit = parse_lob_edit(row.sql or "")
-        located, is_new = self._located
-        target = target or located
-        if target is None:
+        """LOB_WRITE, LOB_TRIM or LOB_ERASE."""
+        target, edit = parse_lob_edit(row.sql or "", decoder)
+        target = target or self._located
+        if target is None or target.decoder is not decoder:
             raise SchemaMismatchError("a LOB piece without its locator")
-        column = decoder.position(target.column)
-        if column is None or decoder.schema.columns[column].type_name not in LOB_TYPES:
+        column = target.column
+        if column is None or column not in decoder.lobs:
             return
-        known = decoder.row_of(target.where)
         # A value that begins again is another statement's; a locator for the TRIM of a BasicFile is not.
-        begins, self._begins = self._begins and is_new and isinstance(edit, Write), False
-        pending = self._change_of(decoder, known)
-        if pending is None or not (pending.takes_lobs or not is_new) or (begins and pending.has(column)):
-            self._leave(decoder, known)
-            pending = self._update(row, decoder, known, takes_lobs=True)
-            self._wait(pending)
+        begins, self._begins = self._begins and isinstance(edit, Write), False
+        pending = self._change_of(decoder, target.known)
+        if pending is None or not (pending.takes_lobs or self._in_place) or (begins and pending.has(column)):
+            pending = self._begin_update(row, target, takes_lobs=True)
         self._go_on_with(pending)
         if row.row_id != PLACEHOLDER_ROW_ID:
-            pending.row_id = row.row_id
+            pending.change.row_id = row.row_id
         if column not in pending.values:
-            base = self._base(pending, column, is_new)
             binary = decoder.schema.columns[column].type_name == "BLOB"
-            pending.values[column] = LargeValue(base, binary=binary)
-        pending.awaited.discard(column)
-        pending.values[column].apply(edit)
-        size = len(edit.data) if isinstance(edit, Write) else 0
-        pending.size += size
-        self._size += size
+            pending.values[column] = LargeValue(self._value_before(pending, column), binary=binary)
+        self._size += pending.apply(column, edit)
+
+    def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
+        """XML DOC BEGIN or 32K_BEGIN."""
+        self._document = None
+        sql = row.sql or ""
+        target = (parse_xml_begin if row.code == OpCode.XML_BEGIN else parse_string_begin)(sql, decoder)
+        column, pending = target.column, self._latest
+        if column is None:
+            return
+        # A column that has a document already gets another statement's.
+        if pending is None or not pending.fits(decoder, target.known) or pending.after[column] not in (UNAVAILABLE, None):
+            pending = self._begin_update(row, target, takes_lobs=False)
+        self._document = Document(pending, column, sql.lstrip().startswith("XML"))
+
+    def _continue_document(self, row: LogMinerRow, document: Document) -> None:
+        """A fragment, or the end."""
+        if row.code == OpCode.XML_WRITE:
+            document.fragments.append(parse_xml_fragment(row.sql, binary=document.binary))
+        elif row.code == OpCode.STRING_WRITE:
+            document.fragments.append(parse_string_fragment(row.sql or ""))
+        else:
+            self._document = None
+            document.end(self._charset)
+
+    # ---- 2. the change of a row is found, or begins ----
 
     def _change_of(self, decoder: RedoDecoder, known: Row) -> Pending | None:
         """The change that waits for pieces of the row that a condition names."""
-        key = _row_key(decoder, known)
+        key = row_key(decoder, known)
         pending = self._latest if key is None else self._open.get(key)
-        fits = pending is not None and pending.whole is None and pending.decoder is decoder and pending.fits(known)
-        return pending if fits else None
+        return pending if pending is not None and pending.fits(decoder, known) else None
 
-    def _base(self, pending: Pending, column: int, is_new: bool) -> str | None:
-        """What the LOB was before its first piece; None when that is not known."""
+    def _begin_update(self, row: LogMinerRow, target: Target, *, takes_lobs: bool) -> Pending:
+        """An UPDATE of a large column alone."""
+        self._leave(target.decoder, target.known)
+        row_id = None if row.row_id == PLACEHOLDER_ROW_ID else row.row_id
+        change = Assembled(row, row_id, target.decoder, Op.UPDATE, target.known, target.known)
+        return self._wait(Pending(change, takes_lobs))
+
+    def _take_early_pieces(self, insert: Assembled) -> Pending | None:
+        """Pieces that came before the INSERT they belong to: LOBs without storage in the row."""
+        early = self._latest
+        if early is None or insert.after is None or insert.op is not Op.CREATE or early.change.row.code < OpCode.LOB_LOCATOR:
+            return None
+        if not early.values or not early.fits(insert.decoder, insert.after):
+            return None
+        if any(insert.after[i] is not UNAVAILABLE for i in early.values):
+            return None
+        self._latest = None
+        if self._queue[-1] is early:
+            self._queue.pop()
+        else:
+            self._queue.remove(early)
+        return early
+
+    def _value_before(self, pending: Pending, column: int) -> str | None:
+        """What a LOB was before the first piece that a change has of it; None when that is not known."""
         value = pending.after[column]
         if isinstance(value, str):
             return value
-        if is_new or pending.op is Op.CREATE:
+        if not self._in_place or pending.change.op is Op.CREATE:
             return ""
-        return self._known.get((pending.decoder.schema.id, _key(pending.decoder, pending.after), column))
+        return self._known.get(pending.key, column)
 
-    def _update(self, row: LogMinerRow, decoder: RedoDecoder, known: Row, *, takes_lobs: bool) -> Pending:
-        row_id = None if row.row_id == PLACEHOLDER_ROW_ID else row.row_id
-        return Pending(row, row_id, decoder, Op.UPDATE, known, list(known), takes_lobs)
+    def _wait(self, pending: Pending) -> Pending:
+        """A change begins, whose rows may not be complete; it is the latest of its row."""
+        self._queue.append(pending)
+        self._latest = pending
+        if pending.key is not None:
+            self._open[pending.key] = pending
+        return pending
 
-    # ---- documents ----
+    def _go_on_with(self, pending: Pending | None) -> None:
+        """Pieces of rows without a known key find their change only while it is the latest."""
+        latest, self._latest = self._latest, pending
+        if latest is not None and latest is not pending and latest.key is None:
+            self._complete(latest)
 
-    def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder, target: Target) -> None:
-        column = decoder.position(target.column)
-        if column is None:
+    # ---- 3. a change is complete ----
+
+    def _leave(self, decoder: RedoDecoder, before: Row | None) -> None:
+        """A row is about to be changed again: nothing more belongs to its change so far."""
+        self._document = None
+        self._go_on_with(None)
+        if before is None or not decoder.large:
             return
-        known = decoder.row_of(target.where)
-        pending = self._latest
-        if pending is None or pending.decoder is not decoder or self._has(pending, column) or not pending.fits(known):
-            self._leave(decoder, known)
-            pending = self._update(row, decoder, known, takes_lobs=False)
-            self._wait(pending)
-        self._document = _Document(pending, column, (row.sql or "").lstrip().startswith("XML"))
+        key = row_key(decoder, before)
+        if key is not None:
+            left = [self._open[key]] if key in self._open else []
+        else:  # it may be any row of the table
+            left = [one for one in self._open.values() if one.change.decoder is decoder] if decoder.schema.key else []
+        for pending in left:
+            self._complete(pending)
 
-    @staticmethod
-    def _has(pending: Pending, column: int) -> bool:
-        """Whether the pending change gave this column a document already: another statement's, then."""
-        return pending.after[column] is not UNAVAILABLE and pending.after[column] is not None
-
-    def _continue_document(self, row: LogMinerRow) -> None:
-        document = self._document
-        if document is None:
-            return  # of a column that is not captured, or whose beginning could not be read
-        if row.code == OpCode.XML_WRITE:
-            document.pieces.append(parse_xml_piece(row.sql, binary=document.binary))
-        else:
-            document.pieces.append(parse_string_piece(row.sql or ""))
-
-    def _end_document(self) -> None:
-        document, self._document = self._document, None
-        if document is None:
-            return
-        pieces = [piece for piece in document.pieces if piece is not None]
-        raw = b"".join(piece for piece in pieces if isinstance(piece, bytes))
-        text = text_of_bytes(raw, self._charset) if raw else "".join(piece for piece in pieces if isinstance(piece, str))
-        document.pending.after[document.column] = text if pieces else None
+    def _complete(self, pending: Pending) -> None:
+        """Nothing more belongs to a change."""
+        if pending.key is not None and self._open.get(pending.key) is pending:
+            del self._open[pending.key]
+        self._size -= pending.size
+        pending.complete()
+        self._known.remember(pending)
 
     def _spoil(self, decoder: RedoDecoder) -> None:
         """A piece is missing: what it may have belonged to must not look complete."""
@@ -343,42 +279,5 @@ class LargeRowAssembler(Generic[_Other]):
         if self._latest is not None:
             self._latest.spoiled.update(self._latest.values, self._latest.awaited)
         for pending in self._open.values():
-            if pending.decoder is decoder:
+            if pending.change.decoder is decoder:
                 pending.spoiled.update(pending.values)
-
-    # ---- values of LOBs that this transaction knows ----
-
-    def _remember(self, pending: Pending, after: Row) -> None:
-        schema = pending.decoder.schema
-        if not schema.key:
-            return
-        key, old = _key(pending.decoder, after), _key(pending.decoder, pending.before or after)
-        for i in pending.decoder.lobs:
-            value = after[i]
-            kept = self._take(schema.id, old, i)
-            if value is UNAVAILABLE and i not in pending.values and i not in pending.spoiled:
-                value = kept if kept is not None else UNAVAILABLE
-            if isinstance(value, str) and self._known_size + len(value) + _ENTRY <= _REMEMBERED:
-                self._known[schema.id, key, i] = value
-                self._known_size += len(value) + _ENTRY
-
-    def _forget(self, decoder: RedoDecoder, before: Row | None) -> None:
-        if before is not None and self._known:
-            for i in decoder.lobs:
-                self._take(decoder.schema.id, _key(decoder, before), i)
-
-    def _take(self, table: TableId, key: Row, column: int) -> str | None:
-        kept = self._known.pop((table, key, column), None)
-        if kept is not None:
-            self._known_size -= len(kept) + _ENTRY
-        return kept
-
-
-def _key(decoder: RedoDecoder, row: Row | list[Value]) -> Row:
-    return tuple(row[i] for i in decoder.schema.key)
-
-
-def _row_key(decoder: RedoDecoder, row: Row | list[Value]) -> _RowKey | None:
-    """What a row is found by; None when it has no key, or redo does not hold it."""
-    key = _key(decoder, row)
-    return (decoder.schema.id, key) if key and UNAVAILABLE not in key else None

@@ -1,4 +1,4 @@
-"""The texts of rows that carry large values: LOB pieces, XML documents, extended strings (docs/reference/logminer-facts.md, B.7).
+"""The texts of rows that carry large values: LOB pieces, XML documents, extended strings. First step of `large_rows`.
 
     9   DECLARE .. BEGIN select "C" into loc_c from "S"."T" where .. for update;        up to 19c; nothing in 23ai
     10  buf_c := 'text'; dbms_lob.write(loc_c, amount, offset, buf_c);                   23ai: a block with the SELECT of 9
@@ -7,8 +7,8 @@
     70  XML_REDO := HEXTORAW('3c612f3e'):4                 |  bare text
     91  .. Stmt := 'update "S"."T" a set a."V" = :V where ..';      92  buf_c := 'text'; call(..);
 
-Amounts and offsets count characters of CLOBs and bytes of BLOBs, offsets from 1. Pure functions; every failure is a
-RedoSyntaxError that names the character.
+Amounts and offsets count characters of CLOBs and bytes of BLOBs, offsets from 1. Each function reads one statement, once;
+what cannot be read is a RedoSyntaxError that says where.
 """
 
 from __future__ import annotations
@@ -17,49 +17,53 @@ import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from minercdc.capture.logminer.redo_text import read_where
+from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.errors import RedoSyntaxError
+from minercdc.events import Row
 from minercdc.values import literal
 from minercdc.values.text import unistr
 
-_TABLE = r'"([^"]+)"\s*\.\s*"([^"]+)"'
-_SELECT = re.compile(rf'\s*select\s*"([^"]+)"\s*into\s+loc_(?:c|b|nc)\s+from\s*{_TABLE}')
-_FOR_UPDATE = re.compile(r"\s*for\s+update\s*;")
+_TABLE = r'"[^"]+"\s*\.\s*"[^"]+"'
 _DECLARE = re.compile(r"\s*DECLARE\b")
-_BEGIN = re.compile(r"\bBEGIN\b")
+# The condition is group 2; a LOB's data, which holds what a user wrote, comes after all of it.
+_SELECT = re.compile(
+    rf"""[^']*?\bBEGIN\b\s*select\s*"([^"]+)"\s*into\s+loc_(?:c|b|nc)\s+from\s*{_TABLE}"""
+    r"""((?:[^'"]|'[^']*'|"[^"]*")*?)\bfor\s+update\s*;"""
+)
 _BUFFER = re.compile(r"\s*buf_(c|b|nc)\s*:=\s*")
 _WRITE = re.compile(
-    r"\s*;\s*dbms_lob\s*\.\s*write\s*\(\s*loc_(c|b|nc)\s*,\s*(\d{1,15})\s*,\s*(\d{1,15})\s*,\s*buf_(?:c|b|nc)\s*\)\s*;"
+    r"\s*;\s*dbms_lob\s*\.\s*write\s*\(\s*loc_(c|b|nc)\s*,\s*(\d{1,15})\s*,\s*([1-9]\d{0,14})\s*,\s*buf_(?:c|b|nc)\s*\)\s*;"
 )
 _TRIM = re.compile(r"\s*dbms_lob\s*\.\s*trim\s*\(\s*loc_(?:c|b|nc)\s*,\s*(\d{1,15})\s*\)\s*;")
 _ERASE = re.compile(
-    r"\s*e_len\s*:=\s*(\d{1,15})\s*;\s*dbms_lob\s*\.\s*erase\s*\(\s*loc_(?:c|b|nc)\s*,\s*e_len\s*,\s*(\d{1,15})\s*\)\s*;"
+    r"\s*e_len\s*:=\s*(\d{1,15})\s*;\s*dbms_lob\s*\.\s*erase\s*\(\s*loc_(?:c|b|nc)\s*,\s*e_len\s*,\s*([1-9]\d{0,14})\s*\)\s*;"
 )
 _XML_SELECT = re.compile(rf'\s*XML\s+DOC\s+BEGIN\s*:\s*select\s*"([^"]+)"\s*from\s*{_TABLE}')
+# A long string's bind variable is named like its column.
 _SET_BIND = re.compile(
-    rf'\s*update\s*{_TABLE}\s*(?:a\s+)?set\s*(?:a\s*\.\s*)?"([^"]+)"\s*=\s*(?:XMLType\s*\(\s*:\s*1\s*\)|:\s*)'
+    rf'\s*update\s*{_TABLE}\s*(?:a\s+)?set\s*(?:a\s*\.\s*)?"([^"]+)"\s*=\s*(?:XMLType\s*\(\s*:\s*1\s*\)|:\s*(?:\1)?)'
 )
 _XML_REDO = re.compile(r"\s*XML_REDO\s*:=\s*")
 _HEX = re.compile(r"HEXTORAW\s*\(\s*'([0-9A-Fa-f]*)'?\s*\)?\s*(?::\s*(\d{1,15}))?\s*")
 _AMOUNT = re.compile(r"\s*amount\s*:\s*(\d{1,15})\s*$")
 _STATEMENT = re.compile(r"\bStmt\s*:=\s*'")
 _FUNCTION = re.compile(r"\s*([A-Z]+)\s*\(\s*")
-_PIECE_END = re.compile(r"[\s)]*;")
-# Stands for '' in an extended string: a piece is never empty.
+_FRAGMENT_END = re.compile(r"[\s)]*;")
+# Stands for '' in an extended string: a fragment is never empty.
 _EMPTY_STRING: Final = "LM_EMPTY_STRING"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The column of a row that large data belongs to.
+    """The column of a row that a large value belongs to.
 
-    :param where: the values that the condition holds of the row, by column.
+    :param column: its position; None when it is not captured.
+    :param known: what the condition holds of the row; nothing when the column is not captured.
     """
 
-    owner: str
-    table: str
-    column: str
-    where: dict[str, literal.Literal]
+    decoder: RedoDecoder
+    column: int | None
+    known: Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,42 +99,42 @@ class Erase:
 Edit: TypeAlias = Write | Trim | Erase
 
 
-def parse_locator(sql: str) -> Target:
-    """The target that a row of code 9 selects. Raises RedoSyntaxError."""
-    target, at = _read_select(sql, _after_begin(sql))
+def parse_locator(sql: str, decoder: RedoDecoder) -> Target:
+    """The target that a row of code 9 selects. Raises RedoSyntaxError and ValueDecodeError."""
+    target, at = _read_select(sql, decoder)
     _expect_end(sql, at, "")
     return target
 
 
-def parse_lob_edit(sql: str) -> tuple[Target | None, Edit]:
-    """The edit of a row of code 10, 11 or 29, and its target when it names one. Raises RedoSyntaxError."""
+def parse_lob_edit(sql: str, decoder: RedoDecoder) -> tuple[Target | None, Edit]:
+    """The edit of a row of code 10, 11 or 29, and its target when it names one. Raises RedoSyntaxError and ValueDecodeError."""
     target, at, end = None, 0, ""
     edit: Edit
     if _DECLARE.match(sql):
-        target, at = _read_select(sql, _after_begin(sql))
+        target, at = _read_select(sql, decoder)
         end = "END;"
     if match := _BUFFER.match(sql, at):
         edit, at = _read_write(sql, match.end(), match[1])
     elif match := _TRIM.match(sql, at):
         edit, at = Trim(int(match[1])), match.end()
     elif match := _ERASE.match(sql, at):
-        edit, at = Erase(_offset(match[2], match.start(2)), int(match[1])), match.end()
+        edit, at = Erase(int(match[2]) - 1, int(match[1])), match.end()
     else:
         raise RedoSyntaxError(f"a write, trim or erase of a LOB was expected at character {at + 1}")
     _expect_end(sql, at, end)
     return target, edit
 
 
-def parse_xml_begin(sql: str) -> Target:
-    """The target of a row of code 68. Raises RedoSyntaxError."""
-    if match := _XML_SELECT.match(sql):
-        column, owner, table = match.groups()
-        return _target(sql, match.end(), owner, table, column)
-    return _parse_set_bind(sql)
+def parse_xml_begin(sql: str, decoder: RedoDecoder) -> Target:
+    """The target of a row of code 68. Raises RedoSyntaxError and ValueDecodeError."""
+    match = _XML_SELECT.match(sql) or _SET_BIND.match(sql)
+    if not match:
+        raise RedoSyntaxError("an UPDATE with a bind variable was expected")
+    return _target(decoder, match[1], sql, match.end())
 
 
-def parse_xml_piece(sql: str | None, *, binary: bool) -> str | bytes | None:
-    """The piece of a document that a row of code 70 holds: bytes in the database's character set, text, None for null.
+def parse_xml_fragment(sql: str | None, *, binary: bool) -> str | bytes | None:
+    """The fragment of a document that a row of code 70 holds: bytes in the database's character set, text, None for null.
 
     :param binary: the row is of binary storage (`XML_REDO := ..`); otherwise all of it is document.
     :raises RedoSyntaxError: neither.
@@ -152,16 +156,15 @@ def parse_xml_piece(sql: str | None, *, binary: bool) -> str | bytes | None:
     return _quoted_document(body)
 
 
-def parse_string_begin(sql: str) -> Target:
-    """The target of a row of code 91. Raises RedoSyntaxError."""
-    begin = _STATEMENT.search(sql)
-    end = sql.rfind("'")
+def parse_string_begin(sql: str, decoder: RedoDecoder) -> Target:
+    """The target of a row of code 91, whose text quotes an UPDATE as of a document. Raises RedoSyntaxError and ValueDecodeError."""
+    begin, end = _STATEMENT.search(sql), sql.rfind("'")
     if not begin or end < begin.end():
         raise RedoSyntaxError('"Stmt := \'" with a statement was expected')
-    return _parse_set_bind(sql[begin.end() : end].replace("''", "'"))
+    return parse_xml_begin(sql[begin.end() : end].replace("''", "'"), decoder)
 
 
-def parse_string_piece(sql: str) -> str:
+def parse_string_fragment(sql: str) -> str:
     """The data of a row of code 92: text, or lower-case hex. Raises RedoSyntaxError.
 
     Apostrophes inside are not doubled, as everywhere in these columns (DBZ-8034): the last one of the row ends the data.
@@ -171,7 +174,7 @@ def parse_string_piece(sql: str) -> str:
         raise RedoSyntaxError("an assignment to a buffer was expected at character 1")
     call = _FUNCTION.match(sql, match.end())
     start, end = call.end() if call else match.end(), sql.rfind("'")
-    if not sql.startswith("'", start) or end <= start or not _PIECE_END.match(sql, end + 1):
+    if not sql.startswith("'", start) or end <= start or not _FRAGMENT_END.match(sql, end + 1):
         raise RedoSyntaxError(f"quoted data was expected at character {match.end() + 1}")
     data, function = sql[start + 1 : end], call[1] if call else ""
     if function == "HEXTORAW":
@@ -194,24 +197,17 @@ def _quoted_document(body: str) -> str:
     return plain.replace("''", "'")
 
 
-def _after_begin(sql: str) -> int:
-    begin = _BEGIN.search(sql)
-    if not begin:
-        raise RedoSyntaxError("a block with BEGIN was expected")
-    return begin.end()
-
-
-def _read_select(sql: str, at: int) -> tuple[Target, int]:
-    match = _SELECT.match(sql, at)
+def _read_select(sql: str, decoder: RedoDecoder) -> tuple[Target, int]:
+    match = _SELECT.match(sql)
     if not match:
-        raise RedoSyntaxError(f"the SELECT of a locator was expected at character {at + 1}")
-    column, owner, table = match.groups()
-    where: dict[str, literal.Literal] = {}
-    at = read_where(sql, match.end(), where)
-    end = _FOR_UPDATE.match(sql, at)
-    if not end:
-        raise RedoSyntaxError(f"' for update;' was expected at character {at + 1}")
-    return Target(owner, table, column, where), end.end()
+        raise RedoSyntaxError("a block with the SELECT of a locator FOR UPDATE was expected at character 1")
+    return _target(decoder, match[1], sql[: match.end(2)], match.start(2)), match.end()
+
+
+def _target(decoder: RedoDecoder, column: str, sql: str, at: int) -> Target:
+    """:param at: where the condition begins, which goes up to the end of `sql`."""
+    position = decoder.positions.get(column)
+    return Target(decoder, position, () if position is None else decoder.row_of(sql, at))
 
 
 def _read_write(sql: str, at: int, buffer: str) -> tuple[Write, int]:
@@ -230,7 +226,7 @@ def _read_write(sql: str, at: int, buffer: str) -> tuple[Write, int]:
     length = len(data) // 2 if buffer == "b" else len(data)
     if int(match[2]) != length:
         raise RedoSyntaxError(f"the data at character {at + 1} has {length} units where {match[2]} are written")
-    return Write(_offset(match[3], match.start(3)), data), match.end()
+    return Write(int(match[3]) - 1, data), match.end()
 
 
 def _hex(text: str, at: int) -> str:
@@ -240,29 +236,6 @@ def _hex(text: str, at: int) -> str:
         raise RedoSyntaxError(f"hexadecimal digits were expected at character {at + 1}") from None
 
 
-def _parse_set_bind(sql: str) -> Target:
-    match = _SET_BIND.match(sql)
-    if not match:
-        raise RedoSyntaxError("an UPDATE with a bind variable was expected")
-    owner, table, column = match.groups()
-    at = match.end()
-    if sql.startswith(column, at):  # the variable is named like the column
-        at += len(column)
-    return _target(sql, at, owner, table, column)
-
-
-def _target(sql: str, at: int, owner: str, table: str, column: str) -> Target:
-    where: dict[str, literal.Literal] = {}
-    _expect_end(sql, read_where(sql, at, where), ";")
-    return Target(owner, table, column, where)
-
-
 def _expect_end(sql: str, at: int, end: str) -> None:
     if "".join(sql[at:].split()) not in ("", end):
         raise RedoSyntaxError(f"text after the statement's end at character {at + 1}")
-
-
-def _offset(digits: str, at: int) -> int:
-    if int(digits) < 1:
-        raise RedoSyntaxError(f"offsets begin with 1, at character {at + 1}")
-    return int(digits) - 1

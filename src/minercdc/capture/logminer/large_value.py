@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from minercdc.capture.logminer.large_text import Edit, Trim, Write
+from minercdc.capture.logminer.large_text import Edit, Erase, Write
 
 
 class LargeValue:
     """Edits applied to a LOB, in order.
 
     Of an unknown LOB only what was written from its beginning on without a gap is known; it becomes known as a whole when it
-    is trimmed to that or less, which is how a SecureFile is replaced: write, then trim (docs/reference/logminer-facts.md, B.7.1).
+    is trimmed to that or less, which is how a SecureFile is replaced: write, then trim.
     Pieces are kept as they come and joined once: most LOBs are written front to back, and they may be large.
 
     :param base: the value before the edits; None when it is not known.
@@ -30,35 +30,23 @@ class LargeValue:
         """One more edit. Writing beyond the end fills the hole; erasing does not shorten."""
         width = self._width
         if isinstance(edit, Write):
-            self._write(edit.offset * width, edit.data)
-        elif isinstance(edit, Trim):
-            self._trim(edit.length * width)
-        else:
-            start = min(edit.offset * width, self._length)
-            end = min((edit.offset + edit.amount) * width, self._length)
+            start = edit.offset * width
+            if start > self._length:
+                if not self._known:
+                    return  # after a gap: it counts only if the value becomes known, and then it was cut off
+                self._replace(self._length, self._filler * (start - self._length))
+            self._replace(start, edit.data)
+        elif isinstance(edit, Erase):
+            start, end = (min(at * width, self._length) for at in (edit.offset, edit.offset + edit.amount))
             self._replace(start, self._filler * (end - start))
-
-    def spoil(self) -> None:
-        """An edit could not be read: nothing is known any more, until the value is cut to nothing."""
-        self._pieces, self._starts, self._length, self._known = [], [], 0, False
+        elif edit.length * width <= self._length:
+            at = self._cut(edit.length * width)
+            del self._pieces[at:], self._starts[at:]
+            self._length, self._known = edit.length * width, True
 
     def text(self) -> str | None:
         """The whole value as Row text; None when it is not known."""
         return "".join(self._pieces) if self._known else None
-
-    def _write(self, start: int, data: str) -> None:
-        if start > self._length:
-            if not self._known:
-                return  # after a gap: it counts only if the value becomes known, and then it was cut off
-            self._replace(self._length, self._filler * (start - self._length))
-        self._replace(start, data)
-
-    def _trim(self, length: int) -> None:
-        if length <= self._length:
-            at = self._cut(length)
-            del self._pieces[at:], self._starts[at:]
-            self._length = length
-            self._known = True
 
     def _replace(self, start: int, data: str) -> None:
         if not data:

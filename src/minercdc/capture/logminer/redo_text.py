@@ -73,15 +73,9 @@ def parse_redo(sql: str, *, unescaped: Collection[str] = ()) -> RedoDml:
     raise RedoSyntaxError(f"no INSERT, UPDATE or DELETE: {sql[:40]!r}")
 
 
-def read_where(sql: str, at: int, old: dict[str, Literal]) -> int:
-    """Put what a condition at `at` says into `old`; where it ends, which is `at` when there is none."""
-    found = _WHERE.match(sql, at)
-    while found:
-        name, value, at = _read_condition(sql, found.end())
-        if name is not None:
-            old[name] = value
-        found = _AND.match(sql, at)
-    return at
+def parse_condition(sql: str, at: int) -> dict[str, Literal]:
+    """What the condition at `at`, which ends the statement, says by column. Raises RedoSyntaxError."""
+    return _read(sql, _State("begin", 0, at), [], ())[1]
 
 
 class _State(NamedTuple):
@@ -218,7 +212,7 @@ def _values(sql: str, at: int, unescaped: bool, following: re.Pattern[str]) -> I
     else:
         if not unescaped or following.match(sql, end):
             yield value, end
-    start = _skip_blanks(sql, at)
+    start = _after_blanks(sql, at)
     if not unescaped or not sql.startswith("'", start):
         return
     start += 1
@@ -231,7 +225,7 @@ def _values(sql: str, at: int, unescaped: bool, following: re.Pattern[str]) -> I
         quote = sql.find("'", quote + 1)
 
 
-def _skip_blanks(sql: str, at: int) -> int:
+def _after_blanks(sql: str, at: int) -> int:
     while at < len(sql) and sql[at].isspace():
         at += 1
     return at

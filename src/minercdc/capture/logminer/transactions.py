@@ -211,7 +211,7 @@ class TransactionBuffer:
         return next((start for start in self._starts.values() if start.thread == thread), None)
 
     def drop_untouched(self, before_scn: int) -> None:
-        """Forget transactions without captured rows that began before an SCN: START rows that never end (docs/reference/logminer-facts.md#d-4)."""
+        """Forget transactions without captured rows that began before an SCN: START rows that never end."""
         for key in [key for key, start in self._starts.items() if start.scn < before_scn]:
             del self._starts[key]
 

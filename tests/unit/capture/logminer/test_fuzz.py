@@ -16,15 +16,15 @@ from minercdc.capture.logminer.large_text import (
     parse_lob_edit,
     parse_locator,
     parse_string_begin,
-    parse_string_piece,
+    parse_string_fragment,
     parse_xml_begin,
-    parse_xml_piece,
+    parse_xml_fragment,
 )
 from minercdc.capture.logminer.redo_text import parse_redo
 from minercdc.errors import DecodeError, RedoSyntaxError, ValueDecodeError
 from minercdc.schema.ddl import Unclear
 from minercdc.schema.ddl_parser import parse_ddl
-from minercdc.schema.table import Column
+from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import ValueHandling, codec_for
 
 SELECT = """ select "C" into loc_c from "LAB"."DOC" where "ID" = '2' and "N" = 'it''s' and "D" IS NULL for update;"""
@@ -38,25 +38,33 @@ EDITS = (
     "  e_len :=  2;\n  dbms_lob.erase(loc_c, e_len, 3);",
 )
 STATEMENT = """Stmt := 'update "S"."T" a set a."V" = :V where a."ID" = ''64'';';"""
+KEY, N, D, V = (
+    Column("ID", "NUMBER", 10, 0),
+    Column("N", "VARCHAR2", 20),
+    Column("D", "DATE"),
+    Column("V", "VARCHAR2", 32767),
+)
+LARGE = TableSchema(TableId("DB", "S", "T"), (KEY, N, D, Column("C", "CLOB"), Column("VAL", "XMLTYPE"), V), (0,))
+DECODER = RedoDecoder(LARGE, lobs=True)
 PARSERS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     "dml": (parse_redo, tuple(sql for _, _, sql, _, _ in FIXTURES)),
     "unescaped": (lambda sql: parse_redo(sql, unescaped={"V", "NAME"}), tuple(sql for _, _, sql, _, _ in FIXTURES)),
-    "locator": (parse_locator, (f"DECLARE \n loc_c CLOB; \nBEGIN\n{SELECT}",)),
-    "edit": (parse_lob_edit, (*EDITS, *(BLOCK.format(edit) for edit in EDITS))),
+    "locator": (lambda sql: parse_locator(sql, DECODER), (f"DECLARE \n loc_c CLOB; \nBEGIN\n{SELECT}",)),
+    "edit": (lambda sql: parse_lob_edit(sql, DECODER), (*EDITS, *(BLOCK.format(edit) for edit in EDITS))),
     "xml begin": (
-        parse_xml_begin,
+        lambda sql: parse_xml_begin(sql, DECODER),
         (
             """XML DOC BEGIN:  select "VAL" from "S"."T" where "ID" = '1'""",
             """update "S"."T" a set a."VAL" = XMLType(:1) where a."ID" = '1';""",
         ),
     ),
     "xml piece": (
-        lambda sql: parse_xml_piece(sql, binary=True),
+        lambda sql: parse_xml_fragment(sql, binary=True),
         ("XML_REDO := NULL", "XML_REDO := '<a>it''s</a>'\n amount: 12", "XML_REDO := HEXTORAW('3c612f3e'):4"),
     ),
-    "string begin": (parse_string_begin, (f"DECLARE\n TempLob CLOB;\nBEGIN\n {STATEMENT}",)),
+    "string begin": (lambda sql: parse_string_begin(sql, DECODER), (f"DECLARE\n TempLob CLOB;\nBEGIN\n {STATEMENT}",)),
     "string piece": (
-        parse_string_piece,
+        parse_string_fragment,
         ("  buf_c := 'a'b'; \n  x(TempLob, 3, buf_c);", "  buf_b := HEXTORAW('00ff'); \n  x(TempLob, 2, buf_b);"),
     ),
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 
 import pytest
 
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.glue import split
+from minercdc.errors import RedoSyntaxError
 from minercdc.schema.table import Column, TableId, TableSchema
 
 TABLE = TableSchema(
@@ -98,3 +100,14 @@ def test_damaged_statements_are_refused_or_read_alike(seed: int) -> None:
         read = decoder._glue.read(sql)
         if read is not None:
             assert read == decoder.decode_generally(sql), sql
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_conditions_are_read_as_those_of_a_delete(seed: int) -> None:
+    chance = random.Random(seed)
+    decoder = RedoDecoder(TABLE)
+    for sql in filter(lambda sql: sql.startswith("delete"), (statement(chance) for _ in range(400))):
+        at = re.match(r'delete from "LAB"."WIDE"(?: a)?', sql).end()  # type: ignore[union-attr]
+        assert decoder._glue.read_condition(sql[at:]) == decoder.row_of(sql, at) == decoder.decode_generally(sql)[1], sql
+        with pytest.raises(RedoSyntaxError):
+            decoder.row_of(sql.removesuffix(";") + " 'no end", at)
