@@ -33,7 +33,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "after, or lag",
         r"lag, behind|milliseconds behind|(stream|connector) is behind|behind a (proxy|firewall|load balancer)",
     ),
-    r"told|tells?|telling": ("emitted, delivered, reported, recorded", r"\.tell\(\)|Tell_City"),  # of a file, and a time zone
+    r"told|tells?|telling": (
+        "emitted, delivered, reported, recorded",
+        r"\.tell\(\)|Tell_City",
+    ),  # of a file, and a time zone
     r"anew": ("again", r"structures_read_anew"),  # a member of stored records
     r"nobody|anybody|somebody": ("no process, no reader, ...", r"$^"),
     r"ask(s|ed|ing)? for|unasked": ("requested", r"$^"),

@@ -158,7 +158,7 @@ class LargeRowAssembler(Generic[_Other]):
             return
         # A value that begins again is another statement's; a locator for the TRIM of a BasicFile is not.
         begins, self._begins = self._begins and isinstance(edit, Write), False
-        pending = self._change_of(decoder, target.known)
+        pending = self._change_of(row, decoder, target.known)
         if pending is None or not (pending.takes_lobs or self._in_place) or (begins and pending.has(column)):
             pending = self._begin_update(row, target, takes_lobs=True)
         self._go_on_with(pending)
@@ -194,10 +194,12 @@ class LargeRowAssembler(Generic[_Other]):
 
     # ---- 2. the change of a row is found, or begins ----
 
-    def _change_of(self, decoder: RedoDecoder, known: Row) -> Pending | None:
-        """The change that waits for pieces of the row that a condition names."""
+    def _change_of(self, row: LogMinerRow, decoder: RedoDecoder, known: Row) -> Pending | None:
+        """The change that waits for pieces of the row that a condition names; a row without a known key has its ROWID only."""
         key = row_key(decoder, known)
         pending = self._latest if key is None else self._open.get(key)
+        if key is None and pending is not None and PLACEHOLDER_ROW_ID != row.row_id != (pending.change.row_id or row.row_id):
+            return None
         return pending if pending is not None and pending.fits(decoder, known) else None
 
     def _begin_update(self, row: LogMinerRow, target: Target, *, takes_lobs: bool) -> Pending:

@@ -421,6 +421,14 @@ def test_a_row_whose_key_is_not_in_redo_gets_no_value_of_another(miner: Miner, r
     assert changes(miner, redo)[-1] == ("u", (X, "t", X, X), (X, "t", X, X))
 
 
+def test_rows_without_a_known_key_are_distinguished_by_their_rowid(miner: Miner, redo: Large) -> None:
+    for row_id in ("r1", "r2"):
+        Blocks.locator(redo, 2, row_id=row_id)
+        Blocks.piece(redo, OpCode.LOB_ERASE, 2, "  e_len :=  2;\n  dbms_lob.erase(loc_c, e_len, 3);", row_id=row_id)
+        redo.rows[-1] = redo.rows[-1]._replace(sql=(redo.rows[-1].sql or "").replace(""" "ID" = '2' and""", ""))
+    assert changes(miner, redo) == [("u", (X, "t", X, X), (X, "t", X, X))] * 2
+
+
 def test_a_piece_is_not_given_to_the_locator_of_another_table(tmp_path: Path, redo: Large) -> None:
     other = replace(DOC, id=TableId("DB", "LAB", "OTHER"), object_id=90)
     miner = Miner(tmp_path, tables=(DOC, other), lobs=True)
