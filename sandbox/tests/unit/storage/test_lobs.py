@@ -40,7 +40,7 @@ def applied(model: bytearray, change: tuple[str, int, int], data: bytes, filler:
     return model[:offset] + data + model[offset + len(data) :]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(CHANGES)
 def test_every_value_stays_what_it_was(changes: list[tuple[str, int, int]]) -> None:
     lobs, value, model = store(), LobValue(LobKind.BLOB), bytearray()
@@ -57,7 +57,7 @@ def test_every_value_stays_what_it_was(changes: list[tuple[str, int, int]]) -> N
         assert lobs.raw(old, 100, 5000) == content[100:5100]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(CHANGES)
 def test_a_temporary_lob_leaves_no_rows(changes: list[tuple[str, int, int]]) -> None:
     lobs = store()

@@ -23,7 +23,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(VALUES)
 def test_there_and_back(value: object) -> None:
     assert oson.decode(oson.encode(value)) == value
