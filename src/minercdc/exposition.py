@@ -73,7 +73,7 @@ class CounterCollector(Collector):
 
 
 def exposition_of(counters: Counters, connector: str) -> Callable[[], bytes]:
-    """A function that makes the body of GET /metrics at each call."""
+    """A function that returns the body of GET /metrics from the counters of that moment."""
     registry = CollectorRegistry()
     registry.register(CounterCollector(counters, connector))
     return lambda: generate_latest(registry)
