@@ -20,10 +20,7 @@ class StopFlag(Protocol):
 
 @dataclass(slots=True)
 class Record:
-    """One Kafka record, ready to be sent.
-
-    :param partition: None lets the key decide (murmur2, as Kafka's own default partitioner).
-    """
+    """One Kafka record. `partition` None lets the key decide (murmur2, as Kafka's own default partitioner)."""
 
     topic: str
     key: bytes | None

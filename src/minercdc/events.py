@@ -141,10 +141,7 @@ class UndecodableRow:
 
 @dataclass(slots=True)
 class VanishedRow:
-    """A row that a table's topic holds and the table does not any more. Only its key is known.
-
-    :param key: of its records, as bytes.
-    """
+    """A row that a table's topic holds and the table does not any more. Only the key of its records is known."""
 
     schema: TableSchema
     key: bytes
@@ -154,10 +151,7 @@ class VanishedRow:
 
 @dataclass(slots=True)
 class SuspensionChange:
-    """A table is suspended from this event on; its suspension ends here when `suspended` is None.
-
-    :param table: `SCHEMA.TABLE`.
-    """
+    """Table `SCHEMA.TABLE` is suspended from this event on; its suspension ends here when `suspended` is None."""
 
     table: str
     suspended: SuspendedTable | None

@@ -15,10 +15,7 @@ _PHASES = ("starting", "snapshot", "streaming", "reconnecting", "stopped")
 
 
 class CounterCollector(Collector):
-    """Reads the counters at each request of Prometheus.
-
-    :param connector: value of the label `connector`.
-    """
+    """Reads the counters at each request of Prometheus; `connector` is the value of the label of that name."""
 
     def __init__(self, counters: Counters, connector: str, now: Callable[[], float] = time.time) -> None:
         self._counters = counters

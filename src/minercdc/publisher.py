@@ -65,7 +65,7 @@ def publish(
     factory: PipelineFactory,
     signals: SignalActions | None = None,
 ) -> None:
-    """Encode and write all events; commit the records together with the offset, now and then and at the end."""
+    """Encode and write all events; commit records together with the offset, as far as a Progress follows them."""
     _Publisher(pipeline, capture, offset, factory, signals).publish(events)
 
 

@@ -25,6 +25,7 @@ def table_filter(config: ConnectorConfig) -> TableFilter:
 
 
 def value_handling(config: ValueConfig) -> ValueHandling:
+    """How codecs represent decimals, times, intervals, RAW and unavailable values."""
     return ValueHandling(
         decimal=config.decimal_handling_mode,
         time_precision=config.time_precision_mode,

@@ -42,7 +42,7 @@ class CaptureContext:
     :param read_table: present shape of a table, None when it does not exist.
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: None: values that are missing stay unavailable.
-    :param unread: names (`SCHEMA.TABLE`) of tables whose rows in a transaction are not decoded: suspended ones, mostly.
+    :param unread: names (`SCHEMA.TABLE`) of tables whose rows in a transaction need not be decoded (`suspension`).
     :param unlogged: why redo of a table lacks what decoding needs, '' when it does not.
     """
 

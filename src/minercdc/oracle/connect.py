@@ -122,7 +122,7 @@ def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
 
 
 def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: str) -> oracledb.Connection:
-    """The connection, or TransientSourceError after `seconds`: the driver limits TCP's connect only, and waits on a silent server."""
+    """The connection, or TransientSourceError after `seconds`: the driver limits only the connect of TCP, and waits on a silent server."""
     outcome: Future[oracledb.Connection] = Future()
 
     def attempt() -> None:

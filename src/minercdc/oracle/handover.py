@@ -23,7 +23,7 @@ class _End:
 
 
 class Handover(Generic[T]):
-    """A bounded queue from fetching threads to the thread that iterates.
+    """A bounded queue from fetching threads to the thread that iterates over `taken`.
 
     :param depth: how many items may wait.
     :param fetching: number of threads, each of which calls `end` once.
@@ -53,7 +53,7 @@ class Handover(Generic[T]):
         return False
 
     def taken(self, tick: float) -> Iterator[T | None]:
-        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises the first error of `end`."""
+        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises an error of `end`."""
         while self._fetching:
             try:
                 item = self._queue.get(timeout=tick)

@@ -46,7 +46,7 @@ class Tables:
         return self._by_id.get(table)
 
     def find_object(self, object_id: int) -> TableId | None:
-        """The table with this OBJECT_ID, None when not known. It finds a table whose rows LogMiner shows under a recycle bin name."""
+        """The table with this OBJECT_ID, None when not known: also one that redo names by its name in the recycle bin."""
         return self._by_object.get(object_id)
 
     def next_version(self, schema: TableSchema) -> TableSchema:
