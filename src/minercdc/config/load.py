@@ -48,11 +48,8 @@ _SELECT_OVERRIDE = "snapshot.select.statement.overrides."
 
 @dataclass(frozen=True, slots=True)
 class ConnectorConfig:
-    """A whole configuration, in sections.
-
-    :param snapshot_selects: upper-case `SCHEMA.TABLE` -> SELECT. `ignored`: property without effect -> the reason.
-    :param kafka_client, signal_client: librdkafka's settings for data and history, and for the signal topic.
-    """
+    """A whole configuration, in sections. Beside them: SELECTs by upper-case `SCHEMA.TABLE`, librdkafka's settings for the data
+    and for the signal topic, and the properties without effect, with the reason."""
 
     identity: ConnectorIdentity
     database: DatabaseConfig
