@@ -1,4 +1,4 @@
-"""What `minercdc check` looks at, and every start too: database, signal table, Kafka."""
+"""Checks of `minercdc check`: database, signal table, Kafka. Every start repeats those of the database and signal table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
-    """Everything the database lacks for this configuration."""
+    """What the database lacks for this configuration; what the signal table lacks, too, once nothing blocks capture."""
     with closing(connect(config.database, "pdb")) as connection:
         needed = adapter_factory(config.database.database_connection_adapter).prerequisites
         found = check(connection, config.database, table_filter(config), needed)
@@ -26,7 +26,7 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
 
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:
-    """Whether Kafka answers."""
+    """One blocking finding when Kafka does not answer, else none."""
     try:
         KafkaClient(config.kafka, config.topics, config.kafka_client).ping()
     except SinkError as error:
@@ -36,7 +36,7 @@ def check_broker(config: ConnectorConfig) -> list[Finding]:
 
 
 def refuse_unprepared(findings: list[Finding]) -> None:
-    """:raises PrerequisiteError: something is missing without which changes would be lost; the rest is logged."""
+    """Log the findings that do not block capture. Raises PrerequisiteError with all that do."""
     for finding in findings:
         if not finding.blocking:
             log.warning("%s  fix: %s", finding.problem, finding.fix)

@@ -4,7 +4,7 @@
     threading.Thread(target=connector.run, args=(stop,)).start()
     connector.signal("execute-snapshot", {"data-collections": ["ORCLPDB1.SHOP.ORDERS"]})
 
-`minercdc run` is nothing else.
+`minercdc run` does the same.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _HTTP, _IN_PROCESS = "http", "in-process"
 class Connector:
     """One connector; its methods may be called from any thread.
 
-    :ivar counters: what it has done so far.
-    :ivar address: of its HTTP port, '' while there is none.
+    :ivar counters: what it has done so far, over all its runs.
+    :ivar address: of its HTTP port, set by `run`; '' before, and without `minercdc.http.port`.
     """
 
     def __init__(self, config: ConnectorConfig) -> None:
@@ -58,7 +58,7 @@ class Connector:
     def run(self, stop: StopFlag) -> None:
         """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
 
-        :raises MinerCdcError: an error that a restart does not help, or that the allowed restarts did not.
+        :raises MinerCdcError: a restart does not help, or the allowed restarts are used up.
         """
         signals = self._config.signals
         make_private(self._config.capture.minercdc_state_dir)
@@ -72,12 +72,13 @@ class Connector:
             run(self._parts, stop)
 
     def signal(self, type: str, data: Mapping[str, JsonValue] | None = None, id: str = "") -> str:
-        """Send a signal over channel `in-process`. It survives a kill of the process: it is acted on once the connector runs again.
+        """Send a signal over channel `in-process`. It is on disk then: if the process is killed, the next run acts on it.
 
         :param type: execute-snapshot, stop-snapshot, ...; see docs/signals.md.
-        :returns: its id, which its notifications carry.
+        :param id: of the signal; '' for a new UUID.
+        :returns: that id, which its notifications carry.
         :raises ConfigError: the channel is not enabled.
-        :raises StateDirectoryError: the signal cannot be kept in `minercdc.state.dir`, and is not taken.
+        :raises StateDirectoryError: it cannot be written to `minercdc.state.dir`, and will not be acted on.
         """
         journal = self._journals.get(_IN_PROCESS)
         if journal is None:
@@ -87,9 +88,9 @@ class Connector:
         return identity
 
     def notifications(self) -> list[JsonValue]:
-        """The latest thousand, oldest first, in Debezium's form."""
+        """The latest thousand notifications of this process, oldest first, as Debezium's JSON."""
         return self._watch.notifications()
 
     def snapshots(self) -> dict[str, JsonValue]:
-        """Snapshots that are under way."""
+        """Ad hoc snapshots that are not complete, and how far the initial one is; the answer of GET /snapshots."""
         return self._watch.snapshots()

@@ -1,4 +1,4 @@
-"""The seams the engine sees: what can be plugged in where. Implementations are chosen in `wiring`."""
+"""Interfaces of what can be plugged into the engine. `wiring` chooses the implementations."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ class StopFlag(Protocol):
 
 @dataclass(slots=True)
 class Record:
-    """One Kafka record, ready to be sent.
-
-    :param partition: None lets the key decide (murmur2, as Kafka's own default partitioner).
-    """
+    """One Kafka record. `partition` None lets the key decide (murmur2, as Kafka's own default partitioner)."""
 
     topic: str
     key: bytes | None
@@ -42,13 +39,13 @@ class Capture(Protocol):
     """
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
-        """Back from `Position.to_json`."""
+        """The position of which `Position.to_json` made `saved`."""
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Yield events from `start` on, for ever, until `stop` is set."""
+        """Yield the events after `start`, without end until `stop` is set."""
 
     def confirm(self, position: Position) -> None:
-        """Take note that everything up to `position` is durable downstream."""
+        """Take note that everything up to `position` is durable in Kafka."""
 
     def close(self) -> None:
         """Release connections; safe to call twice."""
@@ -74,23 +71,23 @@ class OpenTransactions(Protocol):
     """Transactions that a capture buffers until their end."""
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
-        """Those that wait for their end, as far as redo is read."""
+        """The open transactions at the point that redo is read to."""
 
     def drop_transaction(self, xid: str) -> bool:
-        """Do not wait for the end of an open transaction: its changes are lost. Positions yielded later remember it.
+        """Give an open transaction up: its changes are lost, after a restart from a later position too.
 
         :returns: False when no such transaction is open.
         """
 
 
 class Snapshot(Protocol):
-    """Reads the tables as of one SCN before streaming begins."""
+    """Reads the tables, or only their structures, as of one SCN before streaming begins."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """Yield a SchemaChange per table, then READ events, with Progress in between carrying the state to store.
+        """Yield a SchemaChange per table, then READ events; each Progress in between has the state to store.
 
-        :param state: None for a fresh snapshot; the stored state to go on with an interrupted one.
-        The last Progress carries `snapshot.completed=True` and the position that streaming starts from.
+        The last Progress has the position that streaming starts from; without one, the stored position holds.
+        :param state: None for a new snapshot; the stored state to go on with an interrupted one.
         """
 
 
@@ -100,60 +97,60 @@ class SignalActions(Protocol):
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
     ) -> Iterator[Event]:
-        """The same events, with what signals requested in between; every Progress says what there is still to do.
+        """The same events, with those that signals requested in between; each Progress has the state to store.
 
-        Must be given the events as the capture yields them: what an earlier run delivered of a split transaction may hold
-        a signal, which was not acted on then.
+        `events` must hold what an earlier run delivered of a split transaction, too: a signal in it was not acted on then.
 
-        :param start: where the capture starts.
-        :param state: as stored.
+        :param start: position that the capture starts from.
+        :param state: stored state of signals.
         :param partial_scn: commit SCN of a split transaction that was delivered in part, 0 when there is none.
         """
 
     def stored(self, state: SignalState) -> None:
-        """This state is durable."""
+        """Take note that `state` is durable in Kafka: channels need not keep the signals that it has taken."""
 
     def close(self) -> None:
         """Release connections; safe to call twice."""
 
 
 class RecordEncoder(Protocol):
-    """Turns events into records."""
+    """Turns an event into records, perhaps none. Raises DecodeError for a value that they cannot hold."""
 
     def encode(self, event: Event) -> Sequence[Record]: ...
 
 
 class Heartbeat(Protocol):
-    """Says at regular times that the connector is running."""
+    """Makes records that show at regular times that the connector is running."""
 
     @property
     def seconds(self) -> float:
-        """Time between two of its records."""
+        """Seconds between two records."""
 
     def beat(self) -> Record:
-        """The record of this moment."""
+        """A record with the present time."""
 
 
 class SchemaHistory(Protocol):
-    """Remembers every schema change, so that rows are decoded with the shape of their time."""
+    """Stores every schema change, so that a row is decoded with the shape its table had when it was written."""
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record | None:
-        """The record that remembers `change`; the sink commits it together with the offset that passes it.
+        """The record that stores `change`; the sink commits it together with an offset after it.
 
-        None when it is remembered elsewhere: then the offset's `mark` says how much of that belongs to it.
+        None when the change was stored outside Kafka: `Offset.history` says how much of that is valid.
         """
 
     def mark(self) -> int | None:
-        """How much has been remembered so far, durably; None when the records are committed with the offset."""
+        """For `Offset.history`: how much is stored durably outside Kafka; None when the history is in Kafka."""
 
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
-        """Everything remembered, oldest first.
+        """The stored changes up to `mark`, oldest first; later ones are forgotten.
 
-        :param mark: of the offset that is gone on from, 0 when there is no offset. What was remembered after it is forgotten.
+        :param mark: `Offset.history` of the stored offset, 0 when there is no offset.
+        :raises SchemaHistoryError: the history cannot be used.
         """
 
     def forget(self) -> None:
-        """Start with an empty history, because what is there cannot be used."""
+        """Start an empty history in place of one that cannot be used."""
 
 
 class RecordSink(Protocol):

@@ -1,9 +1,9 @@
-"""The loop: read events, encode them, hand them to the sink, and now and then make the position durable.
+"""The loop: read events, encode them, write them to the sink, and now and then commit them with the offset.
 
 run            restarts around run_once, by the type of the error
 run_once       one run of the stream: sink, offset, events, until stopped
 read_events    the initial snapshot if it is due, then the capture's stream
-               through signals: what they request while it runs
+               through signals, which add what they request
 skip_sent      leaves out the part of a split transaction that was delivered before
 publish        events -> records, committed with the offset at `Progress` (publisher.py)
 """
@@ -38,9 +38,9 @@ _TRIES_OF_UNKNOWN = 5  # a code without a class may pass, but is not worth waiti
 
 
 def run(factory: PipelineFactory, stop: StopFlag) -> None:
-    """Run until stopped, restarting after what passes by itself.
+    """Run until stopped, or to the end of a snapshot that does not stream; restart after errors that may pass.
 
-    :raises MinerCdcError: what does not pass by itself, or did not within the allowed restarts.
+    :raises MinerCdcError: an error that does not pass, or did not within the allowed restarts.
     """
     counters = factory.counters
 
@@ -101,7 +101,7 @@ def _sleep(stop: StopFlag, seconds: float) -> None:
 
 
 def run_once(factory: PipelineFactory, stop: StopFlag) -> None:
-    """One run of the stream, from the stored offset until stopped."""
+    """One run, from the stored offset until stopped, or to the end of a snapshot that does not stream."""
     if stop.is_set():
         return
     pipeline = factory.open_pipeline()
@@ -131,7 +131,7 @@ def read_events(
     stop: StopFlag,
     signals: SignalActions | None = None,
 ) -> Iterator[Event]:
-    """The initial snapshot if it is due, then the capture's stream."""
+    """Events of the initial snapshot if it is due, then of the stream. Raises SourceError if tables stay unread."""
     position = capture.load_position(offset.position) if offset and offset.position is not None else None
     state = offset.signals if offset else SignalState()
     snapshot = pipeline.snapshot(offset)
@@ -164,11 +164,8 @@ def read_events(
 
 
 def _after_snapshot(state: SignalState, left: SignalState | None) -> SignalState:
-    """What is under way once an initial snapshot was taken (again, with `snapshot.mode=always`).
-
-    - what signals requested before; a blocking snapshot cannot go on as of its own, older SCN
-    - what the initial snapshot left to be read
-    """
+    """The state of signals after an initial snapshot, of `snapshot.mode=always` for one: what they requested before, and
+    what the snapshot left to be read. A blocking snapshot does not go on as of its own SCN, which is older."""
     requested = [replace(snapshot, reached=False) for snapshot in state.snapshots]
     return replace(state, snapshots=(*requested, *(left.snapshots if left else ())))
 

@@ -3,12 +3,13 @@
     MinerCdcError                     carries a code "MC-nnnn" and a hint; docs/errors.md has a paragraph per code
     |- ConfigError            1xxx    exit 2; lists every problem of the configuration at once
     |- PrerequisiteError      2xxx    exit 3; lists what the database lacks, each with the SQL that fixes it
-    |- SourceError            3xxx
+    |- SourceError            3xxx    stop
     |  |- UnknownSourceError          a code without a class: retry a few times with back-off, then stop
     |  |- TransientSourceError        reconnect and go on from the last offset, with back-off
-    |  |- MiningSessionError          end the LogMiner session, reconnect, retry at once, a few times
+    |  |- MiningSessionError          open a new LogMiner session, with back-off, a few times
     |  |- LogGapError                 stop: redo is gone; only a new snapshot helps
-    |  `- SnapshotTooOldError         stop, or re-plan the snapshot, as configured
+    |  |- LostTransactionError        stop (minercdc.log.mining.unknown.transaction.mode=fail)
+    |  `- SnapshotTooOldError         try again, then leave the table to an incremental snapshot
     |- DecodeError            4xxx    event.processing.failure.handling.mode; carries where in the redo it was
     |  |- RedoSyntaxError
     |  |- ValueDecodeError
@@ -16,7 +17,7 @@
     |  |  `- MissingKeyError          redo lacks the key: supplemental logging is missing
     |  `- UnsupportedRowError
     |- SchemaHistoryError     5xxx    stop
-    |- SinkError              6xxx
+    |- SinkError              6xxx    stop
     |  |- DeliveryError               restart from the last offset
     |  `- FencedError                 stop: another instance of the same name took over
     |- LakeError              8xxx    the stream into the lake ended; run it again once the cause is gone
@@ -32,7 +33,7 @@ from collections.abc import Sequence
 
 
 class MinerCdcError(Exception):
-    """Any failure minercdc reports to its user.
+    """Any error that minercdc reports to its user.
 
     :param message: what happened and where.
     :param hint: what the user should do, one sentence; empty when the message says it all.
@@ -97,7 +98,7 @@ class TransientSourceError(SourceError):
 
 
 class MiningSessionError(SourceError):
-    """The LogMiner session is unusable: end it, reconnect, list the logs again."""
+    """The LogMiner session cannot be used any more: a new one lists the logs again."""
 
     code = "MC-3201"
 
@@ -109,7 +110,7 @@ class LogGapError(SourceError):
 
 
 class LostTransactionError(SourceError):
-    """A transaction is open here that the database does not know any more; its end is not in the redo that was read."""
+    """The database does not know an open transaction any more, and the redo that was read does not hold its end."""
 
     code = "MC-3302"
 
@@ -146,7 +147,7 @@ class ValueDecodeError(DecodeError):
 
 
 class SchemaMismatchError(DecodeError):
-    """A row was written under another version of the table than the one known."""
+    """A row was written under another version of the table than the known one."""
 
     code = "MC-4301"
 
@@ -200,6 +201,6 @@ class StateDirectoryError(LocalServiceError):
 
 
 class LakeError(MinerCdcError):
-    """The stream into the lake failed; its checkpoint lets it go on where it was."""
+    """The stream into the lake failed; run again, it goes on from its checkpoint."""
 
     code = "MC-8001"

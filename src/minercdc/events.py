@@ -63,11 +63,11 @@ class SnapshotMark(StrEnum):
 # Not frozen: a frozen dataclass costs several times as much to build, and one is built per row.
 @dataclass(slots=True)
 class TransactionInfo:
-    """Facts of a committed transaction, shared by reference by all its events.
+    """Facts of a committed transaction; all its events share the same object.
 
     :param id: XID, 16 lower-case hex digits.
-    :param start_scn: SCN of its START, 0 when that was not mined.
-    :param commit_us: commit time, microseconds since the epoch in UTC.
+    :param start_scn: SCN of its START, 0 when not known.
+    :param start_us, commit_us: times of its START and COMMIT, microseconds since the epoch in UTC.
     """
 
     id: str
@@ -84,10 +84,11 @@ class TransactionInfo:
 class ChangeEvent:
     """One row change.
 
-    :param time_us: when the row was changed (or of the snapshot SCN), microseconds since the epoch in UTC.
+    :param before, after: the row's images; `before` of CREATE and READ and `after` of DELETE are None.
+    :param time_us: when the row was changed, or when a snapshot read it; microseconds since the epoch in UTC.
     :param tx: None for snapshot rows.
     :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 for snapshot rows.
-    :param reselected_scn: large values that redo does not hold were read from the row as of this SCN.
+    :param reselected_scn: SCN as of which large values that redo does not hold were read from the row; None when none were.
     """
 
     op: Op
@@ -140,10 +141,7 @@ class UndecodableRow:
 
 @dataclass(slots=True)
 class VanishedRow:
-    """A key that the table's topic holds and the table does not any more: nothing else is known of the row.
-
-    :param key: of its records, as bytes.
-    """
+    """A row that a table's topic holds and the table does not any more. Only the key of its records is known."""
 
     schema: TableSchema
     key: bytes
@@ -153,10 +151,7 @@ class VanishedRow:
 
 @dataclass(slots=True)
 class SuspensionChange:
-    """From this event on a table is suspended, or no longer, when `suspended` is None.
-
-    :param table: `SCHEMA.TABLE`.
-    """
+    """Table `SCHEMA.TABLE` is suspended from this event on; its suspension ends here when `suspended` is None."""
 
     table: str
     suspended: SuspendedTable | None
@@ -190,7 +185,7 @@ class Progress:
     """Everything up to `position` has been emitted. Comes after every commit, and as an idle tick.
 
     :param position: where to go on from; None while an initial snapshot is under way.
-    :param complete_scn: every commit at or below it has been emitted.
+    :param complete_scn: every commit at or below it has been emitted; 0 when not known.
     :param time_us: source time up to which every commit has been emitted, microseconds since the epoch in UTC; 0 when not known.
     :param committed: the transaction that ended here; None for an idle tick.
     :param snapshot: state of the initial snapshot, when it is due or running; None when there is no more to do for it.
@@ -209,10 +204,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A report on a snapshot or signal. It has its place among the rows, and is shown once the Progress after it is durable.
+    """A report on a snapshot, signal or suspended table. It keeps its place among the rows, and is shown once it is durable.
 
     :param id: of the signal or run; a UUID where nothing else names it.
-    :param aggregate_type: what it is about: `Initial Snapshot`, `Incremental Snapshot`, `Signal`, ...
+    :param aggregate_type: its subject: `Initial Snapshot`, `Incremental Snapshot`, `Signal`, ...
     :param type: what happened: STARTED, IN_PROGRESS, COMPLETED, ...
     :param additional_data: Debezium's keys; `connector_name` is added when it is written.
     """

@@ -15,10 +15,7 @@ _PHASES = ("starting", "snapshot", "streaming", "reconnecting", "stopped")
 
 
 class CounterCollector(Collector):
-    """Reads the counters at each request of Prometheus.
-
-    :param connector: value of the label `connector`.
-    """
+    """Reads the counters at each request of Prometheus; `connector` is the value of the label of that name."""
 
     def __init__(self, counters: Counters, connector: str, now: Callable[[], float] = time.time) -> None:
         self._counters = counters
@@ -73,7 +70,7 @@ class CounterCollector(Collector):
 
 
 def exposition_of(counters: Counters, connector: str) -> Callable[[], bytes]:
-    """A function that makes the body of GET /metrics at each call."""
+    """A function that returns the body of GET /metrics from the counters of that moment."""
     registry = CollectorRegistry()
     registry.register(CounterCollector(counters, connector))
     return lambda: generate_latest(registry)

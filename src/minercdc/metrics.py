@@ -1,4 +1,4 @@
-"""Counters of what happens, as plain integers; the terminal view and the log read them."""
+"""Counters of a connector, for the terminal view, the log, GET /health and GET /metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import nan
 
 @dataclass(slots=True)
 class TableScan:
-    """Initial snapshot of one table."""
+    """Progress of the initial snapshot in one table; `expected_rows` is None when not known."""
 
     table: str
     rows: int = 0
@@ -19,7 +19,7 @@ class TableScan:
 
 @dataclass(frozen=True, slots=True)
 class RequestedScan:
-    """A snapshot that a signal requested, in the table it has come to.
+    """A snapshot that a signal requested, and how far it is in its present table.
 
     :param kind: incremental or blocking.
     :param table: '' between two tables.
@@ -40,7 +40,7 @@ class RequestedScan:
 
 @dataclass(frozen=True, slots=True)
 class SuspendedShow:
-    """A suspended table, for people; see `offset.SuspendedTable`."""
+    """A suspended table as it is shown; see `offset.SuspendedTable`."""
 
     table: str
     since_scn: int
@@ -54,16 +54,17 @@ class Counters:
     """Counters of one connector, over all runs of its process.
 
     :param phase: what the connector is doing, in a word or two.
-    :param source_us: time of the newest change delivered, microseconds since the epoch in UTC.
-    :param skipped: rows left out, because they could not be decoded or LogMiner does not support them.
-    :param left_out: the same per table; of suspended tables it counts rows that were not decoded.
+    :param source_us: time of the latest change written, microseconds since the epoch in UTC.
+    :param skipped: rows left out: not decodable, not supported by LogMiner, or of a suspended table.
+    :param left_out: the same per table.
     :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
     :param unselected: rows whose large values could not be read again: undo or the row is gone; the placeholder stands for them.
     :param requested: snapshots that signals requested, in the order they came.
     :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in UTC;
         0 while that is not known.
-    :param source_ahead_us: the source's clock is that far ahead of ours.
+    :param source_ahead_us: how far the source's clock is ahead of ours, microseconds.
+    :param trouble: message of the error of the last restart; '' once streaming has begun again.
     """
 
     phase: str = "starting"
@@ -88,7 +89,7 @@ class Counters:
     trouble: str = ""
 
     def lag_seconds(self, now: float) -> float:
-        """The source's present minus the time up to which everything that was committed is delivered; NaN while that is not known.
+        """Seconds from `progress_us` to the source's present; NaN while `progress_us` is not known.
 
         :param now: seconds since the epoch, by our clock.
         """

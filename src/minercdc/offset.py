@@ -13,14 +13,14 @@ class Position(Protocol):
     """An adapter's own resume point; opaque outside its adapter."""
 
     def to_json(self) -> dict[str, JsonValue]:
-        """As plain JSON; SCNs as text, since they exceed 2**53."""
+        """The position as JSON; SCNs are text, since they exceed 2**53."""
 
     def precedes(self, other: Self) -> bool:
-        """True when going from `other` to this position would go backwards."""
+        """Whether this position lies before `other`, in any thread of redo."""
 
     @property
     def delivered_scn(self) -> int:
-        """Nothing that was delivered up to here was committed, or read by the initial snapshot, after this SCN."""
+        """Highest SCN of what was delivered up to here: of commits, and of the initial snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class TableProgress:
 
     :param chunks: ranges that together cover the table.
     :param expected_rows: how many there are at the snapshot SCN, None when not counted; for progress reports only.
-    :param deferred: it cannot be read at that SCN any more; an incremental snapshot follows.
+    :param deferred: it cannot be read as of that SCN any more; a snapshot during the stream follows.
     """
 
     table: str
@@ -180,12 +180,12 @@ class Resumption:
 
 @dataclass(frozen=True, slots=True)
 class SignalState:
-    """What signals requested and is not done yet, and which signals were taken.
+    """Requests of signals that are not done yet, and which signals were taken.
 
     :param snapshots: those that are not complete, in the order they were requested; one of each kind is under way.
     :param paused: incremental snapshots wait for `resume-snapshot`.
     :param drops: `drop-transaction` under way: (id of the signal, XID).
-    :param taken: how far each channel is read that does not come with the stream, in the channel's own words.
+    :param taken: channel -> how far it is read, in a form of its own; without `source`, which comes with the stream.
     :param resumes: `resume-table` that is not begun: (id of the signal, `SCHEMA.TABLE`).
     :param resuming: suspended tables that are read again.
     """
@@ -202,8 +202,9 @@ class SignalState:
 class Offset:
     """The stored progress of a connector.
 
-    :param position: the adapter's position as JSON; None while the initial snapshot is under way.
-    :param history: how much of a schema history outside Kafka belongs to it; None when that is in Kafka.
+    :param adapter: `database.connection.adapter` of the position.
+    :param position: as JSON; None while the initial snapshot is under way.
+    :param history: how much of a schema history outside Kafka is valid; None when the history is in Kafka.
     :param suspended: tables whose rows are left out.
     """
 

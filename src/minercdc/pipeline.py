@@ -16,7 +16,7 @@ from minercdc.suspension import Suspensions
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """When a Kafka transaction is committed."""
+    """Limits of a Kafka transaction: the first one reached commits it; records and bytes also split a source transaction."""
 
     records: int
     bytes: int
@@ -28,14 +28,15 @@ class Pipeline:
     """The parts of one run of the stream, from its offset to its end or failure.
 
     :param adapter: `database.connection.adapter`.
-    :param adopt: checks that the stored offset can be used, before anything else; returns what of it is used.
+    :param adopt: called first; returns the part of the stored offset that is used, raises ConfigError when it cannot be.
     :param snapshot: returns None when no initial snapshot is wanted; called after `capture`.
     :param signals: None when no signal can arrive.
     :param streams: called after the snapshot; False to end there.
     :param heartbeat: None when none is wanted.
     :param notified: called with each notification once it is durable.
     :param suspensions: which tables are suspended.
-    :param suspends: whether a table of which a row cannot be decoded is suspended; if not, `skip_undecodable` decides.
+    :param suspends: whether a table is suspended at a row that cannot be decoded; if not, `skip_undecodable` says whether the row
+        is left out (True) or the connector stops.
     """
 
     adapter: str
@@ -57,9 +58,10 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class PipelineFactory:
-    """What the engine is given.
+    """Opens the pipelines of a connector, and says how its runs are restarted.
 
     :param open_pipeline: opens what one run needs; the engine closes `Pipeline.sink`.
+    :param max_restarts: without progress in between; -1 for any number. `longest_wait`: seconds before one.
     :param monotonic: seconds of a clock that never goes back.
     """
 

@@ -65,7 +65,7 @@ def publish(
     factory: PipelineFactory,
     signals: SignalActions | None = None,
 ) -> None:
-    """Encode and write events; commit records and offset together."""
+    """Encode and write all events; commit records together with the offset, as far as a Progress follows them."""
     _Publisher(pipeline, capture, offset, factory, signals).publish(events)
 
 
@@ -175,7 +175,7 @@ class _Publisher:
             self._split(row.tx, row.seq)
 
     def _suspend(self, table: TableId, row: UndecodableRow) -> None:
-        """Leave out the rows of a table from this one on. Redo of before its repair is nothing new: it is read once more."""
+        """Leave out the rows of a table from this one on. For a row from before its repair it is read once more."""
         known, tx = self._suspensions, row.tx
         name, again = str(table), known.is_older_than_repair(str(table), tx)
         automatic = row.code in _SHOWN_BY_DICTIONARY
@@ -216,7 +216,7 @@ class _Publisher:
             self._batch.bytes += 100 + len(record.value or b"")
 
     def _left_out(self, row: UndecodableRow) -> None:
-        """Count a row without event; its dead letter, if that is wanted, is committed with its neighbours."""
+        """Count a row that is left out; its dead letter, if there is a topic for it, is committed with its neighbours."""
         self._whole = False
         self._counters.skipped += 1
         self._counters.left_out[str(row.table)] += 1

@@ -16,7 +16,7 @@ from minercdc.values.codec import ValueHandling
 
 
 def table_filter(config: ConnectorConfig) -> TableFilter:
-    """The include and exclude lists of tables."""
+    """Filter of the captured tables: include and exclude lists, without tables that the adapter itself writes to."""
     lists = config.filters
     return TableFilter(
         *(lists.schema_include_list, lists.schema_exclude_list, lists.table_include_list, lists.table_exclude_list),
@@ -25,6 +25,7 @@ def table_filter(config: ConnectorConfig) -> TableFilter:
 
 
 def value_handling(config: ValueConfig) -> ValueHandling:
+    """How codecs represent decimals, times, intervals, RAW and unavailable values."""
     return ValueHandling(
         decimal=config.decimal_handling_mode,
         time_precision=config.time_precision_mode,
@@ -35,7 +36,7 @@ def value_handling(config: ValueConfig) -> ValueHandling:
 
 
 def published_columns(config: TableFilterConfig) -> Published:
-    """Whether a column is in the record value, by column.include.list and column.exclude.list."""
+    """A function: whether a column is in the record value, by column.include.list or column.exclude.list."""
     include, exclude = config.column_include_list, config.column_exclude_list
 
     def published(table: TableId, column: Column) -> bool:
@@ -48,9 +49,9 @@ def published_columns(config: TableFilterConfig) -> Published:
 
 
 def key_columns(config: TableFilterConfig) -> KeyColumns:
-    """message.key.columns, else the table's own key.
+    """A function: positions of the record key's columns, by message.key.columns, else those of the table's own key.
 
-    The returned function raises ConfigError for a column that the table does not have.
+    It raises ConfigError for a column that the table does not have.
     """
     rules = [part.split(":") for part in config.message_key_columns.split(";") if part]
 

@@ -23,7 +23,7 @@ class Notifications(Protocol):
     """Where notifications can be read."""
 
     def latest(self) -> Sequence[Document]:
-        """Notifications; may repeat those of the call before."""
+        """Notifications so far, or those since the last call; may repeat some."""
 
 
 class PortNotifications:
@@ -37,7 +37,7 @@ class PortNotifications:
 
 
 class TopicNotifications:
-    """The topic of channel `sink`, from its end at construction on."""
+    """The topic of channel `sink`: notifications written after construction."""
 
     def __init__(self, config: ConnectorConfig, topic: str) -> None:
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -57,7 +57,7 @@ class TopicNotifications:
 def notifications_of(config: ConnectorConfig) -> Notifications:
     """Where the answers of this connector can be read from another process.
 
-    :raises ConfigError: nowhere.
+    :raises ConfigError: neither an HTTP port nor a topic is configured.
     """
     signals = config.signals
     if signals.minercdc_http_port:
@@ -82,7 +82,7 @@ def answers(
     """Notifications about a signal as they come, up to its final answer: COMPLETED, REFUSED or ABORTED of aggregate `Signal`.
 
     :param seconds: how long to wait for the next one.
-    :raises LocalServiceError: none came.
+    :raises LocalServiceError: none came in that time.
     """
     seen: list[Document] = []
     deadline = monotonic() + seconds

@@ -1,4 +1,4 @@
-"""Builds what acts on signals from the configuration: `wiring`'s other half."""
+"""Builds what acts on signals from the configuration, and sends signals to connectors that run elsewhere."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from minercdc.signals.topic import TopicChannel
 
 
 def signal_table(config: ConnectorConfig) -> TableId | None:
-    """`signal.data.collection`; its database is the one that is captured."""
+    """`signal.data.collection` within the captured database; None when it is not given."""
     given = config.signals.signal_data_collection
     return TableId(database_name(config.database), *given.split(".")[1:]) if given else None
 
 
 def signal_findings(connection: oracledb.Connection, config: ConnectorConfig) -> list[Finding]:
-    """What is wrong with the signal table, if there is to be one."""
+    """What the signal table lacks; nothing when none is configured."""
     table, close_by = signal_table(config), config.incremental.marks
     if table is None:
         return []
@@ -68,8 +68,8 @@ def resumptions_of(
 ) -> Resumptions:
     """What reads suspended tables again.
 
-    :param memory: the topics of the tables. What is not published of changes (`skipped.operations`) is not in them, so that keys
-        cannot be judged by it.
+    :param memory: keys in the tables' topics, by which rows that vanished are found. Not used when `skipped.operations` keeps
+        changes out of the topics.
     """
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
@@ -104,10 +104,10 @@ def signal_stage(
     observe: Callable[[SignalState], None] = lambda _: None,
     resumptions: Resumptions | None = None,
 ) -> SignalStage:
-    """The stage of one pipeline.
+    """The stage that acts on signals in one pipeline.
 
-    :param tables: what the capture keeps in step with redo.
-    :param table_filter: the user's.
+    :param tables: shapes of tables, which the capture keeps in step with redo.
+    :param table_filter: of the captured tables, without the signal table.
     :param channels: channels of this process.
     :param observe: called with the state whenever it changes.
     :param resumptions: None when no table is ever suspended.
@@ -154,7 +154,7 @@ def _table(config: ConnectorConfig, table: TableId | None, table_filter: TableFi
 
 @dataclass(frozen=True, slots=True)
 class SignalTopicAddress:
-    """Where channel `kafka` is: librdkafka's settings, topic, and the key of this connector's records."""
+    """Where channel `kafka` is: librdkafka's settings, topic, key of this connector's records, whether to create the topic."""
 
     settings: Mapping[str, str]
     name: str
@@ -163,7 +163,7 @@ class SignalTopicAddress:
 
 
 def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
-    """Where channel `kafka` is."""
+    """Address of channel `kafka`; brokers and client settings of the data unless it has its own."""
     signals, prefix, create = config.signals, config.identity.topic_prefix, config.topics.topic_creation_enable
     settings = {
         "bootstrap.servers": signals.signal_kafka_bootstrap_servers or config.kafka.bootstrap_servers,
@@ -176,7 +176,7 @@ def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
 def http_token(config: ConnectorConfig) -> str:
     """Token of the connector's HTTP port.
 
-    :raises StateDirectoryError: none is configured, and none can be kept.
+    :raises StateDirectoryError: none is configured, and `minercdc.state.dir` cannot keep one.
     """
     given = config.signals.minercdc_http_token
     return given.get_secret_value() if given else kept_token(config.capture.minercdc_state_dir, config.identity.name)
@@ -214,7 +214,7 @@ def usable_channel(config: ConnectorConfig) -> str:
 
 
 def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, JsonValue]) -> None:
-    """Give a signal to a connector that runs elsewhere.
+    """Send a signal to a connector that runs elsewhere.
 
     :param channel: source, kafka, file or http.
     :param signal: `id`, `type` and `data`.

@@ -6,7 +6,7 @@
 Which rows are left out depends on where they were committed, so that it is the same at every replay:
 
     suspended                        every row
-    read again (`Resumption`)        rows committed at or before `covered_scn`: the rows that are read hold them, and their deletes
+    read again (`Resumption`)        rows committed at or before `covered_scn`: reading the table delivers them, and their deletes
     read again, row not decodable    its transaction began at or before `fixed_scn`: the redo is older than the repair, so the
                                      table is read once more after it; else it is a new fault, and the table is suspended
 
@@ -24,7 +24,7 @@ from minercdc.offset import Resumption, SuspendedTable
 
 
 class Suspensions:
-    """The suspended tables at the point that is delivered.
+    """The tables that are suspended, or read again, at the point of the stream that is written.
 
     :ivar split: a source transaction is delivered in part.
     """
@@ -46,7 +46,7 @@ class Suspensions:
         self.split = split
 
     def follow(self, resuming: Iterable[Resumption]) -> None:
-        """Take over which tables are read again now."""
+        """Take over the tables that are read again now, in place of those before."""
         self._resuming = {resumption.table: resumption for resumption in resuming}
 
     def tables(self) -> tuple[SuspendedTable, ...]:
@@ -86,6 +86,6 @@ class Suspensions:
         return frozenset(suspended | (covered - self._suspended.keys()))
 
     def is_older_than_repair(self, table: str, tx: TransactionInfo | None) -> bool:
-        """Whether redo of this transaction may be older than the table's repair; true when its start is not known."""
+        """Whether the table is read again, and redo of `tx` may be older than its repair: so it is when its start is not known."""
         resumption = self._resuming.get(table)
         return resumption is not None and tx is not None and tx.start_scn <= resumption.fixed_scn

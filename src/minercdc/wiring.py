@@ -1,4 +1,4 @@
-"""Builds a connector from its configuration: the only place that constructs and connects."""
+"""Builds a connector from its configuration; with `signalling`, the only place that constructs its parts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 
 
 class ProcessState:
-    """What the pipelines of one process share: the database is checked once, and `snapshot.mode=always` means once.
+    """State that the pipelines of one process share: the database is checked, and `snapshot.mode=always` applies, once only.
 
     :param watch: what the process remembers of its signals.
     :param channels: channels of signals that the process keeps.
@@ -63,7 +63,7 @@ class ProcessState:
     :ivar first_offset: the offset found at the start; one that differs was committed by this process.
     :ivar handover: the first offset was of another family of adapters.
     :ivar schema_lost: the schema history could not be used.
-    :ivar steps: what the last pipeline had to do before streaming.
+    :ivar steps: what the last pipeline did before streaming, and whether it streams.
     """
 
     def __init__(self, decide: Decision, watch: Watch, channels: Sequence[SignalChannel], ownership: Ownership) -> None:
@@ -186,7 +186,7 @@ class _PipelineParts:
         return False
 
     def _unlogged(self, table: TableId) -> str:
-        """For a warning only, so an error is logged and not raised."""
+        """See `CaptureContext.unlogged`. For a warning only, so an error is logged and not raised."""
         known = self._tables.find(table)
         if known is None or not known.key:
             return ""
@@ -346,7 +346,7 @@ def build(
     watch: Watch | None = None,
     channels: Sequence[SignalChannel] = (),
 ) -> PipelineFactory:
-    """What runs a connector; nothing is connected before the engine runs.
+    """The factory of a connector's pipelines; nothing is connected before the engine opens one.
 
     :param watch: receives notifications and the state of signals.
     :param channels: channels of signals that this process keeps.

@@ -1,4 +1,4 @@
-"""The seam for ways to read changes: each is one package under `capture/` with one factory, listed in `capture.registry`."""
+"""Interface of adapters: each is one package under `capture/` with one factory, which `capture.registry` lists."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from minercdc.schema.tables import Tables
 
 
 class Reselect(Protocol):
-    """Reads values from the row that the way of reading changes does not deliver."""
+    """Reads from the row itself values that an adapter does not deliver."""
 
     def complete(self, event: ChangeEvent) -> None:
-        """Put the values that are missing into the event, as of the commit of its transaction, where they can be read."""
+        """Fill in missing values of `event.after` as of the commit of its transaction. What cannot be read stays unavailable."""
 
     def close(self) -> None:
         """End its session; safe to call twice."""
@@ -32,7 +32,7 @@ class Reselect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CaptureContext:
-    """What a factory is given. Nothing is connected until one of the callables is called.
+    """What an adapter works with. Nothing is connected until one of the callables is called.
 
     :param tables: shapes known so far, from the snapshot or the schema history; the capture keeps them in step with DDL.
     :param mined: filter of the tables to read: the captured ones, and the signal table.
@@ -42,7 +42,7 @@ class CaptureContext:
     :param read_table: present shape of a table, None when it does not exist.
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: None: values that are missing stay unavailable.
-    :param unread: names of the suspended tables, whose rows in a transaction are not decoded.
+    :param unread: names (`SCHEMA.TABLE`) of tables whose rows in a transaction need not be decoded (`suspension`).
     :param unlogged: why redo of a table lacks what decoding needs, '' when it does not.
     """
 
@@ -62,12 +62,12 @@ class CaptureContext:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One way to read changes, opened for one pipeline.
+    """An adapter opened for one pipeline.
 
     :param start_position: where streaming begins after a snapshot: (SCN of the snapshot, SCN at or below the start of every
         transaction that commits later) -> position.
     :param unreadable: why the stream cannot go on from a position, None when it can.
-    :param open_transactions: None when this way of reading does not know them.
+    :param open_transactions: None when the adapter does not know them.
     """
 
     capture: Capture
@@ -77,7 +77,7 @@ class Adapter:
 
 
 class AdapterFactory(Protocol):
-    """What a package under `capture/` offers.
+    """Opens one kind of adapter.
 
     :ivar family: adapters of one family go on from each other's positions.
     :ivar prerequisites: what it needs of the database.

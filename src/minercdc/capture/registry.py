@@ -1,4 +1,4 @@
-"""Which adapter `database.connection.adapter` names."""
+"""Adapters by the value of `database.connection.adapter`, and whether a stored offset fits one."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ ADAPTERS: Mapping[str, AdapterFactory] = {
 
 
 def adapter_factory(name: str) -> AdapterFactory:
-    """:raises ConfigError: there is no adapter of this name."""
+    """The factory of the adapter `name`. Raises ConfigError when there is none."""
     if name not in ADAPTERS:
         raise ConfigError([f"database.connection.adapter: '{name}' is unknown; known are {', '.join(ADAPTERS)}"])
     return ADAPTERS[name]
 
 
 def adopt(offset: Offset | None, name: str, *, handover_scn: int | None) -> Offset | None:
-    """What the adapter `name` uses of a stored offset: all of it, or without the position of another family.
+    """The part of a stored offset that the adapter `name` uses: all, or all but the position of another family.
 
-    :param handover_scn: `minercdc.handover.scn`, where the adapter goes on from in place of that position.
+    :param handover_scn: `minercdc.handover.scn`: the adapter goes on from it in place of that position; None when not given.
     :raises ConfigError: the offset holds the position of another family, and there is no hand-over.
     """
     if offset is None or _family(offset.adapter) == _family(name) or (offset.position is None and offset.snapshot is None):

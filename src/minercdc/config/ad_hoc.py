@@ -1,4 +1,4 @@
-"""Sections for signals to a running connector, and for its notifications."""
+"""Sections for signals, incremental snapshots and notifications."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class IncrementalConfig(Section):
 
     @property
     def marks(self) -> Literal["insert", "delete"] | None:
-        """How a window in the signal table is closed; None when nothing is written there."""
+        """How a window is closed: by a second mark in the signal table, or by deleting the first; None without marks."""
         strategy = self.incremental_snapshot_watermarking_strategy
         if self.read_only or strategy == "scn":
             return None
@@ -124,5 +124,5 @@ class NotificationConfig(Section):
 
     @property
     def sink_topic(self) -> str | None:
-        """The topic to write to, None for none."""
+        """Topic of channel `sink`; None when that is not enabled."""
         return self.notification_sink_topic_name if "sink" in self.notification_enabled_channels else None

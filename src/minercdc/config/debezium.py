@@ -1,7 +1,7 @@
 """Debezium and Connect properties that have no field here, each with the reason.
 
-`IGNORED` have no meaning without Kafka Connect or for our design and are accepted with a log line; `INERT` are accepted only
-with a value that needs nothing we lack; `UNSUPPORTED` are refused.
+`IGNORED` have no meaning here, and are accepted with a log line. `INERT` are accepted only with a value that holds here anyway.
+`UNSUPPORTED` are refused.
 """
 
 from __future__ import annotations

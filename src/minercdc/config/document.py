@@ -21,7 +21,7 @@ In values, `${env:NAME}`, `${file:/path:key}`, `${file:/path}` and `${dir:/path:
 
 
 def configuration_page() -> str:
-    """The whole page, as Markdown."""
+    """The text of docs/configuration.md."""
     lines = [_INTRODUCTION]
     for section in SECTIONS.values():
         lines += [

@@ -27,10 +27,7 @@ class HeartbeatConfig(Section):
     topic_heartbeat_name: str | None = Field(None, pattern=_TOPIC, description="Whole name of the heartbeat topic instead.")
 
     def topic(self, delimiter: str, prefix: str) -> str:
-        """Name of the topic.
-
-        :param delimiter: topic.delimiter, `prefix` topic.prefix.
-        """
+        """Name of the heartbeat topic, made of `topic.delimiter` and `topic.prefix` unless it is given whole."""
         head = self.topic_heartbeat_prefix
         if "topic_heartbeat_prefix" not in self.model_fields_set:
             head = self.heartbeat_topics_prefix or head

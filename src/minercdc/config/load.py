@@ -48,7 +48,8 @@ _SELECT_OVERRIDE = "snapshot.select.statement.overrides."
 
 @dataclass(frozen=True, slots=True)
 class ConnectorConfig:
-    """A whole configuration, in sections; a function is given its section, never all of this."""
+    """A whole configuration, in sections. Beside them: SELECTs by upper-case `SCHEMA.TABLE`, librdkafka's settings for the data
+    and for the signal topic, and the properties without effect, with the reason."""
 
     identity: ConnectorIdentity
     database: DatabaseConfig
@@ -100,7 +101,7 @@ _KNOWN = (
 
 
 def load_config(path: Path) -> ConnectorConfig:
-    """Read and check a configuration file.
+    """Read and check a configuration file; warn of environment variables that look misspelt.
 
     :raises ConfigError: the file cannot be read or has problems; all of them are listed.
     """
@@ -116,7 +117,7 @@ _OTHER_VARIABLES = re.compile(r"MINERCDC_(CACHE|(\w+_)?SERVICE_(HOST|PORT\w*)|(\
 
 
 def misspelt_variables(environment: Mapping[str, str], used: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Variables whose name is close to that of a property, and that name.
+    """Pairs of a variable that sets no property, and the variable of a property with a similar name.
 
     :param used: names that a configuration uses itself, by `${env:NAME}`.
     """
@@ -131,7 +132,7 @@ def misspelt_variables(environment: Mapping[str, str], used: Collection[str] = (
 def read_properties(path: Path) -> dict[str, str]:
     """The flat properties of a file, placeholders not yet resolved.
 
-    :raises ConfigError: not readable, or not of the format its ending promises.
+    :raises ConfigError: it cannot be read, is not of the format of its ending, or gives a property twice.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -159,7 +160,7 @@ _NAMED_BY_VALUE = re.compile(r"\b(alias|anchor|tag|tag handle) .*", re.DOTALL)
 
 
 def _without_values(error: Exception) -> str:
-    """What is wrong, and where. YAML's own text shows the line, which may hold a password."""
+    """Problem and place of an error, without the line of YAML that holds it, which may have a password."""
     if isinstance(error, yaml.MarkedYAMLError):
         what = _NAMED_BY_VALUE.sub(r"\1", error.problem or "not understood")
         mark = error.problem_mark
@@ -168,7 +169,7 @@ def _without_values(error: Exception) -> str:
 
 
 def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """A mapping; ValueError when a key comes twice: the last one would win without a word."""
+    """A mapping of the pairs. Raises ValueError when a key comes twice, of which the last would win silently."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -204,9 +205,10 @@ def _flatten(node: Mapping[object, object], prefix: str) -> Iterator[tuple[str, 
 
 
 def parse_properties(properties: Mapping[str, str], *, where: str = "") -> ConnectorConfig:
-    """Check flat properties and sort them into sections.
+    """Check flat properties, and those of the environment, and sort them into sections.
 
-    :raises ConfigError: lists every problem.
+    :param where: origin of the properties, for the message.
+    :raises ConfigError: there are problems; all of them are listed.
     """
     problems: list[str] = []
     rest = dict(_resolved(_plain_names(properties, problems), problems))

@@ -73,7 +73,7 @@ class EnvironmentSource(PydanticBaseSettingsSource):
 
 
 class Section(BaseSettings):
-    """One group of properties that travel together."""
+    """One group of properties. A value from the environment wins over one that is passed in, that over the default."""
 
     model_config = SettingsConfigDict(
         alias_generator=property_of, populate_by_name=True, frozen=True, extra="forbid", hide_input_in_errors=True
@@ -82,7 +82,7 @@ class Section(BaseSettings):
     @field_validator("*", mode="before")
     @classmethod
     def _fold(cls, value: object, info: ValidationInfo) -> object:
-        """The word of an enumeration as it is declared, in whichever case it is written."""
+        """A word of an enumeration in the case it is declared in; other values as they are."""
         if not isinstance(value, str) or info.field_name is None:
             return value
         choices = _choices(cls.model_fields[info.field_name].annotation)

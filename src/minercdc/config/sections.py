@@ -138,7 +138,7 @@ class CaptureConfig(Section):
 
 
 def _moment(value: str | None) -> str | None:
-    """Checks a time in ISO 8601."""
+    """The value, if it is a time in ISO 8601 or None. Raises ValueError."""
     if value is not None:
         datetime.fromisoformat(value)
     return value
@@ -329,7 +329,7 @@ class KafkaConfig(Section):
 
     @property
     def bootstrap_servers(self) -> str:
-        """Brokers, whichever property named them."""
+        """The brokers, by whichever property they are given."""
         return self.minercdc_kafka_bootstrap_servers or self.schema_history_internal_kafka_bootstrap_servers or ""
 
 

@@ -1,4 +1,4 @@
-"""From Row text back to values in SQL, exactly as they were read."""
+"""Bind variables that turn Row text back into exactly the value it was read from, by type."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ ROWID: Final = "ROWID"
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """How the text of a type becomes a value in SQL again.
+    """The bind of one type.
 
-    :param sql: the bind, `{}` standing for its name.
+    :param sql: expression with the value; `{}` stands for the placeholder.
+    :param kind: driver type of the variable; `convert` makes its value from Row text.
     """
 
     sql: str

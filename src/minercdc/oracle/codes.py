@@ -1,4 +1,4 @@
-"""What to do about an Oracle or driver error: one table, keyed by number.
+"""Classes of Oracle's and the driver's errors, by number: the class says what is done about an error.
 
 The driver's exceptions become ours here and nowhere else; `oracle_errors` wraps every call that can raise them. Only the codes in
 a message text are read: the rest is in the client's language.
@@ -34,7 +34,7 @@ class Known(NamedTuple):
     """One code.
 
     :param kind: our error for it, which says what is done.
-    :param meaning: what happened, in a few words of ours.
+    :param meaning: what happened, in a few words.
     """
 
     kind: Kind
@@ -235,7 +235,7 @@ def text_of(error: BaseException) -> str:
 def code_of(error: oracledb.Error) -> tuple[str, int]:
     """Prefix (`ORA`, `DPY`) and number of a driver exception; ('', 0) when it carries none.
 
-    python-oracledb shows errors after which a session is of no use as DPY-4011 and keeps Oracle's number beside it.
+    python-oracledb reports errors that end a session as DPY-4011, with Oracle's number in `code`: that number is returned.
     """
     detail = error.args[0] if error.args else None
     hidden = int(getattr(detail, "code", 0))
@@ -249,7 +249,7 @@ def code_of(error: oracledb.Error) -> tuple[str, int]:
 
 
 def classify(error: oracledb.Error, doing: str = "") -> SourceError | PrerequisiteError:
-    """Our error for a driver's.
+    """Our error for a driver's; an unknown code is transient if the driver calls it recoverable, else UnknownSourceError.
 
     :param doing: what was attempted, for the message.
     """
@@ -272,7 +272,7 @@ def classify(error: oracledb.Error, doing: str = "") -> SourceError | Prerequisi
 
 
 def _hint(error: oracledb.Error) -> str:
-    """DPY-6005 (cannot connect) has a cause, which allows a better hint."""
+    """A sentence on what to do, '' when there is none. The cause's comes first: that of DPY-6005 (cannot connect) says more."""
     cause = error.__cause__
     prefix, number = code_of(error)
     deeper = _hint(cause) if isinstance(cause, oracledb.Error) and cause is not error else ""
@@ -281,7 +281,7 @@ def _hint(error: oracledb.Error) -> str:
 
 @contextmanager
 def oracle_errors(doing: str = "") -> Iterator[None]:
-    """Turn driver exceptions, and sockets that break, into ours."""
+    """Turn driver exceptions into ours, and OSErrors (a socket broke) into TransientSourceError. `doing` begins the message."""
     try:
         yield
     except oracledb.Error as error:

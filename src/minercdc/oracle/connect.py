@@ -32,12 +32,12 @@ _NAME = re.compile(r'[A-Za-z][\w$#]*|"[^"]+"')
 
 
 def database_name(config: DatabaseConfig) -> str:
-    """First part of every TableId: the PDB's name, or the database's."""
+    """First part of every TableId, in upper case: the PDB's name, or the database's when no PDB is given."""
     return (config.database_pdb_name or config.database_dbname).strip('"').upper()
 
 
 def dsn_of(config: DatabaseConfig) -> str:
-    """The connect string, in the driver's spelling. JDBC's `host:port:sid` is a descriptor there.
+    """The connect string, in the driver's spelling. JDBC's `host:port:sid` becomes a descriptor.
 
     A user and password in `database.url` are left out: `database.user` and `database.password` are what counts.
     """
@@ -64,9 +64,10 @@ def secrets_in(url: str) -> list[str]:
 
 
 def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -> oracledb.Connection:
-    """A connection ready for use. While the listener is not there yet, tries again for a few seconds.
+    """A connection with the session settings. Tries four times if that may help, as when the listener is not there yet.
 
     :param container: where to work, when `database.pdb.name` is given: LogMiner in the root, tables in the PDB.
+    :raises ConfigError: `database.pdb.name` is no name. Errors of Oracle are classified by `codes`.
     """
     retrying = Retrying(
         retry=retry_if_exception_type(TransientSourceError),
@@ -121,7 +122,7 @@ def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
 
 
 def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: str) -> oracledb.Connection:
-    """Limit the whole logon: the driver limits the TCP connection only, and then waits for ever for a silent server."""
+    """The connection, or TransientSourceError after `seconds`: the driver limits only the connect of TCP, and waits on a silent server."""
     outcome: Future[oracledb.Connection] = Future()
 
     def attempt() -> None:

@@ -60,7 +60,7 @@ def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, d
 
 
 def read_tables(connection: oracledb.Connection, ids: Iterable[TableId]) -> list[TableSchema]:
-    """Present shape of these tables, in their order; those that do not exist are missing. Columns of all types."""
+    """Present shapes of the tables that exist, in this order. Columns of all types, INVISIBLE too; no virtual or unused ones."""
     by_owner: dict[tuple[str, str], list[str]] = defaultdict(list)
     wanted = list(ids)
     for table in wanted:
@@ -139,7 +139,7 @@ def column_of(
     nullable: str,
     default: str | None,
 ) -> Column:
-    """A column from its row of ALL_TAB_COLS: `TIMESTAMP(6) WITH TIME ZONE` is a type with an argument inside."""
+    """A column from its row of ALL_TAB_COLS. Arguments are taken out of the type, as in `TIMESTAMP(6) WITH TIME ZONE`."""
     type_name = re.sub(r"\(\d+\)", "", data_type)
     length = char_length if type_name in _CHARACTER else data_length if type_name == "RAW" else precision
     return Column(
@@ -161,7 +161,7 @@ def _unique_keys(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[str, .
 
 
 def key_of(columns: Sequence[Column], keys: Iterable[Sequence[str]]) -> tuple[int, ...]:
-    """The key of a table: the first of these whose columns are all there and NOT NULL."""
+    """Positions of a table's key: the first of `keys` whose columns are all there and NOT NULL; () when none is."""
     positions: Mapping[str, int] = {column.name: i for i, column in enumerate(columns)}
     for names in keys:
         if all(name in positions and not columns[positions[name]].nullable for name in names):

@@ -1,4 +1,4 @@
-"""Hands what threads fetch to the thread that consumes it."""
+"""A queue from threads that fetch to the thread that consumes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _End:
 
 
 class Handover(Generic[T]):
-    """A bounded queue from fetching threads to the thread that iterates.
+    """A bounded queue from fetching threads to the thread that iterates over `taken`.
 
     :param depth: how many items may wait.
     :param fetching: number of threads, each of which calls `end` once.
@@ -36,11 +36,11 @@ class Handover(Generic[T]):
         self.abandoned = threading.Event()
 
     def give(self, item: T) -> bool:
-        """Wait for room and put an item. False when the consumer takes no more."""
+        """Wait for room and put an item; False, without it, once the consumer takes no more."""
         return self._put(item)
 
     def end(self, error: BaseException | None = None) -> None:
-        """A thread has given everything; `error` is why it could not go on."""
+        """To be called by each thread when it ends; `error` is why it could not go on, None when it has given everything."""
         self._put(_End(error))
 
     def _put(self, item: T | _End) -> bool:
@@ -53,7 +53,7 @@ class Handover(Generic[T]):
         return False
 
     def taken(self, tick: float) -> Iterator[T | None]:
-        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises their errors."""
+        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises an error of `end`."""
         while self._fetching:
             try:
                 item = self._queue.get(timeout=tick)

@@ -1,4 +1,4 @@
-"""Memory that the database spends on our session: LogMiner's sessions grow, and only their end frees it."""
+"""Memory of our session in the database: that of a LogMiner session grows, and only its end frees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetches ahead in a thread of its own, and reports when nothing comes."""
+"""Fetches ahead in a thread of its own, so that the consumer can act while nothing comes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks whether the database is prepared for capture, all of it in one go, with the SQL that fixes each finding."""
+"""Checks whether the database is prepared for capture; each finding has the SQL that fixes it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NO_TABLE = "Correct schema.include.list or table.include.list; a table created 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be.
+    """A prerequisite that is missing.
 
     :param fix: SQL, or what else to do.
-    :param blocking: without it changes would be lost or capture fails; otherwise capture works with less.
-    :param suspends: without it a table will be suspended: its changes are left out until it is repaired.
+    :param blocking: unless it is fixed, changes are lost or capture fails; when False, capture works with less.
+    :param suspends: unless it is fixed, a table will be suspended: its changes are left out until it is repaired.
     """
 
     problem: str
@@ -37,7 +37,7 @@ class Finding:
 
 
 class CapturePrerequisites(Protocol):
-    """What one way of reading changes needs of the database."""
+    """What one adapter needs of the database."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterable[Finding]:
         """Views and packages that `user` cannot use."""
@@ -52,10 +52,10 @@ class CapturePrerequisites(Protocol):
 def check(
     connection: oracledb.Connection, config: DatabaseConfig, table_filter: TableFilter, needed: CapturePrerequisites
 ) -> list[Finding]:
-    """Everything found, blocking findings first. An error means that the check itself could not be done.
+    """All findings, blocking ones first; without privileges that the checks need, only those. Raises when a check itself fails.
 
     :param connection: to where the tables are.
-    :param needed: by the way changes are read.
+    :param needed: prerequisites of the adapter.
     """
     findings = list(needed.privileges(connection, config.database_user))
     if any(finding.blocking for finding in findings):
@@ -125,7 +125,7 @@ class SupplementalLogging:
 
 
 def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
-    """Columns that are left out of every message."""
+    """One finding for each table with columns of unsupported types, which are left out of every record."""
     for table in tables:
         names = [f"{column.name} {column.type_name}" for column in table.columns if not is_supported(column)]
         if names:

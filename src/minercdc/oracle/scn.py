@@ -1,4 +1,4 @@
-"""SCNs, incarnation, clock and character set of the database."""
+"""SCNs, incarnation, open transactions, clock and character set of the database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 
 
 def one_row(connection: oracledb.Connection, sql: str, doing: str, **binds: Any) -> tuple[Any, ...]:
-    """The only row of a query. Raises SourceError when there is none."""
+    """The first row of a query. Raises SourceError when there is none."""
     with oracle_errors(doing), connection.cursor() as cursor:
         cursor.execute(sql, binds)
         row = cursor.fetchone()
@@ -28,13 +28,13 @@ def one_row(connection: oracledb.Connection, sql: str, doing: str, **binds: Any)
 
 
 def current_scn(connection: oracledb.Connection) -> Scn:
-    """CURRENT_SCN; each read moves it forward, and redo up to it may not be written yet."""
+    """CURRENT_SCN. Each read raises it, and redo up to it may not be written yet."""
     return Scn(int(one_row(connection, "SELECT CURRENT_SCN FROM V$DATABASE", "reading the current SCN")[0]))
 
 
 def written_scn(connection: oracledb.Connection) -> Scn:
-    """The SCN that the logs have come to: every commit below it is in them. A reader of redo reaches it even when nothing
-    more is written, which is not so for CURRENT_SCN."""
+    """The SCN up to which redo is written in all open threads: every commit below it is in the logs. A reader of redo reaches
+    it even when nothing more is written, which is not so for CURRENT_SCN."""
     sql = "SELECT MIN(LAST_REDO_CHANGE#) FROM V$THREAD WHERE STATUS = 'OPEN'"
     return Scn(int(one_row(connection, sql, "reading the redo threads")[0]))
 
@@ -53,7 +53,7 @@ def as_of(connection: oracledb.Connection, scn: int) -> Iterator[None]:
 
 
 def scn_of_time(connection: oracledb.Connection, time: datetime) -> Scn:
-    """The SCN of a moment, as exact as the database remembers it (TIMESTAMP_TO_SCN: 3 s).
+    """The SCN of a time, exact to 3 s (TIMESTAMP_TO_SCN).
 
     :param time: without zone, in UTC.
     :raises SourceError: it lies too far back (ORA-08180) or in the future (ORA-08186).
@@ -71,8 +71,7 @@ def resetlogs_scn(connection: oracledb.Connection) -> int:
 
 
 def _transactions_view(connection: oracledb.Connection) -> str:
-    """V$TRANSACTION shows the own instance only. GV$TRANSACTION needs a grant of its own, so it is used only with several
-    instances."""
+    """GV$TRANSACTION with several instances, since V$TRANSACTION shows the own only; it needs a grant of its own."""
     sql = "SELECT COUNT(*) FROM V$THREAD WHERE STATUS = 'OPEN'"
     instances = one_row(connection, sql, "counting the instances")[0]
     return "GV$TRANSACTION" if instances > 1 else "V$TRANSACTION"
@@ -119,6 +118,6 @@ def database_time_zone(connection: oracledb.Connection) -> str:
 
 
 def character_set(connection: oracledb.Connection) -> str:
-    """NLS_CHARACTERSET of the database."""
+    """NLS_CHARACTERSET of the database, as `AL32UTF8`."""
     sql = "SELECT VALUE FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_CHARACTERSET'"
     return str(one_row(connection, sql, "reading the character set")[0])

@@ -51,9 +51,10 @@ class AddColumns:
 
 @dataclass(frozen=True, slots=True)
 class ModifyColumn:
-    """Attributes left out of MODIFY stay as they are; the others say which were there.
+    """MODIFY of one column. Attributes that the statement does not give stay as they are in the table.
 
-    :param default_given: also of DEFAULT NULL, which removes the default.
+    :param column: the attributes given; `type_given`, `null_given` and `default_given` say which.
+    :param default_given: True of DEFAULT NULL, too, which removes the default.
     """
 
     column: Column
@@ -64,7 +65,7 @@ class ModifyColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumns:
-    """:param unused: they were only marked unused, and stay in the rows."""
+    """Columns that were dropped; with `unused` they were marked by SET UNUSED, and stay in the stored rows."""
 
     names: tuple[str, ...]
     unused: bool = False
@@ -78,15 +79,14 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class PrimaryKey:
-    """A primary key was added."""
+    """The primary key that was added, by names of columns."""
 
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyUnclear:
-    """A constraint was dropped, or a key is disabled. Only the dictionary knows what the key is then, and which columns are
-    NOT NULL."""
+    """A constraint was dropped, changed, enabled or disabled: only the dictionary knows the key then, and what is NOT NULL."""
 
 
 Change: TypeAlias = AddColumns | ModifyColumn | DropColumns | RenameColumn | PrimaryKey | KeyUnclear
@@ -119,11 +119,11 @@ Statement: TypeAlias = CreateTable | AlterTable | DropTable | TruncateTable | Re
 
 
 class ShapeUnclear(Exception):
-    """A change that does not fit the table as it is known; the dictionary has to be read."""
+    """A change does not fit the known version of the table: the dictionary has to be read."""
 
 
 def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
-    """The table after ALTER TABLE; `version` is left to the caller. Raises ShapeUnclear."""
+    """The table after ALTER TABLE. The caller counts `version`, and for KeyUnclear calls `with_key_of`. Raises ShapeUnclear."""
     columns = list(table.columns)
     stored = list(table.stored)
     key = [table.columns[i].name for i in table.key]
@@ -157,7 +157,7 @@ def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
 
 
 def with_key_of(table: TableSchema, present: TableSchema) -> TableSchema:
-    """The table with the key that the dictionary has now, and NOT NULL as it has; its columns may be others by now."""
+    """`table` with the key and NOT NULL of `present`, the dictionary's version; no key when `table` lacks a column of it."""
     now = {column.name: column for column in present.columns}
     columns = tuple(
         replace(column, nullable=now[column.name].nullable) if column.name in now else column for column in table.columns

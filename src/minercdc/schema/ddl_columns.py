@@ -32,7 +32,7 @@ _STATES: Final = _NOT_ENFORCED | {"ENABLE", "VALIDATE", "RELY", "NORELY", "INITI
 
 
 def column_definition(tokens: Tokens) -> tuple[Column, bool]:
-    """Read a column definition; also returns whether it is the primary key."""
+    """Read the definition of a column: the column, and whether it is the primary key. Raises Unknown."""
     name = tokens.name()
     type_name, length, scale = data_type(tokens)
     found = column_properties(tokens)
@@ -41,6 +41,7 @@ def column_definition(tokens: Tokens) -> tuple[Column, bool]:
 
 
 def data_type(tokens: Tokens) -> tuple[str, int | None, int | None]:
+    """Read a type: its name in the dictionary; length, or precision; scale. Raises Unknown."""
     if tokens.peek()[0] != "word":
         raise Unknown(f"a type was expected before {tokens.peek()[1]!r}")
     word = tokens.name()
@@ -109,7 +110,7 @@ class _Properties:
 
 
 def column_properties(tokens: Tokens) -> _Properties:
-    """Read the clauses, up to the comma or parenthesis that ends the column."""
+    """Read the clauses up to the end of the column's definition. Raises Unknown."""
     found = _Properties()
     while not tokens.at_definition_end():
         if tokens.take("NOT", "NULL"):

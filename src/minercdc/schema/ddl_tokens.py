@@ -18,11 +18,11 @@ _PARTITIONS: Final = frozenset(["PARTITION", "PARTITIONS", "SUBPARTITION", "SUBP
 
 
 class Unknown(Exception):
-    """Text beyond the grammar."""
+    """The text is beyond the grammar."""
 
 
 class Tokens:
-    """A statement's tokens with a cursor. A token is (kind, text); words are in upper case."""
+    """A statement's tokens with a cursor. A token is (kind, text); words are in upper case. What cannot be read raises Unknown."""
 
     def __init__(self, sql: str) -> None:
         self._sql = sql
@@ -47,7 +47,7 @@ class Tokens:
         return text if kind in ("word", "other") else ""
 
     def take(self, *words: str) -> bool:
-        """Step over these words if they come next."""
+        """Step over these words or signs if they come next, all of them; whether they do."""
         if all(self.peek(i) in (("word", word), ("other", word)) for i, word in enumerate(words)):
             self.at += len(words)
             return True
@@ -98,7 +98,7 @@ class Tokens:
         return self.peek()[0] == "end" or self.word() in (",", ")", "ADD", "DROP", "MODIFY", "RENAME")
 
     def takes_partitions_away(self) -> bool:
-        """Whether the next words are about to take rows away, or to bring some, without redo of them."""
+        """Whether TRUNCATE, DROP or EXCHANGE of a partition comes next: there is no redo of the rows that it takes or brings."""
         return self.word() in ("TRUNCATE", "DROP", "EXCHANGE") and self.peek(1)[1] in _PARTITIONS
 
     def names_in_parentheses(self) -> tuple[str, ...]:

@@ -21,10 +21,10 @@ _INTERNAL_TABLE = re.compile(r"MLOG\$_|RUPD\$_|CMP[34]\$|BIN\$|MDR[TS]_|MDXT_|SY
 
 @dataclass(frozen=True)
 class TableFilter:
-    """Decides by name. Patterns of tables are matched against `SCHEMA.TABLE`.
+    """Decides by a table's name. Patterns of tables are matched against `SCHEMA.TABLE`.
 
-    :param also: (schema, table) that pass whatever the patterns say: the signal table has to be mined.
-    :param never: (schema, table) that do not: our own writes are no changes.
+    :param also: (schema, table) that pass in any case: the signal table, which has to be mined.
+    :param never: (schema, table) that pass in no other case: tables that the connector itself writes to.
     """
 
     schema_include: Sequence[str] = ()

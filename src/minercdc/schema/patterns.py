@@ -83,7 +83,7 @@ def linear_pattern(text: str) -> Pattern:
 
 @lru_cache(maxsize=1024)
 def configured_pattern(text: str) -> Pattern:
-    """Compile a pattern of a configuration: linear if it can be, with a time limit else.
+    """Compile a pattern of a configuration: to run in linear time if RE2 takes it, else with a time limit.
 
     :raises ValueError: it is no regular expression; or RE2 does not take it, and it is too long or nested too deeply.
     """

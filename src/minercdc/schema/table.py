@@ -22,9 +22,9 @@ class Column:
     """One column as ALL_TAB_COLS has it.
 
     :param type_name: DATA_TYPE without arguments: NUMBER, VARCHAR2, TIMESTAMP, `TIMESTAMP WITH TIME ZONE`, ...
-    :param length: characters or bytes for text and RAW; precision of NUMBER; None when not given.
-        For NUMBER(*) and NUMBER it is None (Oracle reports no DATA_PRECISION).
-    :param scale: digits after the decimal point of NUMBER, fractional second digits of TIMESTAMP; None when not given.
+    :param length: characters or bytes of text and RAW; precision of NUMBER, FLOAT and INTERVAL; None when not given, as for
+        NUMBER and NUMBER(*).
+    :param scale: digits after the decimal point of NUMBER, or of seconds of TIMESTAMP and INTERVAL; None when not given.
     :param default: DATA_DEFAULT as SQL text, None when there is none.
     """
 
@@ -42,7 +42,7 @@ class TableSchema:
 
     :param columns: in column order; rows are tuples aligned with it.
     :param key: positions in `columns` of the primary key, else of a NOT NULL unique key; empty when there is none.
-    :param version: counts up by one with every DDL that changed the shape; (id, version) is what encoders compile for.
+    :param version: rises by one with every DDL that changed the shape; encoders keep what they compiled by (id, version).
     :param object_id: OBJECT_ID of the dictionary, 0 when unknown; changes when a table is dropped and created again.
     :param stored: names of all stored columns in segment order, also of those left out of `columns`: the n-th is LogMiner's
         `COL n` in rows of another version than the dictionary's. Empty when not known.

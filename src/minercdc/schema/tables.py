@@ -1,4 +1,4 @@
-"""The tables that are captured, in the shape they have at the point of redo that has been read."""
+"""The known tables, in the shape they have at the point of redo that has been read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ShapeChange(Protocol):
 class Tables:
     """Current version of each table, by name and by object id.
 
-    :ivar generation: counts changes, so that what is derived from a table can be kept until it is stale.
+    :ivar generation: rises with every change: what was derived from a table before may be stale.
     """
 
     def __init__(self, schemas: Iterable[TableSchema] = ()) -> None:
@@ -46,7 +46,7 @@ class Tables:
         return self._by_id.get(table)
 
     def find_object(self, object_id: int) -> TableId | None:
-        """The table with this OBJECT_ID; finds one that was dropped to the recycle bin after its rows were written."""
+        """The table with this OBJECT_ID, None when not known: also one that redo names by its name in the recycle bin."""
         return self._by_object.get(object_id)
 
     def next_version(self, schema: TableSchema) -> TableSchema:

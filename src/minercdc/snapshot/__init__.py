@@ -1,1 +1,1 @@
-"""Reads tables as of one SCN."""
+"""Reads rows and structures of tables as of one SCN, before streaming begins."""

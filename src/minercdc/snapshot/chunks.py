@@ -51,7 +51,7 @@ def _text(number: int, width: int) -> str:
 
 
 def cuts(extents: Sequence[Extent], wanted: int) -> tuple[str, ...]:
-    """ROWIDs, ascending, at which to cut into about `wanted` ranges of equal size; fewer for a small table."""
+    """ROWIDs, ascending, at which to cut into up to `wanted` ranges of about equal size; fewer for a small table."""
     ordered = sorted(extents)
     total = sum(extent.blocks for extent in ordered)
     parts = min(wanted, total // _LEAST_BLOCKS)
@@ -59,7 +59,7 @@ def cuts(extents: Sequence[Extent], wanted: int) -> tuple[str, ...]:
 
 
 def _cuts(ordered: Sequence[Extent], at: Sequence[int]) -> Iterator[str]:
-    """The ROWIDs that so many blocks lie before."""
+    """ROWIDs of the blocks with these numbers, counted over all extents."""
     before = 0
     waiting = list(at)
     for extent in ordered:
@@ -79,7 +79,7 @@ def read_extents(connection: oracledb.Connection, table: TableId) -> list[Extent
 
 
 def cuts_of(connection: oracledb.Connection, table: TableId, wanted: int) -> tuple[str, ...]:
-    """Where to cut a table; nowhere when the extents cannot be read."""
+    """ROWIDs at which to cut a table into up to `wanted` ranges; none when its extents cannot be read."""
     if wanted < 2:
         return ()
     try:

@@ -1,6 +1,6 @@
-"""Turns ranges, as they are read, into READ events, with the state that lets a killed snapshot go on.
+"""Turns rows of ranges into READ events, with the state from which a killed snapshot goes on.
 
-A row that is held back for its mark is not in the state: after a kill it is read once more.
+A row that is held back for its mark (`marks`) is not in the state: after a kill it is read again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PROGRESS_SECONDS = 2.0
 
 
 class SnapshotRows:
-    """The rows that are left of a snapshot.
+    """Reads what is left of a snapshot; `is_complete` once all of it was emitted.
 
     :param scans: one for each table of the state, in its order.
     :param now: seconds since the epoch.
@@ -56,7 +56,7 @@ class SnapshotRows:
         return replace(self._state, tables=tables, completed=self.is_complete)
 
     def read(self, connect: Callable[[], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
-        """READ events, with Progress in between; incomplete when `stop` was set."""
+        """READ events and notifications, with Progress in between; ends early once `stop` is set."""
         ranges = [
             Range((place, number), self._scans[place], chunk)
             for place, table in enumerate(self._state.tables)
@@ -99,7 +99,7 @@ class SnapshotRows:
             yield from self._finish(*place)
 
     def _defer(self, place: int, read: Finished) -> Iterator[Event]:
-        """Leave the table to an incremental snapshot.
+        """Leave a table that could not be read to a snapshot during the stream.
 
         What was delivered of it stays right: the stream begins before it, and chunks that are read later give way to the
         stream's rows. A table without a key is read again in order of ROWID: a consumer cannot identify its rows, and sees
@@ -135,7 +135,7 @@ class SnapshotRows:
         ]
 
     def _delivered(self, groups: Iterator[Placed]) -> Iterator[Event]:
-        """Yield rows and note them."""
+        """Yield rows, and count them as delivered in the state."""
         for (place, number), events in groups:
             yield from events
             self._since += len(events)
@@ -153,7 +153,7 @@ class SnapshotRows:
 
 
 class _Table:
-    """One table's progress, as it goes.
+    """Progress of one table in this run.
 
     :ivar begun: ranges of which rows were read in this run.
     :ivar finished: ranges that were read to their end.
@@ -182,7 +182,7 @@ class _Table:
         return len(self.finished) == self.ranges
 
     def progress(self, holds: Callable[[tuple[int, int]], bool]) -> TableProgress:
-        """:param holds: whether a row of that range is not delivered yet."""
+        """What the state stores; a range of which `holds` is true has a row that is held back, and is not complete."""
         chunks = tuple(
             replace(
                 chunk,

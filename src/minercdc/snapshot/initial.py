@@ -42,14 +42,14 @@ _log = logging.getLogger(__name__)
 
 
 class InitialSnapshot:
-    """Reads all captured tables before streaming begins.
+    """Reads the captured tables before streaming begins.
 
     :param connect: makes a connection to where the tables are.
-    :param tables: filled with the structures found; on resumption holds the ones recorded then.
-    :param fix: finds the SCN, and the structures there.
-    :param start_position: position of the stream from (snapshot SCN, SCN to mine from).
-    :param load_position: that position back from its JSON.
-    :param selects: SELECT by upper-case `SCHEMA.TABLE`, to read instead of the table.
+    :param tables: filled with the structures found; has to hold them already when an interrupted snapshot goes on.
+    :param fix: fixes the SCN, and reads the structures.
+    :param start_position: (SCN of the snapshot, SCN to mine from) -> position that streaming starts from.
+    :param load_position: makes that position of its JSON.
+    :param selects: upper-case `SCHEMA.TABLE` -> SELECT to read instead of the table.
     :param lobs: `lob.enabled`: read large values; without it they are unavailable.
     :param now: seconds since the epoch.
     """
@@ -100,7 +100,7 @@ class InitialSnapshot:
         stop.wait(self._config.streaming_delay_ms / 1000)
 
     def _plan(self) -> Generator[Event, None, SnapshotState]:
-        """Fix the SCN and the structures, and emit them."""
+        """Fix the SCN, emit the structures, and return the state to begin with."""
         connection = self._connect()
         try:
             fixed = self._fix(connection)
@@ -118,8 +118,8 @@ class InitialSnapshot:
         return state
 
     def _deferred(self, state: SnapshotState) -> SignalState | None:
-        """The snapshots of tables that could not be read as of the SCN, for when streaming begins: an incremental one, and a
-        blocking one of tables with a SELECT of the user's, which an incremental one cannot read."""
+        """Ad hoc snapshots of the tables that could not be read as of the SCN: an incremental one, and a blocking one of tables
+        with a SELECT of the user's, which an incremental one cannot read. None when all were read."""
         left = [TableRead(t.table, self._selects.get(t.table.upper(), "")) for t in state.tables if t.deferred]
         snapshots = []
         for suffix, tables in (("", [t for t in left if not t.condition]), ("-selects", [t for t in left if t.condition])):
@@ -131,8 +131,7 @@ class InitialSnapshot:
         return SignalState(tuple(snapshots)) if snapshots else None
 
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:
-        """The tables in the order of reading, with the number of their rows: by statistics; one without is new or small,
-        and counted."""
+        """The tables in the order of reading, with their expected rows: by statistics, else counted; None when neither is possible."""
         statistics = read_row_statistics(connection, [schema.id for schema in schemas])
         found = []
         for schema in schemas:
@@ -145,7 +144,7 @@ class InitialSnapshot:
         return found
 
     def _chunks(self, connection: oracledb.Connection, schema: TableSchema) -> tuple[ChunkProgress, ...]:
-        """The table in ranges for all threads; whole, when there is one thread, or a SELECT of the user's."""
+        """The ranges of a table; a single one when there is one thread, or a SELECT of the user's."""
         config = self._config
         whole = config.legacy_snapshot_max_threads or config.snapshot_max_threads == 1 or self._select(schema.id)
         wanted = 1 if whole else config.snapshot_max_threads * config.snapshot_max_threads_multiplier

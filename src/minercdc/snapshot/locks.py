@@ -1,4 +1,4 @@
-"""Keeps DDL away while structures and SCN are read, for as short a time as possible."""
+"""Locks against DDL, held only while the SCN and the structures are read."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def lock_of(config: SnapshotConfig) -> Lock:
 def row_share_lock(connection: oracledb.Connection, tables: list[TableId], timeout_ms: int) -> Iterator[None]:
     """Hold each table in ROW SHARE mode, which lets rows be changed and keeps DDL waiting.
 
-    A rollback releases the locks, so the connection must have nothing to commit. A table that stays busy for the
-    time-out is ORA-30006 or ORA-00054: TransientSourceError.
+    A rollback releases the locks, so the connection must have nothing to commit.
+    :raises TransientSourceError: a table was busy for `timeout_ms` (ORA-30006, ORA-00054); 0 does not wait.
     """
     wait = f"WAIT {max(1, round(timeout_ms / 1000))}" if timeout_ms else "NOWAIT"
     try:

@@ -1,7 +1,7 @@
 """Where each row stands in its snapshot: first or last of all, or of its table (Debezium's `source.snapshot`).
 
-Only the rows that follow show whether a row is the last one of its table, or of all. So one row per table is held back, and the
-last row of the table that was finished last.
+Only the rows that follow show whether a row is the last one of its table, or of all. So the latest row of each table is held back,
+and the last row of the table that was finished last.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class RowMarks:
         return (held is not None and held.place == place) or (self._last is not None and self._last.place == place)
 
     def held_of(self, table: int) -> int:
-        """How many rows of a table are held back."""
+        """How many rows of a table are held back before `end_table`: 0 or 1."""
         return int(table in self._held)
 
     def take(self, place: tuple[int, int], events: list[ChangeEvent]) -> Iterator[Placed]:
-        """The next rows of a range; yields those that are certain."""
+        """Take the next rows of a range; yield those whose mark is certain."""
         if not events:
             return
         table = place[0]
@@ -57,14 +57,14 @@ class RowMarks:
             yield Placed(place, events)
 
     def end_table(self, table: int) -> Iterator[Placed]:
-        """All ranges of a table are read."""
+        """To be called once all ranges of a table are read; yields the last row of the table that ended before it."""
         held = self._held.pop(table, None)
         if held is not None:
             yield from self._not_the_last()
             self._last = held
 
     def end(self) -> Iterator[Placed]:
-        """All tables are read."""
+        """To be called once all tables are read; yields the last row of all."""
         if self._last is not None:
             self._last.events[0].snapshot = SnapshotMark.LAST
             yield self._last

@@ -42,7 +42,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps that a start takes; a callable of `snapshot.mode=custom` returns one.
+    """What a start does; a callable of `snapshot.mode=custom` returns one.
 
     :param data: read the tables' rows, which includes their structures.
     :param schema: read the tables' structures.
@@ -71,9 +71,9 @@ _DECISIONS: Mapping[str, Decision] = {
 
 
 def decision_of(config: SnapshotConfig) -> Decision:
-    """How the configuration decides.
+    """The function that `snapshot.mode` names, from the facts of a start to its steps.
 
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; the function raises it for other results.
     """
     mode = config.snapshot_mode
     if mode == "configuration_based":

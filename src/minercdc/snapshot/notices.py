@@ -58,7 +58,7 @@ class InitialNotices:
         )
 
     def table_completed(self, collection: str, rows: int, status: str = "SUCCEEDED") -> Notification:
-        """A table is read; with status SQL_EXCEPTION it could not be."""
+        """A table is read, or could not be read to its end (status SQL_EXCEPTION); `rows` are those that were."""
         return self._notice(
             "TABLE_SCAN_COMPLETED",
             **{"scanned_collection": collection, "data_collections": self._collections},
@@ -70,14 +70,14 @@ class InitialNotices:
 
 
 def incremental_started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
-    """An incremental snapshot follows."""
+    """An incremental snapshot of what the initial one could not read follows."""
     return Notification(
         snapshot.id, "Incremental Snapshot", "STARTED", time_us, {"data_collections": ",".join(snapshot.collections)}
     )
 
 
 class SkippedSnapshot:
-    """Takes nothing, and emits a notification of that."""
+    """A snapshot that reads nothing, and emits a notification of that."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
         """See `contracts.Snapshot`; without a Progress, the stored position holds."""

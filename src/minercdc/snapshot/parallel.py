@@ -1,4 +1,4 @@
-"""Reads many ranges over a few connections, a thread each; all that is read comes out of one bounded queue.
+"""Reads ranges of tables over several connections, each with a thread, into one bounded queue.
 
     work: range, range, range ..   ->   thread 1 .. n, each its own connection   ->   Batch, Batch, Finished, Batch ..
 
@@ -43,7 +43,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of a range, as fetched."""
+    """Some rows of a range, as fetched: the ROWID is the first value of each."""
 
     range: Range
     rows: Sequence[tuple[Any, ...]]
@@ -51,7 +51,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A range came to its end; `error` when its SELECT fails."""
+    """A range was read to its end, or could not be: `error` is why."""
 
     range: Range
     error: MinerCdcError | None = None
@@ -125,7 +125,7 @@ class _Readers:
                 return
 
     def cancel(self) -> None:
-        """Break the fetches whose rows are not needed any more."""
+        """Cancel all fetches that are under way."""
         for connection in list(self._fetching.values()):
             with suppress(oracledb.Error):
                 connection.cancel()
@@ -140,11 +140,11 @@ def read_ranges(
     retries: int = 0,
     pause: float = _RETRY_SECONDS,
 ) -> Iterator[Iterator[Read | None]]:
-    """Iterate over what is read; None comes whenever nothing came for a while. Errors of the threads are raised here.
+    """Iterate over what is read; None comes whenever nothing came for half a second.
 
-    :param retries: tries of a range that could not be read as of its SCN, each from the last row on. Any other error of a range's
-        SELECT comes as its `Finished`.
-    :param pause: seconds between them.
+    Errors of connections are raised here; those of a range's SELECT come in its `Finished`.
+    :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row on.
+    :param pause: seconds between two tries.
     """
     readers = _Readers(connect, ranges, threads, retries, pause)
     for thread in readers.threads:

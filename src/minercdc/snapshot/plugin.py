@@ -10,9 +10,9 @@ from minercdc.errors import ConfigError
 
 
 def load_callable(name: str, of_property: str) -> Callable[..., Any]:
-    """The callable of that name.
+    """The callable of that name, given by the property `of_property`.
 
-    :raises ConfigError: there is none; says what is wrong.
+    :raises ConfigError: it cannot be imported, or not be called.
     """
     module, _, attribute = name.partition(":")
     if not module or not attribute:

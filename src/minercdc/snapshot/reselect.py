@@ -1,7 +1,7 @@
 """Reads large values that redo does not hold from the row itself, as of the commit of its transaction.
 
-Redo has the value of a LOB only where a statement changed it: after a change of the key the new key's record would lack all the
-others. As of that SCN the row reads the same however often the change is delivered.
+Redo has the value of a LOB only where a statement changed it: after a change of the key the new key's record would lack all other
+LOBs. As of that SCN the row reads the same at every replay.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RowReselect:
     """Completes changes of rows with large values.
 
     :param connect: makes a connection to where the tables are.
-    :param published: does this column appear in values?
+    :param published: whether a column is in the record value.
     :param key_columns: positions of a table's record key.
     :param key_changes_only: only changes that change the key.
     """
@@ -57,7 +57,7 @@ class RowReselect:
         self._warned: set[TableId] = set()
 
     def complete(self, event: ChangeEvent) -> None:
-        """Fill in the large values that the row after the change lacks, when that is wanted.
+        """Fill in the large values that `event.after` lacks; they stay UNAVAILABLE where undo or the row is gone.
 
         :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
         """
@@ -107,7 +107,7 @@ class RowReselect:
         return any(before[i] != after[i] and before[i] is not UNAVAILABLE for i in self._key_columns(event.schema))
 
     def _read(self, schema: TableSchema, columns: Sequence[int], row: Row, row_id: str | None, scn: Scn) -> Row | None:
-        """Values of these columns of one row; None when it is not there, or it is not known which it is."""
+        """Values of these columns of one row; None when it is not there, or nothing identifies it."""
         place = _place_of(schema, row, row_id)
         if place is None:
             return None
@@ -143,7 +143,7 @@ def _is_large(column: Column) -> bool:
 
 
 def _place_of(schema: TableSchema, row: Row, row_id: str | None) -> list[tuple[str, str, str]] | None:
-    """The columns that identify a row: name, type and text of its key's columns, or its ROWID."""
+    """What identifies a row: name, type and text of each key column, else of its ROWID; None when neither is known."""
     place = []
     for i in schema.key:
         column, text = schema.columns[i], row[i]

@@ -1,4 +1,4 @@
-"""Reads one table as of an SCN, in order of ROWID, as Rows that equal those of redo."""
+"""Reads one table as of an SCN, in order of ROWID, into Rows with the texts that redo has for the same values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Scan:
 
     :param select: SELECT to read instead of the table itself (`snapshot.select.statement.overrides`); its rows have no ROWID.
     :param lobs: read large values.
-    :ivar rows: from a batch as fetched to (ROWID, Row) pairs.
+    :ivar rows: a batch as fetched -> (ROWID, Row) pairs.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Scan:
         self.rows: RowConverter = row_converter(schema, lobs=lobs)
 
     def batches(self, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """The rest of a range, in order of ROWID, as fetched.
+        """The rest of a range as fetched, in order of ROWID; with `select` all of its rows, in any order.
 
         :raises SnapshotTooOldError: the table cannot be read as of the SCN any more.
         """
@@ -70,7 +70,7 @@ class Scan:
 
 
 def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, *, lobs: bool = True) -> tuple[str, dict[str, str]]:
-    """SELECT of ROWID and all columns; then, per LOB column, whether it is null. With its binds."""
+    """SELECT of the rest of a range: `selected_columns` in order of ROWID; and its binds."""
     table = f'"{schema.id.schema}"."{schema.id.table}" AS OF SCN {scn}'
     bounds = {
         "ROWID > :last": chunk.last_row_id,
@@ -84,12 +84,12 @@ def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, *, lobs: bool 
 
 
 def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:
-    """The same of a user's SELECT, which has to return every column of the table under its name."""
+    """SELECT of `selected_columns` from a user's SELECT, which has to return all columns of the table by name."""
     return f"SELECT {selected_columns(schema, 'NULL', lobs)} FROM ({select})"
 
 
 def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
-    """The columns that `row_converter` takes: the ROWID, the columns, and whether LOBs are null."""
+    """The expressions that `row_converter` takes: `row_id`, all columns, then for each LOB whether it is null."""
     selected = [
         reading_for(column).select(f'"{column.name}"') if _is_read(column, lobs) else "NULL" for column in schema.columns
     ]
@@ -106,9 +106,9 @@ def _lob_columns(schema: TableSchema, lobs: bool) -> list[int]:
 
 
 def row_converter(schema: TableSchema, *, lobs: bool = True) -> RowConverter:
-    """For batches as fetched: (ROWID, Row) pairs. Works column by column, which is twice as fast as row by row.
+    """A function: a batch as fetched -> (ROWID, Row) pairs. Works by column, which is twice as fast as by row.
 
-    The driver gives None for an empty LOB, too, when it is fetched as a value: the columns after them say which is null.
+    The driver gives None for an empty LOB, too, when it is fetched as a value: the last expressions say which is null.
     """
     conversions = [
         _conversion(reading_for(column).from_driver) if _is_read(column, lobs) else _unavailable for column in schema.columns
@@ -151,7 +151,7 @@ _VALUES_OF_LOBS = {
 
 
 def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
-    """Output type handler: NUMBER comes as exact text, for a float would lose digits beyond the fifteenth; LOBs as values."""
+    """Output type handler: NUMBER as text, since a float loses digits beyond the fifteenth; LOBs as values, not locators."""
     if metadata.type_code is oracledb.DB_TYPE_NUMBER:
         return cursor.var(str, arraysize=cursor.arraysize)
     if as_value := _VALUES_OF_LOBS.get(metadata.type_code):

@@ -1,4 +1,4 @@
-"""Fixes the point that a snapshot is taken at and the stream begins from.
+"""Fixes the SCN of a snapshot, and the SCN from which the stream mines.
 
     lock tables -> q = current SCN -> open transactions -> s = current SCN -> structures -> unlock
     rows AS OF SCN s; streaming mines from the oldest of q and the open transactions' starts, and drops commits <= s
@@ -35,8 +35,8 @@ _log = logging.getLogger(__name__)
 class Fixed:
     """The point, and the tables as they are there.
 
-    :param scn: commits at or below it are part of the snapshot.
-    :param mine_from: SCN at or below the start of every transaction that commits later.
+    :param scn: commits at or below it are part of the snapshot, later ones of the stream.
+    :param mine_from: SCN at or below the start of every transaction that commits later; `scn` itself when that was given.
     """
 
     scn: Scn
@@ -45,7 +45,7 @@ class Fixed:
 
 
 def fix_now(connection: oracledb.Connection, table_filter: TableFilter, database: str, lock: Lock) -> Fixed:
-    """The present, with the tables locked against DDL while it is found out."""
+    """The present SCN, and the tables' structures, with DDL locked out meanwhile."""
     ids = read_table_ids(connection, table_filter, database)
     with lock(connection, ids):
         begun = current_scn(connection)
@@ -98,7 +98,7 @@ def _warn_of_ddl(connection: oracledb.Connection, schemas: list[TableSchema], sc
 
 
 def describe(tables: Tables, schemas: list[TableSchema], scn: Scn, time_us: int) -> Iterator[SchemaChange]:
-    """Take the structures over into `tables`, and emit them."""
+    """Put the structures into `tables`, as new versions without unsupported columns, and emit them."""
     for schema in schemas:
         before = tables.find(schema.id)
         after = tables.next_version(without_unsupported(schema))

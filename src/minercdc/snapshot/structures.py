@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 class StructureSnapshot:
     """Emits the tables' structures, then the position to stream from.
 
-    :param fix: finds the point, and the structures there.
-    :param position: position of the stream from that point; `recovery` gives back the stored one.
+    :param fix: fixes the SCN, and reads the structures.
+    :param position: position that streaming starts from; with `recovery` the stored one.
     :param now: seconds since the epoch.
     """
 
@@ -42,7 +42,7 @@ class StructureSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. Nothing is stored before its end, so there is never anything to go on with."""
+        """See `contracts.Snapshot`. `state` is not used: an interrupted one starts again."""
         connection = self._connect()
         try:
             fixed = self._fix(connection)
