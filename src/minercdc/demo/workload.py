@@ -74,9 +74,8 @@ def _moment(chance: random.Random) -> datetime:
 
 
 class Workload:
-    """Runs sessions until stopped.
+    """Runs sessions until stopped, each with `pause` seconds between two transactions on average.
 
-    :param pause: average seconds between two transactions of a session.
     :ivar done: what was done -> how often; a transaction that was rolled back counts as `rollbacks` only.
     """
 

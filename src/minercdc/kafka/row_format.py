@@ -63,7 +63,6 @@ def compile_record(
 
     :param key: empty for a table without a key.
     :param width: columns of a row, printed or not.
-    :param frame: of the envelope; `key_frame` likewise.
     """
 
     def partial(before: Row | None, after: Row | None, source: str, op: Op, end: str) -> tuple[bytes | None, bytes]:

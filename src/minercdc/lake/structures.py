@@ -76,8 +76,7 @@ class Structures:
     def refresh(self) -> None:
         """Read the records that the history topic has gained since the last call, to its end.
 
-        :raises SchemaHistoryError: a record is not of the connector's form, and the structures were not read again after it.
-        :raises DeliveryError: the topic cannot be read.
+        :raises DeliveryError, SchemaHistoryError: the topic, or a record since the last snapshot.mode=recovery, is unreadable.
         """
         unreadable: Exception | None = None
         for value in self._new_records():

@@ -18,7 +18,7 @@ class LakeTable(Protocol):
     """One table of the lake."""
 
     def evolve(self, structure: Structure, *, rowid_key: bool) -> None:
-        """Create the table, or add the columns it lacks, with their `fill` in the rows that are older than they."""
+        """Create the table, or add the columns it lacks, and give older rows the default these were added with."""
 
     def merge(self, changes: DataFrame, key: Sequence[str], columns: Sequence[str], batch: int) -> None:
         """Apply `changes`, one per key at most; changes older than the row, and batches applied before, change nothing."""
