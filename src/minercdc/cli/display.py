@@ -26,7 +26,7 @@ _MOST_REQUESTED = 3  # of the snapshots that wait for each other
 
 
 class Rate:
-    """Events per second since the last call."""
+    """Measures events per second over the time between two looks."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -58,7 +58,7 @@ def _short(key: str) -> str:
 
 
 def summary(counters: Counters, rate: Rate) -> str:
-    """One line for the log."""
+    """The counters in one line; parts about requested snapshots follow after `; `."""
     if counters.phase == "snapshot":
         done, expected = counters.scanned()
         per_second = rate.look(done)
@@ -80,7 +80,7 @@ def summary(counters: Counters, rate: Rate) -> str:
 
 
 class Ticker:
-    """Calls something every so often, in a thread that ends with the context."""
+    """Calls `tick` every `seconds`, in a thread of its own, while the context lasts."""
 
     def __init__(self, seconds: float, tick: Callable[[], None]) -> None:
         self._seconds = seconds

@@ -61,7 +61,7 @@ def _signal(config: ConnectorConfig, file: str) -> str:
 
 
 def lake_steps(path: str) -> list[str]:
-    """Where the tables are and what prints one."""
+    """Where the lake's tables are, and a command that prints one."""
     load = f"local_spark('read').read.format('delta').load('{path}/SCHEMA/TABLE')"
     return [
         f"tables: a Delta table per source table at {path}/<SCHEMA>/<TABLE>; Ctrl-C stops this",
@@ -70,6 +70,6 @@ def lake_steps(path: str) -> list[str]:
 
 
 def broker_steps(bootstrap_servers: str, external: str, data: Path) -> list[str]:
-    """What clients connect to, and where the topics are."""
+    """What clients connect to, and where the topics' files are; `external` is '' for none."""
     elsewhere = f", outside of its network bootstrap.servers={external}" if external else ""
     return [f"connect: bootstrap.servers={bootstrap_servers}{elsewhere}", f"topics and broker.log: {data.absolute()}"]

@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A row that is not the same on both sides; None where it is missing."""
+    """A row that differs between Oracle and lake; the side that lacks it is None."""
 
     table: str
     oracle: Row | None
@@ -39,7 +39,7 @@ class OracleTable:
 
 
 def canonical(value: object) -> object:
-    """One form for a value from either side."""
+    """A value in a form that is equal for the drivers of both sides; raises TypeError for a type that tables do not have."""
     if isinstance(value, bool | str) or value is None:
         return value
     if isinstance(value, int | float | Decimal):
@@ -52,7 +52,7 @@ def canonical(value: object) -> object:
 
 
 def read_oracle(connection: oracledb.Connection, owner: str) -> Iterator[OracleTable]:
-    """All tables of a schema, read as a client reads them: not the way the connector does."""
+    """All tables of a schema with their rows, by plain SELECTs: not the way the connector reads them."""
     with connection.cursor() as cursor:
         names = [
             row[0]
@@ -102,7 +102,7 @@ def _driver_value(value: object, free_number: bool) -> object:
 
 
 def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: Sequence[str]) -> list[Row]:
-    """The same columns of the Delta table."""
+    """Rows of the Delta table at `path`, with the columns of `table`, in canonical form."""
     frame = spark.read.format("delta").load(path)
     quoted = ["`" + column.replace("`", "``") + "`" for column in table.columns]
     found = frame.select(*quoted).collect()
@@ -111,7 +111,7 @@ def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: 
 
 
 def free_numbers(connection: oracledb.Connection, owner: str) -> Mapping[str, list[str]]:
-    """Per table, the columns that are NUMBER without precision."""
+    """`OWNER.TABLE` -> its columns of type NUMBER without precision and scale."""
     found: dict[str, list[str]] = {}
     with connection.cursor() as cursor:
         cursor.execute(
@@ -124,7 +124,7 @@ def free_numbers(connection: oracledb.Connection, owner: str) -> Mapping[str, li
 
 
 def differences(table: OracleTable, lake: Sequence[Row]) -> list[Difference]:
-    """Rows that are not on both sides alike, matched by key."""
+    """Rows that differ or are on one side only, matched by key, and keys that the lake has twice; empty when all is equal."""
     oracle = {row[: table.key_size]: row for row in table.rows}
     there = {row[: table.key_size]: row for row in lake}
     found = [Difference(table.name, row, there.get(key)) for key, row in oracle.items() if there.get(key) != row]

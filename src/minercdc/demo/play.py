@@ -35,7 +35,7 @@ _PASSWORD = {"MINERCDC_DATABASE_PASSWORD": "minercdc"}
 
 
 def play(directory: Path | None) -> int:
-    """Run the whole demo; its exit status."""
+    """Run the whole demo, in a temporary directory for None; returns 0, 1 when tables differ, or 130 when stopped."""
     oracledb.defaults.fetch_decimals = True
     # SIGTERM unwinds like Ctrl-C, so that the processes we started are stopped
     signal.signal(signal.SIGTERM, signal.default_int_handler)

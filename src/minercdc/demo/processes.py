@@ -15,9 +15,9 @@ from minercdc.errors import LocalServiceError
 
 
 class Command:
-    """A running `minercdc` command with its output in a file.
+    """Runs a `minercdc` command, from its construction to `stop`, in a session of its own.
 
-    :param log: file that gets standard error; output is read by us.
+    :param log: file to which standard error is appended; `await_ready` reads standard output.
     """
 
     def __init__(self, arguments: list[str], log: Path, *, environment: dict[str, str] | None = None) -> None:
@@ -34,7 +34,7 @@ class Command:
         )
 
     def await_ready(self) -> str:
-        """HOST:PORT of its `ready` line."""
+        """Wait for the command's `ready HOST:PORT` line, return HOST:PORT. Raises LocalServiceError when it ends before."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("ready "):
@@ -42,7 +42,7 @@ class Command:
         raise self._ended()
 
     def check(self) -> None:
-        """:raises LocalServiceError: it has ended by itself."""
+        """Raise LocalServiceError if the command has ended by itself."""
         if self._process.poll() is not None:
             raise self._ended()
 
@@ -60,7 +60,7 @@ class Command:
         self._close()
 
     def stop(self, timeout: float = 30) -> None:
-        """End it in order; safe to call twice."""
+        """End it by SIGTERM, by SIGKILL after `timeout` seconds; safe to call twice."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             try:
@@ -76,7 +76,7 @@ class Command:
             self._process.stdout.close()
 
     def last_match(self, pattern: str) -> str | None:
-        """The last text that a regular expression's group matched in its log."""
+        """The last match of a pattern's only group in the last 4 KiB of the log; None without a match."""
         with self.log.open("rb") as stream:
             stream.seek(max(0, self.log.stat().st_size - 4096))
             found = re.findall(pattern, stream.read().decode(errors="replace"))
@@ -84,6 +84,6 @@ class Command:
 
 
 def await_until(deadline: float, what: str) -> None:
-    """:raises LocalServiceError: the deadline (monotonic seconds) has passed."""
+    """Raise LocalServiceError, saying that `what` did not happen, if the deadline (monotonic seconds) has passed; never waits."""
     if time.monotonic() > deadline:
         raise LocalServiceError(f"{what} did not happen in time")

@@ -41,7 +41,7 @@ class TopicEnds:
 
 
 def lake_offsets(checkpoint: Path) -> Mapping[str, Mapping[str, int]]:
-    """Offsets of the last micro-batch that is done, in the form of `TopicEnds.read`."""
+    """Offsets after the last micro-batch that is done, in the form of `TopicEnds.read`; empty before the first."""
     numbers = [int(path.name) for path in (checkpoint / "commits").glob("[0-9]*")]
     if not numbers:
         return {}
@@ -59,7 +59,7 @@ class DeltaRows:
         self._files: dict[str, int] = {}
 
     def count(self) -> int:
-        """Rows as of the newest commit."""
+        """Rows as of the newest commit; 0 while there is no table."""
         while (commit := self._log / f"{self._version:020d}.json").exists():
             for line in commit.read_text().splitlines():
                 self._apply(json.loads(line))

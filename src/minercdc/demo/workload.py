@@ -26,7 +26,7 @@ _WORDS = ("bolt", "nut", "gear", "O'Ring", "Schraube", "écrou", "ネジ", 'inch
 
 
 def load_initial_rows(connection: oracledb.Connection) -> int:
-    """Rows that are there before the connector starts; how many."""
+    """Insert and commit the rows that are there before the connector starts; returns their number."""
     chance = random.Random(1)
     customers = [
         (
@@ -74,9 +74,9 @@ def _moment(chance: random.Random) -> datetime:
 
 
 class Workload:
-    """Runs sessions until stopped.
+    """Runs sessions until stopped, each with `pause` seconds between two transactions on average.
 
-    :ivar done: counts of what was done, by kind; transactions that were rolled back count as that.
+    :ivar done: what was done -> how often; a transaction that was rolled back counts as `rollbacks` only.
     """
 
     def __init__(self, connect: Connect, sessions: int, pause: float) -> None:
@@ -93,7 +93,7 @@ class Workload:
         self._running = [self._pool.submit(self._session, number) for number in range(1, self._sessions + 1)]
 
     def stop(self) -> None:
-        """End the sessions; raises what one of them raised."""
+        """End the sessions after their present transactions; raises what one of them raised."""
         self._stop.set()
         try:
             for session in self._running:
@@ -102,7 +102,7 @@ class Workload:
             self._pool.shutdown()
 
     def check(self) -> None:
-        """Raises what a session raised."""
+        """Raise what a session has ended with."""
         for session in self._running:
             if session.done():
                 session.result()
@@ -130,7 +130,7 @@ class Shopper:
         self._own_customers: list[int] = []
 
     def transaction(self) -> Counter[str]:
-        """Run one transaction of a kind drawn by chance; what it did."""
+        """Run one transaction of a kind drawn by chance, to its commit or rollback; returns what it did -> how often."""
         kinds = [self._place_order, self._ship, self._cancel, self._restock, self._customer, self._renumber, self._visit]
         weights = [40, 15, 8, 10, 10, 5, 12]
         done: Counter[str] = Counter()

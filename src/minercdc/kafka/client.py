@@ -50,9 +50,9 @@ FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PROD
 
 
 def classify(error: KafkaError, doing: str) -> SinkError:
-    """Our error for librdkafka's.
+    """Our error for librdkafka's: FencedError, SinkError where trying again cannot help, else DeliveryError.
 
-    :param doing: what was tried, e.g. `committing to Kafka`.
+    :param doing: what was tried, e.g. `committing to Kafka`; begins the message.
     """
     text = f"{doing} failed: {error.str()} ({error.name()})"
     if error.code() in FENCED:
@@ -114,9 +114,10 @@ class KafkaClient:
             raise classify(error.args[0], "setting up the Kafka producer") from None
 
     def ensure_topic(self, name: str, *, partitions: int | None = None, compacted: bool = False) -> None:
-        """Create the topic unless it is there.
+        """Create the topic unless it exists, or `topic.creation.enable` is false.
 
-        :param partitions: None for the configured number.
+        :param partitions: None for the configured number; a topic of one partition that is not compacted keeps its records.
+        :raises DeliveryError, SinkError: Kafka cannot be reached, or refuses.
         """
         if name in self._known:
             return
@@ -125,10 +126,7 @@ class KafkaClient:
         self._known.add(name)
 
     def ping(self) -> None:
-        """Ask the cluster for its topics.
-
-        :raises DeliveryError, SinkError: it does not answer, or refuses.
-        """
+        """List the cluster's topics, only to see whether it answers; raises DeliveryError or SinkError when it does not."""
         self._list_topics()
 
     def _exists(self, name: str) -> bool:
@@ -193,7 +191,7 @@ class KafkaClient:
             raise classify(error.args[0], doing) from None
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
-        """Offset of the first record that was not deleted, or that will be written; the topic must exist."""
+        """Offset of the first record that retention has left; of the next one where there is none. The topic must exist."""
         return self._offset_once_led(topic, partition, OffsetSpec.earliest())
 
     def latest_of_key(self, topic: str, key: bytes) -> bytes | None:
@@ -205,13 +203,13 @@ class KafkaClient:
         return latest
 
     def end_offset(self, topic: str) -> int:
-        """High watermark of partition 0; the topic must exist."""
+        """Offset that the next record of partition 0 will have (its high watermark); the topic must exist."""
         return self._offset_once_led(topic, 0, OffsetSpec.latest())
 
     def read_since(self, topic: str, offset: int, *, committed: bool = False) -> Iterator[Any]:
         """Messages of partition 0 from an offset to its present end.
 
-        :param committed: wait for undecided transactions, and leave aborted ones out.
+        :param committed: wait until open transactions are decided, and leave aborted ones out; else all records come at once.
         """
         if self.end_offset(topic) > offset:
             yield from self._read_partition(
@@ -324,7 +322,7 @@ class KafkaClient:
 
 
 class _Deadline:
-    """Gives up when nothing has come for too long."""
+    """Makes `check` raise DeliveryError when the last `extend` is too long ago."""
 
     def __init__(self, seconds: float, doing: str) -> None:
         self._seconds = seconds

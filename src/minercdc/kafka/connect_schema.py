@@ -50,12 +50,12 @@ def struct(
 
 
 def plain(field: str, kind: str, *, optional: bool = False) -> Schema:
-    """A member of a struct that is of a type without parameters."""
+    """The schema of a struct's member `field` of a primitive type `kind`, such as `int64`."""
     return {"type": kind, "optional": optional, "field": field}
 
 
 def wrapped(enabled: bool, schema: Schema) -> tuple[str, str]:
-    """Text before and after a payload: `schemas.enable` of a converter."""
+    """Text before and after a payload: `{"schema":..,"payload":` and `}` with `schemas.enable`, else nothing."""
     if not enabled:
         return "", ""
     return f'{{"schema":{json.dumps(schema, separators=(",", ":"))},"payload":', "}"

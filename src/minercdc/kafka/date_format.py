@@ -1,4 +1,4 @@
-"""Constants that TO_DATE and its kin make, by Oracle's format models: as far as a DEFAULT uses them.
+"""Evaluates TO_DATE and its kin on constants: reads text by those of Oracle's format models that a DEFAULT uses.
 
 to_date('2024-01-02', 'yyyy-mm-dd')  ->  2024-01-02 00:00:00.000000000
 """
@@ -33,9 +33,9 @@ _ELEMENT = re.compile("|".join(sorted(_ELEMENTS, key=len, reverse=True)) + r"|[-
 
 
 def moment(text: str, model: str) -> str | None:
-    """`text` read by a format model, as Row text with nine digits of the fraction and the offset, if there is one.
+    """`text` read by a format model, as Row text with nine digits of the fraction, and the offset when the model has TZH.
 
-    None: the text does not fit the model, or either is beyond this module.
+    None: the text does not fit the model, its year, month or day is missing, or an element is not one of `_ELEMENTS`.
     """
     pattern = _pattern(model)
     match = re.fullmatch(pattern, text.strip(), re.IGNORECASE) if pattern else None
@@ -62,7 +62,7 @@ def moment(text: str, model: str) -> str | None:
 
 
 def literal_moment(text: str) -> str | None:
-    """The same of what stands in a DATE or TIMESTAMP literal."""
+    """Row text of what is between the quotes of a DATE or TIMESTAMP literal; None when it is not of that form."""
     date = re.match(r"\s*[+-]?\d{4}-\d{1,2}-\d{1,2}", text)
     if date is None:
         return None

@@ -14,7 +14,7 @@ from minercdc.offset import JsonValue
 
 
 def dead_letter(topic: str, row: UndecodableRow) -> Record:
-    """The record of a row that is left out; its key is the place of the row in redo."""
+    """The record of a row that is left out. Its key is the row's place in redo: SCN, thread, RS_ID, SSN, transaction."""
     tx, table = row.tx, row.table
     place: dict[str, JsonValue] = {
         "scn": str(row.scn),

@@ -1,8 +1,8 @@
 """The DEFAULT of a column as `default` of its field's schema, where Debezium has one: constants, also in parentheses.
 
-Numbers have a default in types that print as numbers or text, times and intervals when TO_DATE and its kin make them. The
-present time in a NOT NULL column is the epoch. Other expressions are left out: a row without the column does not have their
-present value.
+Text and intervals; numbers unless their field is a struct; times that TO_DATE and its kin make with a format. A NOT NULL column
+also has DATE and TIMESTAMP literals, and the epoch for SYSDATE and its kin. Other expressions give no default: their value now
+is not that of a row which lacks the column.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EPOCH: Final = "1970-01-01 00:00:00.000000000"
 
 
 def column_default(column: Column, codec: Codec) -> JsonValue:
-    """The value, in the form of the field; None when there is none, or the DEFAULT is no constant."""
+    """The DEFAULT as a JSON value of the field's type; None when there is none, or it is no constant that fits the column."""
     text = _bare(column.default or "")
     if not text:
         return None

@@ -1,6 +1,6 @@
 """Turns events into records: Debezium's envelopes, tombstones, key changes, schema-change records.
 
-vanished                the delete, its tombstone: found when a suspended table is read again, only the key is known
+vanished                delete, tombstone: the row was gone when a suspended table was read again; only its key is known
 insert, read            one record
 update, same key        one record
 update of a key column  delete of the old key, its tombstone, create of the new key
@@ -82,7 +82,7 @@ class _TableFormat:
 class EnvelopeEncoder:
     """Encodes the events of one connector as JSON.
 
-    :param published: does this column appear in values?
+    :param published: whether a column of a table appears in values.
     :param key_columns: positions of a table's record key; empty for none.
     :param dead_letters: topic for rows that are left out, None for none.
     :param notifications: None when they are not wanted in a topic.
@@ -125,10 +125,10 @@ class EnvelopeEncoder:
         self._ns, self._end = -_MILLISECOND, ""
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """Records of an event; none for progress and skipped operations.
+        """Records of an event, in the order to be written; none for Progress, skipped operations and what is not published.
 
         :raises ValueDecodeError: a value does not fit its column's type.
-        :raises SchemaMismatchError: redo does not hold the key of a row.
+        :raises SchemaMismatchError: redo does not hold the key of a row, or the ROWID that serves as its key.
         """
         if type(event) is not ChangeEvent:
             return self._encode_other(event)

@@ -37,7 +37,7 @@ class FileSchemaHistory:
         self._hardened = True
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record | None:
-        """Write the line; there is no record for Kafka."""
+        """Write the line after the last one, and cut off what follows it; `mark` puts it on disk. No record for Kafka."""
         document = document_of(change, position, server=self._server, ts_ms=self._clock_ms())
         line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
         with _file_errors(self._path), self._path.open("r+b" if self._path.exists() else "w+b") as file:
@@ -49,7 +49,7 @@ class FileSchemaHistory:
         return None
 
     def mark(self) -> int | None:
-        """Length of the file in bytes; what it counts is on disk then."""
+        """Length in bytes of what was written or recovered; all of it is on disk when this returns."""
         if not self._hardened:
             with _file_errors(self._path), self._path.open("rb") as file:
                 os.fsync(file.fileno())
@@ -59,7 +59,8 @@ class FileSchemaHistory:
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """The changes within the first `mark` bytes, oldest first; the rest is cut off with the next line.
 
-        :raises SchemaHistoryError: the file is shorter than the offset says, or cannot be read.
+        :param mark: as the offset has it; None for an offset that was stored with another kind of history.
+        :raises SchemaHistoryError: `mark` is None, or the file is shorter than it, or cannot be read.
         """
         if mark is None:
             raise SchemaHistoryError(
@@ -81,7 +82,7 @@ class FileSchemaHistory:
                 ) from None
 
     def forget(self) -> None:
-        """Start over: what is in the file cannot be used."""
+        """Start over with the next entry, at the beginning of the file: what is in it cannot be used."""
         self._length, self._hardened = 0, True
 
 

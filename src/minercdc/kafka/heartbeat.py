@@ -32,6 +32,6 @@ class KafkaHeartbeat:
         self._clock_ms = clock_ms
 
     def beat(self) -> Record:
-        """The record of this moment."""
+        """A record with the present time."""
         head, tail = self._value
         return Record(self._topic, self._key, f'{head}{{"ts_ms":{self._clock_ms()}}}{tail}'.encode(), partition=0)

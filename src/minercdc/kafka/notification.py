@@ -45,7 +45,7 @@ def document(notification: Notification, connector: str) -> dict[str, JsonValue]
 
 
 class NotificationEncoder:
-    """Records of channel `sink`, in one partition: in the order they happened.
+    """Makes the records of channel `sink`, all in partition 0, so that they keep their order.
 
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
     """

@@ -57,7 +57,7 @@ def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
 
 
 def offset_from_bytes(stored: bytes, where: str) -> Offset:
-    """:raises SchemaHistoryError: not an offset of a format version we know."""
+    """The stored offset. Raises SchemaHistoryError, naming `where` it is stored, unless it is of this format version."""
     try:
         document: dict[str, Any] = json.loads(stored)
         if document["v"] != FORMAT_VERSION:

@@ -42,7 +42,7 @@ class Ownership:
         self._read_to = 0
 
     def claim(self, client: KafkaClient, topic: str) -> None:
-        """The first call takes the name over; later calls only check that no other process has.
+        """Claim the name at the first call; later calls, after restarts within the process, only check the claim.
 
         :raises FencedError: another process has claimed the name since.
         """

@@ -61,8 +61,8 @@ def compile_record(
 ) -> PrintRecord:
     """A function that prints the key and the envelope of a row change.
 
-    :param key: none for a table without a key.
-    :param width: of rows.
+    :param key: empty for a table without a key.
+    :param width: columns of a row, printed or not.
     """
 
     def partial(before: Row | None, after: Row | None, source: str, op: Op, end: str) -> tuple[bytes | None, bytes]:

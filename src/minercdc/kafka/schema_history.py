@@ -47,7 +47,7 @@ class KafkaSchemaHistory:
         return Record(self._topic, None, json.dumps(document, separators=(",", ":")).encode(), partition=0)
 
     def mark(self) -> int | None:
-        """None: the records are committed with the offset."""
+        """None: the offset needs no mark, since the records are in its Kafka transaction."""
         return None
 
     def forget(self) -> None:
@@ -55,9 +55,9 @@ class KafkaSchemaHistory:
         self._starting_over = True
 
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
-        """Everything remembered, oldest first.
+        """This connector's changes since its structures were last read again, oldest first.
 
-        :param mark: means nothing here.
+        :param mark: not used.
         :raises SchemaHistoryError: a record is not of our form, or the first ones were deleted.
         """
         records: list[tuple[int, bytes]] = []

@@ -26,7 +26,7 @@ class SignalTopic:
 
     :param settings: of librdkafka: brokers, and what the user gave (`signal.consumer.*`).
     :param key: topic.prefix; records of other connectors are passed over.
-    :param create: make the topic if it is not there.
+    :param create: create the topic at the first poll unless it exists.
     """
 
     def __init__(self, settings: Mapping[str, Any], topic: str, key: str, *, create: bool = True) -> None:
@@ -38,11 +38,11 @@ class SignalTopic:
         self._next = -1
 
     def poll(self, taken: str) -> tuple[list[bytes], str]:
-        """Values of the records written since `taken`, without waiting.
+        """Values of the connector's next records, without waiting; each call goes on after the one before.
 
-        :param taken: offset to go on from, '' for the topic's beginning.
-        :returns: values, and the offset after them.
-        :raises DeliveryError, SinkError: the topic cannot be read.
+        :param taken: offset at which the first call begins, '' for the topic's beginning.
+        :returns: values, and the offset after them; `taken` when there is no further record.
+        :raises DeliveryError, SinkError: the topic cannot be read or created.
         """
         try:
             if self._consumer is None:
@@ -88,9 +88,9 @@ class SignalTopic:
 
 
 def create_signal_topic(settings: Mapping[str, Any], topic: str) -> None:
-    """Make the topic, with one partition, unless it is there.
+    """Create the topic, with one partition, unless it exists.
 
-    :raises DeliveryError, SinkError: it cannot be made.
+    :raises DeliveryError, SinkError: it cannot be created.
     """
     admin = AdminClient({"logger": logging.getLogger("librdkafka"), **settings})
     try:
@@ -101,9 +101,9 @@ def create_signal_topic(settings: Mapping[str, Any], topic: str) -> None:
 
 
 def produce_signal(settings: Mapping[str, Any], topic: str, key: str, value: str) -> None:
-    """Put a signal into the topic.
+    """Write a signal to partition 0; the broker has it when this returns.
 
-    :raises DeliveryError, SinkError: it did not arrive.
+    :raises DeliveryError, SinkError: it may not have arrived.
     """
     failed: list[KafkaError] = []
 

@@ -31,11 +31,11 @@ _T = TypeVar("_T")
 
 
 class KafkaSink:
-    """The transactional sink of one connector.
+    """The transactional sink of one connector (contracts.RecordSink). Opening it fences older ones of its name.
 
-    :param name: of the connector; key of its offset and its transactional id.
+    :param name: of the connector: key of its offset, and part of its transactional id.
     :param ownership: the claim of this process.
-    :raises FencedError: another process has claimed the name since this one did.
+    :raises DeliveryError, FencedError, SinkError: Kafka cannot be used, or another process has claimed the name.
     """
 
     def __init__(self, client: KafkaClient, topics: TopicNames, name: str, ownership: Ownership) -> None:
@@ -63,9 +63,9 @@ class KafkaSink:
         return None if stored is None else offset_from_bytes(stored, f"topic {self._topics.offsets}, key {self._name}")
 
     def write(self, record: Record) -> None:
-        """Queue a record; waits while librdkafka's queue is full.
+        """Queue a record in the open Kafka transaction, or a new one; waits while librdkafka's queue is full.
 
-        :raises DeliveryError, FencedError, SinkError: the transaction cannot be completed any more.
+        :raises DeliveryError, FencedError, SinkError: the transaction cannot be completed; open the sink again.
         """
         if not self._open:
             self._begin()

@@ -40,7 +40,7 @@ class SourceBlock:
     def of_change(self, event: ChangeEvent, table: TablePieces) -> str:
         """The block of a row change.
 
-        :param table: what the blocks of its table have in common.
+        :param table: from `of_table`.
         """
         tx, time_us, mark = event.tx, event.time_us, event.snapshot
         if time_us != self._time_us or tx is not self._tx or mark is not self._mark:
@@ -64,7 +64,7 @@ class SourceBlock:
         return head
 
     def of_schema_change(self, change: SchemaChange) -> str:
-        """The block of a DDL; that of a rename names both tables, as Debezium does."""
+        """The block of a DDL. For a rename `table` is `OLD,NEW`, as Debezium has it."""
         old = change.before.id if change.before and change.after else change.table
         both = change.table if old == change.table else change.table._replace(table=f"{old.table},{change.table.table}")
         database, table = self.of_table(both)

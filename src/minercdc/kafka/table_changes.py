@@ -43,7 +43,7 @@ _BYTES = {"BINARY_FLOAT": 4, "BINARY_DOUBLE": 8, "CLOB": 4000, "NCLOB": 4000, "B
 
 
 def published(change: SchemaChange) -> list[JsonValue]:
-    """`tableChanges` of a record of the schema-change topic; a DROP has no structure."""
+    """`tableChanges` of a record of the schema-change topic; a DROP has no structure, a TRUNCATE no change."""
     if change.truncate:
         return []
     kind = "DROP" if change.after is None else "CREATE" if change.before is None else "ALTER"
@@ -184,9 +184,9 @@ def _from_debezium(column: Column) -> Column:
 
 
 def table_of(change: Mapping[str, Any]) -> TableSchema:
-    """The table version that a record of the history holds.
+    """The table version in a document of `tableChanges`; version 1 and object id 0 where it lacks our attributes.
 
-    :raises KeyError, ValueError, TypeError: the record is not of the form we write.
+    :raises KeyError, ValueError, TypeError: it is not of the form we write.
     """
     structure = change["table"]
     columns = tuple(

@@ -64,9 +64,9 @@ class TopicFold:
         return self._client.ends(self._topics.of_table(table.id))
 
     def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None:
-        """Fold from the beginning on.
+        """Start to read the table's topic in a thread; what was read of another table is dropped.
 
-        :param marks: records at or after these offsets show that a row exists.
+        :param marks: (partition, offset); a key with a record at or after its mark is never returned by `gone`.
         """
         self.close()
         for left in self._directory.glob(f"{self._prefix}*.sqlite"):  # by a process that was killed
@@ -76,11 +76,11 @@ class TopicFold:
         self._reading.thread.start()
 
     def ready(self) -> bool:
-        """Whether `gone` may be called. Raises the error that folding ended with."""
+        """Whether `gone` may be called. Raises the MinerCdcError that ended the reading."""
         return self._reading is not None and self._reading.ready()
 
     def gone(self, most: int) -> list[bytes]:
-        """Keys that are alive and were not written since the mark. All that we wrote must be committed."""
+        """Up to `most` keys that are alive and have no record since the mark. Our own records must be committed before."""
         assert self._reading is not None
         return self._reading.gone(most)
 

@@ -18,8 +18,8 @@ class TopicNames:
     """Names topics and refuses two tables that would share one.
 
     :ivar heartbeats: None when there are none.
-    :ivar has_history: the schema history is in its topic.
-    :ivar notifications: None when they are not wanted in a topic.
+    :ivar has_history: whether the schema history is in a topic, not in a file.
+    :ivar notifications: None when they go to no topic.
     """
 
     def __init__(

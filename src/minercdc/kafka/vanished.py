@@ -1,4 +1,4 @@
-"""The delete of a row of which only the key is known, from its records: the row left the table without redo that we could read."""
+"""Prints the delete of a row of which only the record key is known: it left the table by redo that could not be decoded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _scan = JSONDecoder().raw_decode
 def members(key: bytes, *, wrapped: bool) -> dict[str, str]:
     """JSON text of each column of a record key, as it stands there: a number must not pass through a float.
 
-    :param wrapped: in {schema, payload}.
+    :param wrapped: whether the key is the payload of {schema, payload}.
     :raises SchemaMismatchError: it is no such key.
     """
     text = key.decode()
@@ -44,8 +44,8 @@ def _members(text: str, at: int) -> dict[str, str]:
 def print_vanished(frame: Frame, columns: Sequence[str], key: dict[str, str], source: str, end: str) -> bytes:
     """The envelope: the columns of the key as they were, all others null.
 
-    :param columns: names of all that are published.
-    :param end: text after the operation.
+    :param columns: names of all published columns.
+    :param end: text from the operation's closing quote on.
     """
     before = ",".join(f"{encode_basestring(name)}:{key.get(name, 'null')}" for name in columns)
     head, tail = frame

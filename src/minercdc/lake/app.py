@@ -32,9 +32,9 @@ def lake_root(config: ConnectorConfig) -> str:
 
 
 def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
-    """Start the stream; `awaitTermination()` and `stop()` of the query do the rest.
+    """Start the stream and return its running query, for `await_end`.
 
-    :raises ConfigError: the topics are written in a form that the lake does not read.
+    :raises ConfigError: the topics have a form that the lake does not read, or the schema history is in a file.
     """
     refuse_unsupported_modes(config.values)
     if config.history.file is not None:
@@ -76,9 +76,9 @@ def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
 
 
 def await_end(query: StreamingQuery, stop: StopFlag) -> None:
-    """Let the stream run until `stop` is set.
+    """Wait until `stop` is set or the stream ends by itself; the query is stopped then.
 
-    :raises LakeError: the stream failed; the message is Spark's first line.
+    :raises LakeError: the stream failed; the message has our own error, else Spark's first line.
     """
     from pyspark.errors import StreamingQueryException
 

@@ -22,7 +22,7 @@ OpenTable = Callable[[Structure], LakeTable]
 
 
 def latest_per_key(changes: DataFrame, key: Sequence[str]) -> DataFrame:
-    """The last change of each key, by Kafka offset: all records of a key are in one partition, in commit order."""
+    """The change of each key with the highest Kafka offset: all records of a key are in one partition, in commit order."""
     columns = [quoted(name) for name in changes.columns]
     by = ", ".join(quoted(name) for name in key)
     ranked = changes.selectExpr(*columns, f"row_number() OVER (PARTITION BY {by} ORDER BY offset DESC) AS __rank")
@@ -42,7 +42,7 @@ class BatchApplier:
         self._keyless: set[str] = set()
 
     def apply(self, batch: DataFrame, number: int) -> None:
-        """Apply one micro-batch; the same batch again changes nothing."""
+        """Apply one micro-batch; the same `number` again changes nothing. Raises DeliveryError or SchemaHistoryError."""
         batch.persist()
         try:
             topics = batch.groupBy("topic").agg({"key": "max"}).collect()

@@ -19,7 +19,7 @@ COMMIT_SCN, SEQUENCE = "__commit_scn", "__tx_seq"
 def read_changes(spark: SparkSession, config: ConnectorConfig) -> DataFrame:
     """All table topics of a connector as one stream: Spark's Kafka columns (topic, key, value, partition, offset, ...).
 
-    Only committed records are read; topics that appear later join by themselves.
+    Only committed records are read, from the beginning; topics that are created later join by themselves.
     """
     prefix, delimiter = re.escape(config.identity.topic_prefix), re.escape(config.topics.topic_delimiter)
     return (
@@ -35,7 +35,7 @@ def read_changes(spark: SparkSession, config: ConnectorConfig) -> DataFrame:
 
 
 def register_functions(spark: SparkSession) -> None:
-    """SQL functions that `decode` uses."""
+    """Register the SQL functions that `decode` uses with a session; call it once before."""
     spark.udf.register("decimal_text", decimal_text, "string")
 
 
@@ -60,7 +60,7 @@ def _value(column: LakeColumn) -> str:
 
 
 def decode(records: DataFrame, structure: Structure, *, with_schemas: bool, rowid_key: bool) -> DataFrame:
-    """Records of one table -> one row each: op, partition, offset, order columns, and the row image as columns.
+    """Records of one table -> one row each: op, partition, offset, `COMMIT_SCN`, `SEQUENCE`, and the row image as columns.
 
     The image is `after`, for deletes `before`. Tombstones are left out.
     """

@@ -26,7 +26,7 @@ _NOT_IN_A_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
 
 @dataclass(slots=True)
 class Structure:
-    """A table's columns over all its versions: columns that were dropped in the source stay in the lake.
+    """A table's columns over all its versions: those dropped in the source stay.
 
     :param key: names of the key columns of its newest version.
     """
@@ -70,13 +70,13 @@ class Structures:
         }
 
     def of_topic(self, topic: str) -> Structure | None:
-        """The table whose changes the topic holds."""
+        """The table whose changes the topic holds; None when the history, as read so far, has no such table."""
         return self._by_topic.get(topic)
 
     def refresh(self) -> None:
-        """Read what the history has gained.
+        """Read the records that the history topic has gained since the last call, to its end.
 
-        :raises SchemaHistoryError: a record is not of the connector's form, and the structures were not read again since.
+        :raises DeliveryError, SchemaHistoryError: the topic, or a record since the last snapshot.mode=recovery, is unreadable.
         """
         unreadable: Exception | None = None
         for value in self._new_records():

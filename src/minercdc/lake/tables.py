@@ -18,13 +18,13 @@ class LakeTable(Protocol):
     """One table of the lake."""
 
     def evolve(self, structure: Structure, *, rowid_key: bool) -> None:
-        """Create the table, or add the columns it lacks."""
+        """Create the table, or add the columns it lacks, and give older rows the default these were added with."""
 
     def merge(self, changes: DataFrame, key: Sequence[str], columns: Sequence[str], batch: int) -> None:
-        """Apply at most one change per key; a batch that was applied before changes nothing."""
+        """Apply `changes`, one per key at most; changes older than the row, and batches applied before, change nothing."""
 
     def truncate(self, commit_scn: int, batch: int) -> None:
-        """Remove all rows committed before `commit_scn`."""
+        """Remove all rows committed before `commit_scn`; a batch that was applied before changes nothing."""
 
 
 class DeltaTable:

@@ -48,8 +48,8 @@ class LakeColumn:
 
     :param json_type: type it is parsed as inside the envelope.
     :param spark_type: type in the lake table.
-    :param value: from the parsed member to the value.
-    :param since: SCN of the DDL that added the column to a table that was there, 0 for a column of old.
+    :param value: from the SQL of the parsed member to the SQL of the value.
+    :param since: SCN of the DDL that added the column, with a DEFAULT, to a table known before; else 0.
     :param fill: SQL of the value that this DDL gave to the rows there were; None for null.
     """
 
@@ -62,7 +62,7 @@ class LakeColumn:
 
 
 def refuse_unsupported_modes(values: ValueConfig) -> None:
-    """:raises ConfigError: the topics are written in a form that the lake does not read yet."""
+    """Raise ConfigError when these settings write topics in a form that the lake does not read."""
     problems = []
     if values.time_precision_mode not in ("adaptive", "adaptive_time_microseconds"):
         problems.append(f"time.precision.mode: the lake reads adaptive topics only, not {values.time_precision_mode}")
@@ -73,7 +73,7 @@ def refuse_unsupported_modes(values: ValueConfig) -> None:
 
 
 def lake_column(column: SourceColumn, values: ValueConfig) -> LakeColumn | None:
-    """The lake's column for a source column; None for a type that is not captured."""
+    """The lake's column for a source column; None for a type that the lake leaves out: LOBs, LONG, XMLTYPE, JSON and others."""
     name, kind = column.name, column.type_name
     if kind == "NUMBER":
         return _number(column, values)
@@ -181,7 +181,7 @@ def _unconstrained(name: str, values: ValueConfig) -> LakeColumn:
 
 
 def decimal_text(scale: int | None, unscaled: bytes | bytearray | None) -> str | None:
-    """Plain decimal text of Connect's Decimal: two's complement big-endian unscaled value, and its scale."""
+    """Plain decimal text of Connect's Decimal: big-endian two's complement unscaled value, and its scale; None for null."""
     if scale is None or unscaled is None:
         return None
     number = int.from_bytes(unscaled, "big", signed=True)

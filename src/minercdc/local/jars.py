@@ -1,7 +1,7 @@
-"""Fetches jars into the user's cache, once, with the Ivy that PySpark ships: no host name, checksums verified.
+"""Fetches jars into the user's cache, once, with the Ivy that PySpark ships, which knows the repository and verifies checksums.
 
-A set of jars is fetched into a directory beside its final one and renamed when complete, so that a broken download is never
-taken for a good one; a lock file keeps two processes from fetching the same set.
+A set is fetched into a directory that is renamed when complete, so that a broken download is never taken for a good one; a lock
+file keeps two processes from fetching the same set.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def cache_directory() -> Path:
 
 
 def fetch(name: str, artifacts: Sequence[str], advance: Advance | None = None) -> list[Path]:
-    """The jars of a set, fetched unless they are cached.
+    """Paths of the jars of a set, fetched unless they are cached.
 
     :param name: of the set, part of its directory's name.
-    :param artifacts: `group:artifact:version`.
+    :param artifacts: each `group:artifact:version`.
     :raises LocalServiceError: the download failed; what was fetched so far is kept for the next try.
     """
     digest = hashlib.sha256("\n".join(artifacts).encode()).hexdigest()[:12]

@@ -53,11 +53,11 @@ _LOG4J = """\
 
 
 class KafkaBroker:
-    """A broker whose data is in `data`; started again there, it has its topics again.
+    """A broker with its data and log in `data`; a later broker started there has the same topics.
 
     :param port: 0 for a free one.
     :param advertised: `HOST:PORT` that clients are sent to; default where it listens.
-    :param external: `HOST:PORT` for clients of another network, which reach that port by that host name.
+    :param external: `HOST:PORT` by which clients of another network reach it; it also listens on that port. '' for none.
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class KafkaBroker:
         return self._process.pid if self._process else 0
 
     def start(self, *, timeout: float = 90) -> Self:
-        """Start and wait until it answers.
+        """Start and wait until it answers, at most `timeout` seconds; fetches its jars when they are not cached.
 
-        :raises LocalServiceError: port in use, or it died or did not answer in time; the message names its log.
+        :raises LocalServiceError: no jars or Java, port in use, or it ended or did not answer in time.
         """
         if listening(self.host, self.port):
             raise LocalServiceError(f"port {self.port} of {self.host} is in use", hint="choose another with --port")
@@ -178,7 +178,7 @@ class KafkaBroker:
             self._log.close()
 
     def check(self) -> None:
-        """:raises LocalServiceError: it has ended by itself."""
+        """Raise LocalServiceError if the broker has ended by itself."""
         if self._process and (status := self._process.poll()) is not None:
             raise LocalServiceError(f"the broker ended with status {status}; see {self.data / 'broker.log'}")
 

@@ -47,9 +47,9 @@ SETTINGS: Mapping[str, str] = {
 
 
 def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Start a Spark session in this process's own JVM.
+    """Start a Spark session with a JVM of this process; `settings` go before ours. One that is running already is returned.
 
-    :raises LocalServiceError: PySpark is missing, or its JVM did not start.
+    :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
     """
     try:
         from pyspark.errors import PySparkException
@@ -80,7 +80,7 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
 
 
 def end_java() -> None:
-    """Kill the JVM of this process, if there is one, before it reports that its other half is gone."""
+    """Kill Spark's JVM of this process, if there is one: it would print errors once this process is gone."""
     from pyspark import SparkContext
 
     if SparkContext._gateway is not None and (java := getattr(SparkContext._gateway, "proc", None)) is not None:
@@ -88,7 +88,7 @@ def end_java() -> None:
 
 
 def prepare_java() -> Path:
-    """A directory whose `bin/java` starts the Java that is there without the option that the packaged runtime refuses."""
+    """A JAVA_HOME whose `bin/java` starts the Java of `find_java` without the option that the packaged runtime refuses."""
     java = find_java()
     home = cache_directory() / "java" / java.as_posix().strip("/").replace("/", "-")
     shim = home / "bin" / "java"

@@ -1,4 +1,4 @@
-"""Carries signals out: from a signal and the state to answers and the state after it."""
+"""Acts on signals: from a signal and the state to events, its answers among them, and the state after them."""
 
 from __future__ import annotations
 
@@ -56,9 +56,8 @@ class Source:
     """What actions need of the capture and the database.
 
     :param list_tables: captured tables that exist now.
-    :param open_transactions: None when the way of reading does not know them.
-    :param read_change: table and structure of a `tableChanges` document, None when it is dropped; raises KeyError, TypeError or
-        ValueError.
+    :param open_transactions: None when the adapter does not know them.
+    :param read_change: table and new structure of a `tableChanges` document, None for DROP; raises KeyError, TypeError, ValueError.
     """
 
     list_tables: Callable[[], Iterable[TableId]]
@@ -90,7 +89,7 @@ class Actions:
         self._dropping: set[str] = set()  # ids of signals whose transactions were given up before the last Progress
 
     def act(self, received: Received, state: SignalState, progress: Progress, time_us: int) -> Acted:
-        """Act on one signal; a refusal is an answer like any other and never an error."""
+        """Act on one signal; one that is refused, or that a defect stops, changes no state and is answered REFUSED."""
         if isinstance(received, SignalRefused):
             return self._refused(received.signal(), received, state, time_us)
         try:
@@ -105,7 +104,7 @@ class Actions:
             return self._refused(received, defect, state, time_us)
 
     def after(self, state: SignalState, time_us: int) -> Acted:
-        """Finish each `drop-transaction`: it is done when the next stored position contains it."""
+        """Answer each `drop-transaction` given up before the last Progress; give up, once more, those of an earlier run."""
         reports: list[Event] = []
         for signal_id, xid in state.drops:
             if signal_id in self._dropping:

@@ -26,7 +26,7 @@ BLOCKING: Final = "Initial Snapshot"
 
 
 def answer(signal: Signal, type_: str, time_us: int, **data: str) -> Notification:
-    """What became of a signal: ACCEPTED, COMPLETED, REFUSED or ABORTED."""
+    """What became of a signal: `type_` ACCEPTED, COMPLETED, REFUSED or ABORTED; `data` goes into `additional_data`."""
     additional = {"signal_type": signal.type, "channel": signal.channel, **data}
     return Notification(signal.id, SIGNAL, type_, time_us, additional)
 
@@ -44,7 +44,7 @@ def aborted(snapshot: AdHocSnapshot, by: str, time_us: int) -> Notification:
 
 
 def of_snapshot(snapshot: AdHocSnapshot, type_: str, time_us: int, **data: str) -> Notification:
-    """Status of a snapshot."""
+    """Status of a snapshot: `type_` is one of its aggregate's types above."""
     if snapshot.blocking:
         data = {"snapshot_type": "blocking", **data}
     return Notification(snapshot.id, BLOCKING if snapshot.blocking else INCREMENTAL, type_, time_us, data)
@@ -55,7 +55,7 @@ def started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
 
 
 def in_progress(snapshot: AdHocSnapshot, table: TableRead, name: str, time_us: int) -> Notification:
-    """A chunk was delivered."""
+    """Rows of a table were delivered; `name` is DATABASE.SCHEMA.TABLE."""
     return of_snapshot(
         snapshot,
         "IN_PROGRESS",
@@ -82,7 +82,7 @@ def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, t
 
 
 def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str, scn: int, time_us: int) -> list[Event]:
-    """A table cannot be read. One that the initial snapshot left to this one was never delivered, so it is suspended."""
+    """Suspend a table that cannot be read and that the initial snapshot left to this one; no events for other snapshots."""
     if not snapshot.initial:
         return []
     fix = f"minercdc signal CONFIG resume-table --collection {table.table}, once it can be read"

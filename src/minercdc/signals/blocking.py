@@ -50,8 +50,9 @@ class Tables(Protocol):
     def written_scn(self) -> int: ...
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Batch]:
-        """Rows after a ROWID as of an SCN, or those of a SELECT; an empty batch now and then while nothing comes.
+        """Batches of (ROWID, Row) as of an SCN; an empty batch now and then while nothing comes.
 
+        :param last_row_id: rows after it only, '' for all; `select`: a user's SELECT to read them by, '' for none.
         :raises SnapshotTooOldError: they cannot be read as of that SCN any more.
         """
 
@@ -88,7 +89,7 @@ class BlockingSnapshots:
         self._source.close()
 
     def fix_again(self) -> None:
-        """A table has another name now: its changes were noted under the old one, so the SCN is chosen again."""
+        """Choose the SCN again, as after a RENAME: the table's changes were noted under its old name."""
         self._fixed = None
 
     def resume(self, state: SignalState, stop: StopFlag) -> Generator[Step, None, None]:

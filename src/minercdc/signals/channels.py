@@ -37,9 +37,9 @@ class SignalChannel(Protocol):
     def name(self) -> str: ...
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
-        """Signals since `taken`, without waiting, and the mark after them.
+        """Signals after the mark `taken`, without waiting, and the mark after them.
 
-        :param taken: mark of what was acted on, '' for nothing.
+        :param taken: mark up to which signals were acted on, '' for none.
         """
 
     def stored(self, taken: str) -> None:
@@ -52,7 +52,7 @@ class SignalFile:
     """A file with a JSON document per line (`signal.file`).
 
     The mark is `<bytes> <SHA-256 of them>`. The file is emptied once everything in it is acted on and that is durable; until
-    then, and after a kill in between, the mark says how much of it is done. It is forgotten at the next poll.
+    then, and after a kill in between, the mark says how much of it is done. The poll after that drops the mark.
 
     :param name: of the channel.
     """
@@ -102,7 +102,7 @@ class SignalFile:
 class SignalJournal(SignalFile):
     """Signals given to this process, kept in a file until they are acted on: they survive a kill.
 
-    Each line has a member of its own, so that a signal that is sent once more is one more signal.
+    Each line has a random member, so that the same signal sent again never fits the mark of the first.
 
     :param directory: of files that outlive the process.
     :param connector: its name; each has a file of its own.
@@ -119,9 +119,9 @@ class SignalJournal(SignalFile):
         return self._file.exists() and self._file.stat().st_size > 0
 
     def put(self, signal: Signal) -> None:
-        """Take a signal; it is durable when this returns.
+        """Append a signal to the file; it is durable when this returns.
 
-        :raises StateDirectoryError: it cannot be kept, and is not taken.
+        :raises StateDirectoryError: it cannot be written; the signal is not accepted.
         """
         line = json.dumps({"id": signal.id, "type": signal.type, "data": signal.data, "taken": uuid4().hex})
         try:
@@ -170,9 +170,9 @@ class _locked:
 
 
 def append(path: Path, line: str, *, private: bool = False) -> None:
-    """Put one more line into a signal file; it is durable when this returns.
+    """Append a line to a signal file, created when missing; it is durable when this returns. Raises OSError.
 
-    :param private: only its owner may read the file.
+    :param private: only its owner may read a file that this creates.
     """
     new = not path.exists()
     with open(path, "ab+", opener=private_opener if private else None) as file, _locked(file):

@@ -56,7 +56,7 @@ class TableSource:
             return read_table_ids(connection, self._filter, self._database)
 
     def learn(self, table: TableId) -> SchemaChange | None:
-        """The present shape of a table that the stream has not had yet; `tables` knows it from here on."""
+        """Put the present shape of a table that the stream has not had yet into `tables`; None when there is no such table."""
         with closing(self._connect()) as connection:
             found = read_tables(connection, [table])
             scn = current_scn(connection)
@@ -83,7 +83,7 @@ class TableSource:
                 yield [(row_id or "", row) for row_id, row in scan.rows(batch)] if batch else ()
 
     def close(self) -> None:
-        """Close the connection that rows were read on."""
+        """Close the connection that `rows` reads on; the next call of `rows` makes another."""
         if self._reading is not None:
             with suppress(oracledb.Error):  # it may be lost
                 self._reading.close()
@@ -91,7 +91,7 @@ class TableSource:
 
 
 def insert_signal(connection: oracledb.Connection, table: TableId, identity: str, kind: str, data: str) -> None:
-    """Put a signal into the signal table, and commit."""
+    """Insert a signal into the signal table, and commit. `data` is JSON text; Oracle's errors are raised as ours."""
     with oracle_errors(f"inserting into {table}"), connection.cursor() as cursor:
         cursor.execute(f'INSERT INTO "{table.schema}"."{table.table}" VALUES (:1, :2, :3)', [identity, kind, data])
         connection.commit()

@@ -48,10 +48,10 @@ _PATIENCE_SECONDS = 10.0  # with a client that sends nothing
 def serve(
     host: str, port: int, watch: Watch, journal: SignalJournal | None, token: str, metrics: Callable[[], bytes]
 ) -> Iterator[str]:
-    """Answer while the context lasts; its value is the address.
+    """Answer requests, in threads, while the context lasts; its value is the address `http://HOST:PORT`.
 
-    :param token: bearer token.
-    :param metrics: answer of /metrics.
+    :param port: 0 for a free one.
+    :param metrics: makes the answer of /metrics.
     :param journal: where signals go; None when channel `http` is not enabled.
     :raises LocalServiceError: the port cannot be listened on.
     """
@@ -114,7 +114,7 @@ class _Access:
 
 
 def post(host: str, port: int, signal: Mapping[str, JsonValue], token: str) -> None:
-    """Send a signal to a connector's port.
+    """Send a signal to a connector's port; it is durable when this returns.
 
     :raises LocalServiceError: no connector answers there, or it refuses the signal.
     """
@@ -124,7 +124,7 @@ def post(host: str, port: int, signal: Mapping[str, JsonValue], token: str) -> N
 
 
 def fetch_notifications(host: str, port: int, token: str) -> list[dict[str, Any]]:
-    """GET /notifications of a connector's port.
+    """The latest notifications of a connector, oldest first, by its port.
 
     :raises LocalServiceError: no connector answers there, or it refuses.
     """

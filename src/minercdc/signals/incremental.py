@@ -50,7 +50,7 @@ class IncrementalSnapshots:
     :param shape: version of a table at the point the stream has come to.
     :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
     :param database: first part of the tables' names.
-    :ivar read_scn: as of `BlockingSnapshots`.
+    :ivar read_scn: highest SCN whose commits delivered rows may show; the stream may emit commits at it later.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class IncrementalSnapshots:
         return [reports], replaced(state, snapshot, replace(snapshot, tables=snapshot.tables[1:]))
 
     def table(self, name: str) -> TableId:
-        """The table of a name as the state has it."""
+        """The id of a table that the state names `SCHEMA.TABLE`."""
         schema, _, table = name.partition(".")
         return TableId(self._database, schema, table)
 
@@ -224,15 +224,15 @@ class IncrementalSnapshots:
 
 
 def replaced(state: SignalState, old: AdHocSnapshot, new: AdHocSnapshot) -> SignalState:
-    """The state with one snapshot's progress."""
+    """The state with `new` in the place of the snapshot of the same id as `old`."""
     return replace(state, snapshots=tuple(new if snapshot.id == old.id else snapshot for snapshot in state.snapshots))
 
 
 def without(state: SignalState, snapshot: AdHocSnapshot) -> SignalState:
-    """The state when a snapshot is over."""
+    """The state without a snapshot, which is over."""
     return replace(state, snapshots=tuple(other for other in state.snapshots if other.id != snapshot.id))
 
 
 def with_table(state: SignalState, snapshot: AdHocSnapshot, table: TableRead) -> SignalState:
-    """The state with the progress of the table that is under way."""
+    """The state with `table` as the first of a snapshot's tables: the one under way."""
     return replaced(state, snapshot, replace(snapshot, tables=(table, *snapshot.tables[1:])))

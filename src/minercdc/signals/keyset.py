@@ -57,6 +57,7 @@ class Keyset:
     """The statements that read one version of a table.
 
     :param condition: predicate that rows have to fulfil, '' for none.
+    :param lobs: read large values; else they are the placeholder.
     :ivar rows: from a batch as fetched to (ROWID, Row) pairs.
     """
 
@@ -73,7 +74,7 @@ class Keyset:
         self.rows = row_converter(schema, lobs=lobs)
 
     def statement(self, scn: int | None, limit: int, last: Sequence[str], maximum: Sequence[str]) -> str:
-        """SELECT of the next rows.
+        """SELECT of the next `limit` rows after key `last`, up to key `maximum`; empty ones are no bounds.
 
         :param scn: as of when; None for now.
         """
@@ -87,7 +88,7 @@ class Keyset:
         )
 
     def maximum_statement(self, scn: int | None) -> str:
-        """SELECT of the ordering columns of the last row."""
+        """SELECT of the ordering columns of the table's last row that fulfils the condition."""
         where = f" WHERE {self._in_parentheses()}" if self._condition else ""
         return (
             f"SELECT {', '.join(self._selected())} FROM {self._table(scn)}{where}"
@@ -107,7 +108,7 @@ class Keyset:
         ]  # fmt: skip
 
     def binds(self, cursor: oracledb.Cursor, last: Sequence[str], maximum: Sequence[str]) -> dict[str, oracledb.Var]:
-        """Values for `statement`, of the columns' own types."""
+        """Bind variables for `statement` with the same `last` and `maximum`, of the columns' own types."""
         found = {}
         for prefix, texts in (("l", last), ("m", maximum)):
             for i, (text, bind) in enumerate(zip(texts, self._binds, strict=bool(texts))):

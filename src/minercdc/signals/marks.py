@@ -21,7 +21,7 @@ _OPEN, _CLOSE = "-open", "-close"
 
 
 def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:
-    """Window and whether it opens, of a row of the signal table; None for one that is no mark."""
+    """(window, whether this mark opens it) of a row of the signal table; None for a row that is no mark."""
     if type_ == OPEN_MARK and mark_id.endswith(_OPEN):
         return mark_id.removesuffix(_OPEN), True
     if type_ == CLOSE_MARK and mark_id.endswith(_CLOSE):

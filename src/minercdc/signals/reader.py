@@ -48,7 +48,7 @@ _INVALID_IDENTIFIER = 904
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """The reading of a table has begun. An empty `maximum`: the table has no rows."""
+    """The reading of a table has begun: ordering columns, and Row text of the last key; () when the table has no rows."""
 
     order: tuple[str, ...]
     maximum: tuple[str, ...]
@@ -117,7 +117,7 @@ class ChunkReader:
         self._reading.thread.start()
 
     def first(self) -> Outcome | None:
-        """The next outcome, None when it is not read yet; it stays the next until `take`."""
+        """The next outcome, without waiting; None when none is read yet. It stays the next until `take`."""
         return self._reading.first() if self._reading else None
 
     def take(self) -> None:

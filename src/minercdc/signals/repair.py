@@ -1,4 +1,4 @@
-"""Whether what suspended a table is repaired, as the dictionary shows it."""
+"""Finds in the dictionary whether the cause that suspended a table is repaired."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class RepairSource:
     """See `resuming.Database`.
 
     :param connect: makes a connection to where the tables are.
-    :param needed: by the way changes are read.
-    :param whole_rows: keys of records are not those of the tables, so that all columns have to be logged.
+    :param needed: the adapter's prerequisites.
+    :param whole_rows: record keys may have other columns than the tables' keys, so that all columns have to be logged.
     """
 
     def __init__(

@@ -60,10 +60,10 @@ class Database(Protocol):
     """What a resumption reads from the database."""
 
     def obstacle(self, table: TableId, code: str) -> str:
-        """Why a table still could not be decoded, with the SQL that repairs it; '' when no cause is known."""
+        """Why rows of a table would still fail with the error `code`, with the SQL that repairs it; '' when no cause is known."""
 
     def moment(self) -> tuple[int, int]:
-        """Its present SCN, and the one that the logs have come to."""
+        """The database's CURRENT_SCN, and the SCN up to which its redo logs are written."""
 
     def oldest_open_scn(self) -> int:
         """An SCN at or before the start of every transaction that is open or begins later."""
@@ -86,7 +86,7 @@ class Resumptions:
     :param memory: None when deletes are not looked for; then `why` says why not.
     :param shape: version of a table at the point the stream has come to.
     :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
-    :ivar begun: how many were begun; a chunk that was read for an earlier one of the table must not be delivered then.
+    :ivar begun: how many were begun; when it grows, no chunk that was read ahead may be delivered.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Resumptions:
         return [entry for entry in self._suspended.tables() if not entry.again]
 
     def close(self) -> None:
-        """Fold no more."""
+        """Stop reading a topic."""
         self._folding = None
         if self._memory is not None:
             self._memory.close()

@@ -8,7 +8,7 @@ from minercdc.offset import AdHocSnapshot, Resumption, SignalState
 
 
 def reading(state: SignalState, snapshot: AdHocSnapshot) -> Resumption | None:
-    """The resumption that an incremental snapshot reads for."""
+    """The resumption that an incremental snapshot reads for; None for any other snapshot."""
     found = (one for one in state.resuming if one.signal == snapshot.id and one.phase == "reading")
     return next(found, None)
 
@@ -19,13 +19,13 @@ def is_resumption(state: SignalState, snapshot: AdHocSnapshot) -> bool:
 
 
 def covered_scn(state: SignalState, snapshot: AdHocSnapshot) -> int:
-    """The SCN that no chunk of a snapshot may be older than: the stream leaves out changes committed up to there."""
+    """The SCN up to which the stream leaves out changes of a resumed table, so that no chunk may be older; 0 for no such table."""
     found = reading(state, snapshot)
     return found.covered_scn if found else 0
 
 
 def with_result(state: SignalState, snapshot: AdHocSnapshot, status: str, error: str) -> SignalState:
-    """The state when the snapshot's table is done: keys that vanished come next, unless it could not be read."""
+    """The state when a resumption's table is read: phase `deleting`, or its `failure`. Unchanged for other snapshots."""
     found = reading(state, snapshot)
     if found is None:
         return state

@@ -33,7 +33,7 @@ STOP: Final = "stop-snapshot"
 
 
 def printable(text: str) -> str:
-    """Text from outside as it may stand in a log line or an answer: control characters are escaped, and it is cut short."""
+    """Text from outside made safe for a log line or an answer: control characters escaped, cut after 1000 characters."""
     escaped = "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )
@@ -55,7 +55,7 @@ class SignalRefused(Exception):
         self.channel = channel
 
     def signal(self) -> Signal:
-        """The signal as far as it is known."""
+        """The refused signal as far as it is known, without data."""
         return Signal(self.id, self.type, "", self.channel)
 
 
@@ -157,9 +157,9 @@ Action: TypeAlias = (
 
 
 def signal_of_row(row: Row, channel: str = "source") -> Signal:
-    """A row of the signal table; its columns go by position: id, type, data.
+    """The signal in a row of the signal table, by position: id, type, data; '' for null and what redo does not hold.
 
-    :raises SignalRefused: it has fewer columns, or redo does not hold them.
+    :raises SignalRefused: it has fewer columns.
     """
     values = [value if isinstance(value, str) else "" for value in row[:3]]
     if len(values) < 3:
@@ -168,7 +168,7 @@ def signal_of_row(row: Row, channel: str = "source") -> Signal:
 
 
 def signal_of_json(text: str | bytes, channel: str) -> Signal:
-    """A document `{"id", "type", "data"}`; `id` may be missing.
+    """The signal of a document `{"id", "type", "data"}`; `id` and `data` may be missing, `data` may be JSON text.
 
     :raises SignalRefused: it is no such document.
     """
@@ -332,7 +332,7 @@ def _resume_table(data: Data) -> Action:
 class Kind:
     """A type of signal.
 
-    :param members: of its data; those that mean nothing to it are there because Debezium's manual sends them.
+    :param members: allowed in `data`; some are without effect, and allowed because Debezium's manual sends them.
     """
 
     read: Callable[[Data], Action]

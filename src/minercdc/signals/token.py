@@ -17,9 +17,9 @@ def token_file(directory: Path, connector: str) -> Path:
 
 
 def kept_token(directory: Path, connector: str) -> str:
-    """The token in the state directory; it is made at the first call.
+    """The token in the state directory; it is made there, readable by its owner only, when there is none.
 
-    :raises StateDirectoryError: it can be neither read nor written.
+    :raises StateDirectoryError: it cannot be read or written.
     """
     file = token_file(directory, connector)
     try:

@@ -17,7 +17,7 @@ class Topic(Protocol):
 
 
 class TopicChannel:
-    """The mark is the offset of the next record."""
+    """Channel `kafka`; its mark is the offset of the next record."""
 
     name = "kafka"
 

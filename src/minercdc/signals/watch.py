@@ -32,12 +32,12 @@ class Watch:
             self._notifications.append(document)
 
     def observe(self, state: SignalState) -> None:
-        """Take over the state."""
+        """Take `state` as the present one, and its snapshots into the counters."""
         self._state = state
         self._counters.requested = [_requested_scan(snapshot, state.paused) for snapshot in state.snapshots]
 
     def notifications(self) -> list[JsonValue]:
-        """The last thousand of this process, oldest first."""
+        """The last thousand notifications of this process, oldest first."""
         with self._lock:
             return [dict(document) for document in self._notifications]
 
@@ -54,7 +54,7 @@ class Watch:
         }
 
     def health(self) -> dict[str, JsonValue]:
-        """The phase of the connector; `status` is DOWN while it cannot, DEGRADED while a table is suspended or read again."""
+        """Content of /health; `status` is DOWN while reconnecting or stopped, else DEGRADED while a table is suspended or resumed."""
         counters = self._counters
         down = counters.phase in ("reconnecting", "stopped")
         lag = counters.lag_seconds(time.time())

@@ -59,7 +59,7 @@ class Changes:
         self.floor = 0
 
     def follow(self, table: TableId) -> None:
-        """Note changes of this table from now on."""
+        """Note changes of this table from now on; those noted before stay."""
         self._keys.setdefault(table, {})
 
     def forget(self) -> None:
@@ -72,7 +72,7 @@ class Changes:
         return sum(map(len, self._keys.values()))
 
     def note(self, event: ChangeEvent) -> None:
-        """Note the change of a row."""
+        """Note the change of a row, if its table is followed and its commit SCN is above the pruned ones."""
         keys = self._keys.get(event.schema.id)
         if keys is None or event.tx is None or event.tx.commit_scn <= self.floor:
             return
@@ -135,6 +135,6 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class RowId:
-    """A ROWID where a key could stand."""
+    """A ROWID as a key of `Changes`: never equal to the text of a table's key."""
 
     text: str

@@ -27,7 +27,7 @@ CAPTURED_TYPES = frozenset(_FAMILY_OF)
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """Everything about the values of one column. The functions take values that are not null.
+    """Converts the values of one column. The functions take no nulls, and raise a DecodeError for a value that does not fit.
 
     :param to_json: Row text -> JSON fragment such as `12`, `"a\\"b"`, `{"scale":1,"value":"GA=="}`; raises ValueDecodeError.
     :param from_redo: redo literal as printed (`'12'`, `TO_DATE('..', '..')`) -> Row text.

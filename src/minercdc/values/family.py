@@ -59,8 +59,7 @@ class Reading:
         its quotes, apostrophes already undoubled; None stands for "as it is".
     :param select: quoted column name -> SELECT expression.
     :param from_driver: non-null value as python-oracledb fetched it -> Row text.
-    :param spellings: `Writing.to_json` takes the text of a literal as it stands, too; it has to be converted only to be
-        compared.
+    :param spellings: `Writing.to_json` takes a literal's text unconverted, too; only comparing values needs the conversion.
     """
 
     literals: Mapping[str, Convert | None]
@@ -69,7 +68,7 @@ class Reading:
     spellings: bool = False
 
     def as_spelled(self) -> Reading:
-        """A reading that leaves out conversions which only comparing needs: they take longer than everything else."""
+        """This reading without the conversions that only comparing needs: they take longer than everything else."""
         return replace(self, literals=dict.fromkeys(self.literals)) if self.spellings else self
 
 
@@ -86,5 +85,5 @@ class Writing:
 
 
 def as_is(quoted: str) -> str:
-    """The SELECT expression of a column that needs none."""
+    """The SELECT expression of a column that is read unchanged: its quoted name."""
     return quoted

@@ -57,7 +57,7 @@ class Encoding:
 def text_of_image(column: Column, image: bytes, encoding: Encoding) -> str:
     """Row text of a stored value.
 
-    :raises ValueDecodeError: bytes that are no value of the type, or a type that has no such text.
+    :raises ValueDecodeError: bytes that are no value of the type, or a type, character set or time zone that is not known here.
     """
     if column.type_name in ("CHAR", "VARCHAR2", "VARCHAR", "LONG"):
         return text_of_bytes(image, encoding.charset)
@@ -78,7 +78,7 @@ def _checked(column: Column, decode: Callable[[bytes], str], image: bytes) -> st
 
 
 def text_of_bytes(image: bytes, charset: str) -> str:
-    """Text that is printed or stored as bytes in the database's character set. Raises ValueDecodeError."""
+    """Text of bytes in an Oracle character set. Raises ValueDecodeError: not in `CHARACTER_SETS`, or no text in it."""
     if charset not in CHARACTER_SETS:
         raise ValueDecodeError(f"stored text in the character set {charset} cannot be read")
     return _decoded(image, CHARACTER_SETS[charset])

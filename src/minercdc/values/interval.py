@@ -31,7 +31,7 @@ def reading(column: Column) -> Reading:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """A number of microseconds, or an ISO 8601 duration with every part written out."""
+    """By `interval.handling.mode`: a number of microseconds, or an ISO 8601 duration with every part written out."""
     months = column.type_name == _YM
     if handling.interval == "string":
         return Writing(FieldType("string", "io.debezium.time.Interval", 1), _months_iso if months else _seconds_iso)
@@ -46,14 +46,14 @@ def _match(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
 
 
 def year_month(text: str) -> str:
-    """INTERVAL YEAR TO MONTH text in canonical form."""
+    """INTERVAL YEAR TO MONTH text in canonical form: `+01-02` -> `1-2`. Raises ValueDecodeError."""
     sign, years, months = _match(_YM_TEXT, text)
     body = f"{int(years)}-{int(months)}"
     return f"-{body}" if sign == "-" and body != "0-0" else body
 
 
 def day_second(text: str) -> str:
-    """INTERVAL DAY TO SECOND text in canonical form."""
+    """INTERVAL DAY TO SECOND text in canonical form: `+01 2:3:4.5` -> `1 02:03:04.500000000`. Raises ValueDecodeError."""
     sign, days, hours, minutes, seconds, fraction = _match(_DS_TEXT, text)
     body = f"{int(days)} {int(hours):02d}:{int(minutes):02d}:{int(seconds):02d}.{fraction.ljust(9, '0')}"
     return f"-{body}" if sign == "-" and body != "0 00:00:00.000000000" else body

@@ -29,7 +29,7 @@ _OPEN, _COMMA, _CLOSE = (re.compile(pattern) for pattern in (r"\s*\(\s*", r"\s*,
 class Literal(NamedTuple):
     """One literal: the function around it, `''` when there is none, and the text between the quotes, undoubled.
 
-    `NULL` has no text and no function.
+    The text is None for `NULL`, for `EMPTY_CLOB()` and `EMPTY_BLOB()`, and for `Unsupported Type`, which counts as a function.
     """
 
     function: str
@@ -40,7 +40,7 @@ NULL: Final = Literal("", None)
 
 
 def read_literal(sql: str, at: int) -> tuple[Literal, int]:
-    """The literal that starts at `at`, or after blanks and a comment there, and where it ends."""
+    """The literal at `at`, or after blanks and a comment there, and the index after it. Raises RedoSyntaxError."""
     literal, at = _read_call(sql, at)
     while True:
         bars = _BARS.match(sql, at)
@@ -93,7 +93,7 @@ def _read_quoted(sql: str, at: int) -> tuple[str, int]:
 
 
 def text_of(literal: Literal, reading: Reading) -> str:
-    """Row text of a literal that has one (not NULL, not `Unsupported Type`)."""
+    """Row text of a literal; '' of an empty LOB. Raises ValueDecodeError for NULL, and for what the column's type cannot hold."""
     if literal.text is None:
         if literal.function in EMPTY_LOBS and literal.function in reading.literals:
             return ""

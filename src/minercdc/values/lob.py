@@ -27,5 +27,5 @@ def _from_driver(value: object) -> str:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """A string, or as RAW."""
+    """CLOB and NCLOB as a string; BLOB as RAW, by `binary.handling.mode`."""
     return raw.writing(column, handling) if column.type_name == "BLOB" else text.writing(column, handling)

@@ -37,7 +37,7 @@ _PLAIN = re.compile(r"-?(?:[1-9][0-9]{0,199}|0(?=\.))(?:\.[0-9]{0,199}[1-9])?\Z"
 
 
 def canonical(text: str) -> str:
-    """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`."""
+    """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`. Raises ValueDecodeError."""
     # Amounts hardly repeat: a memo of them would cost more than the pattern.
     return text if _PLAIN(text) else _CANONICAL[text]
 
@@ -67,7 +67,7 @@ def _single(value: float) -> str:
 
 
 def binary_float(text: str) -> str:
-    """BINARY_FLOAT text in canonical form."""
+    """BINARY_FLOAT text in canonical form, also `NaN`, `Infinity`, `-Infinity`. Raises ValueDecodeError."""
     special = _SPECIAL.get(text.lower())
     if special:
         return special
@@ -78,7 +78,7 @@ def binary_float(text: str) -> str:
 
 
 def binary_double(text: str) -> str:
-    """BINARY_DOUBLE text in canonical form."""
+    """BINARY_DOUBLE text in canonical form, as of `binary_float`. Raises ValueDecodeError."""
     special = _SPECIAL.get(text.lower())
     if special:
         return special

@@ -25,7 +25,7 @@ def _from_driver(value: object) -> str:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """Text by `binary.handling.mode`; Connect's JSON converter writes bytes as base64, too."""
+    """Hex or base64 text by `binary.handling.mode`; `bytes` is base64, too, as Connect's JSON converter writes it."""
     if handling.binary == "hex":
         return Writing(FieldType("string"), lambda text: f'"{_bytes(text).hex()}"')
     if handling.binary == "base64-url-safe":

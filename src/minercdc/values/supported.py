@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 def without_unsupported(schema: TableSchema) -> TableSchema:
-    """The table with supported columns only; one warning per table that has others."""
+    """The table with supported columns only; logs a warning when it has others. Without one of its key's columns it has no key."""
     kept = [i for i, column in enumerate(schema.columns) if is_supported(column)]
     if len(kept) == len(schema.columns):
         return schema
