@@ -239,11 +239,6 @@ class Table:
         return max(column.shown_after for column in self.all_columns())
 
     @property
-    def foreign_keys(self) -> list[Constraint]:
-        """Enabled references to other tables."""
-        return [c for c in self.constraints if c.kind == ConstraintKind.FOREIGN and c.enabled]
-
-    @property
     def key(self) -> Constraint | None:
         """The primary key."""
         return next((c for c in self.constraints if c.kind == ConstraintKind.PRIMARY), None)
