@@ -134,7 +134,7 @@ class RowChanges:
     def _holder(
         self, transaction: Transaction, table: Table, index: Index, key: tuple[Cell, ...], own: int | None
     ) -> tuple[int, int, int] | None:
-        """(vid, s, x) of a version, other than `own`, that keeps this transaction from using the key; None when it is free."""
+        """(vid, s, x) of a version other than `own` that keeps the key from this transaction; None when it is free."""
         for vid, s, x in self._segments.holders(table, index, key):
             if x != transaction.stamp and vid != own:
                 return vid, s, x
@@ -210,8 +210,8 @@ class RowChanges:
                 transaction.undo.append(Undo(UndoKind.ROW_LOCK, table, rid))
 
     def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
-        """Change claimed rows in place or as new versions, by delete and insert where the partition changes; write redo, then
-        check unique keys: ORA-00001, or wait for their holder. `changed`: positions of the assigned columns."""
+        """Change claimed rows in place or as new versions, by delete and insert where the partition changes; write
+        redo, then check unique keys: ORA-00001, or wait for their holder. `changed`: positions of the assigned columns."""
         transaction = client.transaction
         assert transaction is not None
         moving = [target for target in targets if _moves(table, target, changed)] if table.partitioning is not None else []
@@ -235,7 +235,7 @@ class RowChanges:
         target.vid, target.s = table.last_rid << VERSION_BITS, transaction.stamp
 
     def rewrite(self, client: Client, table: Table, target: Target, changed: tuple[int, ...], steps: Sequence[Step]) -> None:
-        """Change one claimed row as `update` does, with the redo `steps`: a LOB was written through its locator. No key checks."""
+        """Change one claimed row with the redo `steps` of a LOB write through its locator; no keys are checked."""
         transaction = client.transaction
         assert transaction is not None
         [(row_id, _, _)] = self._new_versions(transaction, table, [target], changed)

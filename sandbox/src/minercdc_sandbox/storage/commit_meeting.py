@@ -14,7 +14,7 @@ from minercdc_sandbox.storage.locks import Client
 
 
 class CommitMeeting:
-    """The next `size` commits, which share an SCN; later ones take one each. Used under the storage lock, which waiting releases.
+    """The next `size` commits, which share an SCN; later ones take one each. Under the storage lock, which waiting releases.
 
     :param lock: the storage lock.
     """
@@ -25,7 +25,7 @@ class CommitMeeting:
         self._scn: int | None = None
 
     def commit(self, client: Client, clock: ScnClock, commit: Callable[[Client, int], object]) -> int:
-        """Wait for the others, commit with them by `commit(client, scn)` and return the SCN. Raises ORA-01013 on cancel or kill."""
+        """Wait for the others, commit with them by `commit(client, scn)` and return the SCN. Raises ORA-01013 on cancel."""
         if self._scn is not None or self._missing <= 0:
             scn = clock.advance()
             commit(client, scn)

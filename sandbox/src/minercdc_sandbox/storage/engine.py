@@ -39,7 +39,7 @@ _INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=
 
 
 class Storage:
-    """Transactions over the segments, their locks and their redo. Every method is called with `lock` held, but `start` takes it.
+    """Transactions over the segments, their locks and their redo. Call every method but `start` with `lock` held.
 
     :param undo_retention: how many SCNs back a snapshot surely reaches; None keeps every version.
     :param home: where the rows live; None for a database that ends with the process.
@@ -232,7 +232,7 @@ class Storage:
             self.locks.lower_table(table, transaction, vid)
 
     def drop_segment(self, table: Table) -> None:
-        """Drop the table's rows. Its LOBs stay until no readable log has their changes; those of temporary tables go at once."""
+        """Drop the table's rows. Its LOBs stay until no readable log has their changes; a temporary table's go at once."""
         self.segments.drop(segment(table))
         self.lobs.discard(table.data_object_id, self.clock.current if table.temporary is None else 0)
         self.free_lobs()

@@ -57,7 +57,7 @@ class History:
         found.count += count
 
     def move(self, tables: Iterable[Table], scn: int) -> None:
-        """Move the ended versions of tables that have enough of them, as far as no snapshot can see them. `scn`: the present one."""
+        """Move ended versions of tables that have enough of them, unless a snapshot can see them. `scn`: the present one."""
         seen_from: int | None = None
         for table in tables:
             found = self._ended.get(table.data_object_id)

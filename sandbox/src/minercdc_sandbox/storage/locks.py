@@ -70,7 +70,7 @@ class Locks:
     def wait(
         self, client: Client, blocker: Transaction, deadline: float | None, blocked: Callable[[], bool] = lambda: True
     ) -> None:
-        """Wait until `blocker` ends or `blocked` is false. As in Oracle, its rollback to a savepoint does not end the wait for a row.
+        """Wait until `blocker` ends or `blocked` is false. As in Oracle, a row given up by a savepoint does not end it.
 
         Raises ORA-00060 when `blocker` waits for this client, ORA-01013 on cancel, and ORA-30006 at the deadline: a value of
         `time.monotonic()`, None without end.

@@ -47,7 +47,7 @@ def prefix_of(table: Table, rid: int) -> tuple[str, int]:
 
 
 def bounds(text: str, data_object_id: int) -> tuple[int, int]:
-    """Range of row numbers, the end not included, that a ROWID names: empty, at its place in the order, for another object's.
+    """Range of row numbers, the end not included, that a ROWID names; empty, but in order, for another object's.
 
     Raises ORA-01410.
     """

@@ -64,7 +64,7 @@ class Strands:
             self.bind(transaction)
 
     def start(self, client: Client, transaction: Transaction) -> None:
-        """Make the transaction active, with START in its strand, unless it is: before the first row that it changes or locks."""
+        """Make the transaction active, with START in its strand, unless it is: before it changes or locks its first row."""
         if not transaction.active:
             transaction.active = True
             transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()
@@ -90,7 +90,7 @@ class Strands:
         undo: bool = False,
         shared: bool = False,
     ) -> None:
-        """Log changes of rows of one table; `changed`: columns an UPDATE assigns; `shared`: one record for an array insert."""
+        """Log changes of one table's rows; `changed`: columns an UPDATE assigns; `shared`: an array insert's one record."""
         if not rows:
             return
         if table.partitioning is not None and len({row_id[:6] for row_id, _, _ in rows if row_id}) > 1:
