@@ -103,7 +103,7 @@ class Catalog:
     goldengate = False
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Read back from a data directory."""
+        """Take the state that pickle read from a data directory."""
         self.__dict__.update(state)
         for place in self.containers.values():
             for sequence in place.sequences.values():
@@ -111,7 +111,7 @@ class Catalog:
 
     @property
     def stamp(self) -> int:
-        """Changes with everything that must outlive the process: definitions, and ranges of sequence numbers."""
+        """A value that changes with all that must outlive the process: definitions and ranges of sequence numbers."""
         return self.version + self.cache_fills
 
     def __init__(self, now: float) -> None:
@@ -145,7 +145,7 @@ class Catalog:
     # ---- reading ----
 
     def container_named(self, name: str) -> Container:
-        """By name, upper case. Raises ORA-65011."""
+        """The container with this name, upper case. Raises ORA-65011."""
         for container in self.containers.values():
             if container.name == name:
                 return container
@@ -179,7 +179,7 @@ class Catalog:
         return self.containers[container].sequences.get((owner, name))
 
     def sequence_of(self, object_id: int) -> Sequence | None:
-        """By OBJECT_ID, in whichever container."""
+        """The sequence with this OBJECT_ID, in whichever container; else None."""
         for place in self.containers.values():
             for sequence in place.sequences.values():
                 if sequence.object_id == object_id:
@@ -262,7 +262,7 @@ class Catalog:
         return f"SYS_C00{self._next('constraint')}"
 
     def add_user(self, container: int, name: str, password: str, now: float) -> User:
-        """Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in a PDB)."""
+        """Create a user. Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in a PDB)."""
         common = name.startswith("C##")
         if container == ROOT and not common:
             raise OraError(65096, "common user or role name must start with C##")
@@ -279,7 +279,7 @@ class Catalog:
         return user
 
     def drop_user(self, container: int, name: str, *, cascade: bool) -> None:
-        """Raises ORA-01918, and ORA-01922 when tables are left and CASCADE was not said."""
+        """Drop a user. Raises ORA-01918, and ORA-01922 when tables are left and CASCADE was not said."""
         if name not in self.containers[container].users:
             raise OraError(1918, f"user '{name}' does not exist")
         places = self.containers.values() if name.startswith("C##") else (self.containers[container],)
@@ -297,13 +297,13 @@ class Catalog:
         self.note_segments(table)
 
     def note_segments(self, table: Table) -> None:
-        """A table, or partitions of it, are new."""
+        """Register the OBJECT_IDs of a new table, or of new partitions, and this version of it."""
         self._by_object.update(dict.fromkeys(table.object_ids(), table))
         self._note_version(table)
         self.version += 1
 
     def forget_partition(self, partition: TablePartition) -> None:
-        """It was dropped: redo of its rows is of an unknown object from now on."""
+        """Forget a dropped partition: LogMiner shows redo of its rows as of an unknown object from now on."""
         self._by_object.pop(partition.object_id, None)
         self.version += 1
 

@@ -158,7 +158,7 @@ class LobCalls(Protocol):
     """LOBs by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB."""
 
     def length(self, locator: bytes) -> int:
-        """Raises ORA-22275 for bytes that are no locator, or of a temporary LOB that was freed; so do all below."""
+        """Units of the LOB. It and most below raise ORA-22275 for no locator, or that of a freed temporary LOB."""
 
     def read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
         """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' after the end.
@@ -168,8 +168,8 @@ class LobCalls(Protocol):
         """
 
     def write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
-        """Overwrite or extend; a hole is filled with blanks or zero bytes. The locator that shows the new value: hand it
-        back to the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560."""
+        """Overwrite or extend from the 1-based `offset` on; blanks or zero bytes fill a hole. Returns the locator of the new
+        value, for the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560."""
 
     def trim(self, locator: bytes, length: int) -> bytes:
         """Cut to `length` units; the new locator. Raises ORA-22920, ORA-22926."""
@@ -178,13 +178,13 @@ class LobCalls(Protocol):
         """An empty temporary LOB of this session."""
 
     def free_temporary(self, locator: bytes) -> None:
-        """Nothing happens for a locator that is not temporary any more: clients free what a closing block freed."""
+        """Free a temporary LOB; nothing for a locator that is temporary no longer: clients free what a block freed."""
 
     def open(self, locator: bytes, *, read_only: bool = False) -> bytes:
-        """Raises ORA-22293 when it is open already."""
+        """Open the LOB; returns the locator for the client. Raises ORA-22293 when it is open already."""
 
     def close(self, locator: bytes) -> bytes:
-        """Raises ORA-22289 when it is not open."""
+        """Close the LOB; returns the locator for the client. Raises ORA-22289 when it is not open."""
 
     def is_open(self, locator: bytes) -> bool: ...
 
@@ -267,7 +267,7 @@ class Database(Protocol):
         """`client`: program, machine, osuser, pid, terminal, driver. Raises OraError (1045, 28000, 28001, ...)."""
 
     def change_password(self, user: str, service: str, password: str) -> None:
-        """A user who has proved the old password sets a new one, which ends its expiry."""
+        """Set the password and end its expiry; the caller has proved the old one. Nothing for an unknown user."""
 
     def close(self) -> None: ...
 

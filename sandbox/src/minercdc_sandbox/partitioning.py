@@ -52,7 +52,7 @@ class TablePartition:
         return self.low is not None
 
     def number_as(self, number: int) -> None:
-        """Lie, empty, in another part of the segment."""
+        """Take the part of the segment with this number, in which no row may lie yet."""
         self.number, self.next_rid = number, number << ROW_BITS
 
 
@@ -83,14 +83,14 @@ class Partitioning:
     last_number: int = -1
 
     def named(self, name: str, at: int = 0) -> TablePartition:
-        """Raises ORA-02149."""
+        """The partition with this name. Raises ORA-02149, at the offset `at`."""
         for partition in self.partitions:
             if partition.name == name:
                 return partition
         raise OraError(2149, "Specified partition does not exist", at)
 
     def numbered(self, rid: int) -> TablePartition:
-        """The partition whose row that is. Raises ORA-08103 when it was dropped."""
+        """The partition of this row number. Raises ORA-08103 when it was dropped."""
         number = rid >> ROW_BITS
         for partition in self.partitions:
             if partition.number == number:
@@ -101,7 +101,7 @@ class Partitioning:
         return next(partition for partition in self.partitions if partition.data_object_id == data_object_id)
 
     def new_number(self) -> int:
-        """Raises ORA-14299."""
+        """A number that no partition has had, for a new one. Raises ORA-14299."""
         if self.last_number == HIGHEST_NUMBER:
             raise OraError(14299, "total number of partitions/subpartitions exceeds the maximum limit")
         self.last_number += 1

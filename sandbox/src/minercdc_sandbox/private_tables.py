@@ -11,7 +11,7 @@ from minercdc_sandbox.tables import Table
 
 
 class PrivateTables:
-    """By table and version of its definition."""
+    """The session's tables, by OBJECT_ID and version of the definition."""
 
     def __init__(self, catalog: Catalog, storage: Storage) -> None:
         self._catalog, self._storage = catalog, storage
@@ -21,7 +21,7 @@ class PrivateTables:
         return iter(tuple(self._own.values()))
 
     def of(self, table: Table) -> Table:
-        """The session's copy."""
+        """The session's own copy of a global temporary table, with a segment made at first use."""
         key = (table.object_id, table.version)
         if key not in self._own:
             with self._storage.lock:
@@ -31,7 +31,7 @@ class PrivateTables:
         return self._own[key]
 
     def forget(self, *, session_ends: bool) -> bool:
-        """ON COMMIT DELETE ROWS, and at the end of the session the rest; whether anything went."""
+        """Drop the rows of ON COMMIT DELETE ROWS tables, of all when the session ends; returns whether there were any."""
         gone = [key for key, table in self._own.items() if session_ends or table.temporary == "TRANSACTION"]
         for key in gone:
             self._storage.drop_segment(self._own.pop(key))

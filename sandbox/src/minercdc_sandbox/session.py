@@ -105,7 +105,7 @@ class SandboxSession:
         yield from self.catalog.tables()
 
     def _forget_private(self, *, session_ends: bool = False) -> None:
-        """Rows of temporary tables: at the end of a transaction, or of the session."""
+        """Drop the session's rows of temporary tables: those kept for a transaction, or all. Plans on them go, too."""
         if self._private.forget(session_ends=session_ends):
             self.statements.planner.forget()
 

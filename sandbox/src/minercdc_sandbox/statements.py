@@ -52,7 +52,7 @@ class Statement(Protocol):
         """Columns of a query, before the types of its binds are known. A parse finds wrong names in DML, too."""
 
     def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
-        """Plan it; the columns of a query."""
+        """Plan a query or DML without running it; returns the columns of a query, None for others."""
 
     def run(self, runner: StatementRunner, call: StatementCall) -> Result: ...
 
@@ -168,7 +168,7 @@ def parse(sql: str) -> Statement:
 
 
 def _any_types(binds: int) -> tuple[BindType, ...]:
-    """Types of binds that are not known yet."""
+    """Types that stand for those of binds until these are known."""
     return (BindType(OraType.VARCHAR2, 4000),) * binds
 
 

@@ -239,13 +239,8 @@ class Table:
         return max(column.shown_after for column in self.all_columns())
 
     @property
-    def foreign_keys(self) -> list[Constraint]:
-        """Enabled references to other tables."""
-        return [c for c in self.constraints if c.kind == ConstraintKind.FOREIGN and c.enabled]
-
-    @property
     def key(self) -> Constraint | None:
-        """The primary key."""
+        """The primary key, else None."""
         return next((c for c in self.constraints if c.kind == ConstraintKind.PRIMARY), None)
 
     def position(self, name: str) -> int:
@@ -263,7 +258,7 @@ class Table:
         return (self.object_id, *(p.object_id for p in (self.partitioning.partitions if self.partitioning else ())))
 
     def partition(self, object_id: int) -> TablePartition | None:
-        """The partition with an OBJECT_ID."""
+        """The partition with this OBJECT_ID."""
         found = self.partitioning.partitions if self.partitioning is not None else ()
         return next((partition for partition in found if partition.object_id == object_id), None)
 

@@ -11,7 +11,7 @@ Drivers read bytes 4 (BLOB, CLOB), 6 (UTF-16) and 7 (temporary: to be freed); se
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeGuard
 from zlib import crc32
 
@@ -124,8 +124,3 @@ def is_locator(cell: object) -> TypeGuard[bytes]:
         and cell.startswith(_HEAD)
         and cell.endswith(_check(cell[:-2]))
     )
-
-
-def as_kind(value: LobValue, kind: LobKind) -> LobValue:
-    """The same content under CLOB or NCLOB, which differ in name only here."""
-    return value if value.kind is kind else replace(value, kind=kind)

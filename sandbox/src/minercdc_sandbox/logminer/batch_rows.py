@@ -70,12 +70,12 @@ class BatchRows:
         self._samples: dict[object, _Sample | None] = {}
 
     def of_record(self, record: RedoRecord, transaction: MinedTransaction) -> list[PickedRow]:
-        """The rows of any record that the query wants."""
+        """Picked rows of one record, those that pass the test."""
         holds, pick = self._test.holds, self._pick
         return [pick(row) for row in self._writer.rows(record, transaction) if holds(row)]
 
     def of_rows(self, rows: Iterator[tuple[Cell, ...]]) -> Iterator[list[PickedRow]]:
-        """The wanted ones of whole rows."""
+        """Picked rows in batches, of those of `rows` that pass the test."""
         holds, pick = self._test.holds, self._pick
         while some := list(islice(rows, _ROWS_AT_ONCE)):
             yield [pick(row) for row in some if holds(row)]

@@ -177,7 +177,7 @@ class MinedTransaction:
         return found
 
     def ended(self, start: RedoRecord, commit: RedoRecord) -> None:
-        """Committed mode: the rows from here on have the ends of the transaction."""
+        """Committed mode: rows made from now on have the START and COMMIT SCNs and times of the transaction."""
         self.scns = (_int(start.scn), _int(commit.scn))
         self.times = (date_cell(start.time), date_cell(commit.time))
         self._parts.clear()
@@ -300,7 +300,7 @@ class RowWriter:
         return number.encode(handle + 1), number.encode(handle)
 
     def row_texts(self, record: RedoRecord) -> Texts | None:
-        """How rows like that of an INSERT, UPDATE or DELETE are shown; None when their texts do not come from values alone."""
+        """Texts of changes like this INSERT, UPDATE or DELETE; None without ROWID, or when the table has no SQL."""
         shape = self._text_of(record).shape
         if shape is None or record.row_id is None:
             return None

@@ -97,7 +97,7 @@ def quoted(cell: Cell) -> str:
 
 
 def _bare(cell: Cell) -> str:
-    """Of extended VARCHAR2 columns LogMiner leaves quotes as they are (DBZ-8034, DBZ-9366)."""
+    """Literal of extended VARCHAR2 columns: quotes in it are not doubled, as in LogMiner (DBZ-8034, DBZ-9366)."""
     return f"'{cell!s}'" if isinstance(cell, str) else raw_literal(cell)
 
 

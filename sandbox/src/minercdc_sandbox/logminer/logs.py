@@ -49,7 +49,7 @@ def _missing() -> OraError:
 
 
 def find_log(redo: RedoLog, name: str) -> LogFile:
-    """The log now under a file name. Raises ORA-01284."""
+    """The log now under a file name. Raises ORA-01284 when there is none, ORA-01287 for an earlier incarnation's."""
     found = redo.locate(name)
     if found is None:
         raise OraError(1284, f"file {name} cannot be opened")
@@ -57,7 +57,7 @@ def find_log(redo: RedoLog, name: str) -> LogFile:
 
 
 def log_ranges(redo: RedoLog) -> dict[tuple[int, int], LogRange]:
-    """All logs there are, by thread and sequence; the archived copy where there are two."""
+    """All online and archived logs by thread and sequence; the archived copy of those that are both."""
     found = {}
     for group in redo.groups():
         if group.sequence:
@@ -103,7 +103,7 @@ def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> No
 
 
 def missing_logs(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> list[tuple[int, int, int]]:
-    """Thread, first and last sequence of the logs that a range needs and the list has not: why START_LOGMNR failed."""
+    """(thread, first sequence, last sequence) of each gap: logs that the range needs and that are not in `files`."""
     listed = {(file.thread, file.sequence) for file in files}
     needed = {key for key, log in log_ranges(redo).items() if touches(log, wanted)}
     for thread in redo.threads:
@@ -122,7 +122,7 @@ def missing_logs(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> l
 
 
 def logs_covering(redo: RedoLog, wanted: ScnRange) -> tuple[LogFile, ...]:
-    """The logs a PDB's mining reads. Raises ORA-01291 when the oldest there is begins after the start."""
+    """The logs that mining in a PDB reads. Raises ORA-01281, and ORA-01291 when they do not cover the range."""
     if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
         raise OraError(1281, "SCN range specified is invalid")
     chosen = [log for log in sorted(log_ranges(redo).values(), key=lambda log: log.sequence) if touches(log, wanted)]

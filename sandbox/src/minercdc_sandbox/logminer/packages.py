@@ -66,7 +66,7 @@ def state_of(session: Session) -> LogMinerSession:
 
 
 def active_mining(session: Session) -> Mining:
-    """The running mining session. Raises ORA-01306."""
+    """The mining that START_LOGMNR began. Raises ORA-01306 when there is none."""
     mining = state_of(session).mining
     if mining is None:
         raise OraError(1306, "dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents")
@@ -86,7 +86,7 @@ def mined_rows(session: Session, restriction: Restriction | None = None) -> Iter
 def picked_rows(
     session: Session, restriction: Restriction, picked: Sequence[int], test: RowTest
 ) -> Iterator[list[tuple[Cell, ...]]]:
-    """The same for a query that picks columns, in batches."""
+    """`mined_rows` of the columns at `picked`, of rows that pass the test, in batches."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
     for rows in mining.picked_rows(as_view_session(session).settings.nls, restriction, picked, test):
@@ -96,7 +96,7 @@ def picked_rows(
 
 
 def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-    """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01284, 01289, 65040."""
+    """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01283, 01284, 01287, 01289, 01290, 65040."""
     _in_root(as_view_session(session))
     arguments = Arguments("ADD_LOGFILE", ("LOGFILENAME", "OPTIONS"), given, named)
     name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
@@ -131,7 +131,7 @@ def _remove(session: Session, name: str) -> None:
 
 
 def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-    """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 44609, 44613.
+    """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 01296, 01347, 01371, 44609, 44613.
 
     Its range and options then stay visible in V$LOGMNR_PARAMETERS.
     """

@@ -37,11 +37,11 @@ class MiningRange:
     end_time: int | None = None
 
     def starts_after(self, batch: PackedBatch) -> bool:
-        """Does the range begin after a whole batch?"""
+        """Whether the range begins after the last SCN of the batch."""
         return self.start is not None and batch.last_scn < self.start
 
     def holds_all(self, batch: PackedBatch) -> bool:
-        """Is a whole batch inside?"""
+        """Whether all records of the batch are in the range."""
         return (
             (self.start is None or batch.scn >= self.start)
             and (self.end is None or batch.last_scn <= self.end)
@@ -50,7 +50,7 @@ class MiningRange:
         )
 
     def holds(self, record: RedoRecord) -> bool:
-        """Is the record inside?"""
+        """Whether the record is in the range."""
         if self.start is not None and record.scn < self.start:
             return False
         if self.end is not None and record.scn > self.end:
@@ -173,7 +173,7 @@ class ThreadReading:
         self._start = limits.start or 0 if replace(limits, start=None) == MiningRange() else 1 << 64
 
     def batches(self) -> Iterator[ReadBatch]:
-        """Batches in redo order; changes before the first wanted one that add no fact are only counted."""
+        """Batches in redo order, without those before the first wanted one that only count in their transactions' `rows`."""
         place = self._memory.furthest(self._contexts, self._wanted)
         if place is not None:
             self._open.update(place.transactions())

@@ -108,7 +108,7 @@ class Shape:
         return text(record.row_id, record.before or (), record.after or ())
 
     def texts(self, op: RedoOp, changed: tuple[int, ...], logged: tuple[int, ...] | None, undo: bool) -> Texts:
-        """How changes are shown that differ in row and values only: see `RedoRecord`."""
+        """Texts of all changes with these fields of `RedoRecord`, compiled at first use."""
         key = (op, changed, logged, undo)
         found = self._texts.get(key)
         if found is None:
@@ -163,7 +163,7 @@ class Shape:
 
 
 def known_shape(version: TableVersion, options: TextOptions) -> Shape:
-    """For records the dictionary's version fits."""
+    """Shape for records of the table version that the dictionary has: real column names and literals."""
     names = [f'"{column.name}"' for column in version.columns]
     literals: list[Literal] = []
     for column in version.columns:

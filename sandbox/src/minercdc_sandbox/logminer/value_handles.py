@@ -22,7 +22,7 @@ class Place(NamedTuple):
 
 
 def handle_of(record: RedoRecord) -> int:
-    """Of a record's old values; one more is that of its new ones."""
+    """Handle of a record's old values (UNDO_VALUE); one more is the handle of its new values (REDO_VALUE)."""
     found = record.thread
     for width, part in ((_SEQUENCE, record.sequence), (_BLOCK, record.block), (_BYTE, record.byte), (_SSN, record.ssn)):
         found = found << width | part

@@ -24,7 +24,7 @@ ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, 
 class RedoBatch:
     """Changes of one statement that differ in row and values only; an array insert's rows share one record (`shared`).
 
-    INFO of an INTERNAL record is not shown: it names its owner, a dictionary or `INDEX_INFO` with an index's name.
+    `info` is INFO; of an INTERNAL record, which shows none, it marks a dictionary, or is `INDEX_INFO` with an index's name.
     Rows that do not share a record have SCNs `scn`, `scn + 1`, ..
     """
 
@@ -63,7 +63,7 @@ class RedoBatch:
         return self._counted
 
     def extend(self, rows: list[ChangedRow]) -> int:
-        """Add rows to a batch whose rows do not share a record; the bytes they take."""
+        """Add rows to a batch that is not `shared`; returns the bytes they take in the log."""
         size = sum([_RECORD_HEADER + _row_bytes(row) for row in rows])
         self._counted = self.bytes() + size
         self.rows += rows
@@ -172,7 +172,7 @@ class PackedBatch:
 
 
 def position_of(block: int, byte: int) -> int:
-    """The place in a log's bodies that a record's block and byte stand for."""
+    """The byte in a log's bodies, block headers not counted, where a record with this block and byte begins."""
     return (block - 1) * BLOCK_BODY + byte - 16
 
 

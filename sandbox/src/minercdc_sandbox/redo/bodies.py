@@ -10,7 +10,7 @@ from minercdc_sandbox.redo.batches import BLOCK_BODY, Packed
 
 @dataclass(slots=True)
 class LogBody:
-    """Records of one log: packed chunks in the journal, the newest still in memory, the very newest not readable yet."""
+    """Records of one log: `chunks` (offset, length) in the journal, `tail` in memory, then `pending`, not readable yet."""
 
     chunks: list[tuple[int, int]] = field(default_factory=list)
     tail: list[Packed] = field(default_factory=list)

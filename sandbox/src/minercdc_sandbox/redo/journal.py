@@ -61,7 +61,7 @@ class Journal:
         return list(marshal.loads(os.pread(self._descriptor, length, offset)))
 
     def recover(self, start: int, end: int) -> Iterator[Frame]:
-        """Cut the file at `end` and list its frames from `start` on."""
+        """Cut the file at `end`, with the first frame taken, and yield its frames from `start` on."""
         os.ftruncate(self._descriptor, end)
         self.end = end
         at = start

@@ -90,8 +90,8 @@ def large_of(column: TypedColumn, *, json: bool = False) -> Large | None:
 
 
 def large_columns(columns: Sequence[TypedColumn], *, json: bool = False) -> LargeColumns:
-    """By position; the columns that are not there are plain. LONG columns are plain, too: they lie in the row; so are all
-    columns of a table whose rows are Unsupported as a whole."""
+    """LOB, XML and extended columns by position; the others, LONG too, lie in the row. Empty for a table whose rows
+    are Unsupported as a whole."""
     found: LargeColumns = {}
     for at, column in enumerate(columns):
         if column.type in _SMALL:

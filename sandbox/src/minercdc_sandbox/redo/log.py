@@ -85,8 +85,8 @@ class RedoLog:
         return sorted((a for t in self.threads.values() for a in t.archived), key=lambda a: a.completion_time)
 
     def locate(self, name: str) -> tuple[int, int] | None:
-        """(thread, sequence) now found under a file name; None when there is no such file. Raises ORA-01287 for a log of an
-        earlier incarnation."""
+        """(thread, sequence) of the log that the file now holds; None when there is no such file. Raises ORA-01287 for a log
+        of an earlier incarnation."""
         if any(log.name == name for log in self.former):
             raise OraError(1287, f"file {name} is from a different database incarnation")
         for thread in self.threads.values():
@@ -130,7 +130,7 @@ class RedoLog:
             yield first + len(chunks), list(map(PackedBatch, tail))
 
     def write(self, thread_number: int, batches: list[RedoBatch], *, may_switch: bool = True) -> None:
-        """Append to the current log, and switch when that fills it (not while strands are flushed for a switch)."""
+        """Append to the thread's current log and `harden`; then switch when it is full and `may_switch`."""
         thread = self.threads[thread_number]
         with self._lock:
             self._append(thread, batches)
@@ -168,7 +168,7 @@ class RedoLog:
         return bool(self._unpublished)
 
     def background_write(self, scn: int) -> None:
-        """LGWR writes every three seconds, and an instance is never idle so long: LAST_REDO_CHANGE# goes on by itself.
+        """Raise LAST_REDO_CHANGE# of open threads without redo for three seconds: an instance is never idle so long.
 
         :param scn: the present one; all commits up to it are in the log.
         """
@@ -185,7 +185,7 @@ class RedoLog:
             self._unpublished.clear()
 
     def write_journal(self) -> int:
-        """Put what is pending in the journal; returns where that ends."""
+        """Write what is pending to the journal; returns the journal's size in bytes."""
         with self._lock:
             for thread, sequence in self._unpublished:
                 body = self._bodies[thread, sequence]
@@ -234,20 +234,20 @@ class RedoLog:
         return found
 
     def mark_dictionary(self, thread: int, sequence: int) -> None:
-        """An archived log holds a whole LogMiner dictionary."""
+        """Set DICTIONARY_BEGIN and DICTIONARY_END of an archived log."""
         for log in self.threads[thread].archived:
             if log.sequence == sequence:
                 log.dictionary_begin = log.dictionary_end = True
         self.changes += 1
 
     def delete_archived(self, thread: int, sequence: int) -> None:
-        """As RMAN deletes: the catalog keeps the row with status D and no name."""
+        """Delete a log as RMAN does: V$ARCHIVED_LOG keeps its rows with STATUS D and no name. Raises ORA-00308."""
         for log in self.archived_copies(thread, sequence):
             log.status, log.name = ArchiveStatus.DELETED, None
         self.changes += 1
 
     def remove_archived(self, thread: int, sequence: int) -> None:
-        """As `rm` deletes: the catalog does not know."""
+        """Delete a log's files as `rm` does: V$ARCHIVED_LOG does not change. Raises ORA-00308."""
         for log in self.archived_copies(thread, sequence):
             log.missing = True
         self.changes += 1
@@ -273,14 +273,14 @@ class RedoLog:
         self._open(thread, groups[0], first_sequence, scn, now)
 
     def close_thread(self, number: int) -> None:
-        """Its instance has shut down: all its redo is below the checkpoint. Raises ORA-01618."""
+        """Close a thread, as its instance shuts down: its redo ends at a checkpoint. Raises ORA-01618."""
         thread = self._thread(number)
         thread.is_open, thread.checkpoint_change = False, self._next_scn()
         self.changes += 1
         self.harden()
 
     def open_thread(self, number: int) -> None:
-        """Its instance has started again. Raises ORA-01618, and ORA-01620 when the thread is disabled."""
+        """Open a thread, as its instance starts, with a log switch. Raises ORA-01618, and ORA-01620 when it is disabled."""
         thread = self._thread(number)
         if thread.enabled == "DISABLED":
             raise OraError(1620, "no public threads are available for mounting")
@@ -299,7 +299,7 @@ class RedoLog:
         self.harden()
 
     def enable_thread(self, number: int, enabled: str) -> None:
-        """ALTER DATABASE ENABLE [PUBLIC] THREAD, which opens it too: no instance has to be started here."""
+        """ALTER DATABASE ENABLE [PUBLIC] THREAD, which here opens it too. Raises ORA-01612. `enabled`: as in V$THREAD."""
         thread = self.threads.get(number)
         if thread is None:
             self.add_thread(number, enabled=enabled)

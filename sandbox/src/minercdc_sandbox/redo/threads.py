@@ -69,7 +69,7 @@ class ArchivedLog:
 class RedoThread:
     """One redo thread: its groups and what has been archived of it.
 
-    :param instance: which has it open, `enabled`: PUBLIC, PRIVATE or DISABLED, as V$THREAD shows them.
+    :param instance: the instance that has it open; `enabled`: PUBLIC, PRIVATE or DISABLED.
     :param checkpoint_change: of a closed thread the SCN its redo ends at.
     """
 

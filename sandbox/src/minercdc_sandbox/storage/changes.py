@@ -25,7 +25,7 @@ from minercdc_sandbox.tables import Constraint, Index, Table
 
 @dataclass(slots=True)
 class Target:
-    """A row version an UPDATE or DELETE wants, as its scan saw it."""
+    """A row version that an UPDATE, DELETE or FOR UPDATE is to change or lock, with the vid, s, e, x that its scan saw."""
 
     vid: int
     s: int
@@ -36,7 +36,7 @@ class Target:
 
 
 class StatementRestart(Exception):
-    """The statement met a row that changed after its snapshot: run it again with a new one."""
+    """A row changed after the statement's snapshot: the caller undoes the statement and runs it again with a new one."""
 
 
 class RowChanges:
@@ -58,7 +58,8 @@ class RowChanges:
         self._begin = begin
 
     def lock_for_dml(self, client: Client, table: Table, seconds: float | None = None) -> Transaction:
-        """TM lock in row exclusive mode, for the rest of the transaction. Raises ORA-00054 after `seconds`."""
+        """Lock the table in row exclusive mode (TM); returns the transaction, begun if there is none. Raises ORA-01456 in a
+        read-only transaction, and ORA-00054 after `seconds`: None waits as long as it takes."""
         transaction = self._begin(client)
         if transaction.read_only:
             raise OraError(1456, "may not perform insert, delete, update operation inside a READ ONLY transaction")
@@ -68,9 +69,10 @@ class RowChanges:
         return transaction
 
     def insert(self, client: Client, table: Table, rows: Sequence[tuple[Cell, ...]]) -> tuple[int, OraError | None]:
-        """Insert rows up to the first that fails; returns how many, and the error of the failed one.
+        """Insert rows up to the first whose key is taken; returns how many, and ORA-00001 for that row, else None.
 
-        A failed row leaves its insert and the undo of it in the redo.
+        Waits for open transactions that hold a key. The failed row leaves its insert and the undo of it in the redo.
+        Raises ORA-14400 for a row without a partition, and what `lock_for_dml` and `Locks.wait` raise.
         """
         transaction = self.lock_for_dml(client, table)
         unique = [index for index in table.indexes if index.unique]
@@ -114,7 +116,7 @@ class RowChanges:
     def _count_free(
         self, transaction: Transaction, table: Table, unique: list[Index], rows: Sequence[tuple[Cell, ...]]
     ) -> int:
-        """How many of the first rows have keys that no row holds, not even one of those before them."""
+        """How many rows from the first on have unique keys that neither a stored row nor a row before them holds."""
         free = len(rows)
         for index in unique:
             places = table.positions(index.columns)
@@ -132,7 +134,7 @@ class RowChanges:
     def _holder(
         self, transaction: Transaction, table: Table, index: Index, key: tuple[Cell, ...], own: int | None
     ) -> tuple[int, int, int] | None:
-        """The version that holds the key against this transaction."""
+        """(vid, s, x) of a version other than `own` that keeps the key from this transaction; None when it is free."""
         for vid, s, x in self._segments.holders(table, index, key):
             if x != transaction.stamp and vid != own:
                 return vid, s, x
@@ -141,7 +143,7 @@ class RowChanges:
     def _await_key(
         self, client: Client, transaction: Transaction, table: Table, unique: list[Index], row: tuple[Cell, ...]
     ) -> None:
-        """Wait for the open transaction that holds one of the row's keys. Raises ORA-00001 when the holder is certain."""
+        """Wait for the open transaction that holds one of the row's keys. Raises ORA-00001 when a committed row holds it."""
         for index in unique:
             key = tuple(row[at] for at in table.positions(index.columns))
             holder = self._holder(transaction, table, index, key, None) if any(key) else None
@@ -170,10 +172,11 @@ class RowChanges:
         self._strands.log_rows(client, transaction, table, RedoOp.DELETE, [(row_id, row, None)], undo=True)
 
     def claim(self, client: Client, table: Table, targets: Sequence[Target], seconds: float | None = None) -> None:
-        """Make sure no other transaction changed or locked the rows since the statement's snapshot.
+        """Check that no other transaction has changed or locked the rows since the statement's snapshot.
 
-        Raises StatementRestart (after waiting, or at once when a change was committed), ORA-00054, ORA-30006, ORA-00060; and
-        ORA-08177 in place of a restart in a serializable transaction, whose snapshot cannot move.
+        Raises StatementRestart after waiting for a transaction, or at once when a change was committed (ORA-08177 in a
+        serializable transaction, whose snapshot cannot move); while waiting ORA-00060, ORA-01013, and ORA-30006 after
+        `seconds`: 0 raises ORA-00054 at once, None waits as long as it takes.
         """
         transaction = client.transaction
         assert transaction is not None
@@ -190,14 +193,14 @@ class RowChanges:
                 raise StatementRestart
 
     def blocker(self, table: Table, target: Target, transaction: Transaction) -> Transaction | None:
-        """The other open transaction that changed or locked the row."""
+        """The other open transaction that changed or locked the row, else None."""
         if target.x and target.x != transaction.stamp:
             return self._transactions.with_stamp(target.x)
         locker = self._locks.row_locker(table.data_object_id, target.vid >> VERSION_BITS)
         return locker if locker is not transaction else None
 
     def lock_rows(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
-        """FOR UPDATE, after `claim`."""
+        """FOR UPDATE: lock rows that `claim` has checked, until the transaction ends or rolls back to before."""
         transaction = self._begin(client)
         self._strands.start(client, transaction)
         for target in targets:
@@ -207,7 +210,8 @@ class RowChanges:
                 transaction.undo.append(Undo(UndoKind.ROW_LOCK, table, rid))
 
     def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
-        """New versions for claimed rows, then the unique keys they changed are checked."""
+        """Change claimed rows in place or as new versions, by delete and insert where the partition changes; write
+        redo, then check unique keys: ORA-00001, or wait for their holder. `changed`: positions of the assigned columns."""
         transaction = client.transaction
         assert transaction is not None
         moving = [target for target in targets if _moves(table, target, changed)] if table.partitioning is not None else []
@@ -224,14 +228,14 @@ class RowChanges:
         self._check_updated_keys(client, transaction, table, targets, changed)
 
     def _move(self, client: Client, transaction: Transaction, table: Table, target: Target) -> None:
-        """A row whose new key belongs into another partition was deleted there and is inserted here."""
+        """Insert a row, deleted before, into the partition of its new key; `target` then names its new version."""
         _, error = self.insert(client, table, [target.after])
         if error is not None:
             raise error
         target.vid, target.s = table.last_rid << VERSION_BITS, transaction.stamp
 
     def rewrite(self, client: Client, table: Table, target: Target, changed: tuple[int, ...], steps: Sequence[Step]) -> None:
-        """A new version of one claimed row whose redo is `steps`: a LOB written through its locator."""
+        """Change one claimed row with the redo `steps` of a LOB write through its locator; no keys are checked."""
         transaction = client.transaction
         assert transaction is not None
         [(row_id, _, _)] = self._new_versions(transaction, table, [target], changed)
@@ -275,7 +279,7 @@ class RowChanges:
                     self._locks.wait(client, blocker, None)
 
     def delete(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
-        """End claimed rows."""
+        """Delete claimed rows and write their redo: own versions go at once, others end with the COMMIT."""
         transaction = client.transaction
         assert transaction is not None
         logged: list[ChangedRow] = []
@@ -310,7 +314,7 @@ def _moves(table: Table, target: Target, changed: tuple[int, ...]) -> bool:
 
 
 def duplicate(table: Table, index: Index) -> OraError:
-    """ORA-00001 names the constraint, which its index is named after unless said otherwise."""
+    """ORA-00001 with the name of the constraint that the index enforces, else with that of the index."""
     constraint: Constraint | None = next((c for c in table.constraints if c.index == index.name), None)
     name = constraint.name if constraint else index.name
     return OraError(1, f"unique constraint ({table.owner}.{name}) violated")

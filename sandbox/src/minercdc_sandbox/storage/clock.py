@@ -31,7 +31,7 @@ class ScnClock:
 
     @property
     def current(self) -> int:
-        """Newest SCN given out, without moving the clock: the snapshot of a statement that begins now."""
+        """The newest SCN given out: the snapshot of a statement that begins now. Reading it does not move the clock."""
         return self._scn
 
     def now(self) -> float:
@@ -39,7 +39,7 @@ class ScnClock:
         return self._now() + self._ahead
 
     def jump(self, seconds: float) -> None:
-        """Set the host's clock forward or back; the SCN goes on."""
+        """Set the time that `now` returns forward, or back by a negative number; SCNs go on rising."""
         with self._lock:
             self._ahead += seconds
 
@@ -56,7 +56,7 @@ class ScnClock:
             return first
 
     def slots_since(self, count: int) -> list[tuple[int, int]]:
-        """The map but for its first `count` entries: (second, SCN), ascending."""
+        """The map of SCNs to time without its first `count` entries: (second, first SCN of it), ascending."""
         return self._slots[count:]
 
     def remember(self, slots: list[tuple[int, int]]) -> None:
@@ -64,24 +64,24 @@ class ScnClock:
         self._slots = slots + self._slots
 
     def read(self) -> int:
-        """CURRENT_SCN: every read moves the clock, so a later commit is always above it."""
+        """CURRENT_SCN: takes a new SCN, so a later commit is always above it."""
         return self.advance()
 
     def checked(self, scn: int) -> int:
-        """An SCN a flashback query may name. Raises ORA-08181."""
+        """The SCN itself when a flashback query may name it. Raises ORA-08181 for 0, negative and future ones."""
         if scn > self._scn or scn <= 0:
             raise OraError(8181, "specified number is not a valid system change number")
         return scn
 
     def time_of(self, scn: int) -> int:
-        """SCN_TO_TIMESTAMP, in whole seconds. Raises ORA-08181 outside the map."""
+        """SCN_TO_TIMESTAMP, in whole seconds since the epoch. Raises ORA-08181 before the map begins and for future SCNs."""
         at = bisect_right(self._slots, scn, key=lambda slot: slot[1])
         if at == 0 or scn > self._scn:
             raise OraError(8181, "specified number is not a valid system change number")
         return self._slots[at - 1][0]
 
     def scn_at(self, seconds: float) -> int:
-        """TIMESTAMP_TO_SCN. Raises ORA-08180 before the map begins and for the future."""
+        """TIMESTAMP_TO_SCN of seconds since the epoch. Raises ORA-08180 before the map begins and for the future."""
         at = bisect_right(self._slots, seconds, key=lambda slot: slot[0])
         if at == 0 or seconds > self.now() + 1:
             raise OraError(8180, "no snapshot found based on specified time")

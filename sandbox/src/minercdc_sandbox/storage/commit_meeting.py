@@ -14,9 +14,9 @@ from minercdc_sandbox.storage.locks import Client
 
 
 class CommitMeeting:
-    """Used under the storage lock, which waiting releases.
+    """The next `size` commits, which share an SCN; later ones take one each. Under the storage lock, which waiting releases.
 
-    :param size: commits that share an SCN; then later ones do as usual.
+    :param lock: the storage lock.
     """
 
     def __init__(self, lock: threading.Condition, size: int) -> None:
@@ -25,7 +25,7 @@ class CommitMeeting:
         self._scn: int | None = None
 
     def commit(self, client: Client, clock: ScnClock, commit: Callable[[Client, int], object]) -> int:
-        """Wait for the others, and return the common SCN. Raises ORA-01013 and the like when the client gives up waiting."""
+        """Wait for the others, commit with them by `commit(client, scn)` and return the SCN. Raises ORA-01013 on cancel."""
         if self._scn is not None or self._missing <= 0:
             scn = clock.advance()
             commit(client, scn)

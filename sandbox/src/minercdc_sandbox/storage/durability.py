@@ -29,12 +29,12 @@ _UNDONE_BY = {
     RedoOp.DELETE: RedoOp.INSERT,
     **dict.fromkeys((RedoOp.LOB_LOCATOR, RedoOp.XML_BEGIN, RedoOp.LONG_BEGIN), RedoOp.UPDATE),
 }
-"""By the first record of a change."""
+"""The operation that undoes a change, by the operation of its first record."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """The facts that recovery needs of a transaction that a crash would cut off. Fields as of `Transaction`."""
+    """What recovery has to know of a transaction that a crash cuts off. Fields as in `Transaction`."""
 
     xid: tuple[int, int, int]
     stamp: int
@@ -47,7 +47,7 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """State that changes with every write.
+    """The saved state that changes with every write.
 
     :param journal_end: bytes of the journal that belong to the database.
     :param begun: transactions ever begun; `turns`: by container.
@@ -72,7 +72,7 @@ class Durability:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """A DDL is logged before the dictionary is changed: nothing hardens until both are done."""
+        """While it is entered, `harden` does nothing: for DDL, which is logged before the dictionary is changed."""
         self._held = self._home is not None
         try:
             yield
@@ -88,7 +88,7 @@ class Durability:
         self._redo.publish()
 
     def settle(self) -> None:
-        """After a statement: harden its changes of the dictionary."""
+        """After a statement: harden when it changed the dictionary or the redo. Nothing without a directory."""
         if self._home is not None and (
             self._catalog.stamp != self._dictionary or self._redo.changes != self._threads or self._redo.is_pending
         ):
@@ -109,7 +109,7 @@ class Durability:
         home.commit()
 
     def create(self) -> None:
-        """Prepare a new directory."""
+        """Prepare a new directory, and save the new database in it."""
         assert self._home is not None
         self._home.db.execute("create table scn_time(second integer, scn integer)")
         self._home.save("format", FORMAT)

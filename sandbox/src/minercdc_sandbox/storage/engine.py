@@ -39,7 +39,7 @@ _INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=
 
 
 class Storage:
-    """The transactional store. Every method is called with `lock` held.
+    """Transactions over the segments, their locks and their redo. Call every method but `start` with `lock` held.
 
     :param undo_retention: how many SCNs back a snapshot surely reaches; None keeps every version.
     :param home: where the rows live; None for a database that ends with the process.
@@ -77,7 +77,7 @@ class Storage:
         redo.harden = self.durability.harden
 
     def begin(self, client: Client) -> Transaction:
-        """The client's transaction, begun if there is none; a serializable one sees the database as of now to its end."""
+        """The client's transaction, begun if there is none; a new serializable one gets the current SCN as its snapshot."""
         if client.transaction is None:
             snapshot = self.clock.current if client.serializable else None
             client.transaction = self.transactions.begin(
@@ -93,12 +93,13 @@ class Storage:
         return client.transaction
 
     def start(self, client: Client) -> None:
-        """The client's transaction, with an XID, before it has changed a row."""
+        """Make the client's transaction active, begun if there is none: it has START in the redo before it changes a row."""
         with self.lock:
             self.strands.start(client, self.begin(client))
 
     def commit(self, client: Client) -> int | None:
-        """Make the changes visible at one SCN, and return it; None when nothing was changed."""
+        """End the transaction and make its changes visible at one SCN, which is returned: None when it changed or locked no
+        row. Raises ORA-01013 on cancel while a `CommitMeeting` waits."""
         transaction = client.transaction
         if transaction is None:
             return None
@@ -123,7 +124,7 @@ class Storage:
         return scn
 
     def keep_undo_for(self, seconds: int) -> None:
-        """UNDO_RETENTION, as if undo had no room for more: versions that ended longer ago are forgotten."""
+        """Set UNDO_RETENTION as if undo were full: commits from now on forget versions that ended longer ago."""
         self._retention_seconds = seconds
 
     def _purge_old_versions(self) -> None:
@@ -144,11 +145,12 @@ class Storage:
         self.db.execute("delete from commits where scn<=?", (horizon,))
 
     def check_snapshot(self, scn: int) -> None:
-        """Raises ORA-01555 when versions of that time may be gone."""
+        """Raises ORA-01555 when versions that were visible at `scn` may be gone."""
         if scn < self.horizon:
             raise OraError(1555, 'snapshot too old: rollback segment number with name "" too small')
 
     def rollback(self, client: Client) -> None:
+        """Undo the client's transaction, if it has one, log ROLLBACK and end it."""
         transaction = client.transaction
         if transaction is None:
             return
@@ -189,7 +191,7 @@ class Storage:
             self._changed_tables = tuple(tables[name] for name in ended)
 
     def undo_to(self, client: Client, mark: int) -> None:
-        """Take back all changes after the first `mark` undo entries, newest first, and log the undoing."""
+        """Undo what came after the first `mark` undo entries, newest first, with its redo; later savepoints and locks go."""
         transaction = client.transaction
         if transaction is None:
             return
@@ -230,7 +232,7 @@ class Storage:
             self.locks.lower_table(table, transaction, vid)
 
     def drop_segment(self, table: Table) -> None:
-        """Its rows are dropped. Its LOBs go with the last log that has their changes; of temporary tables none has."""
+        """Drop the table's rows. Its LOBs stay until no readable log has their changes; a temporary table's go at once."""
         self.segments.drop(segment(table))
         self.lobs.discard(table.data_object_id, self.clock.current if table.temporary is None else 0)
         self.free_lobs()
@@ -249,11 +251,10 @@ class Storage:
         internal: Sequence[str] = (),
         built: str | None = None,
     ) -> int:
-        """A DDL as its own transaction: START, DDL, COMMIT; returns the commit SCN.
+        """Log a DDL in the client's transaction, as START, DDL, COMMIT when it has none; commits and returns the SCN.
 
-        :param built: an index whose entries it wrote.
-
-        :param internal: statements that Oracle ran itself before, logged as INTERNAL DDL.
+        :param internal: statements that Oracle runs itself before it, logged as INTERNAL DDL.
+        :param built: the index whose entries it wrote.
         """
         transaction = self.begin(client)
         self.strands.start(client, transaction)
@@ -290,7 +291,7 @@ class Storage:
         self.redo.mark_dictionary(transaction.thread, sequence)
 
     def restore(self) -> None:
-        """Go on with what the data directory has. Row numbers go on above the highest that is there."""
+        """Recover the redo and roll back what was open; new rows get numbers above the highest that is there."""
         self.durability.restore()
         for table in self.catalog.tables():
             partitions = table.partitioning.partitions if table.partitioning is not None else ()

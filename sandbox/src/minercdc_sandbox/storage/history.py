@@ -40,7 +40,7 @@ class _Ended:
 
 
 class History:
-    """Moves versions; used under the storage lock."""
+    """Moves old row versions out of the segments; used under the storage lock."""
 
     def __init__(self, segments: Segments, catalog: Catalog, transactions: Transactions) -> None:
         self._segments, self._catalog, self._transactions = segments, catalog, transactions
@@ -48,16 +48,16 @@ class History:
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
 
     def read_by(self, reader: Reader) -> None:
-        """A cursor has opened."""
+        """Register an open cursor: what it can still see stays, until it is garbage or its `oldest` is None."""
         self._readers.add(reader)
 
     def note_ended(self, table: Table, count: int, scn: int) -> None:
-        """A commit at `scn` ended so many versions."""
+        """Count `count` versions of the table that a commit at `scn` ended."""
         found = self._ended.setdefault(table.data_object_id, _Ended(0, scn))
         found.count += count
 
     def move(self, tables: Iterable[Table], scn: int) -> None:
-        """Move what enough has gathered of; nothing while a cursor is open that may see it. `scn`: the present one."""
+        """Move ended versions of tables that have enough of them, unless a snapshot can see them. `scn`: the present one."""
         seen_from: int | None = None
         for table in tables:
             found = self._ended.get(table.data_object_id)

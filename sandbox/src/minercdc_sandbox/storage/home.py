@@ -26,7 +26,7 @@ _SCN_STEP = 100_000
 
 
 class DataDirectory:
-    """An open directory, made when it is not there.
+    """A database's directory, open and locked; made when it is not there.
 
     :ivar is_new: nothing was kept here before.
     :raises OraError: ORA-01102 when another server uses it, ORA-00201 when another version of the sandbox wrote it.
@@ -52,7 +52,7 @@ class DataDirectory:
 
     @staticmethod
     def _open(path: Path) -> apsw.Connection:
-        """Commits survive a killed process; only a host that dies at once may lose the last commits."""
+        """Open `rows.db`. Commits survive a killed process; the crash of the host may lose the last ones."""
         connection = apsw.Connection(str(path), statementcachesize=1000)
         for pragma in ("locking_mode=exclusive", "journal_mode=wal", "synchronous=normal", "cache_size=-131072"):
             connection.execute(f"pragma {pragma}").fetchall()
@@ -75,18 +75,18 @@ class DataDirectory:
         self.db.execute("begin")
 
     def first_scn(self) -> int | None:
-        """Where the clock goes on: above all it ever gave out."""
+        """The SCN from which the clock goes on, not below any given out; None in a new directory."""
         kept = os.pread(self._scn, 8, 0)
         return int.from_bytes(kept, "big") if kept else None
 
     def reserve_scns(self, scn: int) -> int:
-        """Note that SCNs up to the one returned may be given out."""
+        """Return the SCN up to which the clock may go on from `scn`, once it is written to the directory."""
         ceiling = scn + _SCN_STEP
         os.pwrite(self._scn, ceiling.to_bytes(8, "big"), 0)
         return ceiling
 
     def close(self) -> None:
-        """Free the directory; what was not committed is gone."""
+        """Release the lock and close the files, but not `db`, which the storage closes."""
         for name in ("redo", "_scn"):
             if hasattr(self, name):
                 os.close(getattr(self, name))

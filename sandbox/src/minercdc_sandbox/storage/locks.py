@@ -31,7 +31,7 @@ BUSY = "resource busy and acquire with NOWAIT specified or timeout expired"
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """The session as storage sees it.
+    """A session as the storage knows it.
 
     :param details: program, machine, osuser, .. as the client named them; go into the redo.
     :param client_id: what the client calls its user; goes into the redo too.
@@ -70,9 +70,10 @@ class Locks:
     def wait(
         self, client: Client, blocker: Transaction, deadline: float | None, blocked: Callable[[], bool] = lambda: True
     ) -> None:
-        """Until `blocker` ends, or no longer `blocked` (as in Oracle, not when it only gives up the row by a savepoint).
+        """Wait until `blocker` ends or `blocked` is false. As in Oracle, a row given up by a savepoint does not end it.
 
-        Raises ORA-00060 when it waits for us, ORA-01013 on cancel, ORA-00054/30006 at the deadline.
+        Raises ORA-00060 when `blocker` waits for this client, ORA-01013 on cancel, and ORA-30006 at the deadline: a value of
+        `time.monotonic()`, None without end.
         """
         mine = client.transaction
         if mine is not None:
@@ -113,7 +114,8 @@ class Locks:
         return None
 
     def lock_table(self, client: Client, table: Table, mode: int, seconds: float | None) -> int:
-        """Raise the client's lock on the table to `mode` and return the mode held before. Raises ORA-00054."""
+        """Raise the transaction's lock to `mode`, joined with what it holds; returns the mode before, 0 without one. Raises
+        ORA-00054 after `seconds` (0: at once, None: never), ORA-00060 and ORA-01013."""
         transaction = client.transaction
         assert transaction is not None
         before = self.held(table, transaction)
@@ -154,7 +156,7 @@ class Locks:
         self._condition.notify_all()
 
     def release(self, transaction: Transaction) -> None:
-        """At the end of the transaction."""
+        """Release all locks of a transaction that ends, and wake those who wait."""
         for undo in transaction.undo:
             if undo.op is UndoKind.TABLE_LOCK:
                 self._tables[undo.table.object_id].pop(transaction, None)

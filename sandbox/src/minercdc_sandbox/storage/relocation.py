@@ -19,7 +19,7 @@ _BITS = ROW_BITS + VERSION_BITS
 
 
 def live_rows(storage: Storage, table: Table, number: int | None = None) -> list[tuple[int, tuple[Cell, ...]]]:
-    """(row number, row) of what a table, or one number of a partitioned one, has now."""
+    """(row number, row) of each committed row of the table, or of the partition with this number, in ROWID order."""
     slots = "".join(f",c{column.slot}" for column in table.columns)
     low, high = _range(number)
     sql = f"select vid{slots} from {segment(table)} where vid between ? and ? and e={LIVE} order by vid"
@@ -28,21 +28,21 @@ def live_rows(storage: Storage, table: Table, number: int | None = None) -> list
 
 
 def end_rows(storage: Storage, table: Table, numbers: Collection[int]) -> None:
-    """The rows under these numbers are there no longer."""
+    """End all rows of the partitions with these numbers, without undo: snapshots from before still see them."""
     scn = storage.clock.advance()
     for number in numbers:
         storage.db.execute(f"update {segment(table)} set e={scn} where vid between ? and ? and e={LIVE}", _range(number))
 
 
 def put_rows(storage: Storage, table: Table, rows: list[tuple[int, tuple[Cell, ...]]], number: int = 0) -> None:
-    """Rows with their numbers in a segment, or in the part of it that a partition has."""
+    """Insert (row number, row) pairs, visible from now on; a row number counts within the partition `number`."""
     scn = storage.clock.advance()
     for rid, row in rows:
         storage.segments.insert_version(table, (number << ROW_BITS | rid) << VERSION_BITS, row, scn)
 
 
 def rewrite(storage: Storage, table: Table, numbers: Collection[int]) -> None:
-    """Rows under these numbers go where they belong now; those that are there already stay."""
+    """Move each row of the partitions with these numbers to the partition that its key belongs to now."""
     for number in numbers:
         moved: dict[int, list[tuple[Cell, ...]]] = {}
         gone: list[int] = []

@@ -30,7 +30,7 @@ def object_prefix(data_object_id: int) -> str:
 
 
 def row_text(prefix: str, rid: int) -> str:
-    """ROWID of the `rid`-th row ever inserted into the segment, counted from 0."""
+    """ROWID of row number `rid` of the segment with this `object_prefix`: numbers count inserted rows from 0."""
     block = FIRST_BLOCK + (rid >> 6)
     return f"{prefix}{_PAIRS[block >> 24 & 4095]}{_PAIRS[block >> 12 & 4095]}{_PAIRS[block & 4095]}AA{_DIGITS[rid & 63]}"
 
@@ -47,7 +47,7 @@ def prefix_of(table: Table, rid: int) -> tuple[str, int]:
 
 
 def bounds(text: str, data_object_id: int) -> tuple[int, int]:
-    """Row numbers of the row that a ROWID names, and after it: the same twice where the row is not of this object.
+    """Range of row numbers, the end not included, that a ROWID names; empty, but in order, for another object's.
 
     Raises ORA-01410.
     """
@@ -58,7 +58,7 @@ def bounds(text: str, data_object_id: int) -> tuple[int, int]:
 
 
 def partition_bounds(text: str, table: Table) -> tuple[int, int]:
-    """`bounds` in a partitioned table."""
+    """`bounds` in a partitioned table, whose row numbers begin with the partition's. Raises ORA-01410."""
     assert table.partitioning is not None
     there, rid = parse(text)
     partitions = table.partitioning.partitions
@@ -74,7 +74,7 @@ def partition_bounds(text: str, table: Table) -> tuple[int, int]:
 
 
 def segment_of(table: Table, row_id: str | None) -> tuple[int, int]:
-    """OBJECT_ID and DATA_OBJECT_ID that redo of the row names."""
+    """OBJECT_ID and DATA_OBJECT_ID in the redo of a row: of its partition, or of the table."""
     if table.partitioning is None or row_id is None:
         return table.object_id, table.data_object_id
     found = table.partitioning.with_data_object(parse(row_id)[0])
@@ -82,7 +82,7 @@ def segment_of(table: Table, row_id: str | None) -> tuple[int, int]:
 
 
 def parse(text: str) -> tuple[int, int]:
-    """`(data_object_id, rid)`. Raises ORA-01410."""
+    """Data object id and row number of a ROWID; below 0 for blocks before the first row. Raises ORA-01410."""
     data_object_id, _, block, row = fields(text)
     return data_object_id, (block - FIRST_BLOCK) * ROWS_PER_BLOCK + row
 

@@ -34,7 +34,7 @@ def segment(table: Table) -> str:
 
 
 def history(table: Table) -> str:
-    """Where the versions are that `storage.history` has moved."""
+    """SQL name of the table with the old versions, see `storage.history`."""
     return f"old_{table.data_object_id}"
 
 
@@ -75,7 +75,7 @@ def _insert_version(name: str, slots: tuple[int, ...]) -> str:
 
 
 class Segments:
-    """Physical lines of all tables; knows nothing of transactions. Call under the storage lock."""
+    """The stored versions of all tables, by vid; locks and undo are the callers' business. Call under the storage lock."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
@@ -101,23 +101,24 @@ class Segments:
         self.bury()
 
     def add_column(self, table: Table, slot: int, default: Cell) -> None:
-        """Rows that are there get `default`."""
+        """Add column `c<slot>` to the versions; those that are there get `default`."""
         text = "null" if default is None else apsw.format_sql_value(default)
         for name in (segment(table), history(table)) if table.has_history else (segment(table),):
             self.db.execute(f"alter table {name} add column c{slot} default {text}")
 
     def fill(self, table: Table, rid: int, slot: int, cell: Cell) -> None:
-        """All versions of a row get a value in a new column."""
+        """Set column `c<slot>` in all versions of one row."""
         versions = (rid << VERSION_BITS, (rid << VERSION_BITS) | VERSION_MASK)
         for name in (segment(table), history(table)) if table.has_history else (segment(table),):
             self.db.execute(f"update {name} set c{slot}=? where vid between ? and ?", (cell, *versions))
 
     def drop(self, name: str) -> None:
-        """Drop a segment now, or when the last cursor on it has gone."""
+        """Drop the segment of this name and its history now, or in a later `bury` while cursors read it."""
         self._dead += [f"table {name}", f"table if exists {name.replace('seg_', 'old_')}"]
         self.bury()
 
     def bury(self) -> None:
+        """Try again to drop what open cursors kept from being dropped."""
         left = []
         for name in self._dead:
             try:
@@ -129,7 +130,7 @@ class Segments:
     # ---- history ----
 
     def create_history(self, table: Table) -> None:
-        """A place for old versions, with the columns the segment has, dropped ones too."""
+        """Create the table of old versions with all columns of the segment, dropped ones too."""
         names = [str(row[1]) for row in self.db.execute(f"pragma table_info({segment(table)})")]
         self.db.execute(f"create table {history(table)}(vid integer primary key,{','.join(names[1:])})")
         for index in table.indexes:
@@ -139,7 +140,7 @@ class Segments:
                 self.db.execute(f"create index {name} on {history(table)}({columns},e)")
 
     def move(self, table: Table, scn: int) -> int:
-        """Versions that ended up to `scn` go to the history; how many."""
+        """Move the versions that ended up to `scn` to the history; returns how many."""
         self.db.execute(f"insert into {history(table)} select * from {segment(table)} where e<={scn}")
         self.db.execute(f"delete from {segment(table)} where e<={scn}")
         return self.db.changes()
@@ -177,7 +178,7 @@ class Segments:
         self.db.execute(f"update {segment(table)} set {assignments} where vid=?", (*row, vid))
 
     def mark(self, table: Table, vid: int, stamp: int) -> None:
-        """Note who is ending the version; 0 takes it back."""
+        """Set the stamp of the transaction that ends the version; 0 takes it back."""
         self.db.execute(f"update {segment(table)} set x=? where vid=?", (stamp, vid))
 
     def remove(self, table: Table, first: int, count: int = 1) -> None:
@@ -185,14 +186,14 @@ class Segments:
         self.db.execute(f"delete from {segment(table)} where vid between ? and ?", (first, last))
 
     def read(self, table: Table, first: int, count: int, stamp: int) -> list[tuple[Cell, ...]]:
-        """Rows of an array insert of the transaction, with vid in front."""
+        """(vid, *row) of the `count` rows from the version `first` on that the transaction inserted."""
         slots = "".join(f",c{c.slot}" for c in table.columns)
         last = first + ((count - 1) << VERSION_BITS)
         sql = f"select vid{slots} from {segment(table)} where vid between ? and ? and s=?"
         return cast(list[tuple[Cell, ...]], self.db.execute(sql, (first, last, stamp)).fetchall())
 
     def versions(self, table: Table, rid: int) -> list[tuple[int, int, int, int, tuple[Cell, ...]]]:
-        """(vid, s, e, x, row) of all versions of one row, the newest last."""
+        """(vid, s, e, x, row) of the versions of one row, the newest last, without those moved to the history."""
         slots = "".join(f",c{c.slot}" for c in table.columns)
         first = rid << VERSION_BITS
         sql = f"select vid,s,e,x{slots} from {segment(table)} where vid between ? and ? order by vid"
@@ -206,12 +207,12 @@ class Segments:
         self.db.executemany(f"update {name} set e={scn},x=0 where vid=? and x={stamp}", [(vid,) for vid in vids])
 
     def purge(self, table: Table, scn: int) -> None:
-        """Forget versions that no snapshot from `scn` on can see."""
+        """Delete the versions that no snapshot from `scn` on can see."""
         for name in (segment(table), history(table)) if table.has_history else (segment(table),):
             self.db.execute(f"delete from {name} where e<={scn}")
 
     def holders(self, table: Table, index: Index, key: tuple[Cell, ...]) -> list[tuple[int, int, int]]:
-        """(vid, s, x) of current or tentative versions with this key."""
+        """(vid, s, x) of versions with this key that no commit has ended, with those of open transactions."""
         slots = tuple([table.columns[at].slot for at in table.positions(index.columns)])
         sql = _holders_of(segment(table), slots)
         return cast(list[tuple[int, int, int]], self.db.execute(sql, key).fetchall())

@@ -38,7 +38,7 @@ class Strands:
         self.starting_late: set[str] = set()
 
     def mark(self, op: RedoOp, client: Client, transaction: Transaction, scn: int) -> RedoBatch:
-        """A record of the transaction, to be filled and given to `log`."""
+        """A new record of the transaction at `scn`, for the caller to fill and give to `log`."""
         return RedoBatch(
             op,
             scn,
@@ -51,7 +51,7 @@ class Strands:
         )
 
     def log(self, client: Client, transaction: Transaction, batch: RedoBatch) -> None:
-        """Put a record into the strand, and the strand into the log when it is full."""
+        """Put a record into the transaction's strand, and write the strand to the log when it is full."""
         transaction.strand.append(batch)
         transaction.strand_records += batch.records()
         transaction.strand_bytes += batch.bytes()
@@ -64,7 +64,7 @@ class Strands:
             self.bind(transaction)
 
     def start(self, client: Client, transaction: Transaction) -> None:
-        """Give the transaction its undo segment: with the first row it changes or locks, not when it locks a table."""
+        """Make the transaction active, with START in its strand, unless it is: before it changes or locks its first row."""
         if not transaction.active:
             transaction.active = True
             transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()
@@ -90,7 +90,7 @@ class Strands:
         undo: bool = False,
         shared: bool = False,
     ) -> None:
-        """Changes of rows of one table; `shared`: an array insert's, in one record."""
+        """Log changes of one table's rows; `changed`: columns an UPDATE assigns; `shared`: an array insert's one record."""
         if not rows:
             return
         if table.partitioning is not None and len({row_id[:6] for row_id, _, _ in rows if row_id}) > 1:
@@ -154,7 +154,7 @@ class Strands:
     def log_large(
         self, client: Client, transaction: Transaction, table: Table, row_id: str | None, steps: Sequence[Step], undo: bool
     ) -> None:
-        """One row's change with large values: a record for each step."""
+        """Log one row's change that involves large values: a record for each step."""
         self.start(client, transaction)
         for n, step in enumerate(steps):
             batch = self.mark(step.op, client, transaction, self.clock.advance())
@@ -184,7 +184,7 @@ class Strands:
         self.log(client, transaction, batch)
 
     def bind(self, transaction: Transaction, *, may_switch: bool = True) -> None:
-        """The strand reaches the log."""
+        """Write the transaction's strand to the log, which switches when it is full and `may_switch`."""
         strand, transaction.strand = transaction.strand, []
         transaction.strand_records = transaction.strand_bytes = 0
         if strand:
@@ -196,12 +196,12 @@ class Strands:
             self.redo.write(transaction.thread, strand, may_switch=may_switch)
 
     def flush(self) -> None:
-        """All open transactions' redo reaches the log: before a switch."""
+        """Write the strands of all open transactions to the log, as before a switch."""
         for transaction in self.transactions.all_open():
             self.bind(transaction, may_switch=False)
 
     def release(self, user: str) -> None:
-        """Let a user's strands reach the log again, as they do unless a test holds them back."""
+        """End the `holding` of a user's strands, and write all strands to the log."""
         self.holding.discard(user)
         self.flush()
 

@@ -14,7 +14,7 @@ _SEGMENTS = 10
 _SLOTS = 34
 
 TENTATIVE = 1 << 61
-"""Stamps from here on are transactions, below are SCNs."""
+"""Values of s and x from here on are stamps of transactions; below are SCNs."""
 
 
 class UndoKind(Enum):
@@ -32,7 +32,7 @@ class Undo:
     """How to take one change back.
 
     :param first: version id of the row; of the first row of an array insert; of a table lock the mode held before.
-    :param count: rows of an array insert.
+    :param count: rows of an array insert; `before` and `after`: the row, `changed`: positions of assigned columns.
     :param in_place: the row version was the transaction's own already, so it was overwritten.
     """
 

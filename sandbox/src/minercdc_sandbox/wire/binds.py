@@ -39,7 +39,7 @@ _TYPES = {int(t): t for t in OraType} | {
     232: OraType.TIMESTAMP_LTZ,
 }
 _READABLE = frozenset(_TYPES) - {int(OraType.XMLTYPE)}
-"""Types whose values have a known form; objects have not."""
+"""Types whose values can be read; objects cannot."""
 _TEXTS = frozenset((OraType.VARCHAR2, OraType.CHAR, OraType.LONG))
 _TIMESTAMPS = frozenset((OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ))
 _PLAIN = frozenset(
@@ -85,7 +85,7 @@ class Oac(NamedTuple):
         return known
 
     def bind_type(self) -> BindType:
-        """As the session knows it."""
+        """The description for `Session.execute`. Raises OraError as `type` does."""
         national = self.charset_form == _NCHAR and self.type in _TEXTS
         return BindType(self.type, self.buffer_size, national, self.max_elements if self.is_array else 0)
 
@@ -200,7 +200,7 @@ _FORMS = {
 
 
 def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
-    """Raise OraError for a value that is none of its type."""
+    """Raise OraError (1722, 1801, 3115) for bytes that are no value of the bind's type."""
     for position, oac in enumerate(oacs):
         form = _FORMS.get(oac.type)
         if form is None:
@@ -238,7 +238,7 @@ class BindReader:
         return kind in _PLAIN or (kind in _TEXTS and oac.charset_form != _NCHAR)
 
     def read(self, reader: TtcReader, count: int) -> list[tuple[Cell, ...]]:
-        """`count` rows."""
+        """Read `count` rows. Raises UnreadCall for a bind type that cannot be read, and ProtocolError."""
         if foreign := next((self._oacs[at].kind for at in self._order if self._oacs[at].kind not in _READABLE), None):
             raise UnreadCall(3115, f"unsupported network datatype or representation: bind type {foreign}")
         if not self._order:

@@ -83,13 +83,13 @@ class Conversation:
         self._schema = session.schema
 
     def changed_schema(self) -> str | None:
-        """The session's current schema when the client does not know of it."""
+        """The session's current schema when it changed since the last call of this; else None."""
         known, self._schema = self._schema, self.session.schema
         return self._schema if self._schema != known else None
 
     @property
     def logged_on(self) -> bool:
-        """Has the client proved its password?"""
+        """Whether the client has proved its password and has a session."""
         return self._session is not None
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class Conversation:
                 self._session.cancel()
 
     def open_cursor(self, sql: str, kind: StatementKind) -> Cursor:
-        """A new cursor. Raises OraError when there are too many."""
+        """A new cursor with the next number. Raises ORA-01000."""
         if len(self.cursors) >= MAX_OPEN_CURSORS:
             raise OraError(1000, "maximum open cursors exceeded")
         self._last_cursor += 1
@@ -128,7 +128,7 @@ class Conversation:
         return cursor
 
     def cursor_of(self, number: int) -> Cursor:
-        """An open cursor. Raises OraError."""
+        """The open cursor of this number, from now on that of the running call. Raises ORA-01001."""
         cursor = self.cursors.get(number)
         if cursor is None:
             raise OraError(1001, "invalid cursor")
@@ -160,7 +160,7 @@ class Conversation:
         self._reply = None
 
     def call_end(self, rows: int = 0, batch_errors: Sequence[BatchError] = (), row_id: str | None = None) -> replies.CallEnd:
-        """The facts for the end of the running call."""
+        """What the end of the running call reports; each use counts a call."""
         self._sequence += 1
         open_transaction = self._session is not None and self._session.in_transaction()
         return replies.CallEnd(

@@ -46,7 +46,7 @@ _BATCH_FAILED = OraError(24381, "error(s) in array DML")
 
 
 def execute(talk: Conversation) -> None:
-    """Function 94."""
+    """Function 94: execute, a statement that is new or known by its cursor number."""
     request = read_execute(talk)
     talk.cursor = request.cursor.number
     if request.refused:
@@ -55,12 +55,12 @@ def execute(talk: Conversation) -> None:
 
 
 def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
-    """Functions 4 and 78."""
+    """Functions 4 and 78: execute a known cursor again, 78 with a fetch."""
     _run(talk, read_execute_again(talk, and_fetch=and_fetch))
 
 
 def fetch(talk: Conversation) -> None:
-    """Function 5."""
+    """Function 5: fetch more rows of an open cursor."""
     number, count = talk.reader.ub(), talk.reader.ub()
     cursor = talk.cursor_of(number)
     reply = talk.reply()

@@ -57,7 +57,7 @@ class ExecuteRequest:
 
 
 def read_execute(talk: Conversation) -> ExecuteRequest:
-    """Function 94. The pointers of the message are 1 when what they point to follows."""
+    """Read function 94. The pointers of the message are 1 when what they point to follows."""
     r = talk.reader
     options, number = r.ub(), r.ub()  # execute options, cursor id
     has_sql, sql_size = r.u8(), r.ub()
@@ -176,7 +176,7 @@ def _bound_cursor(talk: Conversation, cell: Any) -> Any:
 
 
 def read_execute_again(talk: Conversation, *, and_fetch: bool) -> ExecuteRequest:
-    """Functions 4 and 78."""
+    """Read functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises UnreadCall for an unknown one."""
     r = talk.reader
     number, count = r.ub(), r.ub()  # cursor id, number of iterations
     r.ub()  # execute flags 1

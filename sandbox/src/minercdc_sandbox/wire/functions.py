@@ -102,7 +102,7 @@ REFUSED = {
 
 
 def run_function(talk: Conversation, number: int) -> None:
-    """Read the call's body, do it, answer it. Raises OraError for the caller to send."""
+    """Read the call's body, do it, answer it. Raises OraError, also that of an earlier piggyback, for the caller to send."""
     talk.cursor = 0
     function = FUNCTIONS.get(number)
     if function is None:
@@ -228,7 +228,7 @@ _PIGGYBACKS: dict[int, Callable[[Conversation], None]] = {
 
 
 def run_piggyback(talk: Conversation, number: int) -> None:
-    """Read and do a call that gets no answer."""
+    """Read and do a call that is not answered; its OraError fails the next function. Raises UnreadCall."""
     piggyback = _PIGGYBACKS.get(number)
     if piggyback is None:
         raise UnreadCall(3001, f"unimplemented feature: TTC piggyback {number}")

@@ -23,7 +23,7 @@ class _Call(NamedTuple):
     """A LOB call as it was read.
 
     :param destination: offset in the destination; of CREATE TEMPORARY the LOB's type.
-    :param form: source offset; of CREATE TEMPORARY the character set form.
+    :param offset: 1-based source offset; of CREATE TEMPORARY the character set form.
     """
 
     operation: int
@@ -187,7 +187,7 @@ def lob_call(talk: Conversation) -> None:
 
 
 def free_temporaries(talk: Conversation) -> None:
-    """The same call as a piggyback: python-oracledb frees the temporary LOBs it dropped."""
+    """Function 96 as a piggyback, which is not answered: python-oracledb frees temporary LOBs it dropped."""
     call = _read_call(talk)
     if call.operation & ~_ARRAY != _FREE_TEMPORARY:
         raise ProtocolError(f"LOB operation {call.operation:#x} as a piggyback")

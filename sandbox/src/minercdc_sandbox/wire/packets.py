@@ -111,7 +111,7 @@ class PacketStream:
         self.sock.sendall(b"".join(pieces))
 
     def pending_marker(self) -> bool:
-        """Has the client, while a call of it runs, sent a MARKER or gone away? Safe from another thread during a call."""
+        """Whether the client has sent a MARKER or gone away while its call runs; any thread may call it then."""
         head = bytes(self._received[:8])
         if len(head) < 8:
             try:
@@ -144,7 +144,7 @@ class TtcReader:
 
     @property
     def has_whole_call(self) -> bool:
-        """Clients fill a packet before they begin another one, so no call goes on after a short one."""
+        """Whether the last packet was short: clients fill a packet before they begin another, so the call ends with it."""
         return self._last_body < _FULL_BODY
 
     def discard(self) -> None:

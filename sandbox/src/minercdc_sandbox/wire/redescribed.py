@@ -30,7 +30,7 @@ def defines_again(
     columns: Sequence[ColumnDescription],
     agreed: Negotiated,
 ) -> list[Oac] | None:
-    """Defines for the rows of the new columns; None when the client will send them. Raises ORA-01007.
+    """Defines for the rows of `columns`; None when the client will send its own. Raises ORA-01007.
 
     :param defined: what the client wanted the columns `before` as.
     """

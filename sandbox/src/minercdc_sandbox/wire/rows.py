@@ -94,7 +94,7 @@ def _describe_column(column: ColumnDescription, position: int, field_version: in
 
 
 def describe_columns(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
-    """The columns alone."""
+    """Descriptions of the columns without anything before or after them."""
     return b"".join(_describe_column(c, i, field_version, wide_scale) for i, c in enumerate(columns, 1))
 
 

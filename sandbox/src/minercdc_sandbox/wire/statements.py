@@ -33,7 +33,7 @@ _BIND = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|:\s*([\w$#]+|\
 
 
 def repeated_binds(sql: str) -> dict[int, int]:
-    """Positions of the binds whose name an earlier one has -> the position of the first of that name."""
+    """Position of each bind whose name an earlier bind has -> position of the first bind of that name."""
     names = [match[1].strip('"').upper() for match in _BIND.finditer(sql) if match[1]]
     return {at: names.index(name) for at, name in enumerate(names) if names.index(name) < at}
 
@@ -46,7 +46,7 @@ _RETURNING = re.compile(
 
 
 def return_binds(sql: str) -> frozenset[int]:
-    """Positions of the binds DML hands values back in (RETURNING .. INTO :a, :b), which have no values in a bind row."""
+    """0-based positions of the binds of RETURNING .. INTO :a, :b in DML, which have no values in a bind row."""
     if _MAY_RETURN.search(sql) is None:
         return frozenset()
     found: set[int] = set()

@@ -184,7 +184,3 @@ def column_path(table: Table, column: Column) -> str:
 
 def default_of(column: Column) -> ast.Expr:
     return Parser(column.default or "NULL").expr()
-
-
-def table_names(table: Table) -> tuple[tuple[str, ...], ...]:
-    return (table.name,), (table.owner, table.name)

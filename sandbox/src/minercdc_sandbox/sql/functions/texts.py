@@ -1,4 +1,4 @@
-"""Functions on text."""
+"""Functions on text: their argument and result types, and the SQLite calls that they translate to."""
 
 from __future__ import annotations
 
