@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from minercdc_sandbox.interfaces import OraError
+
 if TYPE_CHECKING:
     from minercdc_sandbox.redo.batches import RedoBatch
     from minercdc_sandbox.tables import Table
@@ -110,12 +112,16 @@ class Transactions:
         self, *, scn: int, time: float, container: int, sid: int, serial: int, user: str, thread: int = 1
     ) -> Transaction:
         self.begun += 1
-        while True:
+        for _ in range(_SEGMENTS * _SLOTS):
             turn = self.turns.get(container, 0)
             self.turns[container] = turn + 1
             place = (turn % _SEGMENTS + 1, turn // _SEGMENTS % _SLOTS)
             if (container, *place) not in self._open:
                 break
+        else:
+            raise OraError(
+                1554, "transaction concurrency limit reached reason:no undo segment with available slot found params:0,0"
+            )
         sequence = 301 + 17 * place[0] + turn // (_SEGMENTS * _SLOTS)
         transaction = Transaction(
             (*place, sequence), TENTATIVE + self.begun, scn, time, container, sid, serial, user, thread
