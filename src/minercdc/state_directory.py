@@ -29,3 +29,12 @@ def make_private(directory: Path) -> None:
 def private_opener(path: str, flags: int) -> int:
     """For `open(.., opener=)`: a new file with mode 0600."""
     return os.open(path, flags, 0o600)
+
+
+def sync_directory(directory: Path) -> None:
+    """A new file is durable once its directory is."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

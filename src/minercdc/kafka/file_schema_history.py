@@ -19,6 +19,7 @@ from minercdc.errors import SchemaHistoryError
 from minercdc.events import SchemaChange
 from minercdc.kafka.schema_history import changes_of, document_of
 from minercdc.offset import JsonValue
+from minercdc.state_directory import sync_directory
 
 _HINT = "Put the file back, or start once with snapshot.mode=recovery, which reads the structures from the database again."
 
@@ -53,6 +54,7 @@ class FileSchemaHistory:
         if not self._hardened:
             with _file_errors(self._path), self._path.open("rb") as file:
                 os.fsync(file.fileno())
+                sync_directory(self._path.parent)
             self._hardened = True
         return self._length
 

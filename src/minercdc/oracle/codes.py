@@ -151,6 +151,7 @@ ORA: Final[Mapping[int, Known]] = {
     30006: Known(_T, "resource busy, WAIT time-out"),
     44609: Known(_P, "CONTINUOUS_MINE desupported"),
     44613: Known(_S, "dictionary files are desupported"),
+    65011: Known(_P, "the pluggable database does not exist"),
     65040: Known(_P, "not allowed in a PDB: LogMiner needs the root"),
 }
 """Oracle's codes that the connector can meet. Codes that python-oracledb reports as DPY-4011 count by their own number."""

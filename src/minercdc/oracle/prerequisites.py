@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,6 +14,7 @@ from minercdc.oracle.connect import database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.scn import one_row
 from minercdc.schema.filter import TableFilter
+from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.codec import is_supported
 
@@ -139,7 +139,7 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
 def filter_findings(patterns: Sequence[str], names: Sequence[str]) -> Iterator[Finding]:
     """Patterns of `table.include.list` that match no table, most often by a slip."""
     for pattern in patterns:
-        if not any(re.fullmatch(pattern, name, re.IGNORECASE) for name in names):
+        if not any(configured_pattern(pattern).matches(name) for name in names):
             yield Finding(
                 f"table.include.list: '{pattern}' matches no table",
                 "Correct it, or create the table; it is captured from then on.",

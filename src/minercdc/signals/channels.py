@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from minercdc.errors import StateDirectoryError
 from minercdc.signals.signal import Signal, SignalRefused, signal_of_json
-from minercdc.state_directory import make_private, private_opener
+from minercdc.state_directory import make_private, private_opener, sync_directory
 
 _log = logging.getLogger(__name__)
 
@@ -184,13 +184,4 @@ def append(path: Path, line: str, *, private: bool = False) -> None:
         file.flush()
         os.fsync(file.fileno())
     if new:
-        _sync_directory(path.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    """A new file is durable once its directory is."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_directory(path.parent)

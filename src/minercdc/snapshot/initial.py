@@ -34,7 +34,7 @@ from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.chunks import cuts_of
 from minercdc.snapshot.delivery import SnapshotRows
-from minercdc.snapshot.notices import InitialNotices, incremental_started
+from minercdc.snapshot.notices import InitialNotices, deferred_started
 from minercdc.snapshot.scan import Scan, count_rows
 from minercdc.snapshot.start import Fixed, describe
 
@@ -95,7 +95,7 @@ class InitialSnapshot:
         _log.info("snapshot is complete: %d rows", sum(table.rows for table in state.tables))
         position, deferred = self._load_position(state.start), self._deferred(state)
         for snapshot in deferred.snapshots if deferred else ():
-            yield incremental_started(snapshot, self._now_us())
+            yield deferred_started(snapshot, self._now_us())
         yield Progress(position, Scn(state.scn), 0, snapshot=state, signals=deferred)
         stop.wait(self._config.streaming_delay_ms / 1000)
 

@@ -69,11 +69,12 @@ class InitialNotices:
         return Notification(str(uuid4()), "Initial Snapshot", kind, int(self._now() * 1_000_000), data)
 
 
-def incremental_started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
-    """An incremental snapshot of what the initial one could not read follows."""
-    return Notification(
-        snapshot.id, "Incremental Snapshot", "STARTED", time_us, {"data_collections": ",".join(snapshot.collections)}
-    )
+def deferred_started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
+    """A snapshot of what the initial one could not read follows: blocking where the user gave a SELECT."""
+    data = {"data_collections": ",".join(snapshot.collections)}
+    if snapshot.blocking:
+        return Notification(snapshot.id, "Initial Snapshot", "STARTED", time_us, {"snapshot_type": "blocking", **data})
+    return Notification(snapshot.id, "Incremental Snapshot", "STARTED", time_us, data)
 
 
 class SkippedSnapshot:

@@ -66,7 +66,8 @@ def fix_given(connection: oracledb.Connection, table_filter: TableFilter, databa
         scn = scn_of_time(connection, in_utc.replace(tzinfo=None))
     else:
         scn = Scn(config.minercdc_start_scn or 0)
-    return _fix_past(connection, table_filter, database, scn, "minercdc.start.scn")
+    given_by = "minercdc.start.scn" if config.minercdc_start_timestamp is None else "minercdc.start.timestamp"
+    return _fix_past(connection, table_filter, database, scn, given_by)
 
 
 def fix_handover(connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: int) -> Fixed:

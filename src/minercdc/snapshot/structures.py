@@ -54,4 +54,4 @@ class StructureSnapshot:
         yield notices.started()
         yield from describe(self._tables, fixed.schemas, fixed.scn, time_us)
         _log.info("structures of %d tables are read; streaming will start from %s", len(fixed.schemas), position)
-        yield from (notices.completed(), Progress(position, Scn(0), time_us))
+        yield from (notices.completed(), Progress(position, Scn(0), 0))  # the position may lie in the past

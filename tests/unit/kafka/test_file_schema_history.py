@@ -57,6 +57,13 @@ def test_tables_come_back_as_far_as_the_offset_counts(path: Path) -> None:
     assert [recovered(path, mark)[1] for mark in marks] == [[], [TABLE], [WIDER]]
 
 
+def test_a_new_file_is_durable_with_its_directory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("minercdc.kafka.file_schema_history.sync_directory", synced.append)
+    written(path, CREATED)
+    assert synced == [path.parent]
+
+
 def test_what_was_not_committed_is_cut_off(path: Path) -> None:
     marks = written(path, CREATED, ALTERED)
     with path.open("ab") as file:

@@ -1,0 +1,48 @@
+"""Structures without rows: where the stream begins, and what is announced."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, cast
+from unittest import mock
+
+import oracledb
+import pytest
+
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.config.sections import SnapshotConfig
+from minercdc.errors import SourceError
+from minercdc.events import Progress, Scn
+from minercdc.offset import AdHocSnapshot
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.tables import Tables
+from minercdc.snapshot import start
+from minercdc.snapshot.notices import deferred_started
+from minercdc.snapshot.start import Fixed, fix_given
+from minercdc.snapshot.structures import StructureSnapshot
+
+
+def test_a_start_in_the_past_claims_no_delivered_time() -> None:
+    """Lag would look small while the stream catches up."""
+    position = LogMinerPosition(start_scn=5)
+    snapshot = StructureSnapshot(
+        lambda: cast(oracledb.Connection, mock.Mock()), Tables(), lambda _: Fixed(Scn(5), Scn(5), []), lambda _: position
+    )
+    last = list(snapshot.take(None, threading.Event()))[-1]
+    assert last == Progress(position, Scn(0), 0)
+
+
+@pytest.mark.parametrize("given", [{"minercdc.start.scn": 9}, {"minercdc.start.timestamp": "2026-01-01T00:00:00"}])
+def test_a_start_in_the_future_names_its_property(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "current_scn", lambda _: Scn(8))
+    monkeypatch.setattr(start, "scn_of_time", lambda *_: Scn(9))
+    config = SnapshotConfig(**{"snapshot.mode": "no_data", **given})
+    with pytest.raises(SourceError, match=next(iter(given)).replace(".", r"\.")):
+        fix_given(cast(oracledb.Connection, None), TableFilter(), "DB", config)
+
+
+@pytest.mark.parametrize(("blocking", "aggregate"), [(False, "Incremental Snapshot"), (True, "Initial Snapshot")])
+def test_what_the_initial_snapshot_left_is_announced_by_its_kind(blocking: bool, aggregate: str) -> None:
+    notification = deferred_started(AdHocSnapshot("id", blocking, ("DB.S.T",), ()), 7)
+    assert (notification.aggregate_type, notification.type) == (aggregate, "STARTED")
+    assert notification.additional_data.get("snapshot_type") == ("blocking" if blocking else None)
