@@ -1,4 +1,4 @@
-"""Builds a connector from its configuration; with `signalling`, the only place that constructs its parts."""
+"""Builds a connector's parts from its configuration; `signalling` builds those for signals, an adapter those of its capture."""
 
 from __future__ import annotations
 

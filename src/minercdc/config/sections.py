@@ -236,7 +236,7 @@ class SnapshotConfig(Section):
 
 
 class ValueConfig(Section):
-    """How values, keys and deletes are represented."""
+    """How values, keys and deletes are represented, and which operations are published."""
 
     decimal_handling_mode: Literal["precise", "string", "double"] = Field(
         "precise", description="NUMBER as exact bytes, text, or float64."

@@ -156,7 +156,7 @@ def change_of(document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]
     """The table that a document of `tableChanges` names, and its new structure, None for DROP. Takes documents of the
     schema-change topic and of the history.
 
-    :raises KeyError, ValueError, TypeError: it is not of that form.
+    :raises KeyError, ValueError, TypeError, AttributeError: it is not of that form.
     """
     kind = str(document.get("type", "ALTER")).upper()
     if kind not in ("CREATE", "ALTER", "DROP"):
@@ -186,7 +186,7 @@ def _from_debezium(column: Column) -> Column:
 def table_of(change: Mapping[str, Any]) -> TableSchema:
     """The table version in a document of `tableChanges`; version 1 and object id 0 where it lacks our attributes.
 
-    :raises KeyError, ValueError, TypeError: it is not of the form we write.
+    :raises KeyError, ValueError, TypeError, AttributeError: it is not of the form we write.
     """
     structure = change["table"]
     columns = tuple(

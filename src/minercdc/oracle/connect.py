@@ -28,6 +28,9 @@ _SESSION = (
     "ALTER SESSION SET TIME_ZONE = '00:00'",
 )
 _HOST_PORT_SID = re.compile(r"([\w.-]+):(\d+):([\w$#]+)")
+_JDBC = "jdbc:oracle:thin:"
+_CONNECT_STRING = re.compile(r"\(.*|(?:(?:tcps?:)?//)?[\w.,:\[\]-]+(?:/[^?@]*)?(?:\?.*)?", re.S | re.I)
+_WITH_CREDENTIALS = re.compile(rf'([^/@"]*/"[^"]*"|.*?)@({_CONNECT_STRING.pattern})', re.S | re.I)
 _NAME = re.compile(r'[A-Za-z][\w$#]*|"[^"]+"')
 
 
@@ -42,10 +45,7 @@ def dsn_of(config: DatabaseConfig) -> str:
     A user and password in `database.url` are left out: `database.user` and `database.password` are what counts.
     """
     if config.database_url:
-        url = config.database_url.removeprefix("jdbc:oracle:thin:")
-        if not url.startswith("("):
-            url = url.rpartition("@")[2] if "@" in url.partition("(")[0] else url
-        url = url.removeprefix("//")
+        url = _parts(config.database_url)[1].removeprefix("//")
         if of_sid := _HOST_PORT_SID.fullmatch(url):
             host, port, sid = of_sid.groups()
             return f"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST={host})(PORT={port}))(CONNECT_DATA=(SID={sid})))"
@@ -57,10 +57,22 @@ def secrets_in(url: str) -> list[str]:
     """Passwords within a `database.url`: `user/password@host`, and parameters such as `wallet_password`."""
     quoted = re.findall(r"(?i)password\s*=\s*\"([^\"]*)\"", url)
     found = quoted + re.findall(r"(?i)password\s*=\s*([^)&\"\s]+)", url)
-    before, at, _ = url.partition("(")[0].rpartition("@")
-    if at and "/" in before:
-        found.append(before.partition("/")[2].strip('"'))
+    # What follows the first slash up to the last @, too: it is unclear whether an unquoted ? or @ belongs to the password.
+    before_last = url.removeprefix(_JDBC).rpartition("@")[0]
+    for credentials in (_parts(url)[0], before_last if "//" not in before_last else ""):
+        found.append(credentials.partition("/")[2].strip('"'))
     return [secret for secret in found if secret]
+
+
+def _parts(url: str) -> tuple[str, str]:
+    """`user/password`, '' for none, and the connect string of a `database.url`. A password may hold any character."""
+    url = url.removeprefix(_JDBC).removeprefix("@")
+    if _CONNECT_STRING.fullmatch(url):
+        return "", url
+    if found := _WITH_CREDENTIALS.fullmatch(url):
+        return found[1], found[2]
+    credentials, _, connect_string = url.rpartition("@")
+    return credentials, connect_string
 
 
 def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -> oracledb.Connection:

@@ -29,7 +29,7 @@ _PROGRESS_SECONDS = 2.0
 
 
 class SnapshotRows:
-    """Reads what is left of a snapshot; `is_complete` once all of it was emitted.
+    """Reads what is left of a snapshot; `is_complete` once all was emitted but tables that could not be read, which are deferred.
 
     :param scans: one for each table of the state, in its order.
     :param now: seconds since the epoch.

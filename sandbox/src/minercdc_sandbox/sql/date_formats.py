@@ -83,7 +83,7 @@ _FIXED = {
 
 @lru_cache(maxsize=256)
 def compiled(model: str, digits: int) -> Callable[[bytes], str] | None:
-    """TO_CHAR of values without zone, straight from their 7 or 11 bytes; None for a model that needs `to_char`.
+    """TO_CHAR of AD values without zone, from their 7 or 11 bytes; None when the model needs `to_char`. Raises ORA-01821.
 
     :param digits: of plain FF.
     """

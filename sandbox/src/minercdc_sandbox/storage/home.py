@@ -5,7 +5,7 @@
     scn         an SCN no smaller than any that was handed out
     lock        held while a server uses the directory
 
-The pickles are read back by the version of the sandbox that wrote them, or refused. Keep a directory from strangers:
+Pickles of another format of the directory are refused. Keep a directory from strangers:
 reading a pickle runs code.
 """
 
@@ -29,8 +29,8 @@ class DataDirectory:
     """A database's directory, open and locked; made when it is not there.
 
     :ivar is_new: nothing was kept here before.
-    :raises OraError: ORA-01102 when another server uses it, ORA-00201 when another version of the sandbox wrote it.
-    :raises OSError: it cannot be made or written.
+    :raises OraError: ORA-01102 when another server uses it, ORA-00201 when it was written in another format.
+    :raises OSError, apsw.Error: it cannot be made, read or written.
     """
 
     def __init__(self, path: Path) -> None:

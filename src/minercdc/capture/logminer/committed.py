@@ -119,7 +119,7 @@ class CommittedAssembly:
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """See `dispatch.RowHandler`."""
+        """Yields the transaction, unless an earlier pass delivered it or it has to wait for the next one."""
         transaction = self._buffer.end(row)
         place = self._place(row, address)
         if self._waits(row, place):

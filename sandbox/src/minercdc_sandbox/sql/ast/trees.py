@@ -238,9 +238,10 @@ class Partition:
 
 @dataclass(slots=True)
 class TableRef:
-    """`as_of`: ('SCN' | 'TIMESTAMP', expression); `versions`: the same with both ends, None for MINVALUE and MAXVALUE.
+    """A table in FROM, or the target of DML.
 
-    `inline`: of what DML changes, the subquery that stands in place of a name.
+    `as_of`: ('SCN' | 'TIMESTAMP', expression); `versions`: the same with both ends, None for MINVALUE and MAXVALUE.
+    `inline`: the subquery of `UPDATE (SELECT ..)`, whose `name` is ''.
     """
 
     owner: str | None
