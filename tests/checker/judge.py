@@ -80,7 +80,7 @@ def _key(schema: TableSchema, row: Row) -> tuple[str, ...]:
 
 def _comparable(changes: Sequence[Change]) -> list[Change]:
     """Changes of tables with LOBs after the others, without updates of a row that the transaction has inserted or updated before:
-    DBMS_LOB's work on a row is a change of its own, or part of the row's latest one, whatever rows come between."""
+    DBMS_LOB's work on a row is a change of its own, or part of the row's latest one, also with other rows between."""
     found = [change for change in changes if change.table not in LOB_TABLES]
     there: set[tuple[str, tuple[str, ...]]] = set()
     for change in changes:

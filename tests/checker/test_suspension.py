@@ -155,7 +155,7 @@ def pipeline_of(lab: Lab, kafka: Kafka) -> Pipeline:
 
 
 class AlteredSnapshot:
-    """An initial snapshot with DDL on table C in the middle of it, whatever run it is of."""
+    """An initial snapshot with DDL on table C in the middle of it, in every run."""
 
     def __init__(self, lab: Lab, snapshot: Snapshot, chance: random.Random) -> None:
         self._lab = lab

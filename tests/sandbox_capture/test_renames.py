@@ -33,7 +33,7 @@ def lab(request: pytest.FixtureRequest, sandbox: SandboxProcess, tmp_path: Path)
 
 
 def write(lab: Lab, name: str, first: int, done: threading.Event) -> None:
-    """A row per transaction into whatever has this name now, until `done`."""
+    """A row per transaction into the table that has this name now, until `done`."""
     with lab.session() as session, session.cursor() as cursor:
         number = first
         while not done.is_set():

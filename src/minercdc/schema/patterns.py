@@ -1,6 +1,6 @@
 """Regular expressions that users write, matched in bounded time.
 
-RE2 takes a time linear in the text, whatever the pattern. It has no lookaheads, back-references or possessive quantifiers, which
+RE2 takes a time linear in the text for every pattern. It has no lookaheads, back-references or possessive quantifiers, which
 Debezium configurations may hold (Debezium matches with Java's engine). Those run under the package `regex` with a time limit, but only from
 a configuration: a signal comes from outside at any moment, so its patterns have to be linear.
 
