@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from minercdc_sandbox import client_packages, faults_package, flashback_package
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.faults import Faults
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.lobs import dbms_lob
@@ -53,7 +53,7 @@ def sandbox_database(
         **dbms_lob.PROCEDURES,
         **client_packages.PROCEDURES,
     }
-    database = open_database(
+    database = SandboxDatabase(
         views=ALL_VIEWS,
         procedures=procedures,
         constants={**CONSTANTS, **dbms_lob.CONSTANTS, **client_packages.CONSTANTS},
