@@ -251,11 +251,13 @@ class Storage:
         internal: Sequence[str] = (),
         built: str | None = None,
     ) -> int:
-        """Log a DDL in the client's transaction, as START, DDL, COMMIT when it has none; commits and returns the SCN.
+        """Log a DDL in the client's transaction, as START, DDL, COMMIT when it has none; commits and returns the SCN. The
+        dictionary counts as changed.
 
         :param internal: statements that Oracle runs itself before it, logged as INTERNAL DDL.
         :param built: the index whose entries it wrote.
         """
+        self.catalog.version += 1
         transaction = self.begin(client)
         self.strands.start(client, transaction)
         for kind, statement in (*[("INTERNAL", statement) for statement in internal], ("USER", text)):

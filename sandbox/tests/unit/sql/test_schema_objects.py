@@ -124,6 +124,19 @@ def test_a_sequence_goes_on_after_its_cache_after_a_restart(tmp_path: Path) -> N
         database.close()
 
 
+def test_a_comment_is_there_after_a_restart(tmp_path: Path) -> None:
+    for expected in (None, "kept"):
+        database = SandboxDatabase(data_dir=tmp_path)
+        client = connect(database, "SYSTEM")
+        if expected is None:
+            client.run("create table t (n number)")
+            client.run("comment on table t is 'kept'")
+        else:
+            assert [table.comment for table in database.catalog.tables()] == [expected]
+        client.session.close()
+        database.close()
+
+
 def test_rows_of_a_temporary_table_go_with_their_session(db: SandboxDatabase, shop: SqlClient) -> None:
     shop.run("create global temporary table g (n number) on commit preserve rows")
     shop.run("insert into g values (1)")

@@ -6,6 +6,7 @@ from minercdc_sandbox.catalog import ROOT, SEED, Container, Grant, User
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.commands.database import alter_database, need
 from minercdc_sandbox.sql.commands.users import password
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.tokens import TokenKind
@@ -30,8 +31,7 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
             if parser.token.kind is TokenKind.END:
                 raise OraError(907, "missing right parenthesis", parser.token.start)
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         user = User(administrator, secret, session.catalog.new_user_id(), session.storage.clock.now())
         user.grants |= {Grant("CREATE SESSION"), Grant("DBA")}
         session.catalog.add_container(name, user)
@@ -46,8 +46,7 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
     parser.end()
     if container.open_mode != "MOUNTED":
         raise OraError(65025, f"Pluggable database {container.name} is not closed on all instances.")
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         for table in list(container.tables.values()):
             session.storage.drop_segment(table)
             session.catalog.purge(table)

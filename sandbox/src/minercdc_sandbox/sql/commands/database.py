@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.definitions import supplemental_kinds
 from minercdc_sandbox.sql.parse.statements import Parser
@@ -155,8 +156,7 @@ def _supplemental(session: SqlSession, parser: Parser, *, adding: bool) -> None:
     flags = supplemental_kinds(parser) if parser.token.text == "(" else ["MIN"]
     parser.end()
     fields = {"MIN": "minimal", "ALL": "all", "PRIMARY KEY": "primary_key", "UNIQUE": "unique", "FOREIGN KEY": "foreign_key"}
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         for flag in flags:
             setattr(session.catalog.logging, fields[flag], adding)
         session.storage.log_ddl(session.client, parser.sql, None, None, None)

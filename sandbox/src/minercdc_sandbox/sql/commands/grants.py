@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from minercdc_sandbox.catalog import Grant
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.objects import Role
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.privileges import grants_of, require
@@ -40,14 +41,12 @@ def create_role(session: SqlSession, parser: Parser) -> None:
     while parser.any_word("CONTAINER", "ALL", "CURRENT") or parser.op("="):
         pass
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         require(session.catalog, session.container, session.user, "CREATE ROLE")
         place = session.catalog.containers[session.container]
         if name in place.roles or name in place.users or name in PREDEFINED:
             raise OraError(1921, f"role name '{name}' conflicts with another user or role name")
         place.roles[name] = Role(name, session.storage.clock.now())
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
@@ -55,8 +54,7 @@ def drop_role(session: SqlSession, parser: Parser) -> None:
     """Raises ORA-01919."""
     name = parser.name(1935, "missing user or role name")
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         require(session.catalog, session.container, session.user, "DROP ANY ROLE")
         place = session.catalog.containers[session.container]
         if name not in place.roles:
@@ -66,30 +64,26 @@ def drop_role(session: SqlSession, parser: Parser) -> None:
             user.grants -= {g for g in user.grants if (g.privilege, g.object) == (name, None)}
         for role in place.roles.values():
             role.grants -= {g for g in role.grants if isinstance(g, Grant) and (g.privilege, g.object) == (name, None)}
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
 def grant(session: SqlSession, parser: Parser) -> None:
     """GRANT. Raises ORA-01917, ORA-01919, ORA-00990, ORA-01031, ORA-01749."""
     request = _request(session, parser, "TO")
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         _may_grant(session, request)
         for holder in request.grantees:
             if request.object is not None and holder == session.user:
                 raise OraError(1749, "you may not GRANT/REVOKE privileges to/from yourself")
             grants = _grants(session, holder)
             grants |= {Grant(privilege, request.object, request.option) for privilege in request.privileges}
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
 def revoke(session: SqlSession, parser: Parser) -> None:
     """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for what was not granted."""
     request = _request(session, parser, "FROM")
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         _may_grant(session, request)
         for holder in request.grantees:
             grants = _grants(session, holder)
@@ -105,7 +99,6 @@ def revoke(session: SqlSession, parser: Parser) -> None:
                         1951 if role else 1952, f"{'ROLE' if role else 'system privileges'} not granted to '{holder}'"
                     )
                 grants -= found
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 

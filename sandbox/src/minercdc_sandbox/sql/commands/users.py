@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.tokens import TokenKind
@@ -27,8 +28,7 @@ def create_user(session: SqlSession, parser: Parser) -> None:
     name = parser.name(1935, "missing user or role name")
     secret = password(parser)
     _rest(parser)
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         session.catalog.add_user(session.container, name, secret, session.storage.clock.now())
         session.storage.log_ddl(session.client, _masked(parser.sql), None, None, None)
 
@@ -41,8 +41,7 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
     secret = password(parser) if parser.is_word("IDENTIFIED") else None
     text = parser.sql.upper()
     _rest(parser)
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         if secret is not None:
             user.password, user.expired = secret, False
         user.expired = user.expired or "PASSWORD EXPIRE" in text
@@ -55,8 +54,7 @@ def drop_user(session: SqlSession, parser: Parser) -> None:
     name = parser.name(1935, "missing user or role name")
     cascade = parser.word("CASCADE")
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         if any(other.user == name for other in session.database.sessions.values()):
             raise OraError(1940, "cannot drop a user that is currently connected")
         for table in [t for t in session.catalog.tables(session.container) if t.owner == name and cascade]:

@@ -14,7 +14,7 @@ from minercdc_sandbox.sql.ddl.constraints import (
     validate,
 )
 from minercdc_sandbox.sql.ddl.create_table import check_columns, check_defaults
-from minercdc_sandbox.sql.ddl.exclusive import take_alone, whole_or_not
+from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone, whole_or_not
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state, number_rows
 from minercdc_sandbox.sql.dml.checks import rename_in_check
 from minercdc_sandbox.sql.dml.target import target_table
@@ -33,8 +33,7 @@ _ARCHIVAL_ERRORS = {
 def alter_table(session: SqlSession, parser: Parser) -> None:
     at = parser.token.start
     owner, name = parser.qualified()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table = target_table(session.environment, owner, name, at)
         take_alone(session, table)
         before = _places(table)

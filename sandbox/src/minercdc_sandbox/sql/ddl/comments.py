@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
@@ -23,8 +24,7 @@ def comment_on(session: SqlSession, parser: Parser) -> None:
     if text.kind is not TokenKind.STRING:
         raise OraError(1780, "string literal required", text.start)
     column = parts.pop() if column_wanted else None
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table = target_table(session.environment, parts[0] if len(parts) > 1 else None, parts[-1], at, "COMMENT")
         if column is not None:
             table.columns[table.position(column)].comment = text.text or None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.ddl.constraints import add_constraint, add_group
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state
 from minercdc_sandbox.sql.ddl.partitions import add_partitions
 from minercdc_sandbox.sql.declare import check_declared
@@ -23,17 +24,11 @@ from minercdc_sandbox.sql.types import LARGE, column_type
 from minercdc_sandbox.tables import Column, LengthSemantics, Table
 
 
-def create_temporary_table(session: SqlSession, parser: Parser) -> None:
-    """CREATE GLOBAL TEMPORARY TABLE: rows of the session's own, until COMMIT or for ever."""
-    _create_table(session, parser, temporary="TRANSACTION")
+def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
+    """CREATE TABLE. Raises ORA-00955, ORA-01031, ORA-01918 and what is wrong with its parts.
 
-
-def create_table(session: SqlSession, parser: Parser) -> None:
-    """CREATE TABLE."""
-    _create_table(session, parser, temporary=None)
-
-
-def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None) -> None:
+    :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`.
+    """
     owner, name = parser.qualified()
     definition = Definition()
     query: ast.Query | None = None
@@ -63,8 +58,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
             raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
         query = parser.query()
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         plan = None
         if query is not None:
             plan = session.statements.plan_inner(query)

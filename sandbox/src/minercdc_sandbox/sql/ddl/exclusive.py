@@ -1,4 +1,4 @@
-"""DDL takes its table alone or fails with ORA-00054, and leaves the definition as it was when it fails."""
+"""DDL commits first, takes its table alone or fails with ORA-00054, and leaves the definition as it was when it fails."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.storage.locks import BUSY, EXCLUSIVE
 from minercdc_sandbox.tables import Table
+
+
+@contextmanager
+def committed(session: SqlSession) -> Iterator[None]:
+    """Around the work of a DDL: the storage is locked, and the session's transaction is committed first."""
+    with session.storage.lock:
+        session.commit()
+        yield
 
 
 def take_alone(session: SqlSession, table: Table) -> None:

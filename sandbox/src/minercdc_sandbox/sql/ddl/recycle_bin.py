@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.privileges import require
@@ -22,8 +23,7 @@ def flashback_table(session: SqlSession, parser: Parser) -> None:
         raise OraError(3001, "unimplemented feature: FLASHBACK TABLE TO SCN or TIMESTAMP", parser.token.start)
     new = parser.name() if parser.word("RENAME", "TO") else None
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table = _dropped(session, owner or session.schema, name)
         if table is None:
             raise OraError(38305, "object not in RECYCLE BIN")
@@ -44,8 +44,7 @@ def purge(session: SqlSession, parser: Parser) -> None:
         parser.expect_word("TABLE", 3001, "unimplemented feature: this PURGE")
         owner, name = parser.qualified()
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         if everything:
             require(session.catalog, session.container, session.user, "PURGE DBA_RECYCLEBIN")
         bin_ = session.catalog.dropped(session.container)
