@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 
 from minercdc_sandbox.arguments import Arguments, Body, Out, procedures
 from minercdc_sandbox.faults import Fault
@@ -72,14 +71,16 @@ def _log(arguments: Arguments) -> tuple[int, int]:
     return thread, sequence
 
 
-def _locked(body: Callable[[ViewSession, Arguments], None], *, frees_lobs: bool = False) -> Body:
-    """The body under the storage lock, and then the LOBs freed that only lost logs had."""
+def _delete_log(session: ViewSession, arguments: Arguments, *, by_rman: bool) -> None:
+    with session.storage.lock:
+        session.database.redo.delete_archived(*_log(arguments), by_rman=by_rman)
+        session.storage.free_lobs()
 
-    def run(session: ViewSession, arguments: Arguments) -> None:
+
+def _locked(body: Body) -> Body:
+    def run(session: ViewSession, arguments: Arguments) -> Out:
         with session.storage.lock:
-            body(session, arguments)
-            if frees_lobs:
-                session.storage.free_lobs()
+            return body(session, arguments)
 
     return run
 
@@ -121,14 +122,8 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "DELAY_CALL": (("SECONDS", *_CALL), lambda s, a: _add_fault(s, a, seconds=a.number("SECONDS") or 0.0)),
     "CLEAR_FAULTS": ((), lambda s, a: s.database.faults.clear()),
     "CORRUPT_LOG": (("THREAD", "SEQUENCE"), lambda s, a: s.database.redo.corrupt.add(_log(a))),
-    "PURGE_LOG": (
-        ("THREAD", "SEQUENCE"),
-        _locked(lambda s, a: s.database.redo.delete_archived(*_log(a)), frees_lobs=True),
-    ),
-    "REMOVE_LOG": (
-        ("THREAD", "SEQUENCE"),
-        _locked(lambda s, a: s.database.redo.remove_archived(*_log(a)), frees_lobs=True),
-    ),
+    "PURGE_LOG": (("THREAD", "SEQUENCE"), lambda s, a: _delete_log(s, a, by_rman=True)),
+    "REMOVE_LOG": (("THREAD", "SEQUENCE"), lambda s, a: _delete_log(s, a, by_rman=False)),
     "HOLD_STRAND": (("USERNAME",), lambda s, a: s.storage.strands.holding.add(_user(a))),
     "RELEASE_STRAND": (("USERNAME",), _locked(lambda s, a: s.storage.strands.release(_user(a)))),
     "START_LATE": (("USERNAME",), lambda s, a: s.storage.strands.starting_late.add(_user(a))),

@@ -38,6 +38,11 @@ def history(table: Table) -> str:
     return f"old_{table.data_object_id}"
 
 
+def tables_of(table: Table) -> tuple[str, ...]:
+    """SQL names of the tables with its versions: the segment, then the history if it has one."""
+    return (segment(table), history(table)) if table.has_history else (segment(table),)
+
+
 def every_version(table: Table, columns: str) -> str:
     """SQL of all versions of a table with vid, s, e, x and further columns (`,c0,c1`), wherever they lie."""
     if not table.has_history:
@@ -92,8 +97,14 @@ class Segments:
         tail = ",e" if index.unique else ""
         name = f"ix_{table.data_object_id}_{index.object_id}"
         self.db.execute(f"create index {name} on {segment(table)}({columns}{tail})")
-        if index.unique and table.has_history:
-            self.db.execute(f"create index old_{name} on {history(table)}({columns},e)")
+        if table.has_history:
+            self._index_history(table, index)
+
+    def _index_history(self, table: Table, index: Index) -> None:
+        if index.unique:
+            columns = ",".join(f"c{table.columns[at].slot}" for at in table.positions(index.columns))
+            name = f"old_ix_{table.data_object_id}_{index.object_id}"
+            self.db.execute(f"create index {name} on {history(table)}({columns},e)")
 
     def drop_index(self, table: Table, index: Index) -> None:
         name = f"ix_{table.data_object_id}_{index.object_id}"
@@ -103,22 +114,22 @@ class Segments:
     def add_column(self, table: Table, slot: int, default: Cell) -> None:
         """Add column `c<slot>` to the versions; those that are there get `default`."""
         text = "null" if default is None else apsw.format_sql_value(default)
-        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+        for name in tables_of(table):
             self.db.execute(f"alter table {name} add column c{slot} default {text}")
 
     def fill(self, table: Table, rid: int, slot: int, cell: Cell) -> None:
         """Set column `c<slot>` in all versions of one row."""
         versions = (rid << VERSION_BITS, (rid << VERSION_BITS) | VERSION_MASK)
-        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+        for name in tables_of(table):
             self.db.execute(f"update {name} set c{slot}=? where vid between ? and ?", (cell, *versions))
 
     def drop(self, name: str) -> None:
-        """Drop the segment of this name and its history now, or in a later `bury` while cursors read it."""
+        """Drop the segment of this name and its history: now, or in a later `bury` if cursors still read it."""
         self._dead += [f"table {name}", f"table if exists {name.replace('seg_', 'old_')}"]
         self.bury()
 
     def bury(self) -> None:
-        """Try again to drop what open cursors kept from being dropped."""
+        """Try again to drop the tables and indexes that open cursors still read."""
         left = []
         for name in self._dead:
             try:
@@ -134,10 +145,7 @@ class Segments:
         names = [str(row[1]) for row in self.db.execute(f"pragma table_info({segment(table)})")]
         self.db.execute(f"create table {history(table)}(vid integer primary key,{','.join(names[1:])})")
         for index in table.indexes:
-            if index.unique:
-                columns = ",".join(f"c{table.columns[at].slot}" for at in table.positions(index.columns))
-                name = f"old_ix_{table.data_object_id}_{index.object_id}"
-                self.db.execute(f"create index {name} on {history(table)}({columns},e)")
+            self._index_history(table, index)
 
     def move(self, table: Table, scn: int) -> int:
         """Move the versions that ended up to `scn` to the history; returns how many."""
@@ -148,14 +156,8 @@ class Segments:
     # ---- lines ----
 
     def insert(self, table: Table, first_rid: int, rows: Sequence[tuple[Cell, ...]], stamp: int) -> None:
-        slots = "".join(f",c{c.slot}" for c in table.columns)
-        marks = ",?" * len(table.columns)
-        vid = first_rid << VERSION_BITS
-        step = 1 << VERSION_BITS
-        self.db.executemany(
-            f"insert into {segment(table)}(vid,s,e,x{slots}) values(?,{stamp},{LIVE},0{marks})",
-            [(vid + n * step, *row) for n, row in enumerate(rows)],
-        )
+        """The first versions of rows numbered from `first_rid` on, inserted by the transaction with this stamp."""
+        self.insert_versions(table, [((first_rid + n) << VERSION_BITS, row) for n, row in enumerate(rows)], stamp)
 
     def insert_version(self, table: Table, vid: int, row: tuple[Cell, ...], stamp: int) -> None:
         sql = _insert_version(segment(table), tuple([c.slot for c in table.columns]))
@@ -193,7 +195,7 @@ class Segments:
         return cast(list[tuple[Cell, ...]], self.db.execute(sql, (first, last, stamp)).fetchall())
 
     def versions(self, table: Table, rid: int) -> list[tuple[int, int, int, int, tuple[Cell, ...]]]:
-        """(vid, s, e, x, row) of the versions of one row, the newest last, without those moved to the history."""
+        """(vid, s, e, x, row) of the versions of one row, newest last, without those moved to the history."""
         slots = "".join(f",c{c.slot}" for c in table.columns)
         first = rid << VERSION_BITS
         sql = f"select vid,s,e,x{slots} from {segment(table)} where vid between ? and ? order by vid"
@@ -208,7 +210,7 @@ class Segments:
 
     def purge(self, table: Table, scn: int) -> None:
         """Delete the versions that no snapshot from `scn` on can see."""
-        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+        for name in tables_of(table):
             self.db.execute(f"delete from {name} where e<={scn}")
 
     def holders(self, table: Table, index: Index, key: tuple[Cell, ...]) -> list[tuple[int, int, int]]:
