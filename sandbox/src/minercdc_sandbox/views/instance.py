@@ -1,14 +1,16 @@
-"""The database and its instance: V$DATABASE, V$INSTANCE, V$VERSION, containers, parameters, incarnations, statistics, NLS."""
+"""The database and its instance: V$DATABASE, GLOBAL_NAME, V$INSTANCE, V$VERSION, containers, parameters, incarnations,
+statistics of sessions, NLS."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from minercdc_sandbox.catalog import ROOT
-from minercdc_sandbox.interfaces import Session, View
+from minercdc_sandbox.interfaces import View
 from minercdc_sandbox.redo.threads import ARCHIVE_DEST
+from minercdc_sandbox.sql.nls import Nls
 from minercdc_sandbox.sql.userenv import session_value
-from minercdc_sandbox.view_session import ViewSession, as_view_session
+from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
 _DATABASE = (
@@ -44,12 +46,19 @@ _INCARNATION = (
     "INCARNATION# N, RESETLOGS_CHANGE# N, RESETLOGS_TIME D, PRIOR_RESETLOGS_CHANGE# N, PRIOR_RESETLOGS_TIME D, STATUS V7, "
     "RESETLOGS_ID N, PRIOR_INCARNATION# N, FLASHBACK_DATABASE_ALLOWED V26, CON_ID N"
 )
+_NOT_MODIFIED = dict.fromkeys(
+    (
+        *("ISSES_MODIFIABLE", "ISSYS_MODIFIABLE", "ISPDB_MODIFIABLE", "ISINSTANCE_MODIFIABLE"),
+        *("ISMODIFIED", "ISADJUSTED", "ISDEPRECATED", "ISBASIC"),
+    ),
+    "FALSE",
+)
 _STATISTICS = ("session uga memory", "session uga memory max", "session pga memory", "session pga memory max")
 _TYPES = {"string": 2, "integer": 3, "boolean": 1, "big integer": 6}
 
 
-def _database(session: Session) -> Iterator[Row]:
-    database = as_view_session(session).database
+def _database(session: ViewSession) -> Iterator[Row]:
+    database = session.database
     catalog, redo, logging = database.catalog, database.redo, database.catalog.logging
     current = redo.threads[1].current
     yield {
@@ -99,13 +108,13 @@ def _database(session: Session) -> Iterator[Row]:
         "CDB": "YES",
         "CON_ID": 0,
         "PENDING_ROLE_CHANGE_TASKS": "NOT APPLICABLE",
-        "CON_DBID": catalog.containers[as_view_session(session).container].dbid,
+        "CON_DBID": catalog.containers[session.container].dbid,
         "FORCE_FULL_DB_CACHING": "NO",
     }
 
 
-def _instance(session: Session) -> Iterator[Row]:
-    database = as_view_session(session).database
+def _instance(session: ViewSession) -> Iterator[Row]:
+    database = session.database
     release = ".".join(map(str, database.version))
     yield {
         "INSTANCE_NUMBER": 1,
@@ -132,16 +141,15 @@ def _instance(session: Session) -> Iterator[Row]:
     }
 
 
-def _version(session: Session) -> Iterator[Row]:
-    database = as_view_session(session).database
+def _version(session: ViewSession) -> Iterator[Row]:
+    database = session.database
     full = f"{database.banner}\nVersion {'.'.join(map(str, database.version))}"
     yield {"BANNER": database.banner, "BANNER_FULL": full, "BANNER_LEGACY": database.banner, "CON_ID": 0}
 
 
-def _containers(session: Session) -> Iterator[Row]:
-    asker = as_view_session(session)
-    for container in asker.database.catalog.containers.values():
-        if asker.container in (ROOT, container.con_id):
+def _containers(session: ViewSession) -> Iterator[Row]:
+    for container in session.database.catalog.containers.values():
+        if session.container in (ROOT, container.con_id):
             yield {
                 "CON_ID": container.con_id,
                 "DBID": container.dbid,
@@ -150,7 +158,7 @@ def _containers(session: Session) -> Iterator[Row]:
                 "NAME": container.name,
                 "OPEN_MODE": container.open_mode,
                 "RESTRICTED": "NO",
-                "OPEN_TIME": date(asker.database.startup_time),
+                "OPEN_TIME": date(session.database.startup_time),
                 "BLOCK_SIZE": 8192,
                 "RECOVERY_STATUS": "ENABLED",
                 "APPLICATION_ROOT": "NO",
@@ -159,13 +167,13 @@ def _containers(session: Session) -> Iterator[Row]:
             }
 
 
-def _pdbs(session: Session) -> Iterator[Row]:
+def _pdbs(session: ViewSession) -> Iterator[Row]:
     return (row for row in _containers(session) if row["CON_ID"] != ROOT)
 
 
-def _parameters(session: Session) -> Iterator[Row]:
-    catalog = as_view_session(session).database.catalog
-    release = f"{as_view_session(session).database.version[0]}.0.0"
+def _parameters(session: ViewSession) -> Iterator[Row]:
+    catalog = session.database.catalog
+    release = f"{session.database.version[0]}.0.0"
     values = (
         ("compatible", "string", release),
         ("db_block_size", "integer", "8192"),
@@ -194,20 +202,13 @@ def _parameters(session: Session) -> Iterator[Row]:
             "DISPLAY_VALUE": value,
             "DEFAULT_VALUE": value,
             "ISDEFAULT": "TRUE",
-            "ISSES_MODIFIABLE": "FALSE",
-            "ISSYS_MODIFIABLE": "FALSE",
-            "ISPDB_MODIFIABLE": "FALSE",
-            "ISINSTANCE_MODIFIABLE": "FALSE",
-            "ISMODIFIED": "FALSE",
-            "ISADJUSTED": "FALSE",
-            "ISDEPRECATED": "FALSE",
-            "ISBASIC": "FALSE",
+            **_NOT_MODIFIED,
             "CON_ID": 0,
         }
 
 
-def _incarnations(session: Session) -> Iterator[Row]:
-    found = as_view_session(session).database.redo.incarnations
+def _incarnations(session: ViewSession) -> Iterator[Row]:
+    found = session.database.redo.incarnations
     for prior, incarnation in zip((None, *found), found, strict=False):
         yield {
             "INCARNATION#": incarnation.number,
@@ -223,27 +224,22 @@ def _incarnations(session: Session) -> Iterator[Row]:
         }
 
 
-def _statistic_names(_: Session) -> Iterator[Row]:
+def _statistic_names(_: ViewSession) -> Iterator[Row]:
     for place, name in enumerate(_STATISTICS, 20):
         yield {"STATISTIC#": place, "NAME": name, "CLASS": 1, "STAT_ID": place, "DISPLAY_NAME": name, "CON_ID": 0}
 
 
-def _own_statistics(session: Session) -> Iterator[Row]:
-    return _statistics(session.sid, as_view_session(session).pga)
-
-
-def _statistics(sid: int, memory: int) -> Iterator[Row]:
+def _own_statistics(session: ViewSession) -> Iterator[Row]:
     for place, _ in enumerate(_STATISTICS, 20):
-        yield {"SID": sid, "STATISTIC#": place, "VALUE": memory, "CON_ID": 0}
+        yield {"SID": session.sid, "STATISTIC#": place, "VALUE": session.pga, "CON_ID": 0}
 
 
-def _all_statistics(session: Session) -> Iterator[Row]:
-    for other in list(as_view_session(session).database.sessions.values()):
-        yield from _statistics(other.sid, other.pga)
+def _all_statistics(session: ViewSession) -> Iterator[Row]:
+    for other in list(session.database.sessions.values()):
+        yield from _own_statistics(other)
 
 
-def _nls_of(asker: ViewSession) -> dict[str, str]:
-    nls = asker.settings.nls
+def _nls(nls: Nls) -> dict[str, str]:
     return {
         "NLS_LANGUAGE": nls.language,
         "NLS_TERRITORY": nls.territory,
@@ -265,49 +261,27 @@ def _nls_of(asker: ViewSession) -> dict[str, str]:
     }
 
 
-_NLS_DATABASE = {
-    "NLS_RDBMS_VERSION": "",
-    "NLS_LANGUAGE": "AMERICAN",
-    "NLS_TERRITORY": "AMERICA",
-    "NLS_CURRENCY": "$",
-    "NLS_ISO_CURRENCY": "AMERICA",
-    "NLS_NUMERIC_CHARACTERS": ".,",
-    "NLS_CHARACTERSET": "AL32UTF8",
-    "NLS_CALENDAR": "GREGORIAN",
-    "NLS_DATE_FORMAT": "DD-MON-RR",
-    "NLS_DATE_LANGUAGE": "AMERICAN",
-    "NLS_SORT": "BINARY",
-    "NLS_TIME_FORMAT": "HH.MI.SSXFF AM",
-    "NLS_TIMESTAMP_FORMAT": "DD-MON-RR HH.MI.SSXFF AM",
-    "NLS_TIME_TZ_FORMAT": "HH.MI.SSXFF AM TZR",
-    "NLS_TIMESTAMP_TZ_FORMAT": "DD-MON-RR HH.MI.SSXFF AM TZR",
-    "NLS_DUAL_CURRENCY": "$",
-    "NLS_COMP": "BINARY",
-    "NLS_LENGTH_SEMANTICS": "BYTE",
-    "NLS_NCHAR_CONV_EXCP": "FALSE",
-    "NLS_NCHAR_CHARACTERSET": "AL16UTF16",
-}
+_CHARACTER_SETS = {"NLS_CHARACTERSET": "AL32UTF8", "NLS_NCHAR_CHARACTERSET": "AL16UTF16"}
 
 
-def _global_name(session: Session) -> Iterator[Row]:
+def _global_name(session: ViewSession) -> Iterator[Row]:
     """The database's, of a pluggable one its own: DB_NAME of the context USERENV."""
-    yield {"GLOBAL_NAME": session_value(as_view_session(session), "DB_NAME")}
+    yield {"GLOBAL_NAME": session_value(session, "DB_NAME")}
 
 
-def _nls_database(session: Session) -> Iterator[Row]:
-    release = ".".join(map(str, as_view_session(session).database.version))
-    for name, value in _NLS_DATABASE.items():
-        yield {"PARAMETER": name, "VALUE": value or release}
-
-
-def _nls_session(session: Session) -> Iterator[Row]:
-    for name, value in _nls_of(as_view_session(session)).items():
+def _nls_database(session: ViewSession) -> Iterator[Row]:
+    release = ".".join(map(str, session.database.version))
+    for name, value in {"NLS_RDBMS_VERSION": release, **_nls(Nls()), **_CHARACTER_SETS}.items():
         yield {"PARAMETER": name, "VALUE": value}
 
 
-def _nls_parameters(session: Session) -> Iterator[Row]:
-    sets = {"NLS_CHARACTERSET": "AL32UTF8", "NLS_NCHAR_CHARACTERSET": "AL16UTF16"}
-    for name, value in (_nls_of(as_view_session(session)) | sets).items():
+def _nls_session(session: ViewSession) -> Iterator[Row]:
+    for name, value in _nls(session.settings.nls).items():
+        yield {"PARAMETER": name, "VALUE": value}
+
+
+def _nls_parameters(session: ViewSession) -> Iterator[Row]:
+    for name, value in (_nls(session.settings.nls) | _CHARACTER_SETS).items():
         yield {"PARAMETER": name, "VALUE": value, "CON_ID": 0}
 
 

@@ -1,15 +1,11 @@
-"""V$LOG, V$LOGFILE, V$ARCHIVED_LOG, V$ARCHIVE_DEST_STATUS, V$LOG_HISTORY and V$THREAD.
-
-In a cluster these read the control file and show all threads; their GV$ forms repeat that.
-"""
+"""V$LOG, V$LOGFILE, V$ARCHIVED_LOG, V$ARCHIVE_DEST_STATUS, V$LOG_HISTORY and V$THREAD. They show all redo threads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.interfaces import Session
 from minercdc_sandbox.redo.threads import BLOCK_SIZE
-from minercdc_sandbox.view_session import as_view_session
+from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
 OPEN_ENDED = 18446744073709551615
@@ -45,8 +41,8 @@ _THREAD = (
 )
 
 
-def _logs(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _logs(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     for group in redo.groups():
         yield {
             "GROUP#": group.group,
@@ -65,15 +61,15 @@ def _logs(session: Session) -> Iterator[Row]:
         }
 
 
-def _files(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _files(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     for group in redo.groups():
         for member in group.members:
             yield {"GROUP#": group.group, "TYPE": "ONLINE", "MEMBER": member, "IS_RECOVERY_DEST_FILE": "NO", "CON_ID": 0}
 
 
-def _archived(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _archived(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     for recid, log in enumerate([*redo.former, *redo.archived()], 1):
         yield {
             "RECID": recid,
@@ -104,7 +100,7 @@ def _archived(session: Session) -> Iterator[Row]:
             "END_OF_REDO": "NO",
             "BACKUP_COUNT": 0,
             "ARCHIVAL_THREAD#": log.thread,
-            "ACTIVATION#": as_view_session(session).database.catalog.dbid,
+            "ACTIVATION#": session.database.catalog.dbid,
             "IS_RECOVERY_DEST_FILE": "NO",
             "COMPRESSED": "NO",
             "FAL": "NO",
@@ -113,8 +109,8 @@ def _archived(session: Session) -> Iterator[Row]:
         }
 
 
-def _destinations(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _destinations(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     newest = redo.archived()[-1:]
     for number in range(1, _DESTINATIONS + 1):
         place = redo.destinations.get(number)
@@ -135,15 +131,15 @@ def _destinations(session: Session) -> Iterator[Row]:
             "APPLIED_THREAD#": 0,
             "APPLIED_SEQ#": 0,
             "SRL": "NO",
-            "DB_UNIQUE_NAME": as_view_session(session).database.catalog.database_name if place else "NONE",
+            "DB_UNIQUE_NAME": session.database.catalog.database_name if place else "NONE",
             "SYNCHRONIZATION_STATUS": "CHECK CONFIGURATION",
             "SYNCHRONIZED": "NO",
             "CON_ID": 0,
         }
 
 
-def _history(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _history(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     copies = [log for log in (*redo.former, *redo.archived()) if log.dest_id == min(redo.destinations)]
     for recid, log in enumerate(copies, 1):
         yield {
@@ -160,8 +156,8 @@ def _history(session: Session) -> Iterator[Row]:
         }
 
 
-def _threads(session: Session) -> Iterator[Row]:
-    database = as_view_session(session).database
+def _threads(session: ViewSession) -> Iterator[Row]:
+    database = session.database
     redo = database.redo
     with database.storage.lock:
         redo.background_write(database.clock.current)

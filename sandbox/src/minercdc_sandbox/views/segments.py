@@ -1,4 +1,4 @@
-"""DBA_EXTENTS: where the rows of a table lie.
+"""DBA_EXTENTS, where the rows of a table lie, and the dictionary views LOBS.
 
 Extents grow as in a locally managed tablespace with system-allocated sizes: sixteen of 64 KiB, then of 1 MiB, from 64 MiB on of
 8 MiB, from 1 GiB on of 64 MiB, in blocks of 8 KiB. A segment's rows begin after the three blocks of its header.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.interfaces import OraType, Session, View
+from minercdc_sandbox.interfaces import OraType, View
 from minercdc_sandbox.partitioning import ROW_MASK
 from minercdc_sandbox.storage.rowid import FILE, FIRST_BLOCK, ROWS_PER_BLOCK
 from minercdc_sandbox.tables import Table
-from minercdc_sandbox.view_session import as_view_session
+from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.family import family
 from minercdc_sandbox.views.shape import Row, view, yes_no
 
@@ -89,9 +89,8 @@ def _extents(table: Table, partition: str | None, rows: int) -> Iterator[Row]:
         number, allocated = number + 1, allocated + blocks
 
 
-def _here(session: Session) -> Iterator[Row]:
-    who = as_view_session(session)
-    for table in who.database.catalog.tables(who.container):
+def _here(session: ViewSession) -> Iterator[Row]:
+    for table in session.database.catalog.tables(session.container):
         for partition, rows in _segments(table):
             yield from _extents(table, partition, rows)
 

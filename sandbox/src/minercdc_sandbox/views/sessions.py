@@ -1,4 +1,4 @@
-"""Sessions and their transactions: V$SESSION, V$TRANSACTION and the GV$ forms of a cluster."""
+"""Sessions and their transactions: V$SESSION, V$TRANSACTION and V$LOCK with their GV$ forms, and V$PROCESS."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 
 from minercdc_sandbox.catalog import ROOT
-from minercdc_sandbox.interfaces import Session, View
+from minercdc_sandbox.interfaces import View
 from minercdc_sandbox.sql import date_formats, temporal
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.storage.locks import EXCLUSIVE
 from minercdc_sandbox.storage.transactions import Transaction
-from minercdc_sandbox.view_session import as_view_session
+from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.shape import Row, date, view
 
 _TRANSACTION = (
@@ -36,11 +36,10 @@ _SESSION = (
 )
 
 
-def _transactions(session: Session) -> Iterator[Row]:
+def _transactions(session: ViewSession) -> Iterator[Row]:
     """Open transactions; a PDB sees its own. START_SCN 0 until the first change."""
-    asker = as_view_session(session)
-    for transaction in asker.database.transactions.open():
-        if asker.container not in (ROOT, transaction.container):
+    for transaction in session.database.transactions.open():
+        if session.container not in (ROOT, transaction.container):
             continue
         usn, slot, sequence = transaction.xid
         start = temporal.from_ns(int(transaction.start_time) * 1_000_000_000)
@@ -71,14 +70,13 @@ def _transactions(session: Session) -> Iterator[Row]:
         }
 
 
-def _locks(session: Session) -> Iterator[Row]:
+def _locks(session: ViewSession) -> Iterator[Row]:
     """TM: a table; ID1 is its object. TX: a transaction; ID1 and ID2 are its XID, and who waits for it requests it."""
-    asker = as_view_session(session)
-    now = asker.database.clock.now()
-    with asker.database.storage.lock:
-        waits = asker.database.storage.locks.waiting()
-        held = asker.database.storage.locks.all_held()
-        open_ = list(asker.database.transactions.open())
+    now = session.database.clock.now()
+    with session.database.storage.lock:
+        waits = session.database.storage.locks.waiting()
+        held = session.database.storage.locks.all_held()
+        open_ = list(session.database.transactions.open())
     found: list[tuple[Transaction, str, int, int, int, int]] = [
         (one, "TM", object_id, 0, mode, 0) for object_id, one, mode in held
     ]
@@ -88,7 +86,7 @@ def _locks(session: Session) -> Iterator[Row]:
     found += [(waiter, "TX", *_enqueue(blocker), 0, EXCLUSIVE) for waiter, blocker in waits]
     blocking = {blocker.stamp for _, blocker in waits}
     for transaction, kind, first, second, mode, request in found:
-        if asker.container not in (ROOT, transaction.container):
+        if session.container not in (ROOT, transaction.container):
             continue
         yield {
             "ADDR": transaction.stamp.to_bytes(8, "big"),
@@ -116,11 +114,10 @@ def _status(session: SqlSession) -> str:
     return "ACTIVE" if session.client.running else "INACTIVE"
 
 
-def _sessions(session: Session) -> Iterator[Row]:
-    asker = as_view_session(session)
-    open_by_sid = {transaction.sid: transaction for transaction in asker.database.transactions.open()}
-    for other in list(asker.database.sessions.values()):
-        if asker.container not in (ROOT, other.container):
+def _sessions(session: ViewSession) -> Iterator[Row]:
+    open_by_sid = {transaction.sid: transaction for transaction in session.database.transactions.open()}
+    for other in list(session.database.sessions.values()):
+        if session.container not in (ROOT, other.container):
             continue
         transaction = open_by_sid.get(other.sid)
         yield {
@@ -151,9 +148,9 @@ def _sessions(session: Session) -> Iterator[Row]:
         }
 
 
-def _processes(session: Session) -> Iterator[Row]:
+def _processes(session: ViewSession) -> Iterator[Row]:
     """One server process for each session."""
-    for other in list(as_view_session(session).database.sessions.values()):
+    for other in list(session.database.sessions.values()):
         yield {
             "ADDR": _process_address(other),
             "PID": other.sid,

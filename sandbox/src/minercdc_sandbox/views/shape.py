@@ -1,8 +1,8 @@
-"""How a view is written down: columns as one text, rows as mappings of plain values.
+"""How a view is defined: columns as one text, rows as mappings of plain values.
 
-    shape("NAME V128, CREATED D, DBID N", rows)    N NUMBER, V<n> VARCHAR2, R<n> RAW, D DATE, T<n> TIMESTAMP, L LONG
+    view("V$X", "NAME V128, CREATED D, DBID N", rows)    N NUMBER, V<n> VARCHAR2, R<n> RAW, D DATE, L LONG
 
-A column a row does not mention is NULL. Integers become NUMBERs; dates come as DATE bytes from `date`.
+A column that a row lacks is NULL. Integers become NUMBERs; dates are DATE bytes from `date`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraType, Session, View
 from minercdc_sandbox.sql import number, temporal
+from minercdc_sandbox.view_session import ViewSession, as_view_session
 
 Value: TypeAlias = int | str | bytes | None
 Row: TypeAlias = Mapping[str, Value]
@@ -21,7 +22,7 @@ _SIZES = {OraType.NUMBER: 22, OraType.DATE: 7, OraType.LONG: 0}
 
 
 def columns_of(text: str) -> tuple[ColumnDescription, ...]:
-    """Column descriptions of a shape text."""
+    """Column descriptions of such a text."""
     found = []
     for item in text.split(","):
         name, kind = item.split()
@@ -31,14 +32,14 @@ def columns_of(text: str) -> tuple[ColumnDescription, ...]:
     return tuple(found)
 
 
-def view(name: str, text: str, rows: Callable[[Session], Iterable[Row]]) -> View:
-    """A view whose rows are mappings. Raises KeyError at scan when a row names a column the view has not."""
+def view(name: str, text: str, rows: Callable[[ViewSession], Iterable[Row]]) -> View:
+    """A view whose rows are mappings by column. A scan raises KeyError for a row with a column that the view lacks."""
     columns = columns_of(text)
     places = {column.name: at for at, column in enumerate(columns)}
     empty: list[Cell] = [None] * len(columns)
 
     def cells(session: Session) -> Iterator[tuple[Cell, ...]]:
-        for row in rows(session):
+        for row in rows(as_view_session(session)):
             out = empty.copy()
             for key, value in row.items():
                 out[places[key]] = number.integer(value) if isinstance(value, int) else value
@@ -49,7 +50,7 @@ def view(name: str, text: str, rows: Callable[[Session], Iterable[Row]]) -> View
 
 @lru_cache(maxsize=1 << 12)
 def date(seconds: float | None) -> bytes | None:
-    """DATE of host seconds since the epoch (the host keeps UTC)."""
+    """DATE of host seconds since the epoch (the host keeps UTC); None for None."""
     if seconds is None:
         return None
     return temporal.encode(temporal.from_ns(int(seconds) * 1_000_000_000), fraction=False)

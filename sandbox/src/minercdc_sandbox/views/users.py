@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minercdc_sandbox.catalog import Grant, User
-from minercdc_sandbox.interfaces import Session
-from minercdc_sandbox.view_session import as_view_session
-from minercdc_sandbox.views.shape import Row, date, view, yes_no
+from minercdc_sandbox.view_session import ViewSession
+from minercdc_sandbox.views.shape import Row, Value, date, view, yes_no
 
 _ROLES = frozenset(
     ("DBA", "CONNECT", "RESOURCE", "SELECT_CATALOG_ROLE", "EXECUTE_CATALOG_ROLE", "DELETE_CATALOG_ROLE", "ALL PRIVILEGES")
@@ -34,26 +33,32 @@ _DBA_USERS = (
 )
 
 
-def _account_status(locked: bool, expired: bool) -> str:
-    """DBA_USERS.ACCOUNT_STATUS (Database Reference)."""
-    parts = ["EXPIRED"] * expired + ["LOCKED"] * locked
-    return " & ".join(parts) or "OPEN"
+def _users(session: ViewSession) -> list[User]:
+    return session.database.catalog.users(session.container)
 
 
-def _users(session: Session) -> list[User]:
-    return as_view_session(session).database.catalog.users(as_view_session(session).container)
+def _user(user: User) -> dict[str, Value]:
+    return {
+        "USERNAME": user.name,
+        "USER_ID": user.user_id,
+        "CREATED": date(user.created),
+        "COMMON": yes_no(user.common),
+        "ORACLE_MAINTAINED": "Y" if user.oracle_maintained else "N",
+        "INHERITED": "NO",
+        "DEFAULT_COLLATION": "USING_NLS_COMP",
+        "IMPLICIT": "NO",
+    }
 
 
-def _all_users(session: Session) -> Iterator[Row]:
-    for user in _users(session):
-        yield _user(user)
+def _all_users(session: ViewSession) -> Iterator[Row]:
+    return ({**_user(user), "ALL_SHARD": "NO", "EXTERNAL_SHARD": "NO"} for user in _users(session))
 
 
-def _dba_users(session: Session) -> Iterator[Row]:
+def _dba_users(session: ViewSession) -> Iterator[Row]:
     for user in _users(session):
         yield {
-            **{key: value for key, value in _user(user).items() if key not in ("ALL_SHARD", "EXTERNAL_SHARD")},
-            "ACCOUNT_STATUS": _account_status(user.locked, user.expired),
+            **_user(user),
+            "ACCOUNT_STATUS": " & ".join(["EXPIRED"] * user.expired + ["LOCKED"] * user.locked) or "OPEN",
             "DEFAULT_TABLESPACE": user.default_tablespace,
             "TEMPORARY_TABLESPACE": "TEMP",
             "LOCAL_TEMP_TABLESPACE": "TEMP",
@@ -65,131 +70,96 @@ def _dba_users(session: Session) -> Iterator[Row]:
         }
 
 
-def _grants(session: Session) -> Iterator[tuple[User, Grant]]:
+def _grants(session: ViewSession) -> Iterator[tuple[User, Grant]]:
     for user in _users(session):
         for grant in sorted(user.grants, key=lambda grant: (grant.privilege, grant.object or "")):
             yield user, grant
 
 
-def _roles(session: Session) -> frozenset[str]:
+def _roles(session: ViewSession) -> frozenset[str]:
     """The roles in the session's container: Oracle's own, and those of CREATE ROLE."""
-    return _ROLES.union(as_view_session(session).database.catalog.containers[as_view_session(session).container].roles)
+    return _ROLES.union(session.database.catalog.containers[session.container].roles)
 
 
-def _sys_privs(session: Session) -> Iterator[Row]:
+def _sys_privs(session: ViewSession) -> Iterator[Row]:
     roles = _roles(session)
     for user, grant in _grants(session):
         if grant.object is None and grant.privilege not in roles:
-            yield _sys_priv(user, grant)
+            yield {
+                "GRANTEE": user.name,
+                "PRIVILEGE": grant.privilege,
+                "ADMIN_OPTION": yes_no(grant.option),
+                "COMMON": yes_no(user.common),
+                "INHERITED": "NO",
+            }
 
 
-def _role_privs(session: Session) -> Iterator[Row]:
+def _role_privs(session: ViewSession) -> Iterator[Row]:
     roles = _roles(session)
     for user, grant in _grants(session):
         if grant.object is None and grant.privilege in roles:
-            yield _role_priv(user, grant)
+            yield {
+                "GRANTEE": user.name,
+                "GRANTED_ROLE": grant.privilege,
+                "ADMIN_OPTION": yes_no(grant.option),
+                "DELEGATE_OPTION": "NO",
+                "DEFAULT_ROLE": "YES",
+                "OS_GRANTED": "NO",
+                "COMMON": yes_no(user.common),
+                "INHERITED": "NO",
+            }
 
 
-def _tab_privs(session: Session) -> Iterator[Row]:
+def _tab_privs(session: ViewSession) -> Iterator[Row]:
     for user, grant in _grants(session):
         if grant.object is not None:
-            yield _tab_priv(user, grant)
+            owner, _, name = grant.object.partition(".")
+            yield {
+                "GRANTEE": user.name,
+                "OWNER": owner,
+                "TABLE_NAME": name,
+                "GRANTOR": owner,
+                "PRIVILEGE": grant.privilege,
+                "GRANTABLE": yes_no(grant.option),
+                "HIERARCHY": "NO",
+                "COMMON": yes_no(user.common),
+                "TYPE": "TABLE",
+                "INHERITED": "NO",
+            }
 
 
-def _session_privs(session: Session) -> Iterator[Row]:
-    for row in _sys_privs(session):
-        if row["GRANTEE"] == session.user:
-            yield {"PRIVILEGE": row["PRIVILEGE"]}
+def _session_privs(session: ViewSession) -> Iterator[Row]:
+    return ({"PRIVILEGE": row["PRIVILEGE"]} for row in _own(_sys_privs(session), session))
 
 
-def _session_roles(session: Session) -> Iterator[Row]:
-    for row in _role_privs(session):
-        if row["GRANTEE"] == session.user:
-            yield {"ROLE": row["GRANTED_ROLE"]}
+def _session_roles(session: ViewSession) -> Iterator[Row]:
+    return ({"ROLE": row["GRANTED_ROLE"]} for row in _own(_role_privs(session), session))
 
 
-def _all_tab_privs(session: Session) -> Iterator[Row]:
-    for row in _tab_privs(session):
-        yield {("TABLE_SCHEMA" if key == "OWNER" else key): value for key, value in row.items()}
+def _all_tab_privs(session: ViewSession) -> Iterator[Row]:
+    return (
+        {("TABLE_SCHEMA" if key == "OWNER" else key): value for key, value in row.items()} for row in _tab_privs(session)
+    )
 
 
-def _user_tab_privs(session: Session) -> Iterator[Row]:
+def _user_tab_privs(session: ViewSession) -> Iterator[Row]:
     return (row for row in _tab_privs(session) if session.user in (row["GRANTEE"], row["OWNER"]))
 
 
-def _own_sys_privs(session: Session) -> Iterator[Row]:
-    for row in _sys_privs(session):
+def _own(rows: Iterator[Row], session: ViewSession) -> Iterator[Row]:
+    """The rows whose GRANTEE is the session's user, with it as USERNAME."""
+    for row in rows:
         if row["GRANTEE"] == session.user:
             yield {("USERNAME" if key == "GRANTEE" else key): value for key, value in row.items()}
-
-
-def _own_role_privs(session: Session) -> Iterator[Row]:
-    for row in _role_privs(session):
-        if row["GRANTEE"] == session.user:
-            yield {("USERNAME" if key == "GRANTEE" else key): value for key, value in row.items()}
-
-
-def _user(user: User) -> Row:
-    return {
-        "USERNAME": user.name,
-        "USER_ID": user.user_id,
-        "CREATED": date(user.created),
-        "COMMON": yes_no(user.common),
-        "ORACLE_MAINTAINED": "Y" if user.oracle_maintained else "N",
-        "INHERITED": "NO",
-        "DEFAULT_COLLATION": "USING_NLS_COMP",
-        "IMPLICIT": "NO",
-        "ALL_SHARD": "NO",
-        "EXTERNAL_SHARD": "NO",
-    }
-
-
-def _sys_priv(user: User, grant: Grant) -> Row:
-    return {
-        "GRANTEE": user.name,
-        "PRIVILEGE": grant.privilege,
-        "ADMIN_OPTION": yes_no(grant.option),
-        "COMMON": yes_no(user.common),
-        "INHERITED": "NO",
-    }
-
-
-def _role_priv(user: User, grant: Grant) -> Row:
-    return {
-        "GRANTEE": user.name,
-        "GRANTED_ROLE": grant.privilege,
-        "ADMIN_OPTION": yes_no(grant.option),
-        "DELEGATE_OPTION": "NO",
-        "DEFAULT_ROLE": "YES",
-        "OS_GRANTED": "NO",
-        "COMMON": yes_no(user.common),
-        "INHERITED": "NO",
-    }
-
-
-def _tab_priv(user: User, grant: Grant) -> Row:
-    owner, _, name = (grant.object or "").partition(".")
-    return {
-        "GRANTEE": user.name,
-        "OWNER": owner,
-        "TABLE_NAME": name,
-        "GRANTOR": owner,
-        "PRIVILEGE": grant.privilege,
-        "GRANTABLE": yes_no(grant.option),
-        "HIERARCHY": "NO",
-        "COMMON": yes_no(user.common),
-        "TYPE": "TABLE",
-        "INHERITED": "NO",
-    }
 
 
 VIEWS = (
     view("ALL_USERS", _ALL_USERS, _all_users),
     view("DBA_USERS", _DBA_USERS, _dba_users),
     view("DBA_SYS_PRIVS", _SYS_PRIVS.format(grantee="GRANTEE"), _sys_privs),
-    view("USER_SYS_PRIVS", _SYS_PRIVS.format(grantee="USERNAME"), _own_sys_privs),
+    view("USER_SYS_PRIVS", _SYS_PRIVS.format(grantee="USERNAME"), lambda session: _own(_sys_privs(session), session)),
     view("DBA_ROLE_PRIVS", _ROLE_PRIVS.format(grantee="GRANTEE"), _role_privs),
-    view("USER_ROLE_PRIVS", _ROLE_PRIVS.format(grantee="USERNAME"), _own_role_privs),
+    view("USER_ROLE_PRIVS", _ROLE_PRIVS.format(grantee="USERNAME"), lambda session: _own(_role_privs(session), session)),
     view("DBA_TAB_PRIVS", _TAB_PRIVS.format(owner="OWNER"), _tab_privs),
     view("USER_TAB_PRIVS", _TAB_PRIVS.format(owner="OWNER"), _user_tab_privs),
     view("ALL_TAB_PRIVS", _TAB_PRIVS.format(owner="TABLE_SCHEMA"), _all_tab_privs),
