@@ -63,7 +63,7 @@ _DEFAULT_SIZES = {
 
 
 def sent_size(column: ColumnDescription) -> int:
-    """Bytes as a describe has them; 0 would mean "always NULL" to clients."""
+    """Size in bytes for a describe: a default of the type in place of 0, which means "always NULL" to clients."""
     return column.size or _DEFAULT_SIZES[column.type]
 
 
@@ -115,7 +115,7 @@ def describe(columns: Sequence[ColumnDescription], field_version: int, wide_scal
 
 
 def row_header(columns: int) -> bytes:
-    """The header before rows; go-ora makes the rows of a REF CURSOR as wide as it says."""
+    """The header before rows of this many columns."""
     return bytes((Ttc.ROW_HEADER, 0)) + ub(columns & 0xFF) + ub(columns >> 8) + b"\0\0\0\0"
 
 
@@ -211,7 +211,7 @@ class Define(NamedTuple):
 def column_encoder(session: Session, kind: OraType, define: Define | None = None, national: bool = False) -> ColumnEncoder:
     """Encoder for values of one column. Raises OraError for what the wire cannot carry.
 
-    :param define: matters for LOB columns only.
+    :param define: form of a CLOB, BLOB or XMLTYPE column; None: by locator alone.
     :param national: text goes in UTF-16.
     """
     if national and kind in _TEXTS:
@@ -233,7 +233,7 @@ def column_encoder(session: Session, kind: OraType, define: Define | None = None
 def rows_encoder(
     session: Session, columns: Sequence[ColumnDescription], defines: Sequence[Define] | None = None
 ) -> RowsEncoder:
-    """Compile the encoder of one result's rows; `defines` by column."""
+    """Compile the encoder of one result's rows; `defines` by column, None for none. Raises as `column_encoder`."""
     encoders = [
         column_encoder(session, column.type, defines[at] if defines else None, column.national)
         for at, column in enumerate(columns)
