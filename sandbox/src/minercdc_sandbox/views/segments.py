@@ -37,8 +37,9 @@ def _segments(table: Table) -> Iterator[tuple[str | None, int]]:
 
 _LOBS = (
     "OWNER V128, TABLE_NAME V128, COLUMN_NAME V4000, SEGMENT_NAME V128, TABLESPACE_NAME V30, INDEX_NAME V128, CHUNK N, "
-    "PCTVERSION N, RETENTION N, FREEPOOLS N, CACHE V10, LOGGING V7, ENCRYPT V4, COMPRESSION V6, DEDUPLICATION V15, IN_ROW V3, "
-    "FORMAT V15, PARTITIONED V3, SECUREFILE V3, SEGMENT_CREATED V3, RETENTION_TYPE V7, RETENTION_VALUE N"
+    "PCTVERSION N, RETENTION N, FREEPOOLS N, CACHE V10=NO, LOGGING V7=YES, ENCRYPT V4=NO, COMPRESSION V6=NO, "
+    "DEDUPLICATION V15=NO, IN_ROW V3=YES, FORMAT V15, PARTITIONED V3, SECUREFILE V3=YES, SEGMENT_CREATED V3=YES, "
+    "RETENTION_TYPE V7, RETENTION_VALUE N"
 )
 _IN_LOBS = frozenset((OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.JSON, OraType.VECTOR))
 
@@ -54,16 +55,8 @@ def _lobs(table: Table) -> Iterator[Row]:
                 "TABLESPACE_NAME": table.tablespace,
                 "INDEX_NAME": f"SYS_IL{table.object_id:010d}C{number:05d}$$",
                 "CHUNK": _BLOCK_BYTES,
-                "CACHE": "NO",
-                "LOGGING": "YES",
-                "ENCRYPT": "NO",
-                "COMPRESSION": "NO",
-                "DEDUPLICATION": "NO",
-                "IN_ROW": "YES",
                 "FORMAT": "NOT APPLICABLE" if column.type is OraType.BLOB else "ENDIAN NEUTRAL",
                 "PARTITIONED": yes_no(table.partitioning is not None),
-                "SECUREFILE": "YES",
-                "SEGMENT_CREATED": "YES",
             }
 
 

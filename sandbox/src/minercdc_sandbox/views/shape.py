@@ -2,7 +2,9 @@
 
     view("V$X", "NAME V128, CREATED D, DBID N", rows)    N NUMBER, V<n> VARCHAR2, R<n> RAW, D DATE, L LONG
 
-A column that a row lacks is NULL. Integers become NUMBERs; dates are DATE bytes from `date`.
+    view("V$Y", "STATUS V8=VALID, CON_ID N=0", rows)     with the value of rows that lack the column
+
+A column that a row lacks is NULL without such a value. Integers become NUMBERs; dates are DATE bytes from `date`.
 """
 
 from __future__ import annotations
@@ -23,24 +25,27 @@ _SIZES = {OraType.NUMBER: 22, OraType.DATE: 7, OraType.LONG: 0}
 
 def columns_of(text: str) -> tuple[ColumnDescription, ...]:
     """Column descriptions of such a text."""
-    found = []
+    return tuple(column for column, _ in _parsed(text))
+
+
+def _parsed(text: str) -> Iterator[tuple[ColumnDescription, Cell]]:
     for item in text.split(","):
-        name, kind = item.split()
+        described, _, value = item.partition("=")
+        name, kind = described.split()
         type_ = _KINDS[kind[0]]
         size = int(kind[1:]) if kind[1:] else _SIZES[type_]
-        found.append(ColumnDescription(name, type_, 0, -127 if type_ is OraType.NUMBER else 0, size))
-    return tuple(found)
+        cell: Cell = number.integer(int(value)) if value and type_ is OraType.NUMBER else value or None
+        yield ColumnDescription(name, type_, 0, -127 if type_ is OraType.NUMBER else 0, size), cell
 
 
 def view(name: str, text: str, rows: Callable[[ViewSession], Iterable[Row]]) -> View:
     """A view whose rows are mappings by column. A scan raises KeyError for a row with a column that the view lacks."""
-    columns = columns_of(text)
+    columns, usual = zip(*_parsed(text), strict=True)
     places = {column.name: at for at, column in enumerate(columns)}
-    empty: list[Cell] = [None] * len(columns)
 
     def cells(session: Session) -> Iterator[tuple[Cell, ...]]:
         for row in rows(as_view_session(session)):
-            out = empty.copy()
+            out = list(usual)
             for key, value in row.items():
                 out[places[key]] = number.integer(value) if isinstance(value, int) else value
             yield tuple(out)

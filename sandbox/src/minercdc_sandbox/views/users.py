@@ -11,25 +11,26 @@ from minercdc_sandbox.views.shape import Row, Value, date, view, yes_no
 _ROLES = frozenset(
     ("DBA", "CONNECT", "RESOURCE", "SELECT_CATALOG_ROLE", "EXECUTE_CATALOG_ROLE", "DELETE_CATALOG_ROLE", "ALL PRIVILEGES")
 )
-_COMMON_FLAGS = "COMMON V3, INHERITED V3"
+_COMMON_FLAGS = "COMMON V3, INHERITED V3=NO"
 _SYS_PRIVS = f"{{grantee}} V128, PRIVILEGE V40, ADMIN_OPTION V3, {_COMMON_FLAGS}"
 _ROLE_PRIVS = (
-    "{grantee} V128, GRANTED_ROLE V128, ADMIN_OPTION V3, DELEGATE_OPTION V3, DEFAULT_ROLE V3, OS_GRANTED V3, "
+    "{grantee} V128, GRANTED_ROLE V128, ADMIN_OPTION V3, DELEGATE_OPTION V3=NO, DEFAULT_ROLE V3=YES, OS_GRANTED V3=NO, "
     + _COMMON_FLAGS
 )
 _TAB_PRIVS = (
-    "GRANTEE V128, {owner} V128, TABLE_NAME V128, GRANTOR V128, PRIVILEGE V40, GRANTABLE V3, HIERARCHY V3, COMMON V3, "
-    "TYPE V24, INHERITED V3"
+    "GRANTEE V128, {owner} V128, TABLE_NAME V128, GRANTOR V128, PRIVILEGE V40, GRANTABLE V3, HIERARCHY V3=NO, COMMON V3, "
+    "TYPE V24=TABLE, INHERITED V3=NO"
 )
 _ALL_USERS = (
-    "USERNAME V128, USER_ID N, CREATED D, COMMON V3, ORACLE_MAINTAINED V1, INHERITED V3, DEFAULT_COLLATION V100, "
-    "IMPLICIT V3, ALL_SHARD V3, EXTERNAL_SHARD V3"
+    "USERNAME V128, USER_ID N, CREATED D, COMMON V3, ORACLE_MAINTAINED V1, INHERITED V3=NO, "
+    "DEFAULT_COLLATION V100=USING_NLS_COMP, IMPLICIT V3=NO, ALL_SHARD V3=NO, EXTERNAL_SHARD V3=NO"
 )
 _DBA_USERS = (
     "USERNAME V128, USER_ID N, PASSWORD V4000, ACCOUNT_STATUS V32, LOCK_DATE D, EXPIRY_DATE D, DEFAULT_TABLESPACE V30, "
-    "TEMPORARY_TABLESPACE V30, LOCAL_TEMP_TABLESPACE V30, CREATED D, PROFILE V128, INITIAL_RSRC_CONSUMER_GROUP V128, "
-    "EXTERNAL_NAME V4000, PASSWORD_VERSIONS V17, EDITIONS_ENABLED V1, AUTHENTICATION_TYPE V8, PROXY_ONLY_CONNECT V1, "
-    "COMMON V3, LAST_LOGIN D, ORACLE_MAINTAINED V1, INHERITED V3, DEFAULT_COLLATION V100, IMPLICIT V3"
+    "TEMPORARY_TABLESPACE V30=TEMP, LOCAL_TEMP_TABLESPACE V30=TEMP, CREATED D, PROFILE V128=DEFAULT, "
+    "INITIAL_RSRC_CONSUMER_GROUP V128, EXTERNAL_NAME V4000, PASSWORD_VERSIONS V17=11G 12C, EDITIONS_ENABLED V1=N, "
+    "AUTHENTICATION_TYPE V8=PASSWORD, PROXY_ONLY_CONNECT V1=N, COMMON V3, LAST_LOGIN D, ORACLE_MAINTAINED V1, "
+    "INHERITED V3=NO, DEFAULT_COLLATION V100=USING_NLS_COMP, IMPLICIT V3=NO"
 )
 
 
@@ -44,14 +45,11 @@ def _user(user: User) -> dict[str, Value]:
         "CREATED": date(user.created),
         "COMMON": yes_no(user.common),
         "ORACLE_MAINTAINED": "Y" if user.oracle_maintained else "N",
-        "INHERITED": "NO",
-        "DEFAULT_COLLATION": "USING_NLS_COMP",
-        "IMPLICIT": "NO",
     }
 
 
 def _all_users(session: ViewSession) -> Iterator[Row]:
-    return ({**_user(user), "ALL_SHARD": "NO", "EXTERNAL_SHARD": "NO"} for user in _users(session))
+    return map(_user, _users(session))
 
 
 def _dba_users(session: ViewSession) -> Iterator[Row]:
@@ -60,13 +58,6 @@ def _dba_users(session: ViewSession) -> Iterator[Row]:
             **_user(user),
             "ACCOUNT_STATUS": " & ".join(["EXPIRED"] * user.expired + ["LOCKED"] * user.locked) or "OPEN",
             "DEFAULT_TABLESPACE": user.default_tablespace,
-            "TEMPORARY_TABLESPACE": "TEMP",
-            "LOCAL_TEMP_TABLESPACE": "TEMP",
-            "PROFILE": "DEFAULT",
-            "PASSWORD_VERSIONS": "11G 12C",
-            "EDITIONS_ENABLED": "N",
-            "AUTHENTICATION_TYPE": "PASSWORD",
-            "PROXY_ONLY_CONNECT": "N",
         }
 
 
@@ -90,7 +81,6 @@ def _sys_privs(session: ViewSession) -> Iterator[Row]:
                 "PRIVILEGE": grant.privilege,
                 "ADMIN_OPTION": yes_no(grant.option),
                 "COMMON": yes_no(user.common),
-                "INHERITED": "NO",
             }
 
 
@@ -102,11 +92,7 @@ def _role_privs(session: ViewSession) -> Iterator[Row]:
                 "GRANTEE": user.name,
                 "GRANTED_ROLE": grant.privilege,
                 "ADMIN_OPTION": yes_no(grant.option),
-                "DELEGATE_OPTION": "NO",
-                "DEFAULT_ROLE": "YES",
-                "OS_GRANTED": "NO",
                 "COMMON": yes_no(user.common),
-                "INHERITED": "NO",
             }
 
 
@@ -121,10 +107,7 @@ def _tab_privs(session: ViewSession) -> Iterator[Row]:
                 "GRANTOR": owner,
                 "PRIVILEGE": grant.privilege,
                 "GRANTABLE": yes_no(grant.option),
-                "HIERARCHY": "NO",
                 "COMMON": yes_no(user.common),
-                "TYPE": "TABLE",
-                "INHERITED": "NO",
             }
 
 
