@@ -35,6 +35,14 @@ _RELEASES = {
         (23, 26, 0, 0, 0),
     ),
 }
+ALL_PROCEDURES = {
+    **PROCEDURES,
+    **faults_package.PROCEDURES,
+    **flashback_package.PROCEDURES,
+    **dbms_lob.PROCEDURES,
+    **client_packages.PROCEDURES,
+}
+"""Procedures of all packages by qualified name."""
 
 
 def sandbox_database(
@@ -46,16 +54,9 @@ def sandbox_database(
     """An empty database with all views and packages. Raises ValueError for an unknown profile."""
     if profile not in _RELEASES:
         raise ValueError(f"profile {profile!r}: known are {', '.join(_RELEASES)}")
-    procedures = {
-        **PROCEDURES,
-        **faults_package.PROCEDURES,
-        **flashback_package.PROCEDURES,
-        **dbms_lob.PROCEDURES,
-        **client_packages.PROCEDURES,
-    }
     database = SandboxDatabase(
         views=ALL_VIEWS,
-        procedures=procedures,
+        procedures=ALL_PROCEDURES,
         constants={**CONSTANTS, **dbms_lob.CONSTANTS, **client_packages.CONSTANTS},
         data_dir=data_dir,
         max_string_size=max_string_size.upper(),

@@ -77,12 +77,13 @@ def _given(arguments: Arguments, locator: bytes) -> str | bytes:
 
 
 def create_temporary(session: SqlSession, arguments: Arguments) -> Out:
-    """A BLOB for a BLOB variable, else a CLOB."""
+    """CREATETEMPORARY: a BLOB for a BLOB variable, else a CLOB."""
     kind = LobKind.BLOB if arguments.type("LOB_LOC") is OraType.BLOB else LobKind.CLOB
     return {"LOB_LOC": _lob(access.create_temporary(session, kind))}
 
 
 def free_temporary(session: SqlSession, arguments: Arguments) -> Out:
+    """FREETEMPORARY. Raises ORA-22275 when it was freed."""
     locator = _locator(arguments)
     session.storage.lobs.value(locator)
     access.free_temporary(session, locator)
@@ -90,7 +91,7 @@ def free_temporary(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def read(session: SqlSession, arguments: Arguments) -> Out:
-    """Raises ORA-01403 after the end."""
+    """READ. Raises ORA-01403 after the end."""
     locator = _locator(arguments)
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3)
     if amount > _LARGEST_BUFFER:
@@ -103,18 +104,21 @@ def read(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def write(session: SqlSession, arguments: Arguments) -> Out:
+    """WRITE."""
     locator = _locator(arguments)
     data = _given(arguments, locator)
     return {"LOB_LOC": _lob(access.write(session, locator, _integer(arguments, "OFFSET", 3), data))}
 
 
 def write_append(session: SqlSession, arguments: Arguments) -> Out:
+    """WRITEAPPEND."""
     locator = _locator(arguments)
     end = access.current_length(session, locator) + 1
     return {"LOB_LOC": _lob(access.write(session, locator, end, _given(arguments, locator)))}
 
 
 def append(session: SqlSession, arguments: Arguments) -> Out:
+    """APPEND."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     data = access.read(session, source, 1, access.length(session, source))
     if not data:
@@ -123,6 +127,7 @@ def append(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def copy(session: SqlSession, arguments: Arguments) -> Out:
+    """COPY."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     amount = _integer(arguments, "AMOUNT", 3)
     to, start = _integer(arguments, "DEST_OFFSET", 4, 1), _integer(arguments, "SRC_OFFSET", 5, 1)
@@ -130,6 +135,7 @@ def copy(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def trim(session: SqlSession, arguments: Arguments) -> Out:
+    """TRIM."""
     length = arguments.integer("NEWLEN")
     if length is None or length < 0:
         raise _out_of_range("2")
@@ -137,27 +143,28 @@ def trim(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def erase(session: SqlSession, arguments: Arguments) -> Out:
+    """ERASE."""
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3, 1)
     locator, count = access.erase(session, _locator(arguments), offset, amount)
     return {"LOB_LOC": _lob(locator), "AMOUNT": Argument(number.integer(count), OraType.NUMBER)}
 
 
-def open_(session: SqlSession, arguments: Arguments) -> None:
+def _open(session: SqlSession, arguments: Arguments) -> None:
     access.open_lob(session, _locator(arguments), read_only=arguments.integer("OPEN_MODE") == 0)
 
 
-def close(session: SqlSession, arguments: Arguments) -> None:
+def _close(session: SqlSession, arguments: Arguments) -> None:
     access.close_lob(session, _locator(arguments))
 
 
 _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "APPEND": (("DEST_LOB", "SRC_LOB"), append),
-    "CLOSE": (("LOB_LOC",), close),
+    "CLOSE": (("LOB_LOC",), _close),
     "COPY": (("DEST_LOB", "SRC_LOB", "AMOUNT", "DEST_OFFSET", "SRC_OFFSET"), copy),
     "CREATETEMPORARY": (("LOB_LOC", "CACHE", "DUR"), create_temporary),
     "ERASE": (("LOB_LOC", "AMOUNT", "OFFSET"), erase),
     "FREETEMPORARY": (("LOB_LOC",), free_temporary),
-    "OPEN": (("LOB_LOC", "OPEN_MODE"), open_),
+    "OPEN": (("LOB_LOC", "OPEN_MODE"), _open),
     "READ": (("LOB_LOC", "AMOUNT", "OFFSET", "BUFFER"), read),
     "TRIM": (("LOB_LOC", "NEWLEN"), trim),
     "WRITE": (("LOB_LOC", "AMOUNT", "OFFSET", "BUFFER"), write),
