@@ -1,4 +1,4 @@
-"""Pluggable databases: CREATE, DROP, ALTER .. OPEN and CLOSE, from the root."""
+"""Pluggable databases: CREATE and DROP from the root, ALTER .. OPEN and CLOSE."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def _in_root(session: SqlSession) -> None:
 
 
 def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`."""
+    """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`. Raises ORA-01031, ORA-65040 outside the
+    root, ORA-65012."""
     _in_root(session)
     name = parser.name(65000, "missing or invalid pluggable database name")
     if not parser.word("ADMIN", "USER"):
@@ -38,7 +39,8 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`. Raises ORA-65025 while it is open."""
+    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`. Raises ORA-01031, ORA-65040 outside the root, ORA-65011,
+    ORA-65017 for the root and the seed, ORA-65025 while it is open."""
     _in_root(session)
     container = _named(session, parser)
     if not parser.word("KEEP", "DATAFILES"):
@@ -55,7 +57,8 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 
 def alter_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """OPEN and CLOSE of a named PDB or ALL; anything else as ALTER DATABASE, for the own container."""
+    """OPEN and CLOSE of a named PDB or ALL; ADD, DROP, ENABLE and DISABLE as `alter_database`. Raises ORA-01031, ORA-65011, ORA-65017,
+    ORA-65019, ORA-65020, ORA-65118."""
     if parser.token.text in ("ADD", "DROP", "ENABLE", "DISABLE"):
         alter_database(session, parser)
         return

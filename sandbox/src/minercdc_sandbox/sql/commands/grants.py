@@ -35,7 +35,7 @@ class _Request:
 
 
 def create_role(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-01921."""
+    """CREATE ROLE. Raises ORA-01031, ORA-01921."""
     name = parser.name(1935, "missing user or role name")
     parser.word("NOT", "IDENTIFIED")
     while parser.any_word("CONTAINER", "ALL", "CURRENT") or parser.op("="):
@@ -51,7 +51,7 @@ def create_role(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_role(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-01919."""
+    """DROP ROLE, which takes it from all that have it. Raises ORA-01031, ORA-01919."""
     name = parser.name(1935, "missing user or role name")
     parser.end()
     with committed(session):
@@ -60,15 +60,14 @@ def drop_role(session: SqlSession, parser: Parser) -> None:
         if name not in place.roles:
             raise OraError(1919, f"role '{name}' does not exist")
         del place.roles[name]
-        for user in place.users.values():
-            user.grants -= {g for g in user.grants if (g.privilege, g.object) == (name, None)}
-        for role in place.roles.values():
-            role.grants -= {g for g in role.grants if isinstance(g, Grant) and (g.privilege, g.object) == (name, None)}
+        for holder in (*place.users, *place.roles):
+            grants = _grants(session, holder)
+            grants -= _matching(grants, name, None)
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
 def grant(session: SqlSession, parser: Parser) -> None:
-    """GRANT. Raises ORA-01917, ORA-01919, ORA-00990, ORA-01031, ORA-01749."""
+    """GRANT. Raises ORA-00942, ORA-00990, ORA-01031, ORA-01749, ORA-01917, ORA-01919."""
     request = _request(session, parser, "TO")
     with committed(session):
         _may_grant(session, request)
@@ -81,16 +80,14 @@ def grant(session: SqlSession, parser: Parser) -> None:
 
 
 def revoke(session: SqlSession, parser: Parser) -> None:
-    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for what was not granted."""
+    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for what was not granted, and as `grant`, but not ORA-01749."""
     request = _request(session, parser, "FROM")
     with committed(session):
         _may_grant(session, request)
         for holder in request.grantees:
             grants = _grants(session, holder)
             for privilege in request.privileges:
-                found = {
-                    g for g in grants if isinstance(g, Grant) and (g.privilege, g.object) == (privilege, request.object)
-                }
+                found = _matching(grants, privilege, request.object)
                 if not found and request.object is not None:
                     raise OraError(1927, "cannot REVOKE privileges you did not grant")
                 if not found:
@@ -116,6 +113,10 @@ def _grants(session: SqlSession, holder: str) -> set[object]:
     if holder not in place.roles:
         raise OraError(1917, f"user or role '{holder}' does not exist")
     return place.roles[holder].grants
+
+
+def _matching(grants: set[object], privilege: str, object_: str | None) -> set[object]:
+    return {g for g in grants if isinstance(g, Grant) and (g.privilege, g.object) == (privilege, object_)}
 
 
 def _may_grant(session: SqlSession, request: _Request) -> None:

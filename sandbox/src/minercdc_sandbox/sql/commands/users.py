@@ -1,4 +1,4 @@
-"""Users and privileges."""
+"""CREATE, ALTER and DROP USER."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def password(parser: Parser) -> str:
+    """Read `IDENTIFIED BY password`. Raises ORA-00988."""
     parser.expect_word("IDENTIFIED")
     parser.expect_word("BY")
     token = parser.take()
@@ -25,6 +26,7 @@ def _masked(sql: str) -> str:
 
 
 def create_user(session: SqlSession, parser: Parser) -> None:
+    """CREATE USER. Raises as `Catalog.add_user`."""
     name = parser.name(1935, "missing user or role name")
     secret = password(parser)
     _rest(parser)
@@ -34,6 +36,7 @@ def create_user(session: SqlSession, parser: Parser) -> None:
 
 
 def alter_user(session: SqlSession, parser: Parser) -> None:
+    """ALTER USER: password, PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK. Raises ORA-01918."""
     name = parser.name(1935, "missing user or role name")
     user = session.catalog.user(session.container, name)
     if user is None:
@@ -51,6 +54,7 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_user(session: SqlSession, parser: Parser) -> None:
+    """DROP USER. Raises ORA-01918, ORA-01922, and ORA-01940 for a user who is connected."""
     name = parser.name(1935, "missing user or role name")
     cascade = parser.word("CASCADE")
     parser.end()

@@ -1,4 +1,4 @@
-"""CREATE TABLE, also AS a query. It commits first and is logged as its own transaction."""
+"""CREATE TABLE, also AS a query."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
     definition = Definition()
     query: ast.Query | None = None
     if parser.op("("):
-        definition_item(parser, definition)
-        while parser.op(","):
-            definition_item(parser, definition)
+        parser.listed(lambda: definition_item(parser, definition))
         parser.expect_op(")")
     if temporary is not None and parser.word("ON", "COMMIT"):
         temporary = "SESSION" if parser.word("PRESERVE") else "TRANSACTION" if parser.word("DELETE") else None
@@ -112,7 +110,7 @@ def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]
 
 
 def column_like(described: ColumnDescription) -> Column:
-    """A column that holds what a query gives."""
+    """A column for the values of a query's column."""
     text = described.type in (OraType.VARCHAR2, OraType.CHAR)
     chars = (described.size // 2 if described.national else described.size) if text else 0
     return Column(
@@ -166,13 +164,13 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
 
 
 def check_columns(session: SqlSession, columns: Sequence[Column]) -> None:
-    """Raises ORA-00902 and the like for types this database does not have."""
+    """Raises the errors of types that this release does not have, or of sizes that it does not allow, see `check_declared`."""
     env = session.environment
     check_declared(columns, env.release, extended=env.extended_strings)
 
 
 def check_defaults(session: SqlSession, columns: Sequence[Column]) -> None:
-    """A default is understood now or refused now."""
+    """Raises the errors of the columns' defaults; ORA-00984 for a column in one."""
     for column in columns:
         if column.default is not None:
             try:

@@ -14,6 +14,7 @@ from minercdc_sandbox.tables import KEYS, ConstraintKind, Table
 
 
 def drop_table(session: SqlSession, parser: Parser) -> None:
+    """DROP TABLE: into the recycle bin, unless PURGE or a temporary table. Raises ORA-02449, and as `target_table` and `take_alone`."""
     at = parser.token.start
     owner, name = parser.qualified()
     cascade = parser.word("CASCADE", "CONSTRAINTS")
@@ -70,6 +71,7 @@ def _recycle_name(object_id: int, name: str = "") -> str:
 
 
 def truncate_table(session: SqlSession, parser: Parser) -> None:
+    """TRUNCATE TABLE. Raises ORA-02266, and as `target_table` and `take_alone`."""
     at = parser.token.start
     owner, name = parser.qualified()
     if parser.any_word("DROP", "REUSE"):

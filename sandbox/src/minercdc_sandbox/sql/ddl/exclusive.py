@@ -23,9 +23,9 @@ def committed(session: SqlSession) -> Iterator[None]:
 
 
 def take_alone(session: SqlSession, table: Table) -> None:
-    """Wait DDL_LOCK_TIMEOUT seconds (0 unless set) for transactions on the table to end.
+    """Wait at most DDL_LOCK_TIMEOUT seconds (0 unless set) until no transaction holds a lock on the table.
 
-    Raises ORA-00054 when one goes on, ORA-00942 when the table was dropped meanwhile.
+    Raises ORA-00054 after that, ORA-01013 on cancel, ORA-00942 when the table was dropped meanwhile.
     """
     found = session.storage.locks
     deadline = time.monotonic() + int(session.settings.parameters.get("DDL_LOCK_TIMEOUT", "0"))
@@ -42,7 +42,8 @@ def take_alone(session: SqlSession, table: Table) -> None:
 
 @contextmanager
 def whole_or_not(table: Table) -> Iterator[None]:
-    """A failed ALTER leaves the definition as it was; physical columns and indexes that it made stay, unseen."""
+    """Around ALTER TABLE: an OraError sets columns, constraints, indexes, log groups and partitions back. Columns and indexes that
+    were made in SQLite stay."""
     columns = [replace(column) for column in table.columns]
     constraints = [replace(constraint) for constraint in table.constraints]
     indexes = [replace(index) for index in table.indexes]

@@ -1,4 +1,4 @@
-"""CREATE, ALTER and DROP SEQUENCE. Numbers drawn are never given back; their redo, updates of SYS.SEQ$, is not written."""
+"""CREATE, ALTER and DROP SEQUENCE. Unlike Oracle, drawing numbers writes no redo (updates of SYS.SEQ$)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minercdc_sandbox.sql.privileges import require
 
 
 def create_sequence(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-00955, ORA-01031 and ORA-04001 .. for options that do not go together."""
+    """CREATE SEQUENCE. Raises as `new_name`, and the errors of options that do not go together."""
     owner, name = parser.qualified()
     options = sequence_options(parser)
     parser.end()
@@ -38,7 +38,7 @@ def _found(session: SqlSession, owner: str | None, name: str, privilege: str) ->
 
 
 def alter_sequence(session: SqlSession, parser: Parser) -> None:
-    """START WITH needs RESTART (ORA-02283)."""
+    """ALTER SEQUENCE. Raises ORA-02283 for START WITH without RESTART, ORA-02289, ORA-32793, ORA-01031, and the errors of the options."""
     owner, name = parser.qualified()
     at = parser.token.start
     options = sequence_options(parser)
@@ -57,7 +57,7 @@ def alter_sequence(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_sequence(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-02289, ORA-32794 for the sequence of an identity column."""
+    """DROP SEQUENCE. Raises ORA-02289, ORA-01031, and ORA-32794 for the sequence of an identity column."""
     owner, name = parser.qualified()
     parser.end()
     with committed(session):
