@@ -34,7 +34,7 @@ def segment(table: Table) -> str:
 
 
 def history(table: Table) -> str:
-    """SQL name of the table with the old versions, see `storage.history`."""
+    """SQL name of the table with old versions, see `storage.history`."""
     return f"old_{table.data_object_id}"
 
 
@@ -44,7 +44,7 @@ def tables_of(table: Table) -> tuple[str, ...]:
 
 
 def every_version(table: Table, columns: str) -> str:
-    """SQL of all versions of a table with vid, s, e, x and further columns (`,c0,c1`), wherever they lie."""
+    """SQL of all versions of a table, old ones too, with vid, s, e, x and at least the columns in `columns` (`,c0,c1`)."""
     if not table.has_history:
         return segment(table)
     return f"(select vid,s,e,x{columns} from {segment(table)} union all select vid,s,e,x{columns} from {history(table)})"
@@ -56,9 +56,9 @@ def visible(snapshot: str, own: str) -> str:
 
 
 def open_store() -> apsw.Connection:
-    """A private database that spills to an unnamed file.
+    """A private SQLite database that spills to an unnamed file and ends with the process.
 
-    SQLite's own journal is off and one SQLite transaction lasts as long as the database: undo is ours, and nothing survives.
+    Its journal is off, and one SQLite transaction lasts as long as the database: the sandbox has undo of its own.
     """
     connection = apsw.Connection("", statementcachesize=1000)
     for pragma in ("journal_mode=off", "synchronous=off", "temp_store=file", "cache_size=-131072", "locking_mode=exclusive"):
@@ -80,7 +80,7 @@ def _insert_version(name: str, slots: tuple[int, ...]) -> str:
 
 
 class Segments:
-    """The stored versions of all tables, by vid; locks and undo are the callers' business. Call under the storage lock."""
+    """The stored versions of all tables, by vid, without locks and undo, which callers keep. Call under the storage lock."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
@@ -141,7 +141,7 @@ class Segments:
     # ---- history ----
 
     def create_history(self, table: Table) -> None:
-        """Create the table of old versions with all columns of the segment, dropped ones too."""
+        """Create the table of old versions, with all columns of the segment, also dropped ones, and its indexes."""
         names = [str(row[1]) for row in self.db.execute(f"pragma table_info({segment(table)})")]
         self.db.execute(f"create table {history(table)}(vid integer primary key,{','.join(names[1:])})")
         for index in table.indexes:

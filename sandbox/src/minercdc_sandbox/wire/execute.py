@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Result
+from minercdc_sandbox.interfaces import Cell, OraError, OraType, Result
 from minercdc_sandbox.wire import replies
 from minercdc_sandbox.wire.binds import Oac, check_supported, check_values
 from minercdc_sandbox.wire.conversation import Conversation, Cursor
@@ -95,15 +95,11 @@ def _session_execute(talk: Conversation, request: ExecuteRequest, rows: Sequence
     )
 
 
-def _described(talk: Conversation, columns: Sequence[ColumnDescription]) -> bytes:
-    return describe(columns, talk.agreed.field_version, talk.agreed.wide_scale)
-
-
 def _describe_only(talk: Conversation, cursor: Cursor) -> None:
     columns = talk.session.describe(cursor.sql)
     reply = talk.reply()
     if columns is not None:
-        reply.add(_described(talk, columns))
+        reply.add(describe(columns, talk.agreed))
     talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end()))
 
 
@@ -119,7 +115,7 @@ def describe_text(talk: Conversation) -> None:
         raise ProtocolError(f"a statement of {sql_size} bytes to describe")
     sql = talk.text(sql_size) if has_sql else talk.cursor_of(number).sql
     columns = talk.session.describe(sql) or ()
-    body = describe_columns(columns, talk.agreed.field_version, talk.agreed.wide_scale)
+    body = describe_columns(columns, talk.agreed)
     talk.finish(talk.reply(), bytes((Ttc.PARAMETER,)) + ub(len(columns)), body, replies.error(talk.call_end()))
 
 
@@ -148,7 +144,7 @@ def _run_query(talk: Conversation, request: ExecuteRequest) -> None:
         cursor.defines = defines_again((), cursor.defines, cursor.columns, talk.agreed)
     reply = talk.reply()
     if request.new or again:
-        reply.add(_described(talk, cursor.columns))
+        reply.add(describe(cursor.columns, talk.agreed))
     undefined_lobs = cursor.defines is None and any(column.type in LOB_TYPES for column in cursor.columns)
     prefetched = request.rows_wanted and not any(column.type in _LONGS for column in cursor.columns)
     rows_due = ExecuteOption.FETCH in request.options or cursor.defines is not None or prefetched
@@ -258,7 +254,7 @@ def _open_result(talk: Conversation, result: Result) -> bytes:
         raise OraError(6504, "PL/SQL: Return types of Result Set variables or query do not match")
     cursor = talk.open_cursor("", StatementKind.QUERY)
     cursor.columns, cursor.rows = result.columns, result.rows
-    return describe_body(result.columns, talk.agreed.field_version, talk.agreed.wide_scale) + ub(cursor.number)
+    return describe_body(result.columns, talk.agreed) + ub(cursor.number)
 
 
 def _implicit_results(talk: Conversation, results: Sequence[Result]) -> bytes:

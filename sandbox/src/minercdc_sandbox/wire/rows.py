@@ -22,6 +22,7 @@ from minercdc_sandbox.wire.negotiation import (
     FIELD_VERSION_23_1_EXT3,
     FIELD_VERSION_23_4,
     SCALED_TYPES,
+    Negotiated,
     Ttc,
 )
 from minercdc_sandbox.wire.primitives import LENGTH, NULL, SHORT_MAX, clr, dalc, sb, ub
@@ -67,10 +68,11 @@ def sent_size(column: ColumnDescription) -> int:
     return column.size or _DEFAULT_SIZES[column.type]
 
 
-def _describe_column(column: ColumnDescription, position: int, field_version: int, wide_scale: bool) -> bytes:
+def _describe_column(column: ColumnDescription, position: int, agreed: Negotiated) -> bytes:
     text = column.type in _TEXTS
     size = sent_size(column)
-    wide = wide_scale and column.type in SCALED_TYPES
+    field_version = agreed.field_version
+    wide = agreed.wide_scale and column.type in SCALED_TYPES
     scale = sb(column.scale) if wide else bytes((column.scale & 0xFF,))
     charset = b"\0\0"
     kind = OraType.CLOB if column.type == OraType.XMLTYPE else column.type
@@ -93,25 +95,24 @@ def _describe_column(column: ColumnDescription, position: int, field_version: in
     return b"".join(pieces)
 
 
-def describe_columns(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
+def describe_columns(columns: Sequence[ColumnDescription], agreed: Negotiated) -> bytes:
     """Descriptions of the columns without anything before or after them."""
-    return b"".join(_describe_column(c, i, field_version, wide_scale) for i, c in enumerate(columns, 1))
+    return b"".join(_describe_column(c, i, agreed) for i, c in enumerate(columns, 1))
 
 
-def describe_body(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
+def describe_body(columns: Sequence[ColumnDescription], agreed: Negotiated) -> bytes:
     """Describe without message byte and opaque prefix: the form inside a REF CURSOR value."""
     sizes = sum(map(sent_size, columns))
     pieces = [ub(sizes & 0xFFFFFFFF), ub(len(columns))]
     if columns:
         pieces.append(bytes((len(columns) & 0xFF,)))
-    pieces += [describe_columns(columns, field_version, wide_scale), dalc(_DESCRIBE_DATE), b"\0\0\0\0\0"]
+    pieces += [describe_columns(columns, agreed), dalc(_DESCRIBE_DATE), b"\0\0\0\0\0"]
     return b"".join(pieces)
 
 
-def describe(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
+def describe(columns: Sequence[ColumnDescription], agreed: Negotiated) -> bytes:
     """The describe message."""
-    body = describe_body(columns, field_version, wide_scale)
-    return bytes((Ttc.DESCRIBE,)) + clr(secrets.token_bytes(16)) + body
+    return bytes((Ttc.DESCRIBE,)) + clr(secrets.token_bytes(16)) + describe_body(columns, agreed)
 
 
 def row_header(columns: int) -> bytes:
