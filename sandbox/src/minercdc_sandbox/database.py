@@ -141,7 +141,7 @@ class SandboxDatabase:
         connection.create_scalar_function("o_time_scn", cast(Any, time_scn), 1)
 
     def new_connection(self) -> apsw.Connection:
-        """A private SQLite connection that knows the functions and views but no stored rows."""
+        """A private SQLite connection with the functions and views, without stored rows."""
         connection = apsw.Connection(":memory:")
         self._prepare(connection)
         return connection
@@ -202,11 +202,11 @@ class SandboxDatabase:
             found.password, found.expired = password, False
 
     def forget(self, session: Session) -> None:
-        """A session has closed."""
+        """Remove a closed session."""
         self.sessions.pop(session.sid, None)
 
     def close(self) -> None:
-        """Close sessions and free the store."""
+        """Close all sessions, the store and the data directory."""
         for session in list(self.sessions.values()):
             session.close()
         with self.storage.lock:

@@ -166,7 +166,7 @@ def _any_types(binds: int) -> tuple[BindType, ...]:
 class StatementRunner:
     """Parses, checks and runs the statements of one session.
 
-    :ivar names: variables of the block whose statement is being planned.
+    :ivar names: variables that the statement being planned may name.
     """
 
     def __init__(self, session: SqlSession) -> None:
@@ -188,7 +188,7 @@ class StatementRunner:
 
     @contextmanager
     def naming(self, names: VariableNames) -> Iterator[None]:
-        """Statements may name these variables until the context ends."""
+        """Until the context ends, statements may name these variables, and no others."""
         outer, self.names = self.names, names
         try:
             yield
