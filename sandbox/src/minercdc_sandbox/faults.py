@@ -23,8 +23,8 @@ MOMENTS = ("connect", "execute", "fetch", "commit", "rollback")
 class Fault:
     """A fault, and the calls that meet it.
 
-    :param at: one of MOMENTS. `execute` is a statement of a client, `fetch` each read of its rows, `commit` and `rollback` the
-        client's own calls; COMMIT and ROLLBACK as statements are `execute`.
+    :param at: one of MOMENTS. `execute` is a statement of a client, `fetch` each read of its rows, the first ones included; `commit`
+        and `rollback` are the client's own calls as well as the statements, `commit` also that of a DDL.
     :param code: fail with this ORA- number; 0: do not fail.
     :param drop: lose the connection; the session is cleaned up as when a client vanishes.
     :param seconds: wait before going on (or failing).

@@ -134,7 +134,7 @@ class Result:
     :param columns, rows: of a query; None otherwise.
     :param row_count: rows affected by DML, all iterations together.
     :param row_counts: per iteration, when the client wants them.
-    :param last_row_id: ROWID of a row that the last statement inserted, updated or deleted; None where it is not noted.
+    :param last_row_id: ROWID of the last row that INSERT .. VALUES, UPDATE or DELETE changed; None of no row and other statements.
     :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR, a tuple the elements
         of an index-by table.
     :param out_only: positions of binds that the block assigns and does not read.

@@ -81,7 +81,7 @@ class LobStore:
             return replace(value, length=length, root=self._cut(value.root, value.depth, length * value.unit, owner))
 
     def append(self, value: LobValue, other: LobValue, owner: int = 0) -> LobValue:
-        """`value` followed by what `other` holds."""
+        """`value` followed by the content of `other`. Raises as `write`."""
         for at in range(0, other.length, CHUNK_BYTES):
             value = self.write(value, value.length, self.raw(other, at, CHUNK_BYTES), owner)
         return value
@@ -149,7 +149,7 @@ class LobStore:
         return pack(value, temporary=handle)
 
     def replace_temporary(self, handle: int, value: LobValue) -> None:
-        """Let a temporary LOB show another value; what the old one had alone is freed."""
+        """Let a temporary LOB show another value; nodes that only the old one has are freed."""
         with self._lock:
             old = self._temporary[handle]
             self._temporary[handle] = value

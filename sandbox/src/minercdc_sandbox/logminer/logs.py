@@ -49,7 +49,7 @@ def _missing() -> OraError:
 
 
 def find_log(redo: RedoLog, name: str) -> LogFile:
-    """The log now under a file name. Raises ORA-01284 when there is none, ORA-01287 for an earlier incarnation's."""
+    """The log that a file name holds now. Raises ORA-01284 when there is none, ORA-01287 for an earlier incarnation's."""
     found = redo.locate(name)
     if found is None:
         raise OraError(1284, f"file {name} cannot be opened")

@@ -174,7 +174,7 @@ def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
 def update_steps(
     large: LargeColumns, before: tuple[Cell, ...], after: tuple[Cell, ...], changed: tuple[int, ...]
 ) -> list[Step]:
-    """The records of an UPDATE of the columns at `changed`, see the module; none for no change."""
+    """The records of an UPDATE of the columns at `changed`, see the module."""
     lobs = [at for at in changed if at in large and large[at][0] is Large.LOB]
     out = [at for at in lobs if after[at] is not None and not in_row(after[at], Large.LOB)]
     small = [at for at in changed if at not in out and (at not in large or _in_update(large[at][0], after[at]))]

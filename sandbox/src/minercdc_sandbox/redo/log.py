@@ -180,14 +180,14 @@ class RedoLog:
                 thread.last_change, thread.last_time = max(scn, thread.last_change), now
 
     def publish(self) -> None:
-        """Let readers see what has been written."""
+        """Let readers see all written records."""
         with self._lock:
             for thread, sequence in self.unpublished:
                 self._publish(thread, sequence)
             self.unpublished.clear()
 
     def write_journal(self) -> int:
-        """Write what is pending to the journal; returns the journal's size in bytes."""
+        """Write pending records to the journal; returns its size in bytes."""
         with self._lock:
             for thread, sequence in self.unpublished:
                 body = self._bodies[thread, sequence]

@@ -1,4 +1,4 @@
-"""Redo threads with their log groups and archived logs: what V$THREAD, V$LOG, V$LOGFILE and V$ARCHIVED_LOG show."""
+"""Redo threads with their log groups and archived logs: rows of V$THREAD, V$LOG, V$LOGFILE and V$ARCHIVED_LOG."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""When what a database has done becomes durable, and how a server goes on from what an earlier one left.
+"""The order in which changes of a database become durable, and how a server goes on with the database of an earlier one.
 
     redo is written -> journal frames -> rows.db commits (rows, dictionary, where the journal ends) -> readers see the redo
 
-So a server killed at any moment comes back with rows, dictionary and redo of one and the same moment, and with all that
-was acknowledged to a client as committed, or that LogMiner has shown. Transactions that were open then are rolled back as Oracle's
-instance recovery does: their rows go, and where their redo had reached the log, the undo of it and a ROLLBACK follow there.
+So after a kill at any moment rows, dictionary and redo are of one and the same moment, with all that was acknowledged to a client as
+committed or that LogMiner has shown. Transactions that were open then are rolled back as by Oracle's instance recovery: their rows are
+removed, and if their redo had reached the log, its undo and a ROLLBACK are logged.
 """
 
 from __future__ import annotations

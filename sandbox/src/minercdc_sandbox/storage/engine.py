@@ -294,7 +294,7 @@ class Storage:
         self.redo.mark_dictionary(transaction.thread, sequence)
 
     def restore(self) -> None:
-        """Recover the redo, roll back what was open, and number new rows above the highest stored row."""
+        """Recover the redo, roll back open transactions, and number new rows above the highest stored row."""
         self.durability.restore()
         for table in self.catalog.tables():
             partitions = table.partitioning.partitions if table.partitioning is not None else ()

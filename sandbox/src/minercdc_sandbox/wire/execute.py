@@ -104,7 +104,7 @@ def _describe_only(talk: Conversation, cursor: Cursor) -> None:
 
 
 def describe_text(talk: Conversation) -> None:
-    """Function 98: columns of a statement, none of what is no query; ojdbc's PreparedStatement.getMetaData before the first
+    """Function 98: columns of a query, none of another statement; ojdbc's PreparedStatement.getMetaData before the first
     execute. Reply: 08, column count, columns."""
     r = talk.reader
     r.u8()

@@ -239,7 +239,7 @@ class ReplyWriter:
         self.begun = False
 
     def add(self, *pieces: bytes) -> None:
-        """Append bytes, sending what fills whole packets once there is enough of it."""
+        """Append bytes; once there are more than 256 KiB, send those that fill whole packets."""
         self._pieces += pieces
         self._size += sum(map(len, pieces))
         if self._size > _FLUSH:

@@ -25,7 +25,7 @@ from minercdc_sandbox.tables import Column, LengthSemantics, Table
 
 
 def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
-    """CREATE TABLE. Raises ORA-00955, ORA-01031, ORA-01918 and what is wrong with its parts.
+    """CREATE TABLE. Raises ORA-00955, ORA-01031, ORA-01918 and the errors of its parts.
 
     :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`.
     """
@@ -164,7 +164,7 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
 
 
 def check_columns(session: SqlSession, columns: Sequence[Column]) -> None:
-    """Raises the errors of types that this release does not have, or of sizes that it does not allow, see `check_declared`."""
+    """Raises as `check_declared`, by the release and MAX_STRING_SIZE of the database."""
     env = session.environment
     check_declared(columns, env.release, extended=env.extended_strings)
 

@@ -133,7 +133,7 @@ class InsertPlan:
 
 
 def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindType]) -> InsertPlan:
-    """Plan an INSERT. Raises ORA-00947, ORA-00913, ORA-00933 and what its parts raise, with the position of the error."""
+    """Plan an INSERT. Raises ORA-00947, ORA-00913, ORA-00933 and the errors of its parts, with their positions."""
     target = change_target(env, insert.target, "INSERT")
     x, how = Expressions(env, bind_types), conversion(env, target.table)
     queries = Queries(env, x)

@@ -40,7 +40,7 @@ class Calls:
     def call(self, *, ends: bool = True) -> Step:
         """`procedure[(arguments)];`, `package.procedure..`, `collection.method..`. Raises PLS- errors within ORA-06550.
 
-        :param ends: False for a CALL of a packaged procedure, which has no semicolon.
+        :param ends: False for CALL, whose semicolon may be missing.
         """
         start = self._parser.token
         parts = [self._parser.take().text]

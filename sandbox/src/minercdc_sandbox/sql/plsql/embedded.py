@@ -1,4 +1,4 @@
-"""SQL statements in a block: their text without INTO, and with places in the stead of what only PL/SQL can compute.
+"""SQL statements in a block: their text without INTO, and with places for values that only PL/SQL can compute.
 
     select v into r from t where id = k(i) and n = :b     select v from t where id = "%1" and n = :b      into r; "%1" := k(i)
 
