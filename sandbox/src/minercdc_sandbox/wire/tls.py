@@ -35,7 +35,7 @@ def server_context(certificate: Path, key: Path | None = None) -> ssl.SSLContext
 
 
 def plain_side(sock: socket.socket, context: ssl.SSLContext, peer: str) -> socket.socket:
-    """A plain socket to the client behind `sock`: a relay thread takes TLS off. It ends when either side closes."""
+    """A plain socket to the client of `sock`: a relay thread takes TLS off. It ends when either side closes."""
     ours, theirs = socket.socketpair()
     threading.Thread(target=_serve, args=(sock, theirs, context, peer), name=f"sandbox-tls-{peer}").start()
     return ours
