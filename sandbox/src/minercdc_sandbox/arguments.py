@@ -1,65 +1,86 @@
-"""Arguments of a packaged procedure's call, by position or by name, as the procedure wants them."""
+"""Packaged procedures, and the arguments of their calls, by position or by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
-from minercdc_sandbox.interfaces import Argument, Cell, OraError, OraType
+from minercdc_sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
 from minercdc_sandbox.sql import number, temporal
+from minercdc_sandbox.view_session import ViewSession, as_view_session
 
 
 class Arguments:
-    """Arguments of one call by name. Raises PLS-00306 as ORA-06550 when they do not fit the procedure."""
+    """The arguments of one call by name. Raises PLS-00306 as ORA-06550 for too many, and for a name the procedure does not
+    have or that an argument by position has taken."""
 
     def __init__(
         self, procedure: str, names: Sequence[str], given: Sequence[Argument], named: Mapping[str, Argument]
     ) -> None:
-        if len(given) > len(names) or not set(named) <= set(names[len(given) :]):
-            raise OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{procedure}'")
-        self._values = dict(zip(names, given, strict=False)) | dict(named)
         self._procedure = procedure
+        if len(given) > len(names) or not set(named) <= set(names[len(given) :]):
+            raise self._wrong()
+        self._values = dict(zip(names, given, strict=False)) | dict(named)
+
+    def _wrong(self) -> OraError:
+        return OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{self._procedure}'")
 
     def has(self, name: str) -> bool:
-        argument = self._values.get(name)
-        return argument is not None and argument.value is not None
+        """Whether the argument is given and not NULL."""
+        return self.value(name) is not None
 
     def value(self, name: str) -> Cell:
         """None for an argument that is NULL or not given."""
         return self._values[name].value if name in self._values else None
 
     def type(self, name: str) -> OraType:
-        """Of the variable or expression given. Raises PLS-00306 when it is not there."""
+        """Of the variable or expression given. Raises PLS-00306 when there is none."""
         if name not in self._values:
-            raise OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{self._procedure}'")
+            raise self._wrong()
         return self._values[name].type
 
     def text(self, name: str) -> str:
-        value = self._values[name].value if name in self._values else None
+        """Raises PLS-00306 for an argument that is not given, NULL or no text."""
+        value = self.value(name)
         if not isinstance(value, str):
-            raise OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{self._procedure}'")
+            raise self._wrong()
         return value
 
     def integer(self, name: str) -> int | None:
-        """SCNs may come as text."""
-        argument = self._values.get(name)
-        if argument is None or argument.value is None:
-            return None
-        value = argument.value
-        return number.to_int(number.parse(value) if isinstance(value, str) else value)
-
-    def seconds(self, name: str) -> int | None:
-        """A DATE as seconds since the epoch, host time being UTC."""
-        argument = self._values.get(name)
-        if argument is None or argument.value is None:
-            return None
-        if argument.type not in (OraType.DATE, OraType.TIMESTAMP) or not isinstance(argument.value, bytes):
-            raise OraError(1282, "date range specified is invalid")
-        return temporal.to_ns(temporal.decode(argument.value)) // 1_000_000_000
+        """A NUMBER, or a text that is one: SCNs may come as text. None for an argument that is NULL or not given."""
+        value = self.value(name)
+        return None if value is None else number.to_int(number.parse(value) if isinstance(value, str) else value)
 
     def number(self, name: str) -> float | None:
-        """A NUMBER that need not be whole."""
-        argument = self._values.get(name)
-        if argument is None or argument.value is None:
+        """As `integer`, of a NUMBER that need not be whole."""
+        value = self.value(name)
+        return None if value is None else float(number.decode(number.parse(value) if isinstance(value, str) else value))
+
+    def seconds(self, name: str) -> int | None:
+        """A DATE or TIMESTAMP as whole seconds since the epoch, host time being UTC; None for an argument that is NULL or not
+        given. Raises ORA-01282 for another type."""
+        value = self.value(name)
+        if value is None:
             return None
-        value = argument.value
-        return float(number.decode(number.parse(value) if isinstance(value, str) else value))
+        if self.type(name) not in (OraType.DATE, OraType.TIMESTAMP) or not isinstance(value, bytes):
+            raise OraError(1282, "date range specified is invalid")
+        return temporal.to_ns(temporal.decode(value)) // 1_000_000_000
+
+
+Out: TypeAlias = "Mapping[str, Argument] | None"
+Body: TypeAlias = Callable[[ViewSession, Arguments], Out]
+"""What a procedure does; returns the values of its OUT and IN OUT parameters by name."""
+
+
+def procedures(bodies: Mapping[str, tuple[Sequence[str], Body]]) -> dict[str, Procedure]:
+    """Procedures by qualified name, each of the names of its parameters and its body."""
+    return {name: _procedure(name.rpartition(".")[2], *rest) for name, rest in bodies.items()}
+
+
+def _procedure(name: str, parameters: Sequence[str], body: Body) -> Procedure:
+    def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> Mapping[int | str, Argument]:
+        found = body(as_view_session(session), Arguments(name, parameters, given, named)) or {}
+        places = {parameter: at for at, parameter in enumerate(parameters[: len(given)])}
+        return {places.get(parameter, parameter): value for parameter, value in found.items()}
+
+    return call

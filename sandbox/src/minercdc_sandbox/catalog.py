@@ -1,6 +1,6 @@
-"""The data dictionary: containers, users and what they own, database-wide flags.
+"""The data dictionary: containers, users and their objects, database-wide flags.
 
-Changed under the storage lock only; views read it without (they iterate over copies).
+It is changed under the storage lock only; views read it without the lock, mostly from copies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STANDARD, EXTENDED = "STANDARD", "EXTENDED"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A privilege or role; `object` is `OWNER.NAME` for object privileges."""
+    """A granted privilege or role; `object` is `OWNER.NAME` for object privileges, else None. `option`: with ADMIN or GRANT OPTION."""
 
     privilege: str
     object: str | None = None
@@ -45,7 +45,7 @@ class User:
     oracle_maintained: bool = False
 
     def has(self, privilege: str) -> bool:
-        """Whether a system privilege or role was granted, directly or by DBA."""
+        """Whether the user was granted a system privilege or role, DBA or ALL PRIVILEGES, not through another role."""
         names = {g.privilege for g in self.grants if g.object is None}
         return privilege in names or "DBA" in names or "ALL PRIVILEGES" in names
 
@@ -80,7 +80,7 @@ class DatabaseLogging:
 
     @property
     def minimal_status(self) -> str:
-        """NO, YES, or IMPLICIT when another kind switched it on."""
+        """SUPPLEMENTAL_LOG_DATA_MIN: YES, else IMPLICIT when keys or all columns are logged, else NO."""
         if self.minimal:
             return "YES"
         return "IMPLICIT" if self.primary_key or self.unique or self.foreign_key or self.all else "NO"
@@ -103,7 +103,7 @@ class Catalog:
     goldengate = False
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Take the state that pickle read from a data directory."""
+        """Take the state that pickle read from a data directory; see `Sequence.resume`."""
         self.__dict__.update(state)
         for place in self.containers.values():
             for sequence in place.sequences.values():
@@ -111,7 +111,7 @@ class Catalog:
 
     @property
     def stamp(self) -> int:
-        """A value that changes with all that must outlive the process: definitions and ranges of sequence numbers."""
+        """A value that rises with each change that a data directory must keep: definitions and ranges of sequence numbers."""
         return self.version + self.cache_fills
 
     def __init__(self, now: float) -> None:
@@ -152,7 +152,7 @@ class Catalog:
         raise OraError(65011, f"Pluggable database {name} does not exist.")
 
     def add_container(self, name: str, administrator: User) -> Container:
-        """CREATE PLUGGABLE DATABASE: a copy of PDB$SEED, mounted. Raises ORA-65012."""
+        """CREATE PLUGGABLE DATABASE: an empty container, MOUNTED, with the common users and `administrator`. Raises ORA-65012."""
         if any(container.name == name for container in self.containers.values()):
             raise OraError(65012, f"Pluggable database {name} already exists.")
         con_id = max(self.containers) + 1
@@ -187,17 +187,17 @@ class Catalog:
         return None
 
     def synonym(self, container: int, owner: str | None, schema: str, name: str) -> Synonym | None:
-        """A private synonym of `owner` (or of the current schema), else a public one when no owner was said."""
+        """A private synonym of `owner`, without an owner of the current schema `schema`, else a public one; None when there is none."""
         found = self.containers[container].synonyms
         return found.get((owner or schema, name)) or (found.get(("PUBLIC", name)) if owner is None else None)
 
     def object_named(self, container: int, owner: str, name: str) -> Table | SchemaObject | None:
-        """Tables, views, synonyms and sequences share one namespace (ORA-00955)."""
+        """The table, view, synonym or sequence of this name; else None. They share one namespace (ORA-00955)."""
         place, key = self.containers[container], (owner, name)
         return place.tables.get(key) or place.views.get(key) or place.synonyms.get(key) or place.sequences.get(key)
 
     def children_of(self, table: Table) -> list[tuple[Table, Constraint]]:
-        """Enabled foreign keys that refer to a table."""
+        """Enabled foreign keys that refer to a table, each with its table."""
         return [
             (child, constraint)
             for child in self.containers[table.container].tables.values()
@@ -214,28 +214,28 @@ class Catalog:
             yield from tuple(self.containers[con_id].tables.values())
 
     def dropped(self, container: int) -> list[Table]:
-        """The recycle bin; `dropped_as` is the BIN$ name."""
+        """Tables in the recycle bin of a container, the first dropped first."""
         return list(self.containers[container].dropped.values())
 
     def table_of(self, object_id: int) -> Table | None:
-        """Live or in the recycle bin."""
+        """The table with this OBJECT_ID, or of the partition with it, also in the recycle bin; else None."""
         return self._by_object.get(object_id)
 
     def current(self, data_obj: int) -> TableVersion | None:
-        """Newest version of the table with this OBJECT_ID; None once it was purged (interfaces.Dictionary)."""
+        """Newest version of the table or partition with this OBJECT_ID; None for an unknown or purged one."""
         table = self._by_object.get(data_obj)
         return None if table is None else table.stored(data_obj)
 
     def version_of(self, data_obj: int, version: int) -> TableVersion | None:
-        """A table as it was in one of its versions, purged ones too: what a dictionary in the redo leads to."""
+        """One version of a table or partition, of a purged one too; None for an unknown one."""
         return self._versions.get((data_obj, version))
 
     def current_versions(self) -> list[tuple[int, int]]:
-        """(OBJECT_ID, version) of all tables and partitions there are."""
+        """(OBJECT_ID, version) of all tables and partitions that are not purged."""
         return [(object_id, table.version) for object_id, table in self._by_object.items()]
 
     def national_columns(self, data_obj: int, version: int) -> frozenset[int]:
-        """Positions of NCHAR and NVARCHAR2 columns in any version of a table, purged ones too: redo holds them in UTF-16."""
+        """Positions of national columns in a version of a table or partition, of a purged one too."""
         return self._national.get((data_obj, version), frozenset())
 
     # ---- changing: under the storage lock ----
@@ -258,7 +258,7 @@ class Catalog:
         return self._next("object")
 
     def generated_name(self) -> str:
-        """`SYS_C..`, for constraints without a name."""
+        """A new `SYS_C..` name."""
         return f"SYS_C00{self._next('constraint')}"
 
     def add_user(self, container: int, name: str, password: str, now: float) -> User:
@@ -279,7 +279,8 @@ class Catalog:
         return user
 
     def drop_user(self, container: int, name: str, *, cascade: bool) -> None:
-        """Drop a user. Raises ORA-01918, and ORA-01922 when tables are left and CASCADE was not said."""
+        """Drop a user, a common one in all containers, with `cascade` and the tables. Raises ORA-01918, and ORA-01922 for tables without
+        `cascade`."""
         if name not in self.containers[container].users:
             raise OraError(1918, f"user '{name}' does not exist")
         places = self.containers.values() if name.startswith("C##") else (self.containers[container],)
@@ -297,18 +298,18 @@ class Catalog:
         self.note_segments(table)
 
     def note_segments(self, table: Table) -> None:
-        """Register the OBJECT_IDs of a new table, or of new partitions, and this version of it."""
+        """Register the OBJECT_IDs of a table and of its partitions, and their present versions."""
         self._by_object.update(dict.fromkeys(table.object_ids(), table))
         self._note_version(table)
         self.version += 1
 
     def forget_partition(self, partition: TablePartition) -> None:
-        """Forget a dropped partition: LogMiner shows redo of its rows as of an unknown object from now on."""
+        """Forget a dropped partition: LogMiner then shows the redo of its rows as of an unknown object."""
         self._by_object.pop(partition.object_id, None)
         self.version += 1
 
     def recycle(self, table: Table, name: str) -> None:
-        """Move to the recycle bin under a BIN$ name."""
+        """Move a table to the recycle bin under a BIN$ name."""
         del self.containers[table.container].tables[table.owner, table.name]
         table.dropped_as = name
         self.containers[table.container].dropped[name] = table
@@ -324,7 +325,7 @@ class Catalog:
         self.version += 1
 
     def changed(self, table: Table, *, scn: int, now: float, definition: bool) -> None:
-        """Note a DDL on the table; `definition` when its columns changed."""
+        """Note a DDL on the table at host seconds `now`; with `definition`, its columns changed at `scn`: it gets a new version."""
         table.last_ddl = now
         if definition:
             table.ddl_scn = scn

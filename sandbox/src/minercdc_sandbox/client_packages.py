@@ -1,28 +1,26 @@
 """Packages that clients and setup scripts call: DBMS_OUTPUT, DBMS_APPLICATION_INFO, DBMS_SESSION, DBMS_LOCK, DBMS_STATS, ..
 
-Parameters as in the PL/SQL Packages and Types Reference; what is not in a table here does not exist (PLS-00201).
+Parameters are those of the PL/SQL Packages and Types Reference. A procedure that `_BODIES` does not list is unknown (PLS-00201).
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import cast
 
-from minercdc_sandbox.arguments import Arguments
-from minercdc_sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
+from minercdc_sandbox.arguments import Arguments, Body, Out, procedures
+from minercdc_sandbox.interfaces import Argument, Cell, OraError, OraType
 from minercdc_sandbox.sql import number, zones
 from minercdc_sandbox.sql.convert import to_text
 from minercdc_sandbox.sql.dml.error_log import default_name, error_log_ddl
 from minercdc_sandbox.sql.nls import Nls
 from minercdc_sandbox.sql.types import type_of_wire
 from minercdc_sandbox.tables import Table
-from minercdc_sandbox.view_session import ViewSession, as_view_session
+from minercdc_sandbox.view_session import ViewSession
 
-Out: TypeAlias = "Mapping[str, Argument] | None"
-Body: TypeAlias = Callable[[ViewSession, Arguments], Out]
 _LONGEST_LINE = 32767
 _TICK = 0.05
 
@@ -58,36 +56,27 @@ def _text(value: Cell, kind: OraType, nls: Nls) -> str:
     return "" if value is None else to_text(value, type_of_wire(kind, 0, 6, 4000), nls)
 
 
-def _enable(session: ViewSession, arguments: Arguments) -> Out:
+def _enable(session: ViewSession, arguments: Arguments) -> None:
     limit = arguments.integer("BUFFER_SIZE")
-    known = _output(session) or _Output()
+    known = session.state.setdefault("DBMS_OUTPUT", _Output())
     known.limit = None if limit is None else min(max(limit, 2000), 1_000_000)
-    session.state["DBMS_OUTPUT"] = known
-    return None
 
 
-def _disable(session: ViewSession, arguments: Arguments) -> Out:
-    session.state.pop("DBMS_OUTPUT", None)
-    return None
-
-
-def _put(session: ViewSession, arguments: Arguments) -> Out:
+def _put(session: ViewSession, arguments: Arguments) -> None:
     output = _output(session)
     if output is not None:
         output.add(_text(arguments.value("A"), arguments.type("A"), session.settings.nls))
-    return None
 
 
-def _put_line(session: ViewSession, arguments: Arguments) -> Out:
+def _put_line(session: ViewSession, arguments: Arguments) -> None:
     _put(session, arguments)
-    return _new_line(session, arguments)
+    _new_line(session, arguments)
 
 
-def _new_line(session: ViewSession, arguments: Arguments) -> Out:
+def _new_line(session: ViewSession, arguments: Arguments) -> None:
     output = _output(session)
     if output is not None:
         output.end()
-    return None
 
 
 def _get_line(session: ViewSession, arguments: Arguments) -> Out:
@@ -113,9 +102,8 @@ def _number(value: int) -> Argument:
 # ---- module, action and client info ----
 
 
-def _name_work(session: ViewSession, **names: Cell) -> Out:
+def _name_work(session: ViewSession, **names: Cell) -> None:
     session.set_metrics(**{name: str(value)[:64] if value else None for name, value in names.items()})
-    return None
 
 
 def _read_module(session: ViewSession, arguments: Arguments) -> Out:
@@ -123,19 +111,17 @@ def _read_module(session: ViewSession, arguments: Arguments) -> Out:
     return {name: Argument(value, OraType.VARCHAR2) for name, value in names.items()}
 
 
-def _set_nls(session: ViewSession, arguments: Arguments) -> Out:
-    """SET_NLS(parameter, value): the value as ALTER SESSION has it, quoted in itself where that wants quotes."""
-    session.statements.run_inner(f"alter session set {arguments.text('PARAM')} = {arguments.text('VALUE')}")
-    return None
+def _run(session: ViewSession, sql: str) -> None:
+    session.statements.run_inner(sql)
 
 
-def _set_role(session: ViewSession, arguments: Arguments) -> Out:
-    session.statements.run_inner(f"set role {arguments.text('ROLE_CMD')}")
-    return None
+def _set_nls(session: ViewSession, arguments: Arguments) -> None:
+    """The value is text of ALTER SESSION: one that must be quoted there has its quotes in the argument."""
+    _run(session, f"alter session set {arguments.text('PARAM')} = {arguments.text('VALUE')}")
 
 
-def _sleep(session: ViewSession, arguments: Arguments) -> Out:
-    """SLEEP(seconds), which a cancel ends."""
+def _sleep(session: ViewSession, arguments: Arguments) -> None:
+    """A cancel ends it."""
     seconds = arguments.number("SECONDS")
     if seconds is None or seconds < 0:
         raise OraError(38148, "invalid time limit specified")
@@ -143,16 +129,9 @@ def _sleep(session: ViewSession, arguments: Arguments) -> Out:
     while (left := until - time.monotonic()) > 0:
         time.sleep(min(_TICK, left))
         session.client.check()
-    return None
 
 
-def _exec_ddl(session: ViewSession, arguments: Arguments) -> Out:
-    session.statements.run_inner(arguments.text("PARSE_STRING"))
-    return None
-
-
-def _create_error_log(session: ViewSession, arguments: Arguments) -> Out:
-    """DBMS_ERRLOG.CREATE_ERROR_LOG."""
+def _create_error_log(session: ViewSession, arguments: Arguments) -> None:
     given = [_identifier(part) for part in arguments.text("DML_TABLE_NAME").split(".")]
     place, name = (given[0] if len(given) == 2 else session.schema), given[-1]
     table = session.database.catalog.table(session.container, place, name)
@@ -164,9 +143,7 @@ def _create_error_log(session: ViewSession, arguments: Arguments) -> Out:
     if arguments.has("ERR_LOG_TABLE_NAME"):
         log = _identifier(arguments.text("ERR_LOG_TABLE_NAME"))
     skipping = bool(arguments.integer("SKIP_UNSUPPORTED"))
-    text = error_log_ddl(table, owner, log, skip_unsupported=skipping)
-    session.statements.run_inner(text)
-    return None
+    _run(session, error_log_ddl(table, owner, log, skip_unsupported=skipping))
 
 
 def _db_version(session: ViewSession, arguments: Arguments) -> Out:
@@ -206,37 +183,24 @@ def _identifier(name: str) -> str:
     return name[1:-1] if name.startswith('"') else name.upper()
 
 
-def _gather_table(session: ViewSession, arguments: Arguments) -> Out:
+def _gather_table(session: ViewSession, arguments: Arguments) -> None:
     owner, name = _owner(session, arguments), _identifier(arguments.text("TABNAME"))
     table = session.database.catalog.table(session.container, owner, name)
     if table is None:
         raise OraError(20000, f'Unable to analyze TABLE "{owner}"."{name}", insufficient privileges or does not exist')
     _analyze(session, [table])
-    return None
 
 
-def _gather_schema(session: ViewSession, arguments: Arguments) -> Out:
+def _gather_schema(session: ViewSession, arguments: Arguments) -> None:
     owner = _owner(session, arguments)
     _analyze(session, [t for t in session.database.catalog.tables(session.container) if t.owner == owner])
-    return None
 
 
-def _gather_database(session: ViewSession, arguments: Arguments) -> Out:
-    _analyze(session, list(session.database.catalog.tables(session.container)))
-    return None
-
-
-def _gather_index(session: ViewSession, arguments: Arguments) -> Out:
-    return None
-
-
-def _delete_table(session: ViewSession, arguments: Arguments) -> Out:
-    table = session.database.catalog.table(
-        session.container, _owner(session, arguments), _identifier(arguments.text("TABNAME"))
-    )
+def _delete_table(session: ViewSession, arguments: Arguments) -> None:
+    owner, name = _owner(session, arguments), _identifier(arguments.text("TABNAME"))
+    table = session.database.catalog.table(session.container, owner, name)
     if table is not None:
         table.analyzed = None
-    return None
 
 
 # ---- DBMS_METADATA ----
@@ -247,11 +211,11 @@ _TRANSFORMS = frozenset(
         *("CONSTRAINTS_AS_ALTER", "SIZE_BYTE_KEYWORD", "PARTITIONING", "FORCE", "EMIT_SCHEMA", "DEFAULT"),
     ]
 )
-"""Parameters of SET_TRANSFORM_PARAM that are known. Of them SQLTERMINATOR, CONSTRAINTS and REF_CONSTRAINTS have an effect: the
-sandbox's tables have no storage clauses to leave out."""
+"""Known parameters of SET_TRANSFORM_PARAM. Only SQLTERMINATOR, CONSTRAINTS and REF_CONSTRAINTS change a DDL text; DEFAULT sets
+these three back."""
 
 
-def _set_transform(session: ViewSession, arguments: Arguments) -> Out:
+def _set_transform(session: ViewSession, arguments: Arguments) -> None:
     name = arguments.text("NAME").upper()
     if name not in _TRANSFORMS:
         raise OraError(31600, f"invalid input value {name} for parameter NAME in function SET_TRANSFORM_PARAM")
@@ -260,18 +224,10 @@ def _set_transform(session: ViewSession, arguments: Arguments) -> Out:
         known.clear()
     elif arguments.type("VALUE") is OraType.NUMBER:
         known[name] = arguments.integer("VALUE") != 0
-    return None
 
 
 _STATS = (
-    "PARTNAME",
-    "ESTIMATE_PERCENT",
-    "BLOCK_SAMPLE",
-    "METHOD_OPT",
-    "DEGREE",
-    "GRANULARITY",
-    "CASCADE",
-    "STATTAB",
+    *("PARTNAME", "ESTIMATE_PERCENT", "BLOCK_SAMPLE", "METHOD_OPT", "DEGREE", "GRANULARITY", "CASCADE", "STATTAB"),
     "STATID",
 )
 _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
@@ -291,7 +247,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     ),
     "DBMS_LOCK.SLEEP": (("SECONDS",), _sleep),
     "DBMS_METADATA.SET_TRANSFORM_PARAM": (("TRANSFORM_HANDLE", "NAME", "VALUE", "OBJECT_TYPE"), _set_transform),
-    "DBMS_OUTPUT.DISABLE": ((), _disable),
+    "DBMS_OUTPUT.DISABLE": ((), lambda s, a: s.state.pop("DBMS_OUTPUT", None)),
     "DBMS_OUTPUT.ENABLE": (("BUFFER_SIZE",), _enable),
     "DBMS_OUTPUT.GET_LINE": (("LINE", "STATUS"), _get_line),
     "DBMS_OUTPUT.GET_LINES": (("LINES", "NUMLINES"), _get_lines),
@@ -305,30 +261,24 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "DBMS_SESSION.CLEAR_IDENTIFIER": ((), lambda s, a: _name_work(s, client_id=None)),
     "DBMS_SESSION.SET_IDENTIFIER": (("CLIENT_ID",), lambda s, a: _name_work(s, client_id=a.value("CLIENT_ID"))),
     "DBMS_SESSION.SET_NLS": (("PARAM", "VALUE"), _set_nls),
-    "DBMS_SESSION.SET_ROLE": (("ROLE_CMD",), _set_role),
+    "DBMS_SESSION.SET_ROLE": (("ROLE_CMD",), lambda s, a: _run(s, f"set role {a.text('ROLE_CMD')}")),
     "DBMS_SESSION.SLEEP": (("SECONDS",), _sleep),
     "DBMS_STATS.DELETE_TABLE_STATS": (("OWNNAME", "TABNAME", "PARTNAME"), _delete_table),
-    "DBMS_STATS.GATHER_DATABASE_STATS": (("ESTIMATE_PERCENT",), _gather_database),
-    "DBMS_STATS.GATHER_INDEX_STATS": (("OWNNAME", "INDNAME", *_STATS), _gather_index),
+    "DBMS_STATS.GATHER_DATABASE_STATS": (
+        ("ESTIMATE_PERCENT",),
+        lambda s, a: _analyze(s, list(s.database.catalog.tables(s.container))),
+    ),
+    "DBMS_STATS.GATHER_INDEX_STATS": (("OWNNAME", "INDNAME", *_STATS), lambda s, a: None),
     "DBMS_STATS.GATHER_SCHEMA_STATS": (("OWNNAME", *_STATS[1:]), _gather_schema),
     "DBMS_STATS.GATHER_TABLE_STATS": (("OWNNAME", "TABNAME", *_STATS), _gather_table),
     "DBMS_UTILITY.DB_VERSION": (("VERSION", "COMPATIBILITY"), _db_version),
-    "DBMS_UTILITY.EXEC_DDL_STATEMENT": (("PARSE_STRING",), _exec_ddl),
+    "DBMS_UTILITY.EXEC_DDL_STATEMENT": (("PARSE_STRING",), lambda s, a: _run(s, a.text("PARSE_STRING"))),
     "DBMS_UTILITY.GET_TZ_TRANSITIONS": (("REGIONID", "TRANSITIONS"), _zone_transitions),
 }
 """Parameters and body of each procedure, by qualified name."""
 
 
-def _procedure(name: str, parameters: Sequence[str], body: Body) -> Procedure:
-    def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> Mapping[int | str, Argument]:
-        found = body(as_view_session(session), Arguments(name.rpartition(".")[2], parameters, given, named)) or {}
-        places = {parameter: at for at, parameter in enumerate(parameters[: len(given)])}
-        return {places.get(parameter, parameter): value for parameter, value in found.items()}
-
-    return call
-
-
-PROCEDURES: dict[str, Procedure] = {name: _procedure(name, *rest) for name, rest in _BODIES.items()}
+PROCEDURES = procedures(_BODIES)
 """The packages' procedures by qualified name."""
 
 CONSTANTS = {"DBMS_METADATA.SESSION_TRANSFORM": -1, "DBMS_STATS.AUTO_SAMPLE_SIZE": 0, "DBMS_STATS.AUTO_DEGREE": 32768}

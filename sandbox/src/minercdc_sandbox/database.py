@@ -31,29 +31,43 @@ _NO_HANDLE = number.integer(0)
 
 
 class SandboxDatabase:
-    """See `interfaces.Database`; views and packages find everything they show here."""
+    """See `interfaces.Database`. New and empty unless a directory has a database; views and packages find here all they show.
+
+    :param procedures: packaged procedures by `PACKAGE.NAME`; `constants` packaged NUMBERs by the same.
+    :param data_dir: keep the database there, and go on with the one that is there; None: it ends with the process.
+    :param now: host time, seconds since the epoch.
+    :param start_scn, first_sequence: first SCN and log sequence of a new database.
+    :param log_groups, log_bytes: number and size of the log groups of a redo thread.
+    :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: as far as the tables go.
+    :param max_string_size: of a new database: STANDARD, or EXTENDED for VARCHAR2 and RAW up to 32767 bytes.
+    :raises OraError, OSError, apsw.Error: see `DataDirectory`.
+    """
 
     banner = "Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production"
     version = (19, 3, 0, 0, 0)
 
     def __init__(
         self,
-        views: Sequence[View],
-        procedures: Mapping[str, Procedure],
-        constants: Mapping[str, int],
         *,
-        now: Callable[[], float],
-        start_scn: int,
-        log_groups: int,
-        log_bytes: int,
-        first_sequence: int,
-        undo_retention: int | None,
-        home: DataDirectory | None = None,
+        views: Sequence[View] = (),
+        procedures: Mapping[str, Procedure] = {},
+        constants: Mapping[str, int] = {},
+        data_dir: Path | None = None,
+        now: Callable[[], float] = time.time,
+        start_scn: int = 2_000_000,
+        log_groups: int = 3,
+        log_bytes: int = 16 << 20,
+        first_sequence: int = 1,
+        undo_retention: int | None = None,
+        max_string_size: str = STANDARD,
     ) -> None:
+        home = None if data_dir is None else DataDirectory(data_dir)
         self._home = home
         kept = None if home is None else home.first_scn()
         self.clock = ScnClock(kept or start_scn, now, None if home is None else home.reserve_scns)
         self.catalog = (home and home.load("catalog")) or Catalog(now())
+        if self.is_new:
+            self.catalog.max_string_size = max_string_size
         self.redo = RedoLog(
             self.clock.advance,
             self.clock.now,
@@ -127,7 +141,7 @@ class SandboxDatabase:
         connection.create_scalar_function("o_time_scn", cast(Any, time_scn), 1)
 
     def new_connection(self) -> apsw.Connection:
-        """A private SQLite connection that knows the functions and views but no stored rows."""
+        """A private SQLite connection with the functions and views, without stored rows."""
         connection = apsw.Connection(":memory:")
         self._prepare(connection)
         return connection
@@ -188,55 +202,14 @@ class SandboxDatabase:
             found.password, found.expired = password, False
 
     def forget(self, session: Session) -> None:
-        """A session has closed."""
+        """Remove a closed session."""
         self.sessions.pop(session.sid, None)
 
     def close(self) -> None:
-        """Close sessions and free the store."""
+        """Close all sessions, the store and the data directory."""
         for session in list(self.sessions.values()):
             session.close()
         with self.storage.lock:
             self.storage.close()
         if self._home is not None:
             self._home.close()
-
-
-def open_database(
-    *,
-    views: Sequence[View] = (),
-    procedures: Mapping[str, Procedure] = {},
-    constants: Mapping[str, int] = {},
-    data_dir: Path | None = None,
-    now: Callable[[], float] = time.time,
-    start_scn: int = 2_000_000,
-    log_groups: int = 3,
-    log_bytes: int = 16 << 20,
-    first_sequence: int = 1,
-    undo_retention: int | None = None,
-    max_string_size: str = STANDARD,
-) -> SandboxDatabase:
-    """A database, new and empty unless a directory has one.
-
-    Raises ORA-01102 when another server uses the directory, ORA-00201 when another version of the sandbox wrote it.
-
-    :param procedures: packaged procedures by `PACKAGE.NAME`; `constants` packaged NUMBERs by the same.
-    :param data_dir: keep the data there, and go on with what is there; None: the database ends with the process.
-    :param now: host time, seconds since the epoch.
-    :param max_string_size: of a new database: STANDARD, or EXTENDED for VARCHAR2 and RAW up to 32767 bytes.
-    :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: as far as the tables go.
-    """
-    database = SandboxDatabase(
-        views,
-        procedures,
-        constants,
-        now=now,
-        start_scn=start_scn,
-        log_groups=log_groups,
-        log_bytes=log_bytes,
-        first_sequence=first_sequence,
-        undo_retention=undo_retention,
-        home=DataDirectory(data_dir) if data_dir is not None else None,
-    )
-    if database.is_new:
-        database.catalog.max_string_size = max_string_size
-    return database

@@ -7,18 +7,18 @@ from minercdc_sandbox.interfaces import OraError
 
 
 class DrawnSequences:
-    """By object id."""
+    """The session's sequences, by OBJECT_ID."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._drawn: dict[int, int] = {}
 
     def value(self, object_id: int, *, first: bool) -> int:
-        """Draw when it is the first mention of NEXTVAL in a row, else the value drawn last. Raises ORA-08002, ORA-08004."""
+        """NEXTVAL when it is the `first` of its row, which draws; else CURRVAL. Raises as `draw` and `drawn`."""
         return self.draw(object_id) if first else self.drawn(object_id)
 
     def draw(self, object_id: int) -> int:
-        """NEXTVAL. Raises ORA-02289, ORA-08004."""
+        """Draw the next number. Raises ORA-02289 for an unknown sequence, ORA-08004 for an exhausted one."""
         sequence = self._catalog.sequence_of(object_id)
         if sequence is None:
             raise OraError(2289, "sequence does not exist")
@@ -31,7 +31,7 @@ class DrawnSequences:
         return value
 
     def drawn(self, object_id: int) -> int:
-        """CURRVAL. Raises ORA-08002."""
+        """CURRVAL: the number drawn last. Raises ORA-08002 before the first."""
         if object_id not in self._drawn:
             found = self._catalog.sequence_of(object_id)
             name = found.name if found is not None else ""

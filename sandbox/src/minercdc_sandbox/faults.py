@@ -1,4 +1,4 @@
-"""Faults for tests: calls that fail, hang or lose their connection, exactly when it says.
+"""Faults for tests: calls that fail, wait or lose their connection.
 
     faults.add(Fault("fetch", matching="V$LOGMNR_CONTENTS", nth=3, code=1555))     the third fetch of such a query
     faults.add(Fault("commit", username="APP", drop=True))                        the next commit of APP, not done
@@ -21,17 +21,19 @@ MOMENTS = ("connect", "execute", "fetch", "commit", "rollback")
 
 @dataclass(slots=True)
 class Fault:
-    """A fault, and the call that meets it.
+    """A fault, and the calls that meet it.
 
-    :param at: one of MOMENTS. `execute` is every statement, `fetch` each round trip for rows, the first ones included;
-        `commit` is the client's own call as well as the statement.
-    :param code: fail with this ORA- number.
+    :param at: one of MOMENTS. `execute` is a statement of a client, `fetch` each read of its rows, the first ones included; `commit`
+        and `rollback` are the client's own calls as well as the statements, `commit` also that of a DDL.
+    :param code: fail with this ORA- number; 0: do not fail.
     :param drop: lose the connection; the session is cleaned up as when a client vanishes.
     :param seconds: wait before going on (or failing).
     :param matching: only calls whose statement contains this text, in any case; '' all.
-    :param username: only that user's calls, upper case; '' everybody's.
+    :param username: only that user's calls, upper case; '' all users'.
     :param nth: the first of the matching calls that it hits, from 1.
-    :param times: how many in a row it hits from there; 0 for ever.
+    :param times: how many in a row it hits from there; 0: all.
+    :ivar met: how many matching calls there were.
+    :raises ValueError: for another moment, and for a fault that does nothing.
     """
 
     at: str
@@ -51,7 +53,7 @@ class Fault:
             raise ValueError("a fault needs a code, drop or seconds")
 
     def hits(self, at: str, username: str, sql: str) -> bool:
-        """Whether this call is one of those; counts it if it matches."""
+        """Whether the fault hits this call; counts it in `met` if it matches."""
         if at != self.at or (self.username and username != self.username) or self.matching.upper() not in sql.upper():
             return False
         self.met += 1
@@ -59,11 +61,11 @@ class Fault:
 
 
 class ConnectionLost(ConnectionResetError):
-    """Ends a connection without a word to the client."""
+    """Ends a connection without a message to the client."""
 
 
 class Faults:
-    """The faults of one server. Any thread."""
+    """The faults of one server, for any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -80,7 +82,7 @@ class Faults:
             self._faults.clear()
 
     def meet(self, at: str, username: str, sql: str = "") -> None:
-        """Called before each call is run. Raises OraError or ConnectionLost when a fault says so."""
+        """Called before each call is run: waits and fails by the faults that hit it. Raises OraError, ConnectionLost."""
         if not self._faults:
             return
         with self._lock:
@@ -95,7 +97,7 @@ class Faults:
 
 
 class WatchedRows:
-    """A query's result whose fetches may meet a fault or the end of the session (interfaces.Rows)."""
+    """A query's result (interfaces.Rows) that calls `before_fetch` before each fetch; it may raise."""
 
     def __init__(self, rows: Rows, before_fetch: Callable[[], None]) -> None:
         self._rows, self._before_fetch = rows, before_fetch

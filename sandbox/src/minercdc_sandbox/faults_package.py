@@ -28,61 +28,40 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
 
-from minercdc_sandbox.arguments import Arguments
+from minercdc_sandbox.arguments import Arguments, Body, Out, procedures
 from minercdc_sandbox.faults import Fault
-from minercdc_sandbox.interfaces import Argument, OraError, Procedure, Session
+from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.storage.commit_meeting import CommitMeeting
-from minercdc_sandbox.view_session import as_view_session
+from minercdc_sandbox.view_session import ViewSession
 
 _CALL = ("AT", "MATCHING", "USERNAME", "NTH", "TIMES")
 
 
-def _fault(arguments: Arguments, at: str, *, code: int = 0, drop: bool = False, seconds: float = 0.0) -> Fault:
+def _add_fault(
+    session: ViewSession, arguments: Arguments, *, code: int = 0, drop: bool = False, seconds: float = 0.0
+) -> None:
     def text(name: str) -> str:
         return arguments.text(name) if arguments.has(name) else ""
 
     nth, times = arguments.integer("NTH"), arguments.integer("TIMES")
+    call = (text("MATCHING"), text("USERNAME").upper(), 1 if nth is None else nth, 1 if times is None else times)
     try:
-        return Fault(
-            text("AT").lower() or at,
-            code,
-            drop,
-            seconds,
-            text("MATCHING"),
-            text("USERNAME").upper(),
-            1 if nth is None else nth,
-            1 if times is None else times,
-        )
+        fault = Fault(text("AT").lower() or "execute", code, drop, seconds, *call)
     except ValueError as error:
         raise OraError(20000, str(error)) from None
+    session.database.faults.add(fault)
 
 
-def _allowed(session: Session) -> None:
-    client = as_view_session(session)
-    user = client.database.catalog.user(client.container, client.user)
-    if user is None or not (client.user == "SYS" or user.has("DBA")):
-        raise OraError(1031, "insufficient privileges")
-
-
-def _fail_call(session: Session, arguments: Arguments) -> None:
+def _fail_call(session: ViewSession, arguments: Arguments) -> None:
     code = arguments.integer("CODE")
     if code is None:
         raise OraError(20000, "FAIL_CALL needs the number of an ORA- error")
-    as_view_session(session).database.faults.add(_fault(arguments, "execute", code=abs(code)))
+    _add_fault(session, arguments, code=abs(code))
 
 
-def _drop_connection(session: Session, arguments: Arguments) -> None:
-    as_view_session(session).database.faults.add(_fault(arguments, "execute", drop=True))
-
-
-def _delay_call(session: Session, arguments: Arguments) -> None:
-    as_view_session(session).database.faults.add(_fault(arguments, "execute", seconds=arguments.number("SECONDS") or 0.0))
-
-
-def _clear_faults(session: Session, arguments: Arguments) -> None:
-    as_view_session(session).database.faults.clear()
+def _user(arguments: Arguments) -> str:
+    return arguments.text("USERNAME").upper()
 
 
 def _log(arguments: Arguments) -> tuple[int, int]:
@@ -92,134 +71,84 @@ def _log(arguments: Arguments) -> tuple[int, int]:
     return thread, sequence
 
 
-def _corrupt_log(session: Session, arguments: Arguments) -> None:
-    as_view_session(session).database.redo.corrupt.add(_log(arguments))
+def _delete_log(session: ViewSession, arguments: Arguments, *, by_rman: bool) -> None:
+    with session.storage.lock:
+        session.database.redo.delete_archived(*_log(arguments), by_rman=by_rman)
+        session.storage.free_lobs()
 
 
-def _purge_log(session: Session, arguments: Arguments) -> None:
-    database = as_view_session(session).database
-    with database.storage.lock:
-        database.redo.delete_archived(*_log(arguments))
-        database.storage.free_lobs()
+def _locked(body: Body) -> Body:
+    def run(session: ViewSession, arguments: Arguments) -> Out:
+        with session.storage.lock:
+            return body(session, arguments)
+
+    return run
 
 
-def _remove_log(session: Session, arguments: Arguments) -> None:
-    database = as_view_session(session).database
-    with database.storage.lock:
-        database.redo.remove_archived(*_log(arguments))
-        database.storage.free_lobs()
+def _meet_commits(session: ViewSession, arguments: Arguments) -> None:
+    session.storage.meeting = CommitMeeting(session.storage.lock, arguments.integer("COMMITS") or 0)
 
 
-def _hold_strand(session: Session, arguments: Arguments) -> None:
-    as_view_session(session).database.storage.strands.holding.add(arguments.text("USERNAME").upper())
-
-
-def _release_strand(session: Session, arguments: Arguments) -> None:
-    storage = as_view_session(session).database.storage
-    with storage.lock:
-        storage.strands.release(arguments.text("USERNAME").upper())
-
-
-def _start_late(session: Session, arguments: Arguments) -> None:
-    as_view_session(session).database.storage.strands.starting_late.add(arguments.text("USERNAME").upper())
-
-
-def _start_phantom(session: Session, arguments: Arguments) -> None:
-    storage = as_view_session(session).database.storage
-    with storage.lock:
-        storage.strands.start_phantom(as_view_session(session).client)
-
-
-def _meet_commits(session: Session, arguments: Arguments) -> None:
-    storage = as_view_session(session).database.storage
-    with storage.lock:
-        storage.meeting = CommitMeeting(storage.lock, arguments.integer("COMMITS") or 0)
-
-
-def _hide_addresses(session: Session, arguments: Arguments) -> None:
-    as_view_session(session).database.redo.addressless.add(arguments.text("USERNAME").upper())
-
-
-def _show_addresses(session: Session, arguments: Arguments) -> None:
-    as_view_session(session).database.redo.addressless.discard(arguments.text("USERNAME").upper())
-
-
-def _jump_clock(session: Session, arguments: Arguments) -> None:
-    as_view_session(session).database.clock.jump(arguments.number("SECONDS") or 0.0)
-
-
-def _grow_pga(session: Session, arguments: Arguments) -> None:
-    username, count = arguments.text("USERNAME").upper(), arguments.integer("BYTES")
-    for other in list(as_view_session(session).database.sessions.values()):
+def _grow_pga(session: ViewSession, arguments: Arguments) -> None:
+    username, count = _user(arguments), arguments.integer("BYTES")
+    for other in list(session.database.sessions.values()):
         if other.user == username:
             other.pga += count or 0
 
 
-def _close_thread(session: Session, arguments: Arguments) -> None:
-    database = as_view_session(session).database
+def _close_thread(session: ViewSession, arguments: Arguments) -> None:
     thread = arguments.integer("THREAD") or 0
-    for other in list(database.sessions.values()):
+    for other in list(session.database.sessions.values()):
         if other.client.thread == thread:
             other.kill()
-    with database.storage.lock:
-        database.redo.close_thread(thread)
+    with session.storage.lock:
+        session.database.redo.close_thread(thread)
 
 
-def _open_thread(session: Session, arguments: Arguments) -> None:
-    database = as_view_session(session).database
-    with database.storage.lock:
-        database.redo.open_thread(arguments.integer("THREAD") or 0)
-
-
-def _reset_logs(session: Session, arguments: Arguments) -> None:
-    database = as_view_session(session).database
-    if as_view_session(session).in_transaction():
+def _reset_logs(session: ViewSession, arguments: Arguments) -> None:
+    if session.in_transaction():
         raise OraError(20000, "commit or roll back first")
-    for other in list(database.sessions.values()):
+    for other in list(session.database.sessions.values()):
         if other.sid != session.sid:
             other.kill()
-    with database.storage.lock:
-        database.redo.reset_logs()
-        database.storage.free_lobs()
+    with session.storage.lock:
+        session.database.redo.reset_logs()
+        session.storage.free_lobs()
 
 
-def _crash(session: Session, arguments: Arguments) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-_PROCEDURES: dict[str, tuple[tuple[str, ...], Callable[[Session, Arguments], None]]] = {
+_BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "FAIL_CALL": (("CODE", *_CALL), _fail_call),
-    "DROP_CONNECTION": (_CALL, _drop_connection),
-    "DELAY_CALL": (("SECONDS", *_CALL), _delay_call),
-    "CLEAR_FAULTS": ((), _clear_faults),
-    "CORRUPT_LOG": (("THREAD", "SEQUENCE"), _corrupt_log),
-    "PURGE_LOG": (("THREAD", "SEQUENCE"), _purge_log),
-    "REMOVE_LOG": (("THREAD", "SEQUENCE"), _remove_log),
-    "HOLD_STRAND": (("USERNAME",), _hold_strand),
-    "RELEASE_STRAND": (("USERNAME",), _release_strand),
-    "START_LATE": (("USERNAME",), _start_late),
-    "START_PHANTOM": ((), _start_phantom),
-    "MEET_COMMITS": (("COMMITS",), _meet_commits),
-    "HIDE_ADDRESSES": (("USERNAME",), _hide_addresses),
-    "SHOW_ADDRESSES": (("USERNAME",), _show_addresses),
+    "DROP_CONNECTION": (_CALL, lambda s, a: _add_fault(s, a, drop=True)),
+    "DELAY_CALL": (("SECONDS", *_CALL), lambda s, a: _add_fault(s, a, seconds=a.number("SECONDS") or 0.0)),
+    "CLEAR_FAULTS": ((), lambda s, a: s.database.faults.clear()),
+    "CORRUPT_LOG": (("THREAD", "SEQUENCE"), lambda s, a: s.database.redo.corrupt.add(_log(a))),
+    "PURGE_LOG": (("THREAD", "SEQUENCE"), lambda s, a: _delete_log(s, a, by_rman=True)),
+    "REMOVE_LOG": (("THREAD", "SEQUENCE"), lambda s, a: _delete_log(s, a, by_rman=False)),
+    "HOLD_STRAND": (("USERNAME",), lambda s, a: s.storage.strands.holding.add(_user(a))),
+    "RELEASE_STRAND": (("USERNAME",), _locked(lambda s, a: s.storage.strands.release(_user(a)))),
+    "START_LATE": (("USERNAME",), lambda s, a: s.storage.strands.starting_late.add(_user(a))),
+    "START_PHANTOM": ((), _locked(lambda s, a: s.storage.strands.start_phantom(s.client))),
+    "MEET_COMMITS": (("COMMITS",), _locked(_meet_commits)),
+    "HIDE_ADDRESSES": (("USERNAME",), lambda s, a: s.database.redo.addressless.add(_user(a))),
+    "SHOW_ADDRESSES": (("USERNAME",), lambda s, a: s.database.redo.addressless.discard(_user(a))),
     "GROW_PGA": (("USERNAME", "BYTES"), _grow_pga),
     "CLOSE_THREAD": (("THREAD",), _close_thread),
-    "OPEN_THREAD": (("THREAD",), _open_thread),
-    "JUMP_CLOCK": (("SECONDS",), _jump_clock),
+    "OPEN_THREAD": (("THREAD",), _locked(lambda s, a: s.database.redo.open_thread(a.integer("THREAD") or 0))),
+    "JUMP_CLOCK": (("SECONDS",), lambda s, a: s.database.clock.jump(a.number("SECONDS") or 0.0)),
     "RESET_LOGS": ((), _reset_logs),
-    "CRASH": ((), _crash),
+    "CRASH": ((), lambda s, a: os.kill(os.getpid(), signal.SIGKILL)),
 }
 
 
-def _procedure(name: str) -> Procedure:
-    names, run = _PROCEDURES[name]
+def _allowed(body: Body) -> Body:
+    def run(session: ViewSession, arguments: Arguments) -> Out:
+        user = session.catalog.user(session.container, session.user)
+        if user is None or not (session.user == "SYS" or user.has("DBA")):
+            raise OraError(1031, "insufficient privileges")
+        return body(session, arguments)
 
-    def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-        _allowed(session)
-        run(session, Arguments(name, names, given, named))
-
-    return call
+    return run
 
 
-PROCEDURES: dict[str, Procedure] = {f"DBMS_SANDBOX.{name}": _procedure(name) for name in _PROCEDURES}
+PROCEDURES = procedures({f"DBMS_SANDBOX.{name}": (names, _allowed(body)) for name, (names, body) in _BODIES.items()})
 """The package's procedures by qualified name."""

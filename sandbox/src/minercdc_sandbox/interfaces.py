@@ -25,9 +25,9 @@ Cell: TypeAlias = bytes | str | None
 class OraError(Exception):
     """An error as Oracle reports it: number, text without the ORA- prefix, and the offset into the statement.
 
-    :param position: 0-based character offset of the culprit in the SQL text.
-    :ivar row_counts: rows of each iteration before that one, when the client wants them.
-    :ivar rows_done: rows an array DML had changed before the iteration that failed; they stay changed.
+    :param position: 0-based character offset of the error in the SQL text.
+    :ivar rows_done: rows that array DML had changed before the iteration that failed, or runs of a block; they stay changed.
+    :ivar row_counts: rows of each of those iterations when the client wants them, else None.
     """
 
     def __init__(self, number: int, text: str, position: int = 0) -> None:
@@ -69,7 +69,7 @@ class OraType(IntEnum):
 
 
 class LobKind(StrEnum):
-    """Of a LOB's content."""
+    """Kinds of LOB."""
 
     CLOB = "CLOB"
     NCLOB = "NCLOB"
@@ -82,7 +82,7 @@ class ColumnDescription:
 
     :param precision: NUMBER's precision, 0 with scale -127 is unconstrained NUMBER; INTERVAL's leading digits.
     :param scale: NUMBER's scale, or TIMESTAMP's and INTERVAL's fractional digits.
-    :param size: bytes; never 0 for character types and RAW.
+    :param size: bytes; 0 stands for a default of the type.
     :param national: of character types and CLOB: NCHAR, NVARCHAR2, NCLOB.
     """
 
@@ -97,8 +97,10 @@ class ColumnDescription:
 
 @dataclass(frozen=True, slots=True)
 class BindType:
-    """The client's description of one bind variable. `national`: a character type in the national character set.
+    """The type of one bind variable.
 
+    :param size: bytes; 0 for an unknown size.
+    :param national: a character type in the national character set.
     :param elements: most elements of a PL/SQL index-by table, whose value is a tuple of Cells; 0 of a single value.
     """
 
@@ -109,17 +111,17 @@ class BindType:
 
 
 class Rows(Protocol):
-    """An open query result. Rows keep the snapshot of the moment the query began (statement-level read consistency)."""
+    """An open query result, as of the moment the query began (statement-level read consistency)."""
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """At most `count` rows; fewer than that means the end. May raise OraError, e.g. 1555."""
+        """The next `count` rows; fewer mean the end. May raise OraError."""
 
     def close(self) -> None: ...
 
 
 @dataclass(slots=True)
 class BatchError:
-    """One failed iteration of an array DML run with batch errors on."""
+    """One failed iteration of array DML with batch errors on; `offset` counts iterations from 0."""
 
     offset: int
     error: OraError
@@ -129,13 +131,13 @@ class BatchError:
 class Result:
     """The result of one execute.
 
-    :param columns: of a query; None otherwise.
+    :param columns, rows: of a query; None otherwise.
     :param row_count: rows affected by DML, all iterations together.
     :param row_counts: per iteration, when the client wants them.
-    :param last_row_id: ROWID of the last row inserted, updated or deleted.
+    :param last_row_id: ROWID of the last row that INSERT .. VALUES, UPDATE or DELETE changed; None of no row and other statements.
     :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR, a tuple the elements
         of an index-by table.
-    :param out_only: bind positions that are pure OUT.
+    :param out_only: positions of binds that the block assigns and does not read.
     :param return_binds: bind positions of RETURNING .. INTO, whose values the client does not send.
     :param returned: RETURNING's values: for each row of binds the rows it affected, by `return_binds`.
     :param implicit: open queries a block returned by DBMS_SQL.RETURN_RESULT.
@@ -158,7 +160,7 @@ class LobCalls(Protocol):
     """LOBs by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB."""
 
     def length(self, locator: bytes) -> int:
-        """Units of the LOB. It and most below raise ORA-22275 for no locator, or that of a freed temporary LOB."""
+        """Units of the LOB. This and most calls below raise ORA-22275 for bytes that are no locator, and for a freed temporary LOB."""
 
     def read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
         """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' after the end.
@@ -169,16 +171,16 @@ class LobCalls(Protocol):
 
     def write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
         """Overwrite or extend from the 1-based `offset` on; blanks or zero bytes fill a hole. Returns the locator of the new
-        value, for the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560."""
+        value, for the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560, ORA-22294."""
 
     def trim(self, locator: bytes, length: int) -> bytes:
-        """Cut to `length` units; the new locator. Raises ORA-22920, ORA-22926."""
+        """Cut to `length` units; returns the new locator. Raises ORA-22926 when the LOB is shorter, and as `write`."""
 
     def create_temporary(self, kind: LobKind) -> bytes:
         """An empty temporary LOB of this session."""
 
     def free_temporary(self, locator: bytes) -> None:
-        """Free a temporary LOB; nothing for a locator that is temporary no longer: clients free what a block freed."""
+        """Free a temporary LOB; nothing for another LOB or a freed one."""
 
     def open(self, locator: bytes, *, read_only: bool = False) -> bytes:
         """Open the LOB; returns the locator for the client. Raises ORA-22293 when it is open already."""
@@ -193,7 +195,7 @@ class LobCalls(Protocol):
 
 
 class Session(Protocol):
-    """One client's session. Called from that client's own thread only, but for `cancel`."""
+    """One client's session. Only `cancel` may be called from other threads than the client's own."""
 
     sid: int
     serial: int
@@ -204,7 +206,7 @@ class Session(Protocol):
         """Current schema."""
 
     def set_metrics(self, **names: str | None) -> None:
-        """The client's end-to-end metrics by name: `module`, `action`, `client_info`, `client_id`."""
+        """Set end-to-end metrics by name: `module`, `action`, `client_info`, `client_id`; None clears one."""
 
     def execute(
         self,
@@ -216,11 +218,16 @@ class Session(Protocol):
         row_counts: bool = False,
         commit: bool = False,
     ) -> Result:
-        """Run one statement or PL/SQL block; an array DML has several `bind_rows`. Binds are positional in order of first
-        appearance in PL/SQL, of every appearance in SQL (as the driver sends them). Raises OraError."""
+        """Run one statement or PL/SQL block; array DML has several `bind_rows`. Binds are positional, in order of the first
+        appearance of each in PL/SQL, of every appearance in SQL (as drivers send them). Raises OraError.
+
+        :param batch_errors: errors of array DML go into the result, and the iterations after them run.
+        :param row_counts: the result has the rows of each iteration.
+        :param commit: commit afterwards.
+        """
 
     def describe(self, sql: str) -> tuple[ColumnDescription, ...] | None:
-        """Columns of a query without running it; None for what is not a query."""
+        """Columns of a query without running it; None for another statement. Raises OraError."""
 
     def check_alive(self) -> None:
         """Raises ORA-00028 once another session has killed this one."""
@@ -233,10 +240,10 @@ class Session(Protocol):
 
     @property
     def lob_calls(self) -> LobCalls:
-        """Its LOBs, for the calls of a client."""
+        """The calls that a client makes with LOB locators."""
 
     def cancel(self) -> None:
-        """Any thread: the running execute or fetch raises ORA-01013 soon (also while it waits for a lock)."""
+        """Any thread: the running call raises ORA-01013 soon (also while it waits for a lock)."""
 
     def close(self) -> None:
         """Roll back and free everything; safe to call twice."""
@@ -257,14 +264,17 @@ class Database(Protocol):
         """As V$INSTANCE has it."""
 
     def password_of(self, user: str, service: str) -> str | None:
-        """Clear password (O5LOGON proves it both ways); None for a user whom the service's container does not know. User
-        names come in upper case."""
+        """The password in clear text, which O5LOGON needs; None for a user whom the service's container does not know. A user's name
+        is given as the dictionary has it."""
 
     def services(self) -> Sequence[str]:
         """Service names, upper case; a connect to another is refused with ORA-12514."""
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> Session:
-        """`client`: program, machine, osuser, pid, terminal, driver. Raises OraError (1045, 28000, 28001, ...)."""
+        """Open a session of a user whose password was proved. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045.
+
+        :param client: program, machine, osuser, pid, terminal, driver.
+        """
 
     def change_password(self, user: str, service: str, password: str) -> None:
         """Set the password and end its expiry; the caller has proved the old one. Nothing for an unknown user."""
@@ -274,11 +284,11 @@ class Database(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """The part of a view that one query reads; the view may show more, never less.
+    """The part of a view that one query reads; the view may return more.
 
     :param columns: positions of the columns it reads; the others may be left None.
     :param first_record: thread, first and last RS_ID of a log -> the least RS_ID wanted of it ('': all), above the last
-        one when nothing of it is.
+        one when none is.
     """
 
     columns: frozenset[int]
@@ -301,10 +311,10 @@ class RowTest:
 class View:
     """A dictionary or dynamic performance view.
 
-    :param name: e.g. `V$LOG`, `ALL_TAB_COLS` (public synonym; `SYS.V_$LOG` names it too).
-    :param rows: called once per scan with the session that reads it; streams, one tuple of Cells per row.
-        May raise OraError (V$LOGMNR_CONTENTS before START_LOGMNR: ORA-01306).
-    :param restricted: the same for a query of which more is known; None when that would not help.
+    :param name: e.g. `V$LOG`, `ALL_TAB_COLS` (a public synonym; `SYS.V_$LOG` names it too).
+    :param rows: called once per scan with the session that reads it; yields one tuple of Cells per row. May raise OraError
+        (V$LOGMNR_CONTENTS before START_LOGMNR: ORA-01306).
+    :param restricted: the same, for a query that reads a part of the view; None for views that always return all.
     :param picked: rows of the columns at these positions, of the rows that pass the test, in batches (some may be empty);
         None for views that have no faster way to make them.
     """
@@ -318,7 +328,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An evaluated argument of a procedure call in a PL/SQL block: value as Cell, with its type."""
+    """An evaluated argument of a procedure, or the value of an OUT parameter, with its type."""
 
     value: Cell
     type: OraType
@@ -328,5 +338,4 @@ Procedure: TypeAlias = Callable[
     ["Session", Sequence[Argument], Mapping[str, Argument]], "Mapping[int | str, Argument] | None"
 ]
 """A packaged procedure, called with positional and named (upper case) arguments; it returns the values of OUT and IN OUT
-parameters by position or name. Registered as `DBMS_LOGMNR.ADD_LOGFILE`;
-package constants such as `DBMS_LOGMNR.ADDFILE` are registered beside it as NUMBERs."""
+parameters by position or name."""

@@ -1,4 +1,4 @@
-"""Schema objects that are not tables: views, synonyms, sequences, roles. Plain values of the dictionary, kept with it."""
+"""Schema objects that are not tables: views, synonyms, sequences; and roles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from minercdc_sandbox.tables import Column
 
 @dataclass(slots=True)
 class StoredView:
-    """CREATE VIEW. `text` is the query as typed; `check` holds WITH CHECK OPTION, `read_only` WITH READ ONLY."""
+    """A view of CREATE VIEW.
+
+    :param text: the query as typed.
+    :param columns: their names; `shape` the columns for the dictionary views.
+    :param check: WITH CHECK OPTION; `read_only` WITH READ ONLY.
+    """
 
     container: int
     owner: str
@@ -40,11 +45,11 @@ class Synonym:
 
 @dataclass(slots=True)
 class Sequence:
-    """CREATE SEQUENCE.
+    """A sequence of CREATE SEQUENCE or of an identity column.
 
-    :param next: the number the next NEXTVAL gives; None when a NOCYCLE sequence has none left.
-    :param cached_to: LAST_NUMBER of ALL_SEQUENCES: the first number not yet cached in the SGA.
-    :param filled: whether the last number drawn took a new range into the cache, which the dictionary must keep.
+    :param next: the number that the next NEXTVAL gives; None when a NOCYCLE sequence has none left.
+    :param cached_to: LAST_NUMBER of ALL_SEQUENCES: the first number after those in the cache.
+    :param filled: whether the last draw took new numbers into the cache, which a data directory must keep.
     :param identity: made for an identity column (`ISEQ$$_<object id>`).
     """
 
@@ -67,7 +72,7 @@ class Sequence:
     filled: bool = False
 
     def draw(self) -> int | None:
-        """The next number; None when it is exhausted (ORA-08004)."""
+        """Draw the next number; None when there is none left (ORA-08004)."""
         value = self.next
         if value is None:
             return None
@@ -84,7 +89,7 @@ class Sequence:
         return value
 
     def resume(self) -> None:
-        """After a restart: what was cached and perhaps drawn is lost, as in Oracle."""
+        """After a restart: go on after the cached numbers, drawn or not, as Oracle does."""
         if self.next is not None:
             self.next = self.cached_to
             if not self.minimum <= self.cached_to <= self.maximum:
@@ -93,7 +98,7 @@ class Sequence:
 
 @dataclass(slots=True)
 class Role:
-    """A role and what was granted to it; `grants` hold catalog.Grant values."""
+    """A role; `grants` are `catalog.Grant` values granted to it."""
 
     name: str
     created: float

@@ -1,4 +1,4 @@
-"""Queries as a session opens them: on what is stored, on views alone, with locks; and its cursors that are open."""
+"""Queries that a session opens: on stored rows, on views alone, FOR UPDATE; and its open cursors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from minercdc_sandbox.tables import Table
 
 
 class OpenQueries:
-    """Opens a session's queries, and knows which of its cursors show what its transaction changed."""
+    """Opens a session's queries, and remembers the cursors that show changes of its own transaction."""
 
     def __init__(self, session: SqlSession, planner: Planner) -> None:
         self._session, self._planner = session, planner
@@ -27,7 +27,7 @@ class OpenQueries:
         self._own_lock = RLock()
 
     def close(self) -> None:
-        """The session has ended."""
+        """At the session's end: close its private connection."""
         if self._own is not None:
             with self._own_lock:
                 self._own.close(True)
@@ -39,7 +39,8 @@ class OpenQueries:
         return self._own
 
     def run(self, sql: str, query: ast.Query, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]) -> Result:
-        """A query as a client sends it."""
+        """Plan and open a query; one FOR UPDATE locks its rows and is read to its end. Raises as `open`, and errors of planning and
+        locking."""
         with self._session.storage.lock:
             # Until a query on tables has begun, no DDL may come between its plan and its start.
             plan = self._planner.query(sql, query, bind_types)
@@ -50,7 +51,7 @@ class OpenQueries:
         return Result(plan.columns, self.open(plan, binds))
 
     def open(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows | PickedRows:
-        """Begin a planned query. Raises ORA-01466, ORA-01555 for a time it cannot look back to."""
+        """Open a planned query. Raises ORA-01466 and ORA-01555 for a time that it cannot look back to."""
         session = self._session
         if not plan.stored:
             cursor_run = begin_run(session, binds)
@@ -78,7 +79,7 @@ class OpenQueries:
             return rows
 
     def settle(self) -> None:
-        """Read open cursors that show this transaction's own changes to their end, before it changes more."""
+        """Read the rest of open cursors that show this transaction's own changes into memory, before it changes more."""
         for rows in list(self._open):
             if rows.saw_own_changes:
                 rows.drain()

@@ -1,7 +1,7 @@
 """docs/sandbox.md, made from the tables that the sandbox works with: python -m minercdc_sandbox.page
 
-The lists of emulated and refused features are those that the code itself looks up. Errors and
-refusals are read out of the source text: every `OraError(number, "text", ..)` in it.
+The lists of emulated and refused features are tables of the code. Errors and refusals are read out of the source text: every
+`OraError(number, "text", ..)` in it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from minercdc_sandbox import client_packages, faults, faults_package, flashback_package
-from minercdc_sandbox.lobs import dbms_lob
-from minercdc_sandbox.logminer import packages
+from minercdc_sandbox import faults, faults_package
 from minercdc_sandbox.logminer.mining import Option
+from minercdc_sandbox.server import ALL_PROCEDURES
 from minercdc_sandbox.sql.commands.registry import COMMANDS, REMARKS
 from minercdc_sandbox.sql.declare import TYPES, UNKNOWN_TYPES
 from minercdc_sandbox.sql.functions import registry
@@ -63,7 +62,7 @@ _NOTES = """\
 
 
 def page() -> str:
-    """The whole page."""
+    """The text of the page."""
     return "\n".join(
         [
             _INTRODUCTION,
@@ -117,14 +116,7 @@ def _functions() -> str:
 
 def _packages() -> str:
     found = defaultdict(list)
-    procedures = {
-        **packages.PROCEDURES,
-        **dbms_lob.PROCEDURES,
-        **flashback_package.PROCEDURES,
-        **faults_package.PROCEDURES,
-        **client_packages.PROCEDURES,
-    }
-    for name in procedures:
+    for name in ALL_PROCEDURES:
         package, _, procedure = name.partition(".")
         found[package].append(f"`{procedure}`")
     rows = [(package, ", ".join(sorted(names))) for package, names in sorted(found.items())]

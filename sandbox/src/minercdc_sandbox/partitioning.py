@@ -1,4 +1,4 @@
-"""Partitions of a table: which one a row belongs to, and where its rows lie.
+"""Partitions of a table: the partition of a row, and the numbers of rows.
 
 All rows of a table lie in one SQLite segment. Each partition has a number in it, the high part of its row numbers, and data
 object ids of its own, so that ROWIDs, redo and the dictionary show a segment for each partition:
@@ -29,11 +29,12 @@ Bound: TypeAlias = "tuple[Cell | int, ...]"
 
 @dataclass(slots=True)
 class TablePartition:
-    """One partition; `bound` as text (HIGH_VALUE), `keys` the same as cells.
+    """One partition; `bound` is HIGH_VALUE as text, None of HASH; `keys` are the same as cells.
 
     :param keys: of RANGE one bound; of LIST its values, none for DEFAULT; of HASH none.
-    :param next_rid: number of the next row inserted.
-    :param low: of partitions that INTERVAL made where they begin; what is between them and the one before has none yet.
+    :param number: the high part of its row numbers; `next_rid`: number of the next row inserted.
+    :param low: of a partition that INTERVAL made the bound at which it begins, else None. Keys between the partition before and that
+        bound have no partition.
     """
 
     name: str
@@ -52,16 +53,16 @@ class TablePartition:
         return self.low is not None
 
     def number_as(self, number: int) -> None:
-        """Take the part of the segment with this number, in which no row may lie yet."""
+        """Give the partition this number, whose row numbers must be unused."""
         self.number, self.next_rid = number, number << ROW_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """INTERVAL (..) of range partitions.
+    """INTERVAL (..) of RANGE, or AUTOMATIC of LIST.
 
-    :param text: as it was written; `unit` MONTHS, TIME (of DATE and TIMESTAMP) or NUMBER.
-    :param step: months, nanoseconds, or a number.
+    :param text: as it was written, '' of AUTOMATIC; `unit` MONTHS, TIME (of DATE and TIMESTAMP), NUMBER or AUTOMATIC.
+    :param step: months, nanoseconds, or a number; 0 of AUTOMATIC.
     """
 
     text: str
@@ -90,7 +91,7 @@ class Partitioning:
         raise OraError(2149, "Specified partition does not exist", at)
 
     def numbered(self, rid: int) -> TablePartition:
-        """The partition of this row number. Raises ORA-08103 when it was dropped."""
+        """The partition of this row number. Raises ORA-08103 when there is none any more."""
         number = rid >> ROW_BITS
         for partition in self.partitions:
             if partition.number == number:
@@ -101,14 +102,14 @@ class Partitioning:
         return next(partition for partition in self.partitions if partition.data_object_id == data_object_id)
 
     def new_number(self) -> int:
-        """A number that no partition has had, for a new one. Raises ORA-14299."""
+        """A number that no partition of the table has had. Raises ORA-14299 when there is none left."""
         if self.last_number == HIGHEST_NUMBER:
             raise OraError(14299, "total number of partitions/subpartitions exceeds the maximum limit")
         self.last_number += 1
         return self.last_number
 
     def holding(self, key: Key) -> TablePartition | None:
-        """The partition of a key; None when there is none for it."""
+        """The partition of a key; None when it has none."""
         if self.method == "HASH":
             return self.partitions[bucket(key, len(self.partitions))]
         default: TablePartition | None = None
@@ -124,10 +125,10 @@ class Partitioning:
 
 
 def bucket(key: Key, count: int) -> int:
-    """Of `count` hash partitions the one for a key.
+    """Place, from 0, of a key's partition among `count` hash partitions.
 
-    By linear hashing as in Oracle, so that one more partition takes rows of one other only (VLDB and Partitioning Guide,
-    "Adding a Partition to a Hash-Partitioned Table"); the hash itself is not Oracle's, which is not published.
+    Linear hashing as in Oracle: one more partition takes rows of one other only (VLDB and Partitioning Guide, "Adding a Partition to a
+    Hash-Partitioned Table"). Oracle's hash itself is not published, so another one is used.
     """
     power = 1
     while power < count:
@@ -138,7 +139,7 @@ def bucket(key: Key, count: int) -> int:
 
 
 def is_below(key: Bound, bound: Bound) -> bool:
-    """Less than the bound, column by column; NULL is above all but MAXVALUE."""
+    """Whether a key or bound is less than a bound, by the first column that differs; NULL is above all values but MAXVALUE."""
     for cell, limit in zip(key, bound, strict=True):
         if isinstance(limit, int):
             return not isinstance(cell, int)

@@ -1,4 +1,4 @@
-"""Plans of a session's statements, remembered by their text and by all that a plan depends on."""
+"""Plans of a session's statements, remembered by their text and by the settings that they depend on."""
 
 from __future__ import annotations
 
@@ -38,17 +38,22 @@ _PLANNERS: dict[type, Callable[[Environment, Any, Sequence[BindType]], ChangePla
 
 
 class Planner:
-    """:param environment: returns the session's environment as it is now."""
+    """Makes and remembers the plans of one session.
+
+    :param environment: returns the session's present environment.
+    """
 
     def __init__(self, environment: Callable[[], Environment]) -> None:
         self._environment = environment
         self._plans: dict[object, Any] = {}
 
     def forget(self) -> None:
-        """Tables of the session's own have gone."""
+        """Forget all plans, as when the session's own copies of temporary tables were dropped."""
         self._plans.clear()
 
     def query(self, sql: str, tree: ast.Query, bind_types: tuple[BindType, ...]) -> Plan:
+        """The plan of a query."""
+
         def make(env: Environment) -> Plan:
             return Queries(env, Expressions(env, bind_types)).plan(tree)
 
@@ -56,12 +61,12 @@ class Planner:
         return plan
 
     def apart(self, tree: ast.Query, bind_types: Sequence[BindType] = ()) -> Plan:
-        """A query that no text stands for, which is not remembered."""
+        """The plan of a query that is not remembered."""
         env = self._environment()
         return Queries(env, Expressions(env, bind_types)).plan(tree)
 
     def locking(self, sql: str, tree: ast.Query, bind_types: tuple[BindType, ...]) -> list[ScanPlan]:
-        """The scans of FOR UPDATE."""
+        """The scans of a query FOR UPDATE, one for each table that it locks."""
 
         def make(env: Environment) -> list[ScanPlan]:
             return [plan_scan(env, ref, (), where, bind_types) for ref, where in tables_to_lock(env, tree)]

@@ -1,4 +1,4 @@
-"""A session's own rows of global temporary tables: a segment for each, made when the table is first named."""
+"""A session's own rows of global temporary tables: a segment for each table, made at its first use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minercdc_sandbox.tables import Table
 
 
 class PrivateTables:
-    """The session's tables, by OBJECT_ID and version of the definition."""
+    """The session's copies of temporary tables, by OBJECT_ID and version of the definition."""
 
     def __init__(self, catalog: Catalog, storage: Storage) -> None:
         self._catalog, self._storage = catalog, storage
@@ -31,7 +31,7 @@ class PrivateTables:
         return self._own[key]
 
     def forget(self, *, session_ends: bool) -> bool:
-        """Drop the rows of ON COMMIT DELETE ROWS tables, of all when the session ends; returns whether there were any."""
+        """Drop the copies of ON COMMIT DELETE ROWS tables, of all when the session ends; returns whether there were any."""
         gone = [key for key, table in self._own.items() if session_ends or table.temporary == "TRANSACTION"]
         for key in gone:
             self._storage.drop_segment(self._own.pop(key))

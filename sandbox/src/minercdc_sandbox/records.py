@@ -1,6 +1,6 @@
 """Change records, which the redo holds and LogMiner reads, and the versions of tables they belong to.
 
-storage -> RedoRecord -> LogMiner, which finds the TableVersion of each in its dictionary
+storage -> batches of changes in the redo -> RedoRecord -> LogMiner, which finds the TableVersion of each in its dictionary
 """
 
 from __future__ import annotations
@@ -36,45 +36,37 @@ class RedoOp(StrEnum):
 
 
 @dataclass(slots=True)
-class RedoRecord:
-    """One change as it lies in the redo of a thread, in redo order.
-
-    Storage fills everything down to `info`; the log writer adds the address when the record reaches the log.
+class RedoChange:
+    """What a change record and a batch of them have in common.
 
     :param scn: when the change was made; lower than its neighbours' when a private strand was bound late.
     :param xid: (usn, slot, sequence).
+    :param time: database host time of the change, whole seconds since the epoch.
+    :param start_scn: SCN at which the transaction became active.
     :param data_obj: OBJECT_ID of the table or of the partition that the row lies in, `data_obj_d` DATA_OBJECT_ID, `data_obj_v`
         the table's version at the time.
-    :param before: old values of ALL stored columns by position (UPDATE, DELETE), whatever is logged supplementally;
-        what LogMiner may show of them is decided by `logged`.
-    :param after: new values of all stored columns (INSERT, UPDATE).
-    :param changed: positions assigned by an UPDATE's SET.
+    :param changed: positions assigned by an UPDATE's SET, or of the large value.
     :param logged: positions whose before values supplemental logging put into this record (UPDATE); None means all.
     :param undo: a record that undoes an earlier one of its transaction (ROLLBACK=1).
-    :param statement: DDL text as the user typed it.
+    :param statement: DDL text as the user typed it; of START the transaction's name, of a dictionary record the dictionary.
+    :param info: INFO; of an INTERNAL record, which shows none, it marks a dictionary or names an index, see `INDEX_INFO`.
     :param lob: of a LOB, XML or 32K piece: 0-based offset and amount, in units, of the value of column `changed[0]` in
         `after`; (offset, length erased); (0, new length) of a trim.
     :param placeholder: LogMiner does not show the ROWID, as in all the pieces of a LOB statement.
     :param continued: belongs to the same row change as the record before it: undone together.
-    :param time: database host time of the change, seconds since the epoch (LogMiner has whole seconds).
-    :param sequence: log sequence number; block and byte: the RBA; RS_ID is made of them.
-    :param ssn: 0, 1, .. of rows that share one record (array inserts).
     """
 
     op: RedoOp
     scn: int
     xid: tuple[int, int, int]
     time: int
-    thread: int = 1
     container: int = 3
+    start_scn: int = 0
     owner: str | None = None
     table: str | None = None
     data_obj: int = 0
     data_obj_d: int = 0
     data_obj_v: int = 0
-    row_id: str | None = None
-    before: tuple[Cell, ...] | None = None
-    after: tuple[Cell, ...] | None = None
     changed: tuple[int, ...] = ()
     logged: tuple[int, ...] | None = None
     undo: bool = False
@@ -82,14 +74,30 @@ class RedoRecord:
     info: str | None = None
     user: str | None = None
     session: Mapping[str, str] | None = None
-    start_scn: int = 0
+    lob: tuple[int, int] | None = None
+    placeholder: bool = False
+    continued: bool = False
+
+
+@dataclass(slots=True)
+class RedoRecord(RedoChange):
+    """One change as it lies in the redo of a thread.
+
+    :param before: old values of ALL stored columns by position (UPDATE, DELETE), whatever is logged supplementally;
+        what LogMiner may show of them is decided by `logged`.
+    :param after: new values of all stored columns (INSERT, UPDATE).
+    :param sequence: log sequence number; block and byte: the RBA; RS_ID is made of them.
+    :param ssn: 0, 1, .. of rows that share one record (array inserts).
+    """
+
+    thread: int = 1
+    row_id: str | None = None
+    before: tuple[Cell, ...] | None = None
+    after: tuple[Cell, ...] | None = None
     sequence: int = 0
     block: int = 0
     byte: int = 0
     ssn: int = 0
-    lob: tuple[int, int] | None = None
-    placeholder: bool = False
-    continued: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +123,9 @@ class StoredColumn:
 class TableVersion:
     """Dictionary entry for one version of a table: what SQL_REDO text is rendered with.
 
+    :param key: positions of the primary key's columns; empty without one.
     :param temporary: a global temporary table, whose rows have no SQL.
-    :param partition: the name of the partition that `data_obj` is.
+    :param partition: the name of the partition that `data_obj` is; None for the table itself.
     """
 
     owner: str

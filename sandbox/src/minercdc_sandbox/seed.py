@@ -1,4 +1,4 @@
-"""Seed scripts: SQL*Plus-like files run before clients may connect.
+"""Seed scripts: files in the form of SQL*Plus scripts, run before clients may connect.
 
     -- a comment
     connect app/app@orclpdb1
@@ -40,7 +40,7 @@ class ScriptStatement(NamedTuple):
 
 
 def statements(script: str) -> Iterator[ScriptStatement]:
-    """Split a script; a CONNECT line comes as it is."""
+    """The statements of a script in order, without their end marks; a CONNECT line is a statement. SQL*Plus commands are left out."""
     pending: list[str] = []
     start = 0
     for number, line in enumerate(script.splitlines(), 1):
@@ -73,7 +73,8 @@ def _ends(text: str) -> bool:
 
 
 def run_script(database: Database, path: Path, service: str) -> None:
-    """Run one script. Raises SeedError with file, line and ORA- error."""
+    """Run one script, first connected as SYSTEM to `service`, and commit. Raises SeedError, of a statement with file, line and ORA-
+    error."""
     try:
         script = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from minercdc_sandbox import client_packages, faults_package, flashback_package
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.faults import Faults
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.lobs import dbms_lob
@@ -35,6 +35,14 @@ _RELEASES = {
         (23, 26, 0, 0, 0),
     ),
 }
+ALL_PROCEDURES = {
+    **PROCEDURES,
+    **faults_package.PROCEDURES,
+    **flashback_package.PROCEDURES,
+    **dbms_lob.PROCEDURES,
+    **client_packages.PROCEDURES,
+}
+"""Procedures of all packages by qualified name."""
 
 
 def sandbox_database(
@@ -43,19 +51,12 @@ def sandbox_database(
     max_string_size: str = "standard",
     now: Callable[[], float] = time.time,
 ) -> SandboxDatabase:
-    """An empty database with all views and packages. Raises ValueError for an unknown profile."""
+    """A database with all views and packages, see `SandboxDatabase`. Raises ValueError for an unknown profile."""
     if profile not in _RELEASES:
         raise ValueError(f"profile {profile!r}: known are {', '.join(_RELEASES)}")
-    procedures = {
-        **PROCEDURES,
-        **faults_package.PROCEDURES,
-        **flashback_package.PROCEDURES,
-        **dbms_lob.PROCEDURES,
-        **client_packages.PROCEDURES,
-    }
-    database = open_database(
+    database = SandboxDatabase(
         views=ALL_VIEWS,
-        procedures=procedures,
+        procedures=ALL_PROCEDURES,
         constants={**CONSTANTS, **dbms_lob.CONSTANTS, **client_packages.CONSTANTS},
         data_dir=data_dir,
         max_string_size=max_string_size.upper(),
@@ -66,15 +67,15 @@ def sandbox_database(
 
 
 class SandboxServer:
-    """An Oracle-compatible server on a loopback port, from `start` (or `with`) to `stop`.
+    """An Oracle-compatible server on a port, from `start` (or `with`) to `stop`.
 
     :param port: 0 for a free one.
     :param seeds: SQL scripts to run before clients may connect, in a database that is new.
-    :param data_dir: keep the database there, and go on with the one that is there.
+    :param data_dir: keep the database there, and go on with the one that is there; None: it ends with the process.
     :param profile: release to imitate: `19c` or `23ai`.
     :param max_string_size: of a new database, `standard` or `extended`.
-    :param tls: for a TCPS port, see `wire.tls.server_context`.
-    :raises OSError: the port is in use; :raises SeedError: a seed statement failed.
+    :param tls: for a TCPS port, see `wire.tls.server_context`; None for TCP.
+    :raises OSError: the port is in use; :raises ValueError: the profile is unknown; :raises OraError: see `DataDirectory`.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class SandboxServer:
 
     @property
     def faults(self) -> Faults:
-        """The faults to come: for tests that have the server in their own process. Others call DBMS_SANDBOX."""
+        """The server's faults, for tests in the same process. Other tests call DBMS_SANDBOX."""
         return self.database.faults
 
     @property
@@ -108,13 +109,13 @@ class SandboxServer:
         return f"{self.host}:{self.port}/{SERVICE}"
 
     def start(self) -> None:
-        """Run the seeds if the database is new, then let clients connect."""
+        """Run the seeds if the database is new, then let clients connect. Raises SeedError."""
         for seed in self._seeds if self.database.is_new else ():
             run_script(self.database, seed, SERVICE)
         self._listener.start()
 
     def stop(self) -> None:
-        """End all connections; open transactions roll back. No thread is left."""
+        """End all connections; open transactions roll back. Then close the database."""
         self._listener.stop()
         self.database.close()
 
@@ -153,7 +154,7 @@ def serve(
     """Serve until SIGINT or SIGTERM; print `ready HOST:PORT` once clients may connect. Main thread only.
 
     :param certificate: PEM file; makes the port a TCPS port. `key` may be in the same file.
-    :raises SystemExit: with one line of text when the port is in use or a seed fails.
+    :raises SystemExit: with one line of text when the certificate, port, data directory or profile cannot be used, or a seed fails.
     """
     stopping = threading.Event()
 

@@ -32,11 +32,10 @@ FIRST_PGA = 4 * 1024 * 1024
 
 
 class SandboxSession:
-    """One client's session: it hands each duty to a part.
+    """One client's session, made of parts: statements, transaction control, settings, LOBs.
 
-    :ivar state: packages keep their session state here, by package name.
-    :ivar pga: bytes that V$MYSTAT, V$SESSTAT and V$PROCESS show as the session's memory. Sessions are threads of one process and
-        have no memory of their own: DBMS_SANDBOX.GROW_PGA changes the number.
+    :ivar state: state of packages in the session, by package name.
+    :ivar pga: bytes that V$MYSTAT, V$SESSTAT and V$PROCESS show as the session's memory, a number that DBMS_SANDBOX.GROW_PGA changes.
     :ivar details: program, machine, osuser, pid, terminal and driver, as the client named them at connect.
     """
 
@@ -80,7 +79,7 @@ class SandboxSession:
 
     @property
     def environment(self) -> Environment:
-        """The environment of translations now."""
+        """The present environment of translations."""
         settings = self.settings
         return Environment(
             *(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import apsw
 
@@ -40,25 +40,30 @@ _REMEMBERED = 400
 _WRONG_NAMES = frozenset((904, 913, 918, 942, 947, 957, 980, 1031, 1733, 1776, 2289))
 
 
-class Statement(Protocol):
+class Statement:
     """A parsed statement.
 
-    :ivar hardens: its redo is on disk before the call ends, as it may have committed.
+    :cvar hardens: its redo is on disk before the call ends, as it may have committed.
     """
 
-    hardens: bool
+    hardens = True
 
     def describe(self, runner: StatementRunner) -> Columns:
-        """Columns of a query, before the types of its binds are known. A parse finds wrong names in DML, too."""
+        """Columns of a query, before the types of its binds are known; None for others. Raises the errors of a query, and of DML
+        those of names and of the number of its values."""
+        return None
 
     def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
         """Plan a query or DML without running it; returns the columns of a query, None for others."""
+        return None
 
-    def run(self, runner: StatementRunner, call: StatementCall) -> Result: ...
+    def run(self, runner: StatementRunner, call: StatementCall) -> Result:
+        """Run it: a query for the first row of binds, all others for each."""
+        raise NotImplementedError
 
 
 @dataclass(slots=True)
-class Query:
+class Query(Statement):
     sql: str
     tree: ast.Query
     binds: int
@@ -75,7 +80,7 @@ class Query:
 
 
 @dataclass(slots=True)
-class Change:
+class Change(Statement):
     """INSERT, UPDATE, DELETE, MERGE."""
 
     sql: str
@@ -105,17 +110,10 @@ class Change:
 
 
 @dataclass(slots=True)
-class Block:
+class Block(Statement):
     """An anonymous block or CALL; an array of binds runs it once for each row."""
 
     sql: str
-    hardens = True
-
-    def describe(self, runner: StatementRunner) -> Columns:
-        return None
-
-    def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
-        return None
 
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
         result = Result()
@@ -126,17 +124,10 @@ class Block:
 
 
 @dataclass(slots=True)
-class Command:
-    """Any other statement: DDL, transaction control, ALTER SESSION, .."""
+class Command(Statement):
+    """Any other statement: DDL, transaction control, ALTER SESSION, .. It takes no binds."""
 
     sql: str
-    hardens = True
-
-    def describe(self, runner: StatementRunner) -> Columns:
-        return None
-
-    def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
-        return None
 
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
         return Result(row_count=run_command(runner.session, self.sql))
@@ -151,7 +142,7 @@ _CHANGES: dict[str, Callable[[Parser], ast.Change]] = {
 
 
 def parse(sql: str) -> Statement:
-    """The statement by its first word. Raises ORA-00900 and syntax errors with their position."""
+    """The statement by its first word. Raises ORA-00900 for an empty text, and the syntax errors of queries and DML."""
     parser = Parser(sql)
     word = parser.token.text
     if parser.token.kind == "E":
@@ -175,7 +166,7 @@ def _any_types(binds: int) -> tuple[BindType, ...]:
 class StatementRunner:
     """Parses, checks and runs the statements of one session.
 
-    :ivar names: variables of the block whose statement is being planned.
+    :ivar names: variables that the statement being planned may name.
     """
 
     def __init__(self, session: SqlSession) -> None:
@@ -186,6 +177,7 @@ class StatementRunner:
         self._parsed: dict[str, Statement] = {}
 
     def parsed(self, sql: str) -> Statement:
+        """`parse`, remembered."""
         found = self._parsed.get(sql)
         if found is None:
             found = parse(sql)
@@ -196,7 +188,7 @@ class StatementRunner:
 
     @contextmanager
     def naming(self, names: VariableNames) -> Iterator[None]:
-        """Statements may name these variables until the context ends."""
+        """Until the context ends, statements may name these variables, and no others."""
         outer, self.names = self.names, names
         try:
             yield

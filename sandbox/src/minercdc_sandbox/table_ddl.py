@@ -10,9 +10,9 @@ from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, Su
 
 
 def table_ddl(catalog: Catalog, container: int, kind: str, name: str, schema: str, how: Mapping[str, bool]) -> str:
-    """Raises ORA-31603 for an object that is not there, ORA-03001 for kinds other than TABLE.
+    """The DDL of a table and of its indexes that are no keys'. Raises ORA-31603 for an unknown table, ORA-03001 for kinds other than TABLE.
 
-    :param how: what SET_TRANSFORM_PARAM said.
+    :param how: parameters of SET_TRANSFORM_PARAM; missing ones have their defaults.
     """
     if kind != "TABLE":
         raise OraError(3001, f"unimplemented feature: DBMS_METADATA.GET_DDL of {kind}")

@@ -1,4 +1,4 @@
-"""Tables as the dictionary has them: columns, constraints, indexes, log groups, partitions."""
+"""Tables in the dictionary: columns, constraints, indexes, log groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LengthSemantics(StrEnum):
 
 @dataclass(slots=True)
 class Column:
-    """A column as declared.
+    """A column of a table, view or result.
 
     :param precision: NUMBER: decimal digits, 0 when left out (`*`); FLOAT: binary digits; INTERVAL: leading digits.
     :param scale: NUMBER: -127 unconstrained; TIMESTAMP and INTERVAL: fractional digits.
@@ -38,7 +38,7 @@ class Column:
     :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
     :param identity: of identity columns ALWAYS or BY DEFAULT; the default draws from its sequence.
     :param system: made by Oracle, as ORA_ARCHIVE_STATE of ROW ARCHIVAL.
-    :param shown_after: how many columns were made VISIBLE again before it was shown: such a column goes to the end of `*`.
+    :param shown_after: rank in the order of `*`: raised when the column is made VISIBLE again, which moves it to the end.
     :param slot: physical column of the segment; survives renames and dropped neighbours.
     """
 
@@ -81,7 +81,7 @@ class Column:
 
     @property
     def declared(self) -> str:
-        """The type as one would write it, e.g. `NUMBER(10,2)`, `VARCHAR2(20 CHAR)`."""
+        """The type as SQL text, e.g. `NUMBER(10,2)`, `VARCHAR2(20 CHAR)`."""
         if self.type is OraType.NUMBER:
             if self.float_:
                 return f"FLOAT({self.precision})"
@@ -110,7 +110,7 @@ class Column:
 
 
 class ConstraintKind(StrEnum):
-    """ALL_CONSTRAINTS.CONSTRAINT_TYPE; CHECK is of NOT NULL, too."""
+    """ALL_CONSTRAINTS.CONSTRAINT_TYPE; NOT NULL is a CHECK, too."""
 
     PRIMARY = "P"
     UNIQUE = "U"
@@ -156,7 +156,7 @@ class Index:
 
 @dataclass(slots=True)
 class SupplementalLogGroup:
-    """A row of ALL_LOG_GROUPS; `columns` of USER LOG GROUPs only."""
+    """A row of ALL_LOG_GROUPS; only a USER LOG GROUP has `columns`."""
 
     name: str
     kind: str
@@ -167,7 +167,7 @@ class SupplementalLogGroup:
 
 @dataclass(slots=True, eq=False)
 class Table:
-    """A table as it is now.
+    """A table, or a view in the form of one.
 
     :param version: DATA_OBJV#, raised by ADD, DROP and MODIFY of columns.
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
@@ -224,14 +224,14 @@ class Table:
         return next((column for column in self.columns if column.system), None)
 
     def all_columns(self) -> list[Column]:
-        """Stored and virtual columns in the order of their definition."""
+        """Stored and virtual columns in the order of their definition, also invisible ones."""
         found = list(self.columns)
         for place, column in self.virtual:
             found.insert(place, column)
         return found
 
     def shown_columns(self) -> list[Column]:
-        """All columns in the order of COLUMN_ID, which `*` and an INSERT without columns follow."""
+        """All columns, the visible ones in the order of COLUMN_ID, which `*` and an INSERT without columns follow."""
         return sorted(self.all_columns(), key=lambda column: column.shown_after)
 
     def last_shown(self) -> int:
@@ -244,7 +244,7 @@ class Table:
         return next((c for c in self.constraints if c.kind == ConstraintKind.PRIMARY), None)
 
     def position(self, name: str) -> int:
-        """0-based position of a column. Raises ORA-00904."""
+        """0-based position of a stored column. Raises ORA-00904."""
         for at, column in enumerate(self.columns):
             if column.name == name:
                 return at
@@ -258,19 +258,20 @@ class Table:
         return (self.object_id, *(p.object_id for p in (self.partitioning.partitions if self.partitioning else ())))
 
     def partition(self, object_id: int) -> TablePartition | None:
-        """The partition with this OBJECT_ID."""
+        """The partition with this OBJECT_ID, else None."""
         found = self.partitioning.partitions if self.partitioning is not None else ()
         return next((partition for partition in found if partition.object_id == object_id), None)
 
     def segment_of(self, rid: int) -> tuple[int, int]:
-        """OBJECT_ID and DATA_OBJECT_ID of what a row lies in: the table, or one of its partitions."""
+        """OBJECT_ID and DATA_OBJECT_ID of a row number: those of its partition, or of the table. Raises ORA-08103 for a dropped
+        partition."""
         if self.partitioning is None:
             return self.object_id, self.data_object_id
         found = self.partitioning.numbered(rid)
         return found.object_id, found.data_object_id
 
     def row_ids(self) -> str:
-        """SQL of the argument that stands for the table in functions on ROWIDs, see `sql.scalars.rowids`."""
+        """SQL of the argument that identifies the table in functions on ROWIDs, see `sql.scalars.rowids`."""
         return str(self.data_object_id if self.partitioning is None else -self.object_id)
 
     def holding(self, row: tuple[bytes | str | None, ...]) -> TablePartition:
@@ -286,7 +287,7 @@ class Table:
         return tuple([row[at] for at in self.positions(self.partitioning.columns)])
 
     def stored(self, object_id: int = 0) -> TableVersion:
-        """The properties of this version that LogMiner needs, of the table or of the partition with an OBJECT_ID."""
+        """This version for LogMiner, of the table or of the partition with this OBJECT_ID."""
         partition = self.partition(object_id)
         return TableVersion(
             self.owner,

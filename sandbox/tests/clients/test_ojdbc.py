@@ -12,9 +12,7 @@ import pytest
 from sandbox.tests.clients.jdbc import Jvm, SqlError, named_rows, rows, sql_errors
 from tests.fixtures.fix_sandbox import SandboxProcess
 
-LONG_QUERY = (
-    "select count(*) from all_tab_cols a, all_tab_cols b, all_tab_cols c, v$parameter d, v$parameter e, v$parameter f"
-)
+LONG_QUERY = "select count(*) from v$parameter a, v$parameter b, v$parameter c, v$parameter d, v$parameter e, v$parameter f, v$parameter g, v$parameter h"
 KINDS = (
     "id number(10) primary key, i number(10), n number, bf binary_float, bd binary_double, v varchar2(100), c char(5), "
     "nv nvarchar2(50), nc nchar(4), d date, ts timestamp(9), tz timestamp(6) with time zone, r raw(50), "

@@ -288,7 +288,7 @@ def test_async_cancel(schema: SandboxProcess) -> None:
             connection.call_timeout = 300
             with pytest.raises(oracledb.DatabaseError, match="DPY-4024"):
                 await connection.fetchall(
-                    "select count(*) from all_tab_cols a, all_tab_cols b, all_tab_cols c, v$parameter d, v$parameter e, v$parameter f, v$parameter g, v$parameter h"
+                    "select count(*) from v$parameter a, v$parameter b, v$parameter c, v$parameter d, v$parameter e, v$parameter f, v$parameter g, v$parameter h"
                 )
             connection.call_timeout = 0
             return await connection.fetchone("select 9 from dual")

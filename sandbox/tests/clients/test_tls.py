@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.fixtures.fix_sandbox import SandboxProcess
 
-LONG_QUERY = "select count(*) from all_tab_cols a, all_tab_cols b, all_tab_cols c, v$parameter d, v$parameter e, v$parameter f, v$parameter g, v$parameter h, v$parameter i"
+LONG_QUERY = "select count(*) from v$parameter a, v$parameter b, v$parameter c, v$parameter d, v$parameter e, v$parameter f, v$parameter g, v$parameter h"
 
 
 @pytest.fixture(scope="module")

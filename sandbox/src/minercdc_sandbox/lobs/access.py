@@ -20,11 +20,13 @@ def _out_of_range() -> OraError:
 
 
 def length(session: SqlSession, locator: bytes) -> int:
+    """Units of the LOB that the locator shows."""
     return _store(session).value(locator).length
 
 
 def current_length(session: SqlSession, locator: bytes) -> int:
-    """Of the LOB that a write through the locator would change: a row may have changed since the locator was read."""
+    """Units of the LOB that a write through the locator would change: the row may have changed since the locator was read. Raises
+    ORA-22920 as `write`."""
     found = unpack(locator)
     if found.address is None:
         return length(session, locator)
@@ -34,6 +36,7 @@ def current_length(session: SqlSession, locator: bytes) -> int:
 
 
 def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str | bytes:
+    """See `interfaces.LobCalls`."""
     if offset < 1 or amount < 0 or offset > MAXIMUM:
         raise _out_of_range()
     store = _store(session)
@@ -41,7 +44,8 @@ def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str |
 
 
 def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -> bytes:
-    """The locator that shows the new value."""
+    """Overwrite or extend from the 1-based `offset` on; returns the locator that shows the new value. Raises ORA-21560, ORA-22920 unless
+    the session has locked the row, ORA-22294 for a LOB opened for reading only."""
     if offset < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)
@@ -55,7 +59,7 @@ def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -
 
 
 def trim(session: SqlSession, locator: bytes, new_length: int) -> bytes:
-    """Raises ORA-22926 when it is longer than the LOB."""
+    """Cut to `new_length` units; returns the locator that shows the new value. Raises ORA-22926 when the LOB is shorter, and as `write`."""
     found, store = unpack(locator), _store(session)
     current = store.shown(found)
     if new_length < 0:
@@ -69,7 +73,8 @@ def trim(session: SqlSession, locator: bytes, new_length: int) -> bytes:
 
 
 def erase(session: SqlSession, locator: bytes, offset: int, amount: int) -> tuple[bytes, int]:
-    """Overwrite with blanks or zero bytes; the new locator, and how many units were there."""
+    """Overwrite `amount` units with blanks or zero bytes, up to the LOB's end; returns the new locator, and how many units that were.
+    Raises as `write`."""
     if offset < 1 or amount < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)
@@ -88,17 +93,19 @@ def erase(session: SqlSession, locator: bytes, offset: int, amount: int) -> tupl
 
 
 def create_temporary(session: SqlSession, kind: LobKind) -> bytes:
+    """An empty temporary LOB of the session."""
     return session.lobs.keep(_store(session).create_temporary(LobValue(kind)))
 
 
 def free_temporary(session: SqlSession, locator: bytes) -> None:
+    """Free a temporary LOB; nothing for another or a freed one."""
     found = unpack(locator)
     if found.temporary:
         session.lobs.free(_store(session), found.temporary)
 
 
 def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) -> bytes:
-    """Raises ORA-22293."""
+    """Open a LOB; returns its locator. Raises ORA-22293 when it is open."""
     key = unpack(locator).identity
     if key in session.lobs.opened:
         raise OraError(22293, "LOB already opened in the same transaction")
@@ -107,17 +114,19 @@ def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) ->
 
 
 def close_lob(session: SqlSession, locator: bytes) -> bytes:
-    """Raises ORA-22289."""
+    """Close a LOB; returns its locator. Raises ORA-22289 when it is not open."""
     if session.lobs.opened.pop(unpack(locator).identity, None) is None:
         raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
     return locator
 
 
 def is_open(session: SqlSession, locator: bytes) -> bool:
+    """Whether the session has opened the LOB."""
     return unpack(locator).identity in session.lobs.opened
 
 
 def chunk_size(session: SqlSession, locator: bytes) -> int:
+    """Usable bytes of a chunk. Raises ORA-22275 for no locator."""
     _store(session).value(locator)
     return CHUNK_BYTES
 
@@ -133,7 +142,7 @@ def _units(data: str | bytes) -> int:
 def _change_row(
     session: SqlSession, locator: Locator, op: RedoOp, offset: int, amount: int, change: Callable[[LobValue, int], LobValue]
 ) -> bytes:
-    """A new version of the locator's row. Raises ORA-22920 unless the session has locked or changed the row, ORA-22292
+    """Make a new version of the locator's row. Raises ORA-22920 unless the session has locked or changed the row, ORA-22294
     when the LOB was opened for reading only."""
     if session.lobs.opened.get(locator.identity):
         raise OraError(22294, "cannot update a LOB opened in read-only mode")

@@ -11,7 +11,10 @@ from minercdc_sandbox.sql.execution import SqlSession
 
 
 class SessionLobCalls:
-    """:param in_call: the context of a call that changes rows, as of any statement."""
+    """The calls of one session.
+
+    :param in_call: the context of a call that changes rows, as of any statement.
+    """
 
     def __init__(self, session: SqlSession, in_call: Callable[[], AbstractContextManager[None]]) -> None:
         self._session, self._in_call = session, in_call

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, cast
-
-from minercdc_sandbox.arguments import Arguments
-from minercdc_sandbox.interfaces import Argument, LobKind, OraError, OraType, Procedure, Session
+from minercdc_sandbox.arguments import Arguments, Body, Out, procedures
+from minercdc_sandbox.interfaces import Argument, LobKind, OraError, OraType
 from minercdc_sandbox.lobs import access
 from minercdc_sandbox.lobs.locator import unpack
 from minercdc_sandbox.sql import number
@@ -20,9 +17,6 @@ CONSTANTS = {
     "DBMS_LOB.CALL": 12,
     "DBMS_LOB.LOBMAXSIZE": 18446744073709551615,
 }
-
-Body: TypeAlias = Callable[[SqlSession, Arguments], Mapping[str, Argument]]
-"""Does the work; returns the values of OUT and IN OUT parameters by name."""
 
 
 def _out_of_range(what: str) -> OraError:
@@ -66,9 +60,7 @@ def _buffer(arguments: Arguments, locator: bytes) -> str | bytes:
 
 
 def _unit_slice(data: str | bytes, amount: int) -> str | bytes:
-    if isinstance(data, bytes):
-        return data[:amount]
-    if data.isascii():
+    if isinstance(data, bytes) or data.isascii():
         return data[:amount]
     return data.encode("utf-16-be", "surrogatepass")[: 2 * amount].decode("utf-16-be", "surrogatepass")
 
@@ -84,21 +76,22 @@ def _given(arguments: Arguments, locator: bytes) -> str | bytes:
     return _unit_slice(data, amount)
 
 
-def create_temporary(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
-    """The kind is that of the variable."""
+def create_temporary(session: SqlSession, arguments: Arguments) -> Out:
+    """CREATETEMPORARY: a BLOB for a BLOB variable, else a CLOB."""
     kind = LobKind.BLOB if arguments.type("LOB_LOC") is OraType.BLOB else LobKind.CLOB
     return {"LOB_LOC": _lob(access.create_temporary(session, kind))}
 
 
-def free_temporary(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+def free_temporary(session: SqlSession, arguments: Arguments) -> Out:
+    """FREETEMPORARY. Raises ORA-22275 when it was freed."""
     locator = _locator(arguments)
     session.storage.lobs.value(locator)
     access.free_temporary(session, locator)
     return {"LOB_LOC": Argument(None, arguments.type("LOB_LOC"))}
 
 
-def read(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
-    """Raises ORA-01403 after the end."""
+def read(session: SqlSession, arguments: Arguments) -> Out:
+    """READ. Raises ORA-01403 after the end."""
     locator = _locator(arguments)
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3)
     if amount > _LARGEST_BUFFER:
@@ -110,19 +103,22 @@ def read(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     return {"AMOUNT": Argument(number.integer(_units(data)), OraType.NUMBER), "BUFFER": Argument(data, kind)}
 
 
-def write(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+def write(session: SqlSession, arguments: Arguments) -> Out:
+    """WRITE."""
     locator = _locator(arguments)
     data = _given(arguments, locator)
     return {"LOB_LOC": _lob(access.write(session, locator, _integer(arguments, "OFFSET", 3), data))}
 
 
-def write_append(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+def write_append(session: SqlSession, arguments: Arguments) -> Out:
+    """WRITEAPPEND."""
     locator = _locator(arguments)
     end = access.current_length(session, locator) + 1
     return {"LOB_LOC": _lob(access.write(session, locator, end, _given(arguments, locator)))}
 
 
-def append(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+def append(session: SqlSession, arguments: Arguments) -> Out:
+    """APPEND."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     data = access.read(session, source, 1, access.length(session, source))
     if not data:
@@ -130,44 +126,45 @@ def append(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
     return {"DEST_LOB": _lob(access.write(session, target, access.current_length(session, target) + 1, data))}
 
 
-def copy(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+def copy(session: SqlSession, arguments: Arguments) -> Out:
+    """COPY."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     amount = _integer(arguments, "AMOUNT", 3)
     to, start = _integer(arguments, "DEST_OFFSET", 4, 1), _integer(arguments, "SRC_OFFSET", 5, 1)
     return {"DEST_LOB": _lob(access.write(session, target, to, access.read(session, source, start, amount)))}
 
 
-def trim(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+def trim(session: SqlSession, arguments: Arguments) -> Out:
+    """TRIM."""
     length = arguments.integer("NEWLEN")
     if length is None or length < 0:
         raise _out_of_range("2")
     return {"LOB_LOC": _lob(access.trim(session, _locator(arguments), length))}
 
 
-def erase(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+def erase(session: SqlSession, arguments: Arguments) -> Out:
+    """ERASE."""
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3, 1)
     locator, count = access.erase(session, _locator(arguments), offset, amount)
     return {"LOB_LOC": _lob(locator), "AMOUNT": Argument(number.integer(count), OraType.NUMBER)}
 
 
-def open_(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+def _open(session: SqlSession, arguments: Arguments) -> None:
     access.open_lob(session, _locator(arguments), read_only=arguments.integer("OPEN_MODE") == 0)
-    return {}
 
 
-def close(session: SqlSession, arguments: Arguments) -> Mapping[str, Argument]:
+def _close(session: SqlSession, arguments: Arguments) -> None:
     access.close_lob(session, _locator(arguments))
-    return {}
 
 
 _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "APPEND": (("DEST_LOB", "SRC_LOB"), append),
-    "CLOSE": (("LOB_LOC",), close),
+    "CLOSE": (("LOB_LOC",), _close),
     "COPY": (("DEST_LOB", "SRC_LOB", "AMOUNT", "DEST_OFFSET", "SRC_OFFSET"), copy),
     "CREATETEMPORARY": (("LOB_LOC", "CACHE", "DUR"), create_temporary),
     "ERASE": (("LOB_LOC", "AMOUNT", "OFFSET"), erase),
     "FREETEMPORARY": (("LOB_LOC",), free_temporary),
-    "OPEN": (("LOB_LOC", "OPEN_MODE"), open_),
+    "OPEN": (("LOB_LOC", "OPEN_MODE"), _open),
     "READ": (("LOB_LOC", "AMOUNT", "OFFSET", "BUFFER"), read),
     "TRIM": (("LOB_LOC", "NEWLEN"), trim),
     "WRITE": (("LOB_LOC", "AMOUNT", "OFFSET", "BUFFER"), write),
@@ -175,17 +172,5 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
 }
 """Parameters and body of each procedure."""
 
-
-def _procedure(name: str, parameters: Sequence[str], body: Body) -> Procedure:
-    def call(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> Mapping[int | str, Argument]:
-        found = body(cast(SqlSession, session), Arguments(name, parameters, given, named))
-        places = {parameter: at for at, parameter in enumerate(parameters[: len(given)])}
-        return {places.get(parameter, parameter): value for parameter, value in found.items()}
-
-    return call
-
-
-PROCEDURES: dict[str, Procedure] = {
-    f"DBMS_LOB.{name}": _procedure(name, parameters, body) for name, (parameters, body) in _BODIES.items()
-}
+PROCEDURES = procedures({f"DBMS_LOB.{name}": rest for name, rest in _BODIES.items()})
 """The package's procedures by qualified name."""

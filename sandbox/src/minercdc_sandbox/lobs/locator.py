@@ -25,6 +25,7 @@ _BLOB, _CLOB, _INITIALISED, _UTF16, _TEMPORARY = 0x01, 0x02, 0x08, 0x80, 0x01
 
 
 def invalid_locator() -> OraError:
+    """ORA-22275."""
     return OraError(22275, "invalid LOB locator specified")
 
 
@@ -57,7 +58,10 @@ class RowAddress:
 
 
 def pack(value: LobValue, address: RowAddress | None = None, *, temporary: int = 0) -> bytes:
-    """:param temporary: handle of a temporary LOB; its content is looked up by it."""
+    """The bytes of a locator.
+
+    :param temporary: handle of a temporary LOB, 0 for another.
+    """
     text = value.kind is not LobKind.BLOB
     place = address or RowAddress(0, 0, 0)
     body = _PACK.pack(
@@ -74,7 +78,8 @@ def _check(body: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Locator:
-    """The fields of the bytes. Of a temporary LOB `value` has the kind only."""
+    """The fields of the bytes; `temporary` is the handle of a temporary LOB or 0. Of a temporary LOB, `value.root` is the handle too, and
+    only the kind counts."""
 
     value: LobValue
     address: RowAddress | None
@@ -86,12 +91,12 @@ class Locator:
         return self.temporary or self.address or self.value
 
     def shows(self, value: LobValue) -> bytes:
-        """The bytes of this locator when it shows another value."""
+        """The bytes of this locator with another value."""
         return pack(value, self.address, temporary=self.temporary)
 
 
 def unpack(data: bytes | str | None) -> Locator:
-    """Raises ORA-22275, and ORA-22285 for a BFILE."""
+    """The fields of a locator. Raises ORA-22275 for what is no locator, ORA-22285 for a BFILE."""
     if not is_locator(data):
         if isinstance(data, bytes):
             refuse_file(data)

@@ -42,27 +42,30 @@ class LobScalars:
         self._lobs = lobs
 
     def temporary(self, data: str | bytes, kind: str) -> bytes:
-        """TO_CLOB, TO_BLOB and the results of text functions."""
+        """The locator of a new temporary LOB with this content, the running session's."""
         return keep_for_session(self._lobs.create_temporary(self._lobs.create(LobKind(kind), data)))
 
     def text(self, cell: bytes) -> str:
+        """All of a CLOB."""
         return self._lobs.text(self._lobs.value(cell))
 
     def raw(self, cell: bytes) -> bytes:
+        """All stored bytes."""
         return self._lobs.raw(self._lobs.value(cell))
 
     def length(self, cell: bytes) -> bytes:
+        """DBMS_LOB.GETLENGTH."""
         return number.integer(self._lobs.value(cell).length)
 
     def substr(self, cell: bytes, amount: bytes, offset: bytes) -> str | bytes | None:
-        """DBMS_LOB.SUBSTR: NULL for arguments out of range."""
+        """DBMS_LOB.SUBSTR: None for arguments out of range and after the end."""
         count, start = number.to_int(amount), number.to_int(offset)
         if not 1 <= count <= _SUBSTR_LIMIT or start < 1:
             return None
         return self._lobs.read(self._lobs.value(cell), start - 1, count) or None
 
     def instr(self, cell: bytes, pattern: str | bytes, offset: bytes, nth: bytes) -> bytes | None:
-        """DBMS_LOB.INSTR: 1-based unit of the nth occurrence from the offset on, 0 for none, NULL out of range."""
+        """DBMS_LOB.INSTR: 1-based unit of the nth occurrence from the offset on, 0 for none; None for an offset or nth below 1."""
         start, turn = number.to_int(offset), number.to_int(nth)
         if start < 1 or turn < 1:
             return None
@@ -96,11 +99,12 @@ class LobScalars:
         return self.raw(cell).decode(encoding, "replace")
 
     def xml(self, cell: bytes) -> bytes:
+        """The locator itself when its text is well-formed XML, see `check_xml`."""
         check_xml(self.text(cell))
         return cell
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """By name; NULL in, NULL out."""
+        """The functions by name without `o_`; none is called with NULL."""
         lobs = self._lobs
         return {
             "lob_at": lambda cell, data_object, vid, slot: at_row(cell, data_object, vid >> VERSION_BITS, slot),
@@ -135,7 +139,7 @@ def chunk_size(cell: bytes) -> bytes:
 
 
 def register_lob_scalars(connection: apsw.Connection, lobs: LobStore) -> None:
-    """Make them known to a connection."""
+    """Register the functions with a connection; a NULL argument makes the result NULL."""
 
     def strict(function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args: None if None in args else function(*args)

@@ -1,4 +1,4 @@
-"""Which temporary LOBs a session has: they go with it, or earlier when the client or DBMS_LOB frees them."""
+"""The temporary LOBs of sessions: freed at the session's end, or earlier by the client or DBMS_LOB."""
 
 from __future__ import annotations
 
@@ -9,27 +9,37 @@ from threading import local
 from minercdc_sandbox.lobs.locator import unpack
 from minercdc_sandbox.lobs.values import LobStore
 
-_running = local()
+
+class _Running(local):
+    owner: SessionLobs | None = None
+
+
+_running = _Running()
 
 
 class SessionLobs:
-    """Temporary LOBs by handle, and the LOBs a session opened by content address."""
+    """LOBs of one session.
+
+    :ivar handles: of its temporary LOBs.
+    :ivar opened: LOBs it has opened by `Locator.identity`; True for reading only.
+    """
 
     def __init__(self) -> None:
         self.handles: set[int] = set()
         self.opened: dict[object, bool] = {}
 
     def keep(self, locator: bytes) -> bytes:
-        """Note a new temporary LOB as this session's."""
+        """Note a new temporary LOB as this session's; returns its locator."""
         self.handles.add(unpack(locator).temporary)
         return locator
 
     def free(self, lobs: LobStore, handle: int) -> None:
+        """Free a temporary LOB."""
         self.handles.discard(handle)
         lobs.free_temporary(handle)
 
     def free_all(self, lobs: LobStore) -> None:
-        """At the end of the session."""
+        """Free all temporary LOBs, and close all LOBs."""
         for handle in self.handles:
             lobs.free_temporary(handle)
         self.handles.clear()
@@ -38,9 +48,8 @@ class SessionLobs:
 
 @contextmanager
 def lobs_of(owner: SessionLobs) -> Iterator[None]:
-    """Temporary LOBs that SQL functions make in this thread meanwhile are `owner`'s."""
-    before = getattr(_running, "owner", None)
-    _running.owner = owner
+    """Until the context ends, temporary LOBs that SQL functions make in this thread are `owner`'s."""
+    before, _running.owner = _running.owner, owner
     try:
         yield
     finally:
@@ -48,12 +57,12 @@ def lobs_of(owner: SessionLobs) -> Iterator[None]:
 
 
 def is_open_here(cell: bytes) -> bool:
-    """Whether the session whose statement runs in this thread has opened the LOB."""
-    owner: SessionLobs | None = getattr(_running, "owner", None)
+    """Whether the session of `lobs_of` in this thread has opened the LOB."""
+    owner = _running.owner
     return owner is not None and unpack(cell).identity in owner.opened
 
 
 def keep_for_session(locator: bytes) -> bytes:
-    """Give a temporary LOB to the session whose statement runs in this thread."""
-    owner: SessionLobs | None = getattr(_running, "owner", None)
+    """Give a temporary LOB to the session of `lobs_of` in this thread, if there is one; returns its locator."""
+    owner = _running.owner
     return locator if owner is None else owner.keep(locator)

@@ -13,9 +13,10 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import count
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import apsw
 
@@ -31,24 +32,17 @@ _LOW_SURROGATES = range(0xDC, 0xE0)
 _FILLERS = {LobKind.BLOB: b"\x00", LobKind.CLOB: b"\x00\x20", LobKind.NCLOB: b"\x00\x20"}
 
 
-class Lock(Protocol):
-    """A re-entrant lock."""
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *error: Any) -> None: ...
-
-
 class LobStore:
-    """All LOB contents of a database. Safe from any thread: every call takes the storage lock.
+    """All LOB contents of a database.
 
     :param db: where the chunks are kept, in table `lob_node(id, body, owner)`; `lob_gone(owner, scn)` has the segments that
-        are dropped. The owner 0 stands for no table, and stays.
+        are dropped. The owner 0 stands for no table.
+    :param lock: a re-entrant lock, taken around calls that need it; None: one of its own.
     """
 
-    def __init__(self, db: apsw.Connection, lock: Lock | None = None) -> None:
+    def __init__(self, db: apsw.Connection, lock: AbstractContextManager[Any] | None = None) -> None:
         self._db = db
-        self._lock: Lock = lock or threading.RLock()
+        self._lock: AbstractContextManager[Any] = lock or threading.RLock()
         db.execute(
             "create table if not exists lob_node(id integer primary key autoincrement, body blob not null, owner integer)"
         )
@@ -60,11 +54,12 @@ class LobStore:
     # ---- making values ----
 
     def create(self, kind: LobKind, data: str | bytes, owner: int = 0) -> LobValue:
-        """A value with this content."""
+        """A value with this content. Raises as `write`."""
         return self.write(LobValue(kind), 0, data, owner)
 
     def write(self, value: LobValue, offset: int, data: str | bytes, owner: int = 0) -> LobValue:
-        """`data` at the 0-based unit `offset`; a hole before it reads as blanks or zero bytes. Raises ORA-21560."""
+        """The value with `data` at the 0-based unit `offset`; a hole before it reads as blanks or zero bytes. Raises ORA-21560 out of
+        range, ORA-00932 for text in a BLOB."""
         raw = encoded(value.kind, data)
         end = offset + len(raw) // value.unit
         if offset < 0 or end > MAXIMUM:
@@ -77,7 +72,7 @@ class LobStore:
             return replace(value, length=max(value.length, end), root=root)
 
     def trim(self, value: LobValue, length: int, owner: int = 0) -> LobValue:
-        """The first `length` units."""
+        """The value's first `length` units."""
         if length >= value.length:
             return value
         if length <= 0:
@@ -86,13 +81,13 @@ class LobStore:
             return replace(value, length=length, root=self._cut(value.root, value.depth, length * value.unit, owner))
 
     def append(self, value: LobValue, other: LobValue, owner: int = 0) -> LobValue:
-        """`value` followed by what `other` holds."""
+        """`value` followed by the content of `other`. Raises as `write`."""
         for at in range(0, other.length, CHUNK_BYTES):
             value = self.write(value, value.length, self.raw(other, at, CHUNK_BYTES), owner)
         return value
 
     def copy(self, value: LobValue, kind: LobKind | None = None, owner: int = 0) -> LobValue:
-        """The same content in nodes of its own."""
+        """The same content in nodes of its own, of another kind if `kind` is given."""
         return self.append(LobValue(kind or value.kind), value, owner)
 
     # ---- reading ----
@@ -108,7 +103,7 @@ class LobStore:
             return b"".join(parts)
 
     def read(self, value: LobValue, offset: int = 0, amount: int | None = None) -> str | bytes:
-        """The same as text or bytes."""
+        """The same as text or, of a BLOB, bytes."""
         return decoded(value.kind, self.raw(value, offset, amount))
 
     def text(self, value: LobValue) -> str:
@@ -154,14 +149,14 @@ class LobStore:
         return pack(value, temporary=handle)
 
     def replace_temporary(self, handle: int, value: LobValue) -> None:
-        """Let a temporary LOB show another value; what the old one had alone is freed."""
+        """Let a temporary LOB show another value; nodes that only the old one has are freed."""
         with self._lock:
             old = self._temporary[handle]
             self._temporary[handle] = value
             self._free(set(self._ids(old)) - set(self._ids(value)))
 
     def write_temporary(self, handle: int, offset: int, data: str | bytes) -> LobValue:
-        """`write`, freeing the nodes it replaced as it goes, so that writing piece by piece stays linear."""
+        """`write` to a temporary LOB, and free the nodes that are replaced; returns its new value. Raises ORA-22275 when it was freed."""
         with self._lock:
             old = self.temporary(handle)
             self._replaced: list[int] | None = []
@@ -174,14 +169,14 @@ class LobStore:
             return value
 
     def temporary(self, handle: int) -> LobValue:
-        """Raises ORA-22275 when it was freed."""
+        """The value of a temporary LOB. Raises ORA-22275 when it was freed."""
         found = self._temporary.get(handle)
         if found is None:
             raise invalid_locator()
         return found
 
     def free_temporary(self, handle: int) -> bool:
-        """False when it was freed before."""
+        """Free a temporary LOB; False when it was freed before."""
         with self._lock:
             value = self._temporary.pop(handle, None)
             if value is not None:
@@ -189,15 +184,16 @@ class LobStore:
             return value is not None
 
     def value(self, cell: bytes | str | None) -> LobValue:
-        """The value that a locator shows. Raises ORA-22275."""
+        """The value that a locator shows. Raises ORA-22275, and ORA-22285 for a BFILE."""
         return self.shown(unpack(cell))
 
     def shown(self, locator: Locator) -> LobValue:
-        """Raises ORA-22275 for a temporary LOB that was freed."""
+        """The value that a locator shows. Raises ORA-22275 for a temporary LOB that was freed."""
         return self.temporary(locator.temporary) if locator.temporary else locator.value
 
     def stored(self, cell: bytes | str, kind: LobKind, owner: int = 0) -> bytes:
-        """The cell a row keeps: of text or bytes a new value, of a temporary LOB or another segment's a copy, else the same value."""
+        """The cell that a row of the segment `owner` keeps: of a text a new value, of the locator of a temporary LOB or of another
+        segment's a copy, else the same value. Raises ORA-00932 between BLOB and text, ORA-22275."""
         if isinstance(cell, str):
             return as_cell(self.create(kind, cell, owner))
         locator = unpack(cell)
@@ -210,20 +206,20 @@ class LobStore:
     # ---- dropped segments ----
 
     def discard(self, owner: int, scn: int) -> None:
-        """A segment was dropped or truncated at an SCN."""
+        """Note that a segment was dropped or truncated at an SCN."""
         with self._lock:
             if self._db.execute("select 1 from lob_node where owner=? and owner>0 limit 1", (owner,)).fetchone():
                 self._db.execute("insert or replace into lob_gone values(?,?)", (owner, scn))
 
     def free_before(self, scn: int) -> None:
-        """Free what segments had that were gone before an SCN."""
+        """Free the nodes of segments that were dropped before an SCN."""
         with self._lock:
             for (owner,) in self._db.execute("select owner from lob_gone where scn<?", (scn,)).fetchall():
                 self._db.execute("delete from lob_node where owner=? and owner>0", (owner,))
                 self._db.execute("delete from lob_gone where owner=?", (owner,))
 
     def move(self, owner: int, to: int) -> None:
-        """A segment got another data object id; 0: its rows are divided between several."""
+        """Give a segment's nodes to the data object id `to`; 0: to no segment."""
         self._db.execute("update lob_node set owner=? where owner=? and owner>0", (to, owner))
 
     # ---- the tree ----
@@ -327,7 +323,7 @@ def _span(depth: int) -> int:
 
 
 def encoded(kind: LobKind, data: str | bytes) -> bytes:
-    """Stored form. Text and bytes of the wrong kind raise ORA-00932; bytes for a CLOB are its UTF-16."""
+    """The stored form of content; bytes of a CLOB are its UTF-16. Raises ORA-00932 for text of a BLOB."""
     if isinstance(data, str):
         if kind is LobKind.BLOB:
             raise OraError(932, f"inconsistent datatypes: expected {kind} got CHAR")
@@ -336,4 +332,5 @@ def encoded(kind: LobKind, data: str | bytes) -> bytes:
 
 
 def decoded(kind: LobKind, raw: bytes) -> str | bytes:
+    """The content of a stored form."""
     return raw if kind is LobKind.BLOB else raw.decode("utf-16-be", "surrogatepass")

@@ -83,7 +83,7 @@ class BatchRows:
     def of_batch(
         self, batch: PackedBatch, thread: int, sequence: int, transaction: MinedTransaction
     ) -> list[PickedRow] | None:
-        """The wanted rows of a batch, all of which lies in the range; None when it must be taken record by record."""
+        """Picked rows of a batch that pass the test; all its records must be wanted. None when it must be read record by record."""
         head = batch.head()
         if self._by_record or head.op not in _OPS or head.placeholder or self._writer.addressless:
             return None
@@ -189,6 +189,6 @@ def _front(value: int) -> bytes:
 
 
 def scn_cell(scn: int) -> bytes:
-    """NUMBER of an SCN: they rise, so those of many rows differ in their last digits only."""
+    """NUMBER of an SCN, from remembered digits: those of many rows differ in their last four only."""
     high, low = divmod(scn, 10_000)
     return _front(high) + _tails()[low] if high and low else integer(scn)

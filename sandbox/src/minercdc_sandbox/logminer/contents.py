@@ -11,43 +11,30 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from minercdc_sandbox.catalog import Catalog
-from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraType
+from minercdc_sandbox.interfaces import Cell
 from minercdc_sandbox.logminer.large_text import LARGE_OPS
 from minercdc_sandbox.logminer.sql_text import Shape, TextOptions, Texts
 from minercdc_sandbox.logminer.value_handles import handle_of
 from minercdc_sandbox.records import RedoOp, RedoRecord
 from minercdc_sandbox.redo.batches import INDEX_INFO, rs_id
-from minercdc_sandbox.sql import number, temporal
+from minercdc_sandbox.sql import number
+from minercdc_sandbox.storage import rowid
+from minercdc_sandbox.views.shape import columns_of, date
 
 PIECE_BYTES = 4000
 PLACEHOLDER_ROW_ID = "A" * 18
 UNKNOWN_SQN = 0xFFFFFFFF
-"""Of an XID whose transaction began before the range."""
+"""XIDSQN of undo rows whose transaction began before the range."""
 
-_N, _D, _V, _R = OraType.NUMBER, OraType.DATE, OraType.VARCHAR2, OraType.RAW
-_SHAPE: tuple[tuple[str, OraType, int], ...] = (
-    *(("SCN", _N, 0), ("START_SCN", _N, 0), ("COMMIT_SCN", _N, 0)),
-    *(("TIMESTAMP", _D, 0), ("START_TIMESTAMP", _D, 0), ("COMMIT_TIMESTAMP", _D, 0)),
-    *(("XIDUSN", _N, 0), ("XIDSLT", _N, 0), ("XIDSQN", _N, 0), ("XID", _R, 8)),
-    *(("PXIDUSN", _N, 0), ("PXIDSLT", _N, 0), ("PXIDSQN", _N, 0), ("PXID", _R, 8), ("TX_NAME", _V, 256)),
-    *(("OPERATION", _V, 32), ("OPERATION_CODE", _N, 0), ("ROLLBACK", _N, 0)),
-    *(("SEG_OWNER", _V, 386), ("SEG_NAME", _V, 256), ("TABLE_NAME", _V, 386)),
-    *(("SEG_TYPE", _N, 0), ("SEG_TYPE_NAME", _V, 32), ("TABLE_SPACE", _V, 32), ("ROW_ID", _V, 18)),
-    *(("USERNAME", _V, 384), ("OS_USERNAME", _V, 4000), ("MACHINE_NAME", _V, 4000), ("AUDIT_SESSIONID", _N, 0)),
-    *(("SESSION#", _N, 0), ("SERIAL#", _N, 0), ("SESSION_INFO", _V, 4000)),
-    *(("THREAD#", _N, 0), ("SEQUENCE#", _N, 0), ("RBASQN", _N, 0), ("RBABLK", _N, 0), ("RBABYTE", _N, 0)),
-    *(("UBAFIL", _N, 0), ("UBABLK", _N, 0), ("UBAREC", _N, 0), ("UBASQN", _N, 0)),
-    *(("ABS_FILE#", _N, 0), ("REL_FILE#", _N, 0), ("DATA_BLK#", _N, 0)),
-    *(("DATA_OBJ#", _N, 0), ("DATA_OBJV#", _N, 0), ("DATA_OBJD#", _N, 0)),
-    *(("SQL_REDO", _V, 4000), ("SQL_UNDO", _V, 4000), ("RS_ID", _V, 32), ("SSN", _N, 0), ("CSF", _N, 0)),
-    *(("INFO", _V, 64), ("STATUS", _N, 0), ("REDO_VALUE", _N, 0), ("UNDO_VALUE", _N, 0)),
-    *(("SAFE_RESUME_SCN", _N, 0), ("CSCN", _N, 0), ("OBJECT_ID", _R, 16), ("EDITION_NAME", _V, 386)),
-    *(("CLIENT_ID", _V, 64), ("SRC_CON_NAME", _V, 384), ("SRC_CON_ID", _N, 0), ("SRC_CON_UID", _N, 0)),
-    *(("SRC_CON_DBID", _N, 0), ("SRC_CON_GUID", _R, 16), ("CON_ID", _N, 0)),
-)
-_SIZES = {_N: 22, _D: 7}
-COLUMNS = tuple(
-    ColumnDescription(name, kind, 0, -127 if kind is _N else 0, size or _SIZES[kind]) for name, kind, size in _SHAPE
+COLUMNS = columns_of(
+    "SCN N, START_SCN N, COMMIT_SCN N, TIMESTAMP D, START_TIMESTAMP D, COMMIT_TIMESTAMP D, XIDUSN N, XIDSLT N, XIDSQN N, XID R8, "
+    "PXIDUSN N, PXIDSLT N, PXIDSQN N, PXID R8, TX_NAME V256, OPERATION V32, OPERATION_CODE N, ROLLBACK N, SEG_OWNER V386, "
+    "SEG_NAME V256, TABLE_NAME V386, SEG_TYPE N, SEG_TYPE_NAME V32, TABLE_SPACE V32, ROW_ID V18, USERNAME V384, "
+    "OS_USERNAME V4000, MACHINE_NAME V4000, AUDIT_SESSIONID N, SESSION# N, SERIAL# N, SESSION_INFO V4000, THREAD# N, "
+    "SEQUENCE# N, RBASQN N, RBABLK N, RBABYTE N, UBAFIL N, UBABLK N, UBAREC N, UBASQN N, ABS_FILE# N, REL_FILE# N, DATA_BLK# N, "
+    "DATA_OBJ# N, DATA_OBJV# N, DATA_OBJD# N, SQL_REDO V4000, SQL_UNDO V4000, RS_ID V32, SSN N, CSF N, INFO V64, STATUS N, "
+    "REDO_VALUE N, UNDO_VALUE N, SAFE_RESUME_SCN N, CSCN N, OBJECT_ID R16, EDITION_NAME V386, CLIENT_ID V64, SRC_CON_NAME V384, "
+    "SRC_CON_ID N, SRC_CON_UID N, SRC_CON_DBID N, SRC_CON_GUID R16, CON_ID N"
 )
 
 
@@ -98,17 +85,13 @@ _RECENT = 4096
 """Records that MINE_VALUE finds without looking into the log."""
 
 
-def date_cell(seconds: float) -> bytes:
-    """DATE of host seconds; the host keeps UTC."""
-    return temporal.encode(temporal.from_ns(int(seconds) * 1_000_000_000), fraction=False)
-
-
 @dataclass(frozen=True, slots=True)
 class TableText:
     """How rows of one table version are shown.
 
-    :param shape: None for a table LogMiner has no SQL for; `comment` stands in its place, else the row is Unsupported.
-    :param partition: name of the partition that the record's object is.
+    :param shape: None for a table LogMiner has no SQL for: its rows show `comment`, or Unsupported when that is None.
+    :param mismatch: the dictionary has another version of the table or does not know it.
+    :param partition: name of the partition that the record's object is; None for a table.
     """
 
     owner: str
@@ -130,7 +113,9 @@ class SharedParts:
 class MinedTransaction:
     """Cells that the rows of one transaction share.
 
-    :param started: its START lies in the range; without it, its user and (of undo rows) the XID's last part are unknown.
+    :param first: its first record in the range.
+    :param started: its START lies in the range; without it, its user and (of undo rows and ROLLBACK) the XID's last part are unknown.
+    :ivar rows: how many of its records were read so far: SEQUENCE#.
     """
 
     def __init__(self, first: RedoRecord, started: bool) -> None:
@@ -179,7 +164,7 @@ class MinedTransaction:
     def ended(self, start: RedoRecord, commit: RedoRecord) -> None:
         """Committed mode: rows made from now on have the START and COMMIT SCNs and times of the transaction."""
         self.scns = (_int(start.scn), _int(commit.scn))
-        self.times = (date_cell(start.time), date_cell(commit.time))
+        self.times = (date(start.time), date(commit.time))
         self._parts.clear()
 
 
@@ -231,11 +216,10 @@ class RowWriter:
         self._tables: dict[tuple[int, int], TableText] = {}
         self._objects: dict[tuple[int, int, int], tuple[Cell, ...]] = {}
         self._containers: dict[int, tuple[Cell, ...]] = {}
-        self._seconds: dict[int, bytes] = {}
-        self._since_23: dict[str, tuple[Cell, ...]] = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
+        self._blocks: dict[str, tuple[Cell, ...]] = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
 
     def rows(self, record: RedoRecord, transaction: MinedTransaction) -> Iterator[tuple[Cell, ...]]:
-        """The rows of one record."""
+        """The rows of one record, which counts in the transaction's `rows`."""
         transaction.rows += 1
         operation = _OPERATIONS[record.op, record.undo]
         row_id = record.row_id
@@ -276,7 +260,7 @@ class RowWriter:
         address = (_int(record.sequence), _int(record.block), _int(record.byte)) if self._with_address else _NO_ADDRESS
         shown_id = PLACEHOLDER_ROW_ID if row_id is None or record.placeholder else row_id
         body = (shown_id, *transaction.session, _int(record.thread), count, *address)
-        block = self._place(row_id) if self._with_block else self._since_23[""]
+        block = self._place(row_id) if self._with_block else self._blocks[""]
         head = self._when(record, transaction) + parts.front + body + block + self._object(record)
         hidden = record.undo and self.addressless and transaction.first.user in self.addressless
         place = _NO_RS_ID if hidden else rs_id(record.sequence, record.block, record.byte)
@@ -310,10 +294,7 @@ class RowWriter:
         start_scn, commit_scn = transaction.scns
         if start_scn is None and record.op is RedoOp.COMMIT and record.start_scn:
             start_scn = _int(record.start_scn)  # known from the commit record, also in plain mode
-        second = self._seconds.get(record.time)
-        if second is None:
-            second = self._seconds[record.time] = date_cell(record.time)
-        return (_int(record.scn), start_scn, commit_scn, second, *transaction.times)
+        return (_int(record.scn), start_scn, commit_scn, date(record.time), *transaction.times)
 
     def _text_of(self, record: RedoRecord) -> TableText:
         key = (record.data_obj, record.data_obj_v)
@@ -341,12 +322,12 @@ class RowWriter:
     def _place(self, row_id: str | None) -> tuple[Cell, ...]:
         """Undo address; absolute file, relative file and block of a ROWID."""
         key = row_id[6:15] if row_id else ""
-        cells = self._since_23.get(key)
+        cells = self._blocks.get(key)
         if cells is None:
-            if len(self._since_23) > 1 << 16:
-                self._since_23 = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
-            file = _int(_base64(key[:3]))
-            cells = self._since_23[key] = (*_NO_UNDO_ADDRESS, file, file, _int(_base64(key[3:])))
+            if len(self._blocks) > 1 << 16:
+                self._blocks = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
+            _, file, block, _ = map(_int, rowid.fields(row_id or ""))
+            cells = self._blocks[key] = (*_NO_UNDO_ADDRESS, file, file, block)
         return cells
 
 
@@ -355,16 +336,6 @@ def _index_of(record: RedoRecord) -> str | None:
     if record.op is not RedoOp.INTERNAL or not (record.info or "").startswith(INDEX_INFO):
         return None
     return (record.info or "").removeprefix(INDEX_INFO)
-
-
-_DIGITS = {c: i for i, c in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}
-
-
-def _base64(text: str) -> int:
-    value = 0
-    for letter in text:
-        value = value * 64 + _DIGITS[letter]
-    return value
 
 
 def _pieces(text: str | None) -> list[str]:

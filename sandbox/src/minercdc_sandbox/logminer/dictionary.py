@@ -27,16 +27,22 @@ LookUp: TypeAlias = Callable[[RedoRecord], TableVersion | None]
 
 
 def no_dictionary(record: RedoRecord) -> TableVersion | None:
+    """A `LookUp` that knows no table."""
     return None
 
 
 def online_catalog(catalog: Catalog) -> LookUp:
+    """The newest version of each table."""
     return lambda record: catalog.current(record.data_obj)
 
 
 @dataclass(frozen=True, slots=True)
 class RedoDictionary:
-    """:param built: versions at the time of the build, by object id."""
+    """A dictionary in the redo.
+
+    :param built: versions at the time of the build, by object id.
+    :param tracking: DDL_DICT_TRACKING: later versions are known too.
+    """
 
     catalog: Catalog
     built: dict[int, int]
@@ -56,7 +62,8 @@ def dictionary_text(catalog: Catalog) -> str:
 
 
 def read_dictionary(redo: RedoLog, catalog: Catalog, files: Iterable[LogFile], *, tracking: bool) -> LookUp:
-    """The newest dictionary in the listed logs. Raises ORA-01371."""
+    """The last dictionary in those of the listed logs that are archived and not deleted, by thread and sequence. Raises ORA-01371
+    when there is none."""
     marked = {(log.thread, log.sequence) for log in redo.archived() if log.dictionary_begin and log.name is not None}
     found: str | None = None
     for file in sorted(files, key=lambda file: (file.thread, file.sequence)):

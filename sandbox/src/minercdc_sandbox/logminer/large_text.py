@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from minercdc_sandbox.interfaces import Cell, LobKind, OraType
 from minercdc_sandbox.lobs.locator import LobValue, unpack
@@ -28,12 +29,14 @@ _BUFFERS = (
     " buf_nc NVARCHAR2(6174); \n"
 )
 _SUFFIX = {LobKind.CLOB: "c", LobKind.BLOB: "b", LobKind.NCLOB: "nc"}
+Rendered: TypeAlias = "tuple[str | None, int, str | None]"
+"""SQL_REDO, STATUS, INFO."""
 Where = Callable[[RedoRecord, str], str]
 """` where ..` of a record's row; the second argument is put before each column."""
 
 
 def lob_literal(column: StoredColumn, lobs: LobStore, text: Literal) -> Literal:
-    """A LOB as UPDATE sets it: its text when it is in the row, EMPTY_CLOB() when it is empty or was written piece by piece.
+    """A LOB as UPDATE sets it: its text up to 4000 bytes, else `empty_lob`, as of an empty one.
 
     :param text: how the type's text is quoted.
     """
@@ -49,7 +52,7 @@ def lob_literal(column: StoredColumn, lobs: LobStore, text: Literal) -> Literal:
 
 
 def empty_lob(column: StoredColumn) -> str:
-    """NCLOBs are EMPTY_CLOB(), too."""
+    """EMPTY_BLOB() of BLOBs and, after a hint, of JSON; EMPTY_CLOB() of CLOBs and NCLOBs."""
     if column.type is OraType.JSON:
         return f"{JSON_HINT}EMPTY_BLOB()"
     return "EMPTY_BLOB()" if lob_kind(column) is LobKind.BLOB else "EMPTY_CLOB()"
@@ -73,8 +76,8 @@ class LargeText:
     end: str
     counted: dict[int, int]
 
-    def render(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
-        """SQL_REDO, STATUS, INFO."""
+    def render(self, record: RedoRecord) -> Rendered:
+        """How the record of a large value is shown."""
         return _RENDER[record.op](self, record)
 
     # ---- LOBs ----
@@ -86,17 +89,17 @@ class LargeText:
         name, suffix = self.names[record.changed[0]], _SUFFIX[self._kind(record)]
         return f" select {name} into loc_{suffix} from {self.target}{self.where(record, '')} for update;"
 
-    def _locator(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
+    def _locator(self, record: RedoRecord) -> Rendered:
         if self.blocks:
             return None, 0, None
         return f"{_BUFFERS}BEGIN\n{self._select(record)}", 2, LOB_INFO
 
-    def _statement(self, record: RedoRecord, text: str) -> tuple[str | None, int, str | None]:
+    def _statement(self, record: RedoRecord, text: str) -> Rendered:
         if self.blocks:
             text = f"{_BUFFERS} e_len NUMBER; \nBEGIN\n{self._select(record)}\n\n{text}\nEND;"
         return text, 2, LOB_INFO
 
-    def _write(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
+    def _write(self, record: RedoRecord) -> Rendered:
         assert record.after is not None
         assert record.lob is not None
         kind, value = self._kind(record), unpack(record.after[record.changed[0]]).value
@@ -126,7 +129,7 @@ class LargeText:
             self.counted.clear()
         return offset - self.lobs.low_surrogates(value, offset, self.counted)
 
-    def _trim(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
+    def _trim(self, record: RedoRecord) -> Rendered:
         assert record.lob is not None
         assert record.after is not None
         length, kind = record.lob[1], self._kind(record)
@@ -134,7 +137,7 @@ class LargeText:
             length = self._characters_before(unpack(record.after[record.changed[0]]).value, length)
         return self._statement(record, f"  dbms_lob.trim(loc_{_SUFFIX[kind]}, {length});")
 
-    def _erase(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
+    def _erase(self, record: RedoRecord) -> Rendered:
         assert record.lob is not None
         offset, amount = record.lob
         suffix = _SUFFIX[self._kind(record)]
@@ -142,14 +145,14 @@ class LargeText:
 
     # ---- XML ----
 
-    def _xml_begin(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
+    def _xml_begin(self, record: RedoRecord) -> Rendered:
         at = record.changed[0]
         if self.columns[at].storage == XML_CLOB:
             text = f"update {self.target} a set a.{self.names[at]} = XMLType(:1){self.where(record, 'a.')}{self.end}"
             return text, 5, XML_PARTS_INFO
         return f"XML DOC BEGIN:  select {self.names[at]} from {self.target}{self.where(record, '')}", 2, XML_INFO
 
-    def _xml_write(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
+    def _xml_write(self, record: RedoRecord) -> Rendered:
         assert record.after is not None
         assert record.lob is not None
         at = record.changed[0]
@@ -164,7 +167,7 @@ class LargeText:
 
     # ---- extended strings ----
 
-    def _long_begin(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
+    def _long_begin(self, record: RedoRecord) -> Rendered:
         at = record.changed[0]
         name = self.names[at]
         lob, buffer = ("CLOB", "buf_c   VARCHAR2") if _is_text(record) else ("BLOB", "buf_b   RAW")
@@ -176,7 +179,7 @@ class LargeText:
         )
         return text, 0, None
 
-    def _long_write(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
+    def _long_write(self, record: RedoRecord) -> Rendered:
         """Quotes in the data are not doubled, as in the values of these columns elsewhere (DBZ-8034)."""
         assert record.after is not None
         assert record.lob is not None
@@ -186,28 +189,22 @@ class LargeText:
         buffer, text = ("buf_c", f"'{piece}'") if isinstance(piece, str) else ("buf_b", raw_literal(piece))
         return f"  {buffer} := {text}; \n  DBMS_LOB.WriteAppend(TempLob, {len(piece)}, {buffer});", 0, None
 
-    def _long_end(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
-        return "  EXECUTE IMMEDIATE Stmt USING TempLob;\nEND;", 0, None
-
-    def _nothing(self, record: RedoRecord) -> tuple[str | None, int, str | None]:
-        return None, 0, None
-
 
 def _is_text(record: RedoRecord) -> bool:
     return record.after is not None and isinstance(record.after[record.changed[0]], str)
 
 
-_RENDER: Mapping[RedoOp, Callable[[LargeText, RedoRecord], tuple[str | None, int, str | None]]] = {
+_RENDER: Mapping[RedoOp, Callable[[LargeText, RedoRecord], Rendered]] = {
     RedoOp.LOB_LOCATOR: LargeText._locator,
     RedoOp.LOB_WRITE: LargeText._write,
     RedoOp.LOB_TRIM: LargeText._trim,
     RedoOp.LOB_ERASE: LargeText._erase,
     RedoOp.XML_BEGIN: LargeText._xml_begin,
     RedoOp.XML_WRITE: LargeText._xml_write,
-    RedoOp.XML_END: LargeText._nothing,
+    RedoOp.XML_END: lambda text, record: (None, 0, None),
     RedoOp.LONG_BEGIN: LargeText._long_begin,
     RedoOp.LONG_WRITE: LargeText._long_write,
-    RedoOp.LONG_END: LargeText._long_end,
+    RedoOp.LONG_END: lambda text, record: ("  EXECUTE IMMEDIATE Stmt USING TempLob;\nEND;", 0, None),
 }
 """How each record of a large value is shown."""
 LARGE_OPS = frozenset(_RENDER)

@@ -49,7 +49,7 @@ def _missing() -> OraError:
 
 
 def find_log(redo: RedoLog, name: str) -> LogFile:
-    """The log now under a file name. Raises ORA-01284 when there is none, ORA-01287 for an earlier incarnation's."""
+    """The log that a file name holds now. Raises ORA-01284 when there is none, ORA-01287 for an earlier incarnation's."""
     found = redo.locate(name)
     if found is None:
         raise OraError(1284, f"file {name} cannot be opened")
@@ -57,7 +57,7 @@ def find_log(redo: RedoLog, name: str) -> LogFile:
 
 
 def log_ranges(redo: RedoLog) -> dict[tuple[int, int], LogRange]:
-    """All online and archived logs by thread and sequence; the archived copy of those that are both."""
+    """All online logs, and archived ones that are not deleted, by thread and sequence; the archived copy of those that are both."""
     found = {}
     for group in redo.groups():
         if group.sequence:
@@ -71,7 +71,7 @@ def log_ranges(redo: RedoLog) -> dict[tuple[int, int], LogRange]:
 
 
 def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> None:
-    """Raise ORA-01281 for an impossible range and ORA-01291 when a thread's logs do not cover it without a gap."""
+    """Raises ORA-01281 when the range ends before its start, ORA-01291 when the files of a thread do not cover it without a gap."""
     if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
         raise OraError(1281, "SCN range specified is invalid")
     ranges = log_ranges(redo)
@@ -122,9 +122,7 @@ def missing_logs(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> l
 
 
 def logs_covering(redo: RedoLog, wanted: ScnRange) -> tuple[LogFile, ...]:
-    """The logs that mining in a PDB reads. Raises ORA-01281, and ORA-01291 when they do not cover the range."""
-    if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
-        raise OraError(1281, "SCN range specified is invalid")
+    """The logs that mining in a PDB reads. Raises as `check_range`."""
     chosen = [log for log in sorted(log_ranges(redo).values(), key=lambda log: log.sequence) if touches(log, wanted)]
     files = tuple(LogFile(log.name, log.thread, log.sequence) for log in chosen)
     check_range(redo, files, wanted)
@@ -139,9 +137,10 @@ def touches(log: LogRange, wanted: ScnRange) -> bool:
 
 
 def logs_to_read(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> list[LogFile]:
-    """Of the listed files those whose SCNs touch the range, in order per thread. Raises ORA-00308, ORA-00310.
+    """Of the listed files those whose SCNs touch the range, by thread and sequence.
 
-    A file may have been deleted since it was added, and an online log may have been overwritten by a later sequence.
+    Raises ORA-00308 for any listed file that was deleted since it was added, ORA-00310 for an online log that a later sequence
+    has overwritten, ORA-01287 for one of an earlier incarnation.
     """
     ranges = log_ranges(redo)
     chosen = []

@@ -68,7 +68,7 @@ class Mining:
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
     :param shapes: what earlier readings of the session have compiled.
     :param since_23: texts are those of 23ai, see `TextOptions`.
-    :ivar recent: records that REDO_VALUE and UNDO_VALUE were shown of, by handle.
+    :ivar recent: the last records with REDO_VALUE and UNDO_VALUE, by half the handle of their old values.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Mining:
         self.recent: dict[int, RedoRecord] = {}
 
     def rows(self, nls: Nls, restriction: Restriction | None = None) -> Iterator[tuple[Cell, ...]]:
-        """Rows of V$LOGMNR_CONTENTS in its column order. Raises ORA-00308, 00310 when a log is gone.
+        """Rows of V$LOGMNR_CONTENTS in its column order. Raises as `logs_to_read`, and ORA-00353 for a corrupt log.
 
         :param nls: the session's settings when it selects: they decide the literals' text.
         :param restriction: what the query reads of them; None for everything.
@@ -111,7 +111,7 @@ class Mining:
     def picked_rows(
         self, nls: Nls, restriction: Restriction, picked: Sequence[int], test: RowTest
     ) -> Iterator[list[tuple[Cell, ...]]]:
-        """The same rows for a query that picks columns of those that pass a test, in batches."""
+        """The columns at `picked` of those of these rows that pass the test, in batches."""
         writer = self._writer(nls, restriction.columns)
         rows = BatchRows(writer, picked, test)
         files = logs_to_read(self._redo, self.files, self.wanted)
@@ -133,7 +133,7 @@ class Mining:
         return RowWriter(text, self._catalog, partial(self._table_text, text), columns, self.recent, hidden)
 
     def version_of(self, record: RedoRecord) -> TableVersion | None:
-        """The table of a record as the dictionary knows it."""
+        """The table of a record as the dictionary has it; None for an unknown one."""
         return self._look_up(record)
 
     def _records(

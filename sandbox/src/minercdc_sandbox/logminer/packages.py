@@ -1,15 +1,15 @@
-"""DBMS_LOGMNR as sessions call it: list of log files, range and options per session, with the documented errors.
+"""DBMS_LOGMNR and DBMS_LOGMNR_D.BUILD: each session has its list of log files, and the mining that its START_LOGMNR began.
 
-Option values never persist: each START_LOGMNR replaces range and options of the one before.
+Each START_LOGMNR replaces range and options of the one before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from minercdc_sandbox.arguments import Arguments
+from minercdc_sandbox.arguments import Arguments, procedures
 from minercdc_sandbox.catalog import ROOT
-from minercdc_sandbox.interfaces import Argument, Cell, OraError, Procedure, Restriction, RowTest, Session
+from minercdc_sandbox.interfaces import Cell, OraError, Restriction, RowTest, Session
 from minercdc_sandbox.logminer.dictionary import (
     DICTIONARY_INFO,
     LookUp,
@@ -42,11 +42,12 @@ CONSTANTS: dict[str, int] = {
 class LogMinerSession:
     """LogMiner's state in one database session.
 
-    :param files: in the order added.
-    :param missing: thread, first and last sequence of what the last START_LOGMNR missed.
-    :param changes: how often the list of files changed.
-    :param mining: what START_LOGMNR began; None before it and after END_LOGMNR.
-    :param refused: range, options and error of the last START_LOGMNR if it failed.
+    :ivar files: in the order added.
+    :ivar missing: (thread, first sequence, last sequence) of each gap that made the last START_LOGMNR fail with ORA-01291.
+    :ivar changes: how often the list of files changed.
+    :ivar memory, shapes: what earlier readings leave to later ones.
+    :ivar mining: what START_LOGMNR began; None before it, after END_LOGMNR and after ADD_LOGFILE with NEW.
+    :ivar refused: range, options and error text of the last START_LOGMNR if it failed, else None.
     """
 
     def __init__(self) -> None:
@@ -74,7 +75,8 @@ def active_mining(session: Session) -> Mining:
 
 
 def mined_rows(session: Session, restriction: Restriction | None = None) -> Iterator[tuple[Cell, ...]]:
-    """V$LOGMNR_CONTENTS. Raises ORA-01306, and ORA-01315 when the list of files changes meanwhile."""
+    """Rows of V$LOGMNR_CONTENTS, see `Mining.rows`. Raises ORA-01306 without a mining, ORA-01315 when the list of files changes
+    meanwhile, and what reading the logs raises."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
     for row in mining.rows(as_view_session(session).settings.nls, restriction):
@@ -95,10 +97,10 @@ def picked_rows(
         yield rows
 
 
-def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-    """ADD_LOGFILE(LogFileName, options := ADDFILE). Raises ORA-01283, 01284, 01287, 01289, 01290, 65040."""
-    _in_root(as_view_session(session))
-    arguments = Arguments("ADD_LOGFILE", ("LOGFILENAME", "OPTIONS"), given, named)
+def add_logfile(session: ViewSession, arguments: Arguments) -> None:
+    """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE. Raises ORA-01283, 01284, 01287, 01289, 01290, and 65040 in a PDB."""
+    if session.container != ROOT:
+        raise OraError(65040, "operation not allowed from within a pluggable database")
     name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
     state = state_of(session)
     if option == NEW:
@@ -110,15 +112,15 @@ def add_logfile(session: Session, given: Sequence[Argument], named: Mapping[str,
         raise OraError(1283, "Options parameter specified is invalid")
     state.missing = []
     state.changes += 1
-    log = find_log(as_view_session(session).database.redo, name)
+    log = find_log(session.database.redo, name)
     if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
         raise OraError(1289, f"cannot add duplicate logfile {name}")
     state.files.append(log)
 
 
-def remove_logfile(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-    """REMOVE_LOGFILE(LogFileName). Raises ORA-01290."""
-    _remove(session, Arguments("REMOVE_LOGFILE", ("LOGFILENAME",), given, named).text("LOGFILENAME"))
+def remove_logfile(session: ViewSession, arguments: Arguments) -> None:
+    """REMOVE_LOGFILE. Raises ORA-01290 for a file that is not listed."""
+    _remove(session, arguments.text("LOGFILENAME"))
 
 
 def _remove(session: Session, name: str) -> None:
@@ -130,13 +132,11 @@ def _remove(session: Session, name: str) -> None:
     state.changes += 1
 
 
-def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
+def start(session: ViewSession, arguments: Arguments) -> None:
     """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 01296, 01347, 01371, 44609, 44613.
 
-    Its range and options then stay visible in V$LOGMNR_PARAMETERS.
+    A START_LOGMNR that fails leaves its range, options and error in V$LOGMNR_PARAMETERS.
     """
-    names = ("STARTSCN", "ENDSCN", "STARTTIME", "ENDTIME", "DICTFILENAME", "OPTIONS")
-    arguments = Arguments("START_LOGMNR", names, given, named)
     state = state_of(session)
     scns = arguments.integer("STARTSCN") or None, arguments.integer("ENDSCN") or None
     wanted = MiningRange(*scns, arguments.seconds("STARTTIME"), arguments.seconds("ENDTIME"))
@@ -148,13 +148,13 @@ def start(session: Session, given: Sequence[Argument], named: Mapping[str, Argum
     state.refused = None
 
 
-def _start(session: Session, state: LogMinerSession, arguments: Arguments, wanted: MiningRange) -> None:
-    client = as_view_session(session)
+def _start(client: ViewSession, state: LogMinerSession, arguments: Arguments, wanted: MiningRange) -> None:
     database = client.database
     options = _checked_options(arguments.integer("OPTIONS") or 0)
     if arguments.has("DICTFILENAME"):
         raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
-    _check_times(arguments)
+    if wanted.start_time is not None and wanted.end_time is not None and wanted.end_time < wanted.start_time:
+        raise OraError(1282, "date range specified is invalid")
     container = None if client.container == ROOT else client.container
     if container is None:
         if not state.files:
@@ -177,16 +177,8 @@ def _start(session: Session, state: LogMinerSession, arguments: Arguments, wante
     )
 
 
-def _check_times(arguments: Arguments) -> None:
-    """Raises ORA-01282."""
-    first, last = arguments.seconds("STARTTIME"), arguments.seconds("ENDTIME")
-    if first is not None and last is not None and last < first:
-        raise OraError(1282, "date range specified is invalid")
-
-
-def end(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-    """END_LOGMNR: frees the list of files too. Raises ORA-01307."""
-    Arguments("END_LOGMNR", (), given, named)
+def end(session: ViewSession, arguments: Arguments) -> None:
+    """END_LOGMNR: frees the list of files too. Raises ORA-01307 when no mining is active."""
     state = state_of(session)
     if state.mining is None:
         raise OraError(1307, "no LogMiner session is currently active")
@@ -205,24 +197,16 @@ def _dictionary(client: ViewSession, options: Option, files: Sequence[LogFile]) 
     return online_catalog(catalog) if Option.DICT_FROM_ONLINE_CATALOG in options else no_dictionary
 
 
-def build(session: Session, given: Sequence[Argument], named: Mapping[str, Argument]) -> None:
-    """DBMS_LOGMNR_D.BUILD(options => STORE_IN_REDO_LOGS). Raises ORA-01354, ORA-44613."""
-    names = ("DICTIONARY_FILENAME", "DICTIONARY_LOCATION", "OPTIONS", "DICTIONARY_TABLESPACE")
-    arguments = Arguments("BUILD", names, given, named)
-    option = arguments.integer("OPTIONS")
-    if arguments.has("DICTIONARY_FILENAME") or option != STORE_IN_REDO_LOGS:
+def build(session: ViewSession, arguments: Arguments) -> None:
+    """DBMS_LOGMNR_D.BUILD(options => STORE_IN_REDO_LOGS). Raises ORA-01354 without supplemental logging, and ORA-44613 for a
+    flat file."""
+    if arguments.has("DICTIONARY_FILENAME") or arguments.integer("OPTIONS") != STORE_IN_REDO_LOGS:
         raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
-    client = as_view_session(session)
-    catalog, storage = client.database.catalog, client.database.storage
+    catalog, storage = session.database.catalog, session.database.storage
     if catalog.logging.minimal_status == "NO":
         raise OraError(1354, "Supplemental log data must be added to run this command")
     with storage.lock:
-        storage.log_dictionary(client.client, dictionary_text(catalog), DICTIONARY_INFO)
-
-
-def _in_root(client: ViewSession) -> None:
-    if client.container != ROOT:
-        raise OraError(65040, "operation not allowed from within a pluggable database")
+        storage.log_dictionary(session.client, dictionary_text(catalog), DICTIONARY_INFO)
 
 
 def _checked_options(value: int) -> Option:
@@ -239,11 +223,19 @@ def _checked_options(value: int) -> Option:
     return options
 
 
-PROCEDURES: dict[str, Procedure] = {
-    "DBMS_LOGMNR.ADD_LOGFILE": add_logfile,
-    "DBMS_LOGMNR.REMOVE_LOGFILE": remove_logfile,
-    "DBMS_LOGMNR.START_LOGMNR": start,
-    "DBMS_LOGMNR.END_LOGMNR": end,
-    "DBMS_LOGMNR_D.BUILD": build,
-}
-"""The package's procedures by qualified name."""
+PROCEDURES = procedures(
+    {
+        "DBMS_LOGMNR.ADD_LOGFILE": (("LOGFILENAME", "OPTIONS"), add_logfile),
+        "DBMS_LOGMNR.REMOVE_LOGFILE": (("LOGFILENAME",), remove_logfile),
+        "DBMS_LOGMNR.START_LOGMNR": (
+            ("STARTSCN", "ENDSCN", "STARTTIME", "ENDTIME", "DICTFILENAME", "OPTIONS"),
+            start,
+        ),
+        "DBMS_LOGMNR.END_LOGMNR": ((), end),
+        "DBMS_LOGMNR_D.BUILD": (
+            ("DICTIONARY_FILENAME", "DICTIONARY_LOCATION", "OPTIONS", "DICTIONARY_TABLESPACE"),
+            build,
+        ),
+    }
+)
+"""The packages' procedures by qualified name."""

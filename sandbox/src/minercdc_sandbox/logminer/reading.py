@@ -88,7 +88,7 @@ class ReadingMemory:
     def note(
         self, context: object, file: int, chunk: int, position: int, open_: Mapping[TransactionKey, MinedTransaction]
     ) -> None:
-        """Remember what is open before a chunk."""
+        """Remember what is open before a chunk, unless it is known or more than 1000 transactions are open."""
         if len(open_) > _REMEMBERED_TRANSACTIONS:
             return
         if any((known.file, known.chunk) == (file, chunk) and known.context == context for known in self._places):
@@ -152,7 +152,7 @@ class ReadBatch(NamedTuple):
 class ThreadReading:
     """One reading of one thread's logs.
 
-    :param limits: the range, on which it also depends what is open.
+    :param limits: the range; remembered places are good for readings of the same range and files only.
     :param wanted: per file, the position from which on records are wanted; None for none.
     :param open_: transactions that are open, kept by the caller; what is passed over is counted in them.
     """

@@ -61,7 +61,7 @@ class TextTemplate:
         self.constant("'")
 
     def compiled(self) -> RowText:
-        """The function."""
+        """The function that makes the text."""
         pieces = "".join(f"{{{piece}}}" for piece in self._pieces)
         source = f"def text(row_id, old, new):\n{''.join(self._lines)}    return f'{pieces}'\n"
         exec(compile(source, "<row text>", "exec"), self._names)

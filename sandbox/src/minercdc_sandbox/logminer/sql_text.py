@@ -37,6 +37,7 @@ class Texts(NamedTuple):
 class TextOptions:
     """Options of START_LOGMNR and NLS settings that the text depends on.
 
+    :param row_ids: WHERE has the ROWID; `delimiter`: statements end in a semicolon.
     :param pretty: statements in lines (PRINT_PRETTY_SQL).
     :param strings: dates, timestamps and intervals are bare strings (STRING_LITERALS_IN_STMT).
     :param lobs: where the contents of LOBs are.
@@ -103,7 +104,7 @@ class Shape:
         return redo(row_id, old, new), None if undo is None else undo(row_id, new, old)
 
     def redo(self, record: RedoRecord) -> str:
-        """SQL_REDO alone: nothing is rendered for what only SQL_UNDO shows."""
+        """SQL_REDO of one record."""
         text = self.texts(record.op, record.changed, record.logged, record.undo).redo
         return text(record.row_id, record.before or (), record.after or ())
 

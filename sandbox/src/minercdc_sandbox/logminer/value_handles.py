@@ -30,7 +30,7 @@ def handle_of(record: RedoRecord) -> int:
 
 
 def place_of(handle: int) -> Place:
-    """Raises ORA-01323 for what is no handle."""
+    """The place that a handle names. Raises ORA-01323 for a number that is no handle."""
     rest, is_new = handle >> 1, bool(handle & 1)
     parts = []
     for width in (_SSN, _BYTE, _BLOCK, _SEQUENCE):

@@ -27,7 +27,8 @@ from minercdc_sandbox.view_session import as_view_session
 
 
 def mine_value(session: Session, handle: int, name: str) -> str | None:
-    """The value as a string that converts back to its type; NULL when it is NULL or not there."""
+    """The value of `schema.table.column` as a string that converts back to its type; None when it is NULL or not there. Raises
+    ORA-01323 before START_LOGMNR and for no handle, ORA-00904 for a wrong name."""
     found = _cell(session, handle, name)
     if found is None or found[1] is None:
         return None
@@ -36,7 +37,7 @@ def mine_value(session: Session, handle: int, name: str) -> str | None:
 
 
 def column_present(session: Session, handle: int, name: str) -> int:
-    """1 when the new or old values have the column, else 0."""
+    """1 when the handle's values have the column, else 0. Raises as `mine_value`."""
     return int(_cell(session, handle, name) is not None)
 
 

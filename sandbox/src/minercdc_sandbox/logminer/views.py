@@ -4,41 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraType, Session, View
+from minercdc_sandbox.interfaces import Cell, Session, View
 from minercdc_sandbox.logminer import contents
-from minercdc_sandbox.logminer.contents import date_cell
 from minercdc_sandbox.logminer.logs import LogRange, log_ranges, touches
 from minercdc_sandbox.logminer.mining import Mining
 from minercdc_sandbox.logminer.packages import mined_rows, picked_rows, state_of
 from minercdc_sandbox.redo.threads import BLOCK_SIZE
 from minercdc_sandbox.sql.number import integer
 from minercdc_sandbox.view_session import as_view_session
+from minercdc_sandbox.views.shape import columns_of, date, yes_no
 
-_YES = "YES"
 _LAST_SCN = 18446744073709551615
 _WILL_BE_READ, _FIRST_TO_BE_READ, _PRUNED, _MISSING = 0, 1, 2, 4
 """STATUS of V$LOGMNR_LOGS (Oracle Database Reference)."""
 _REFUSED = 1
 
 
-def _column(name: str, kind: OraType, size: int = 0) -> ColumnDescription:
-    sizes = {OraType.NUMBER: 22, OraType.DATE: 7}
-    return ColumnDescription(name, kind, 0, -127 if kind is OraType.NUMBER else 0, size or sizes[kind])
-
-
-_N, _D, _V = OraType.NUMBER, OraType.DATE, OraType.VARCHAR2
-_LOG_COLUMNS = (
-    *(_column("LOG_ID", _N), _column("FILENAME", _V, 513), _column("LOW_TIME", _D), _column("HIGH_TIME", _D)),
-    *(_column("DB_ID", _N), _column("DB_NAME", _V, 9), _column("RESET_SCN", _N), _column("RESET_SCN_TIME", _D)),
-    *(_column("COMPATIBLE", _V, 17), _column("THREAD_ID", _N), _column("THREAD_SQN", _N), _column("LOW_SCN", _N)),
-    *(_column("NEXT_SCN", _N), _column("DICTIONARY_BEGIN", _V, 3), _column("DICTIONARY_END", _V, 3)),
-    *(_column("TYPE", _V, 7), _column("BLOCKSIZE", _N), _column("FILESIZE", _N), _column("INFO", _V, 32)),
-    *(_column("STATUS", _N), _column("CON_ID", _N)),
+_LOG_COLUMNS = columns_of(
+    "LOG_ID N, FILENAME V513, LOW_TIME D, HIGH_TIME D, DB_ID N, DB_NAME V9, RESET_SCN N, RESET_SCN_TIME D, COMPATIBLE V17, "
+    "THREAD_ID N, THREAD_SQN N, LOW_SCN N, NEXT_SCN N, DICTIONARY_BEGIN V3, DICTIONARY_END V3, TYPE V7, BLOCKSIZE N, FILESIZE N, "
+    "INFO V32, STATUS N, CON_ID N"
 )
-_PARAMETER_COLUMNS = (
-    *(_column("START_DATE", _D), _column("REQUIRED_START_DATE", _D), _column("END_DATE", _D)),
-    *(_column("START_SCN", _N), _column("REQUIRED_START_SCN", _N), _column("END_SCN", _N)),
-    *(_column("OPTIONS", _N), _column("INFO", _V, 32), _column("STATUS", _N), _column("CON_ID", _N)),
+_PARAMETER_COLUMNS = columns_of(
+    "START_DATE D, REQUIRED_START_DATE D, END_DATE D, START_SCN N, REQUIRED_START_SCN N, END_SCN N, OPTIONS N, INFO V32, "
+    "STATUS N, CON_ID N"
 )
 
 
@@ -87,11 +76,11 @@ def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
         next_time = old.next_time if old else group.next_time if group else None
         size = old.blocks * old.block_size if old else group.bytes if group else 0
         yield (
-            *(integer(file.sequence), file.name, date_cell(first_time), date_cell(next_time) if next_time else None),
+            *(integer(file.sequence), file.name, date(first_time), date(next_time)),
             *(integer(catalog.dbid), catalog.database_name, integer(redo.incarnation.resetlogs_change)),
-            *(date_cell(redo.incarnation.resetlogs_time), "23.0.0", integer(file.thread), integer(file.sequence)),
+            *(date(redo.incarnation.resetlogs_time), "23.0.0", integer(file.thread), integer(file.sequence)),
             *(integer(log.first) if log else None, integer((log.next if log else None) or _LAST_SCN)),
-            *((_YES if old and old.dictionary_begin else "NO"), (_YES if old and old.dictionary_end else "NO")),
+            *(yes_no(old is not None and old.dictionary_begin), yes_no(old is not None and old.dictionary_end)),
             *("ARCHIVE" if file.name == (old.name if old else None) else "ONLINE", integer(BLOCK_SIZE)),
             *(integer(size), None, integer(_status(state.mining, log, first)), integer(1)),
         )
@@ -113,7 +102,7 @@ def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
         return
     start, end = wanted.start_time, wanted.end_time
     yield (
-        *(date_cell(start) if start else None, None, date_cell(end) if end else None),
+        *(date(start), None, date(end)),
         *(integer(wanted.start or 0), integer(0), integer(wanted.end or 0)),
         *(integer(options), info, integer(status), integer(1)),
     )

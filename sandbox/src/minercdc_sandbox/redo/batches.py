@@ -5,15 +5,16 @@ An address is counted in blocks of 512 bytes of which 16 are header, as in Oracl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from minercdc_sandbox.interfaces import Cell
-from minercdc_sandbox.records import RedoOp, RedoRecord
+from minercdc_sandbox.records import RedoChange, RedoOp, RedoRecord
 
 BLOCK_BODY = 496
 INDEX_INFO = "INDEX "
+"""Before an index's name in the `info` of a record of the index's entries."""
 _RECORD_HEADER = 68
 
 ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, ...] | None]"
@@ -21,39 +22,18 @@ ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, 
 
 
 @dataclass(slots=True)
-class RedoBatch:
+class RedoBatch(RedoChange):
     """Changes of one statement that differ in row and values only; an array insert's rows share one record (`shared`).
 
-    `info` is INFO; of an INTERNAL record, which shows none, it marks a dictionary, or is `INDEX_INFO` with an index's name.
     Rows that do not share a record have SCNs `scn`, `scn + 1`, ..
     """
 
-    op: RedoOp
-    scn: int
-    xid: tuple[int, int, int]
-    time: int
-    container: int
-    start_scn: int
     rows: list[ChangedRow] = field(default_factory=lambda: [(None, None, None)])
     shared: bool = False
-    owner: str | None = None
-    table: str | None = None
-    data_obj: int = 0
-    data_obj_d: int = 0
-    data_obj_v: int = 0
-    changed: tuple[int, ...] = ()
-    logged: tuple[int, ...] | None = None
-    undo: bool = False
-    statement: str | None = None
-    info: str | None = None
-    user: str | None = None
-    session: Mapping[str, str] | None = None
-    lob: tuple[int, int] | None = None
-    placeholder: bool = False
-    continued: bool = False
     _counted: int | None = None
 
     def records(self) -> int:
+        """How many records its rows make."""
         return 1 if self.shared else len(self.rows)
 
     def bytes(self) -> int:
@@ -89,8 +69,9 @@ Packed: TypeAlias = "tuple[Any, ...]"
 
 
 class BatchHead(NamedTuple):
-    """The part of a batch that its rows are shown with.
+    """The parts of a batch that its rows are shown with.
 
+    :param position: see `PackedBatch.position`.
     :param alike: equal for batches of one log and transaction whose rows differ in SCN, place, ROWID and values only.
     """
 
@@ -182,6 +163,7 @@ def rs_id(sequence: int, block: int, byte: int) -> str:
 
 
 def pack(batch: RedoBatch, position: int) -> Packed:
+    """The plain values of a batch whose first record begins at `position`, see `position_of`."""
     session = None if batch.session is None else tuple(batch.session.items())
     return (
         *(str(batch.op), batch.scn, batch.xid, batch.time, batch.container, batch.start_scn, batch.rows, batch.shared),
@@ -201,9 +183,21 @@ def expand(packed: Packed, thread: int, sequence: int) -> Iterator[RedoRecord]:
         row_id, before, after = row
         block, byte = divmod(position, BLOCK_BODY)
         yield RedoRecord(
-            *(op, scn if shared else scn + n, xid, time, thread, container, owner, table, data_obj, data_obj_d, data_obj_v),
-            *(row_id, before, after, changed, logged, undo, statement, info, user, session, start_scn),
-            *(sequence, 1 + block, 16 + byte, n if shared else 0, lob, placeholder, continued),
+            *(
+                op,
+                scn if shared else scn + n,
+                xid,
+                time,
+                container,
+                start_scn,
+                owner,
+                table,
+                data_obj,
+                data_obj_d,
+                data_obj_v,
+            ),
+            *(changed, logged, undo, statement, info, user, session, lob, placeholder, continued),
+            *(thread, row_id, before, after, sequence, 1 + block, 16 + byte, n if shared else 0),
         )
         if not shared:
             position += _RECORD_HEADER + _row_bytes(row)

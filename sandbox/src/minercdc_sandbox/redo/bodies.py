@@ -1,4 +1,4 @@
-"""The records of one log: packed chunks in the journal, and those that are not there yet."""
+"""The records of one log: chunks in the journal, and batches in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from minercdc_sandbox.redo.batches import BLOCK_BODY, Packed
 
 @dataclass(slots=True)
 class LogBody:
-    """Records of one log: `chunks` (offset, length) in the journal, `tail` in memory, then `pending`, not readable yet."""
+    """Records of one log: `chunks` (offset, length) in the journal, then `tail` in memory, then `pending`, not yet published.
+
+    :param tail_rows: rows of `tail`.
+    :param position: byte in the log's bodies where the next record begins, see `position_of`.
+    """
 
     chunks: list[tuple[int, int]] = field(default_factory=list)
     tail: list[Packed] = field(default_factory=list)
@@ -19,9 +23,11 @@ class LogBody:
     position: int = BLOCK_BODY
 
     def address(self) -> tuple[int, int]:
+        """Block and byte of the next record."""
         return 1 + self.position // BLOCK_BODY, 16 + self.position % BLOCK_BODY
 
 
 def corruption(body: LogBody) -> OraError:
+    """ORA-00353 at the middle block of the log."""
     block, _ = body.address()
     return OraError(353, f"log corruption near block {block // 2} change 0 time 01/01/1988 00:00:00")

@@ -1,4 +1,4 @@
-"""The file all redo lies in: frames of packed batches, appended, found again after a restart.
+"""The file of all redo: frames of packed batches, appended, and read again after a restart.
 
     kind(1) thread(2) sequence(4) rows(4) position(8) last_scn(8) length(4) | marshal of a list of packed batches
 
@@ -61,7 +61,7 @@ class Journal:
         return list(marshal.loads(os.pread(self._descriptor, length, offset)))
 
     def recover(self, start: int, end: int) -> Iterator[Frame]:
-        """Cut the file at `end`, with the first frame taken, and yield its frames from `start` on."""
+        """Cut the file at the byte `end`, and yield its frames from the byte `start` on. The cut is made with the first frame."""
         os.ftruncate(self._descriptor, end)
         self.end = end
         at = start

@@ -105,6 +105,7 @@ def large_columns(columns: Sequence[TypedColumn], *, json: bool = False) -> Larg
 
 
 def lob_kind(column: TypedColumn) -> LobKind:
+    """Kind of the LOB that holds a column's large values."""
     if column.type in (OraType.BLOB, OraType.JSON, OraType.VECTOR):
         return LobKind.BLOB
     return LobKind.NCLOB if column.national else LobKind.CLOB
@@ -154,6 +155,7 @@ def _emptied(row: tuple[Cell, ...], large: LargeColumns, null: bool) -> tuple[Ce
 
 
 def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
+    """The records of an INSERT, see the module."""
     lobs = [at for at, (kind, _) in large.items() if kind is Large.LOB]
     out = [at for at in lobs if row[at] is not None and not in_row(row[at], Large.LOB)]
     kept = [at for at in lobs if row[at] is not None and at not in out and _length(row[at])]
@@ -172,6 +174,7 @@ def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
 def update_steps(
     large: LargeColumns, before: tuple[Cell, ...], after: tuple[Cell, ...], changed: tuple[int, ...]
 ) -> list[Step]:
+    """The records of an UPDATE of the columns at `changed`, see the module."""
     lobs = [at for at in changed if at in large and large[at][0] is Large.LOB]
     out = [at for at in lobs if after[at] is not None and not in_row(after[at], Large.LOB)]
     small = [at for at in changed if at not in out and (at not in large or _in_update(large[at][0], after[at]))]

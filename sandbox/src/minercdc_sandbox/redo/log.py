@@ -36,9 +36,14 @@ class RedoLog:
     :param next_scn: takes an SCN from the clock, for a log switch.
     :param now: host time, seconds since the epoch.
     :param journal: where the records lie; one with a directory's file is given to `recover` next.
-    :ivar overwritten: called when a switch has reused an online log.
+    :ivar flush_strands: called before a switch; writes the strands of open transactions.
+    :ivar overwritten: called after a switch, which has reused an online log.
     :ivar harden: called after each write; it must end in `publish`.
-    :ivar changes: raised when threads, groups or the list of archived logs change.
+    :ivar changes: raised when threads, groups, destinations or the list of archived logs change.
+    :ivar unpublished: (thread, sequence) of logs with records that no reader sees yet.
+    :ivar former: archived logs of earlier incarnations.
+    :ivar corrupt: (thread, sequence) of logs whose second half cannot be read (ORA-00353).
+    :ivar addressless: users whose undo rows LogMiner shows without redo address.
     """
 
     def __init__(
@@ -56,7 +61,7 @@ class RedoLog:
         self._lock = threading.Lock()
         self._journal = journal or Journal()
         self._bodies: dict[tuple[int, int], LogBody] = {}
-        self._unpublished: set[tuple[int, int]] = set()
+        self.unpublished: set[tuple[int, int]] = set()
         self.harden: Callable[[], None] = self.publish
         self.changes = 0
         self.group_bytes, self.group_count = group_bytes, groups
@@ -85,8 +90,8 @@ class RedoLog:
         return sorted((a for t in self.threads.values() for a in t.archived), key=lambda a: a.completion_time)
 
     def locate(self, name: str) -> tuple[int, int] | None:
-        """(thread, sequence) of the log that the file now holds; None when there is no such file. Raises ORA-01287 for a log
-        of an earlier incarnation."""
+        """(thread, sequence) of the log that the file now holds; None when there is no such file. Raises ORA-01287 for an
+        archived log of an earlier incarnation."""
         if any(log.name == name for log in self.former):
             raise OraError(1287, f"file {name} is from a different database incarnation")
         for thread in self.threads.values():
@@ -104,13 +109,14 @@ class RedoLog:
         return min([*kept, *(group.first_change for group in self.groups() if group.sequence)])
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
-        """Records in redo order; of the current log those written by now. Raises ORA-00308 when the log is unknown."""
+        """Records in redo order that are published. Raises as `chunks`."""
         for _, chunk in self.chunks(thread, sequence):
             for packed in chunk:
                 yield from packed.records(thread, sequence)
 
     def chunks(self, thread: int, sequence: int, first: int = 0) -> Iterator[tuple[int, list[PackedBatch]]]:
-        """Numbered chunks of one log's batches from the chunk `first` on. Raises ORA-00308 when the log is unknown.
+        """Numbered chunks of one log's published batches from the chunk `first` on. Raises ORA-00308 when the log is unknown, and
+        ORA-00353 at the middle of a corrupt one.
 
         A chunk keeps its number and its first batch; only the last one may still grow.
         """
@@ -142,7 +148,7 @@ class RedoLog:
     def switch(self, thread_number: int = 1, *, ended: int | None = None) -> None:
         """ALTER SYSTEM SWITCH LOGFILE: strands reach the old log, which is archived at once.
 
-        :param ended: the old log's NEXT_CHANGE#, when it ended before: SCNs have a hole over the time an instance was down.
+        :param ended: the old log's NEXT_CHANGE# if its thread was closed; None: it ends at the SCN of the switch.
         """
         self.flush_strands()
         scn, now = self._next_scn(), self._now()
@@ -152,8 +158,9 @@ class RedoLog:
             body = self._bodies[thread_number, old.sequence]
             self._publish(thread_number, old.sequence)
             self._spill(thread_number, old.sequence, body)
-            old.status, old.next_change, old.next_time, old.archived = "ACTIVE", ended or scn, now, True
-            thread.archived += [self._archive(old, body, now, number) for number in sorted(self.destinations)]
+            end = ended or scn
+            old.status, old.next_change, old.next_time, old.archived = "ACTIVE", end, now, True
+            thread.archived += [self._archive(old, body, end, now, number) for number in sorted(self.destinations)]
             turn = thread.groups.index(old)
             for group in thread.groups:
                 if group is not old and group.status == "ACTIVE":
@@ -162,13 +169,8 @@ class RedoLog:
         self.overwritten()
         self.harden()
 
-    @property
-    def is_pending(self) -> bool:
-        """Whether something was written that no reader sees yet."""
-        return bool(self._unpublished)
-
     def background_write(self, scn: int) -> None:
-        """Raise LAST_REDO_CHANGE# of open threads without redo for three seconds: an instance is never idle so long.
+        """Set LAST_REDO_CHANGE# of open threads that had no redo for three seconds to `scn`, as an instance writes some redo then.
 
         :param scn: the present one; all commits up to it are in the log.
         """
@@ -178,33 +180,32 @@ class RedoLog:
                 thread.last_change, thread.last_time = max(scn, thread.last_change), now
 
     def publish(self) -> None:
-        """Let readers see what has been written."""
+        """Let readers see all written records."""
         with self._lock:
-            for thread, sequence in self._unpublished:
+            for thread, sequence in self.unpublished:
                 self._publish(thread, sequence)
-            self._unpublished.clear()
+            self.unpublished.clear()
 
     def write_journal(self) -> int:
-        """Write what is pending to the journal; returns the journal's size in bytes."""
+        """Write pending records to the journal; returns its size in bytes."""
         with self._lock:
-            for thread, sequence in self._unpublished:
+            for thread, sequence in self.unpublished:
                 body = self._bodies[thread, sequence]
                 if body.pending:
                     self._frame(PART, thread, sequence, body.pending, sum(len(batch[6]) for batch in body.pending))
         return self._journal.end
 
     def state(self) -> RedoState:
-        """The state that `recover` of the next server needs besides the journal."""
+        """All of the redo that is not in the journal, for `recover`."""
         return RedoState(self.threads, self.incarnations, self.former, self.destinations, self._journal_start)
 
     def recover(self, state: RedoState, end: int) -> None:
-        """Go on with the threads and the journal of an earlier server."""
+        """Go on with the threads of an earlier server and with its journal, up to the byte `end`."""
         self.threads, self.incarnations, self.former = state.threads, state.incarnations, state.former
         self.destinations, self._journal_start = state.destinations, state.journal_start
-        threads = self.threads
         # A log without any record, of a thread that was quiet, has no frame in the journal.
-        listed = {(t.number, group.sequence) for t in threads.values() for group in t.groups if group.sequence}
-        listed |= {(t.number, log.sequence) for t in threads.values() for log in t.archived}
+        listed = {(t.number, group.sequence) for t in self.threads.values() for group in t.groups if group.sequence}
+        listed |= {(t.number, log.sequence) for t in self.threads.values() for log in t.archived}
         self._bodies = {place: LogBody() for place in listed}
         for frame in self._journal.recover(state.journal_start, end):
             body = self._bodies.setdefault((frame.thread, frame.sequence), LogBody())
@@ -215,23 +216,17 @@ class RedoLog:
                 body.tail += self._journal.read(frame.offset, frame.length)
                 body.tail_rows += frame.rows
             body.position = frame.position
-            threads[frame.thread].last_change = max(frame.last_scn, threads[frame.thread].last_change)
-        for thread in threads.values():
+            thread = self.threads[frame.thread]
+            thread.last_change = max(frame.last_scn, thread.last_change)
+        for thread in self.threads.values():
             thread.last_block = self._bodies[thread.number, thread.current.sequence].address()[0]
 
     def checkpoint(self) -> None:
-        """ALTER SYSTEM CHECKPOINT: active groups are no longer needed for crash recovery."""
+        """ALTER SYSTEM CHECKPOINT: groups with STATUS ACTIVE become INACTIVE."""
         with self._lock:
             for group in self.groups():
                 if group.status == "ACTIVE":
                     group.status = "INACTIVE"
-
-    def archived_copies(self, thread: int, sequence: int) -> list[ArchivedLog]:
-        """All copies of one log. Raises ORA-00308 when there is none."""
-        found = [log for log in self._thread(thread).archived if log.sequence == sequence]
-        if not found:
-            raise OraError(308, f"cannot open archived log of thread {thread} sequence {sequence}")
-        return found
 
     def mark_dictionary(self, thread: int, sequence: int) -> None:
         """Set DICTIONARY_BEGIN and DICTIONARY_END of an archived log."""
@@ -240,16 +235,17 @@ class RedoLog:
                 log.dictionary_begin = log.dictionary_end = True
         self.changes += 1
 
-    def delete_archived(self, thread: int, sequence: int) -> None:
-        """Delete a log as RMAN does: V$ARCHIVED_LOG keeps its rows with STATUS D and no name. Raises ORA-00308."""
-        for log in self.archived_copies(thread, sequence):
-            log.status, log.name = ArchiveStatus.DELETED, None
-        self.changes += 1
-
-    def remove_archived(self, thread: int, sequence: int) -> None:
-        """Delete a log's files as `rm` does: V$ARCHIVED_LOG does not change. Raises ORA-00308."""
-        for log in self.archived_copies(thread, sequence):
-            log.missing = True
+    def delete_archived(self, thread: int, sequence: int, *, by_rman: bool = True) -> None:
+        """Delete all copies of a log: `by_rman` V$ARCHIVED_LOG keeps their rows with STATUS D and no name, else it does not change.
+        Raises ORA-00308 when there is none, ORA-01618 for an unknown thread."""
+        found = [log for log in self._thread(thread).archived if log.sequence == sequence]
+        if not found:
+            raise OraError(308, f"cannot open archived log of thread {thread} sequence {sequence}")
+        for log in found:
+            if by_rman:
+                log.status, log.name = ArchiveStatus.DELETED, None
+            else:
+                log.missing = True
         self.changes += 1
 
     def _thread(self, number: int) -> RedoThread:
@@ -299,7 +295,10 @@ class RedoLog:
         self.harden()
 
     def enable_thread(self, number: int, enabled: str) -> None:
-        """ALTER DATABASE ENABLE [PUBLIC] THREAD, which here opens it too. Raises ORA-01612. `enabled`: as in V$THREAD."""
+        """ALTER DATABASE ENABLE [PUBLIC] THREAD, which here opens it too. Raises ORA-01612 for a thread that is enabled.
+
+        :param enabled: PUBLIC or PRIVATE, as in V$THREAD.
+        """
         thread = self.threads.get(number)
         if thread is None:
             self.add_thread(number, enabled=enabled)
@@ -331,7 +330,7 @@ class RedoLog:
         self.harden()
 
     def set_destination(self, number: int, location: str | None) -> None:
-        """LOG_ARCHIVE_DEST_n: logs archived from now on go there too; None ends it. Raises ORA-16019 for the last one."""
+        """LOG_ARCHIVE_DEST_n: logs archived from now on go there; None ends it. Raises ORA-16019 for the last one."""
         if location is not None:
             self.destinations[number] = location
         elif set(self.destinations) <= {number}:
@@ -341,7 +340,7 @@ class RedoLog:
         self.changes += 1
 
     def add_member(self, group_number: int, member: str) -> None:
-        """ALTER DATABASE ADD LOGFILE MEMBER. Raises ORA-01611, and ORA-01577 when the file is in use."""
+        """ALTER DATABASE ADD LOGFILE MEMBER. Raises ORA-01611 for an unknown group, ORA-01577 when the file is in use."""
         group = next((g for g in self.groups() if g.group == group_number), None)
         if group is None:
             raise OraError(1611, f"thread number 1 is invalid - group {group_number} does not exist")
@@ -361,23 +360,12 @@ class RedoLog:
         self._bodies[thread.number, sequence] = LogBody()
         self.changes += 1
 
-    def _archive(self, group: LogGroup, body: LogBody, now: float, destination: int) -> ArchivedLog:
-        assert group.next_change is not None
-        assert group.next_time is not None
+    def _archive(self, group: LogGroup, body: LogBody, end: int, now: float, destination: int) -> ArchivedLog:
+        last = self.incarnation
         return ArchivedLog(
-            f"{self.destinations[destination]}/{group.thread}_{group.sequence}_{self.incarnation.resetlogs_id}.arc",
-            group.thread,
-            group.sequence,
-            group.first_change,
-            group.first_time,
-            group.next_change,
-            group.next_time,
-            body.address()[0],
-            self.incarnation.resetlogs_change,
-            self.incarnation.resetlogs_time,
-            self.incarnation.resetlogs_id,
-            now,
-            destination,
+            f"{self.destinations[destination]}/{group.thread}_{group.sequence}_{last.resetlogs_id}.arc",
+            *(group.thread, group.sequence, group.first_change, group.first_time, end, now, body.address()[0]),
+            *(last.resetlogs_change, last.resetlogs_time, last.resetlogs_id, now, destination),
         )
 
     def _append(self, thread: RedoThread, batches: list[RedoBatch]) -> None:
@@ -386,7 +374,7 @@ class RedoLog:
             body.pending.append(pack(batch, body.position))
             body.position += batch.bytes()
             thread.last_change = max(thread.last_change, batch.scn + batch.records() - 1)
-        self._unpublished.add((thread.number, thread.current.sequence))
+        self.unpublished.add((thread.number, thread.current.sequence))
         thread.last_time, thread.last_block = self._now(), body.address()[0]
 
     def _publish(self, thread: int, sequence: int) -> None:

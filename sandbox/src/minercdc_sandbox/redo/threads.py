@@ -1,4 +1,4 @@
-"""Redo threads with their log groups and archived logs: what V$THREAD, V$LOG, V$LOGFILE and V$ARCHIVED_LOG show."""
+"""Redo threads with their log groups and archived logs: rows of V$THREAD, V$LOG, V$LOGFILE and V$ARCHIVED_LOG."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ ONLINE_DEST = "/opt/oracle/oradata/ORCLCDB"
 
 @dataclass(slots=True)
 class LogGroup:
-    """A row of V$LOG with its members of V$LOGFILE. SCNs and host seconds; `next_change` None while current."""
+    """A row of V$LOG with its members of V$LOGFILE. Times are host seconds; `next_change` and `next_time` are None while it is
+    current and before its first use."""
 
     group: int
     thread: int
@@ -36,9 +37,9 @@ class ArchiveStatus(StrEnum):
 
 @dataclass(slots=True)
 class ArchivedLog:
-    """A row of V$ARCHIVED_LOG; `name` None once deleted.
+    """A row of V$ARCHIVED_LOG; `name` is None once it is deleted.
 
-    :param missing: the file was removed, and the catalog does not know.
+    :param missing: the file was removed, which V$ARCHIVED_LOG does not show.
     """
 
     name: str | None
@@ -62,15 +63,16 @@ class ArchivedLog:
 
     @property
     def deleted(self) -> bool:
+        """Whether STATUS is D."""
         return self.status == ArchiveStatus.DELETED
 
 
 @dataclass(slots=True)
 class RedoThread:
-    """One redo thread: its groups and what has been archived of it.
+    """One redo thread: a row of V$THREAD, its groups, and its archived logs of the present incarnation.
 
-    :param instance: the instance that has it open; `enabled`: PUBLIC, PRIVATE or DISABLED.
-    :param checkpoint_change: of a closed thread the SCN its redo ends at.
+    :param instance: the instance that opens it; `enabled`: PUBLIC, PRIVATE or DISABLED.
+    :param checkpoint_change: SCN at which its redo ended when it was closed last.
     """
 
     number: int
@@ -93,7 +95,7 @@ class RedoThread:
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:
-    """A row of V$DATABASE_INCARNATION: what lies between two RESETLOGS."""
+    """A row of V$DATABASE_INCARNATION: the database from one RESETLOGS to the next."""
 
     number: int
     resetlogs_change: int

@@ -178,8 +178,7 @@ class RowChanges:
         serializable transaction, whose snapshot cannot move); while waiting ORA-00060, ORA-01013, and ORA-30006 after
         `seconds`: 0 raises ORA-00054 at once, None waits as long as it takes.
         """
-        transaction = client.transaction
-        assert transaction is not None
+        transaction = self._begin(client)
         for target in targets:
             blocker = self.blocker(table, target, transaction)
             if blocker is not None:
@@ -212,12 +211,10 @@ class RowChanges:
     def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
         """Change claimed rows in place or as new versions, by delete and insert where the partition changes; write
         redo, then check unique keys: ORA-00001, or wait for their holder. `changed`: positions of the assigned columns."""
-        transaction = client.transaction
-        assert transaction is not None
+        transaction = self._begin(client)
         moving = [target for target in targets if _moves(table, target, changed)] if table.partitioning is not None else []
         if moving:
             targets = [target for target in targets if not any(target is other for other in moving)]
-        if moving:
             self.delete(client, table, moving)
         logged = self._new_versions(transaction, table, targets, changed)
         for at in range(0, len(logged), STRAND_RECORDS):
@@ -236,8 +233,7 @@ class RowChanges:
 
     def rewrite(self, client: Client, table: Table, target: Target, changed: tuple[int, ...], steps: Sequence[Step]) -> None:
         """Change one claimed row with the redo `steps` of a LOB write through its locator; no keys are checked."""
-        transaction = client.transaction
-        assert transaction is not None
+        transaction = self._begin(client)
         [(row_id, _, _)] = self._new_versions(transaction, table, [target], changed)
         self._strands.log_large(client, transaction, table, row_id, steps, undo=False)
 
@@ -279,9 +275,8 @@ class RowChanges:
                     self._locks.wait(client, blocker, None)
 
     def delete(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
-        """Delete claimed rows and write their redo: own versions go at once, others end with the COMMIT."""
-        transaction = client.transaction
-        assert transaction is not None
+        """Delete claimed rows and write their redo: the transaction's own versions go at once, others end with its COMMIT."""
+        transaction = self._begin(client)
         logged: list[ChangedRow] = []
         for target in targets:
             own = target.s == transaction.stamp

@@ -1,4 +1,4 @@
-"""The SCN clock and its map to time: one counter for the whole database, moved by changes, commits and reads of CURRENT_SCN."""
+"""The SCN clock, one counter for the whole database, and its map to time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from minercdc_sandbox.interfaces import OraError
 
 
 class ScnClock:
-    """Hands out SCNs and remembers, once per second of activity, which SCN was current (SMON_SCN_TIME in Oracle).
+    """Gives out SCNs, and notes the first SCN of each second in which it gives any (SMON_SCN_TIME in Oracle).
 
-    :param start: SCN of the moment the database was opened.
+    :param start: the current SCN at first.
     :param now: host time, seconds since the epoch.
-    :param reserve: called with an SCN that is about to be passed; returns the SCN up to which it need not be called again.
+    :param reserve: called with the first SCN and with each that exceeds the SCN it returned last.
     """
 
     def __init__(
@@ -31,15 +31,15 @@ class ScnClock:
 
     @property
     def current(self) -> int:
-        """The newest SCN given out: the snapshot of a statement that begins now. Reading it does not move the clock."""
+        """The newest SCN given out, which is the snapshot of a statement that begins now."""
         return self._scn
 
     def now(self) -> float:
-        """Host time, seconds since the epoch."""
+        """Host time, seconds since the epoch, moved by `jump`."""
         return self._now() + self._ahead
 
     def jump(self, seconds: float) -> None:
-        """Set the time that `now` returns forward, or back by a negative number; SCNs go on rising."""
+        """Add these seconds, negative ones too, to the time that `now` returns."""
         with self._lock:
             self._ahead += seconds
 
@@ -56,15 +56,15 @@ class ScnClock:
             return first
 
     def slots_since(self, count: int) -> list[tuple[int, int]]:
-        """The map of SCNs to time without its first `count` entries: (second, first SCN of it), ascending."""
+        """The map to time without its first `count` entries: (second, its first SCN), ascending."""
         return self._slots[count:]
 
     def remember(self, slots: list[tuple[int, int]]) -> None:
-        """Put an earlier server's map in front of this one's."""
+        """Put the map of an earlier server before this one's."""
         self._slots = slots + self._slots
 
     def read(self) -> int:
-        """CURRENT_SCN: takes a new SCN, so a later commit is always above it."""
+        """CURRENT_SCN: a new SCN, so that later commits are above it."""
         return self.advance()
 
     def checked(self, scn: int) -> int:
@@ -74,14 +74,15 @@ class ScnClock:
         return scn
 
     def time_of(self, scn: int) -> int:
-        """SCN_TO_TIMESTAMP, in whole seconds since the epoch. Raises ORA-08181 before the map begins and for future SCNs."""
+        """SCN_TO_TIMESTAMP, in whole seconds since the epoch. Raises ORA-08181 for SCNs before the map and for future ones."""
         at = bisect_right(self._slots, scn, key=lambda slot: slot[1])
         if at == 0 or scn > self._scn:
             raise OraError(8181, "specified number is not a valid system change number")
         return self._slots[at - 1][0]
 
     def scn_at(self, seconds: float) -> int:
-        """TIMESTAMP_TO_SCN of seconds since the epoch. Raises ORA-08180 before the map begins and for the future."""
+        """TIMESTAMP_TO_SCN: the first SCN of the last second of the map that is not after these seconds. Raises ORA-08180 for times
+        before the map, and more than a second in the future."""
         at = bisect_right(self._slots, seconds, key=lambda slot: slot[0])
         if at == 0 or seconds > self.now() + 1:
             raise OraError(8180, "no snapshot found based on specified time")

@@ -1,4 +1,4 @@
-"""Commits that take one SCN: a test names how many, and each waits for the others.
+"""Commits that share one SCN: a test says how many, and each waits for the others.
 
 Instances that commit at the same moment may be given the same SCN (docs/reference/logminer-facts.md#b-11: two commits may share
 an SCN). The last one to arrive commits for all, under the one storage lock, so no reader sees one without the others.
@@ -14,7 +14,7 @@ from minercdc_sandbox.storage.locks import Client
 
 
 class CommitMeeting:
-    """The next `size` commits, which share an SCN; later ones take one each. Under the storage lock, which waiting releases.
+    """The next `size` commits, which share an SCN; later ones take one each. Used under the storage lock, which waiting releases.
 
     :param lock: the storage lock.
     """

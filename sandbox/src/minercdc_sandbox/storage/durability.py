@@ -1,10 +1,10 @@
-"""When what a database has done becomes durable, and how a server goes on from what an earlier one left.
+"""The order in which changes of a database become durable, and how a server goes on with the database of an earlier one.
 
     redo is written -> journal frames -> rows.db commits (rows, dictionary, where the journal ends) -> readers see the redo
 
-So a server killed at any moment comes back with rows, dictionary and redo of one and the same moment, and with all that
-was acknowledged to a client as committed, or that LogMiner has shown. Transactions that were open then are rolled back as Oracle's
-instance recovery does: their rows go, and where their redo had reached the log, the undo of it and a ROLLBACK follow there.
+So after a kill at any moment rows, dictionary and redo are of one and the same moment, with all that was acknowledged to a client as
+committed or that LogMiner has shown. Transactions that were open then are rolled back as by Oracle's instance recovery: their rows are
+removed, and if their redo had reached the log, its undo and a ROLLBACK are logged.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNDONE_BY = {
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """What recovery has to know of a transaction that a crash cuts off. Fields as in `Transaction`."""
+    """The facts of a transaction that recovery after a crash needs. Fields as in `Transaction`."""
 
     xid: tuple[int, int, int]
     stamp: int
@@ -50,7 +50,8 @@ class Moment:
     """The saved state that changes with every write.
 
     :param journal_end: bytes of the journal that belong to the database.
-    :param begun: transactions ever begun; `turns`: by container.
+    :param begun, turns: as in `Transactions`.
+    :param open: transactions that have changed or locked rows and not ended.
     """
 
     journal_end: int
@@ -72,7 +73,8 @@ class Durability:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """While it is entered, `harden` does nothing: for DDL, which is logged before the dictionary is changed."""
+        """With a directory, `harden` does nothing until the context ends: for DDL, which is logged before the dictionary is
+        changed."""
         self._held = self._home is not None
         try:
             yield
@@ -80,7 +82,7 @@ class Durability:
             self._held = False
 
     def harden(self) -> None:
-        """Make everything up to here durable and its redo visible."""
+        """Make everything up to here durable and its redo visible, unless `held`."""
         if self._held:
             return
         if self._home is not None:
@@ -88,9 +90,10 @@ class Durability:
         self._redo.publish()
 
     def settle(self) -> None:
-        """After a statement: harden when it changed the dictionary or the redo. Nothing without a directory."""
+        """After a statement: `harden` when the dictionary or the redo has changed since the last time. Nothing without a
+        directory."""
         if self._home is not None and (
-            self._catalog.stamp != self._dictionary or self._redo.changes != self._threads or self._redo.is_pending
+            self._catalog.stamp != self._dictionary or self._redo.changes != self._threads or self._redo.unpublished
         ):
             self.harden()
 
@@ -109,14 +112,15 @@ class Durability:
         home.commit()
 
     def create(self) -> None:
-        """Prepare a new directory, and save the new database in it."""
+        """Save the new database in a new directory."""
         assert self._home is not None
         self._home.db.execute("create table scn_time(second integer, scn integer)")
         self._home.save("format", FORMAT)
         self.harden()
 
     def restore(self) -> None:
-        """Take up the redo, the clock's map and the XIDs of an earlier server, and roll back what was open."""
+        """Go on with the redo, the clock's map and the XIDs of an earlier server, and roll back its open transactions. The logs of
+        all threads switch if there were any."""
         assert self._home is not None
         moment: Moment = self._home.load("moment")
         state: RedoState = self._home.load("redo")

@@ -29,7 +29,7 @@ from minercdc_sandbox.storage.durability import Durability
 from minercdc_sandbox.storage.history import History
 from minercdc_sandbox.storage.home import DataDirectory
 from minercdc_sandbox.storage.locks import Client, Locks
-from minercdc_sandbox.storage.store import VERSION_BITS, Segments, history, open_store, segment
+from minercdc_sandbox.storage.store import VERSION_BITS, Segments, open_store, segment, tables_of
 from minercdc_sandbox.storage.strands import Strands
 from minercdc_sandbox.storage.transactions import Transaction, Transactions, Undo, UndoKind
 from minercdc_sandbox.tables import Table
@@ -93,13 +93,13 @@ class Storage:
         return client.transaction
 
     def start(self, client: Client) -> None:
-        """Make the client's transaction active, begun if there is none: it has START in the redo before it changes a row."""
+        """Make the client's transaction active, begun if there is none: its strand has START before it changes a row."""
         with self.lock:
             self.strands.start(client, self.begin(client))
 
     def commit(self, client: Client) -> int | None:
-        """End the transaction and make its changes visible at one SCN, which is returned: None when it changed or locked no
-        row. Raises ORA-01013 on cancel while a `CommitMeeting` waits."""
+        """End the client's transaction and make its changes visible at one SCN, which is returned: None without a transaction and
+        for one that changed or locked no row. Raises ORA-01013 on cancel while a `CommitMeeting` waits."""
         transaction = client.transaction
         if transaction is None:
             return None
@@ -124,7 +124,7 @@ class Storage:
         return scn
 
     def keep_undo_for(self, seconds: int) -> None:
-        """Set UNDO_RETENTION as if undo were full: commits from now on forget versions that ended longer ago."""
+        """Set UNDO_RETENTION: commits from now on forget versions that ended longer ago than these seconds."""
         self._retention_seconds = seconds
 
     def _purge_old_versions(self) -> None:
@@ -251,11 +251,13 @@ class Storage:
         internal: Sequence[str] = (),
         built: str | None = None,
     ) -> int:
-        """Log a DDL in the client's transaction, as START, DDL, COMMIT when it has none; commits and returns the SCN.
+        """Log a DDL in the client's transaction, as START, DDL, COMMIT when it has none; commits and returns the SCN. The
+        dictionary counts as changed.
 
         :param internal: statements that Oracle runs itself before it, logged as INTERNAL DDL.
         :param built: the index whose entries it wrote.
         """
+        self.catalog.version += 1
         transaction = self.begin(client)
         self.strands.start(client, transaction)
         for kind, statement in (*[("INTERNAL", statement) for statement in internal], ("USER", text)):
@@ -276,7 +278,8 @@ class Storage:
         return scn
 
     def log_dictionary(self, client: Client, text: str, info: str) -> None:
-        """DBMS_LOGMNR_D.BUILD: a record in a transaction of its own, in a log that is archived at once."""
+        """DBMS_LOGMNR_D.BUILD: commit, then an INTERNAL record with text and info in a transaction of its own, in a log that is
+        archived at once."""
         self.commit(client)
         transaction = self.begin(client)
         self.strands.start(client, transaction)
@@ -291,7 +294,7 @@ class Storage:
         self.redo.mark_dictionary(transaction.thread, sequence)
 
     def restore(self) -> None:
-        """Recover the redo and roll back what was open; new rows get numbers above the highest that is there."""
+        """Recover the redo, roll back open transactions, and number new rows above the highest stored row."""
         self.durability.restore()
         for table in self.catalog.tables():
             partitions = table.partitioning.partitions if table.partitioning is not None else ()
@@ -302,10 +305,9 @@ class Storage:
                 table.next_rid = max(table.next_rid, self._highest_rid(table, rowid.ABOVE - 1) + 1)
 
     def _highest_rid(self, table: Table, below: int) -> int:
-        names = (segment(table), history(table)) if table.has_history else (segment(table),)
         found = [
             self.db.execute(f"select ifnull(max(vid), -1) from {name} where vid<?", (below << VERSION_BITS,)).get
-            for name in names
+            for name in tables_of(table)
         ]
         return max(cast("list[int]", found)) >> VERSION_BITS
 

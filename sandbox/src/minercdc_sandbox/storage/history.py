@@ -20,7 +20,7 @@ from minercdc_sandbox.storage.transactions import Transactions
 from minercdc_sandbox.tables import Table
 
 ENOUGH = 20_000
-"""Ended versions that are worth a scan of their table."""
+"""At least so many ended versions, and a quarter of the rows ever inserted, are worth a scan of their table."""
 
 
 class Reader(Protocol):
@@ -48,7 +48,7 @@ class History:
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
 
     def read_by(self, reader: Reader) -> None:
-        """Register an open cursor: what it can still see stays, until it is garbage or its `oldest` is None."""
+        """Register an open cursor: versions it can see are not moved, until it is garbage or its `oldest` is None."""
         self._readers.add(reader)
 
     def note_ended(self, table: Table, count: int, scn: int) -> None:
@@ -57,7 +57,10 @@ class History:
         found.count += count
 
     def move(self, tables: Iterable[Table], scn: int) -> None:
-        """Move ended versions of tables that have enough of them, unless a snapshot can see them. `scn`: the present one."""
+        """Move the ended versions that no snapshot can see, of those of these tables that have enough of them; temporary ones never.
+
+        :param scn: the present one.
+        """
         seen_from: int | None = None
         for table in tables:
             found = self._ended.get(table.data_object_id)

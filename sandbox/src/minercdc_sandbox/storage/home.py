@@ -5,8 +5,7 @@
     scn         an SCN no smaller than any that was handed out
     lock        held while a server uses the directory
 
-Pickles of another format of the directory are refused. Keep a directory from strangers:
-reading a pickle runs code.
+A directory of another format is refused. Keep a directory from strangers: reading a pickle runs code.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pickle
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,29 +26,34 @@ _SCN_STEP = 100_000
 
 
 class DataDirectory:
-    """A database's directory, open and locked; made when it is not there.
+    """A database's directory, open and locked; made when it is not there. What was opened is closed when this fails.
 
-    :ivar is_new: nothing was kept here before.
+    :ivar is_new: no database was kept here before.
     :raises OraError: ORA-01102 when another server uses it, ORA-00201 when it was written in another format.
     :raises OSError, apsw.Error: it cannot be made, read or written.
     """
 
     def __init__(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
-        self._lock = (path / "lock").open("w")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._lock.close()
-            raise OraError(1102, f"cannot mount database in EXCLUSIVE mode: another server uses {path}") from None
-        self.db = self._open(path / "rows.db")
-        self.is_new = self.load("format") is None
-        found = self.load("format") or FORMAT
-        if found != FORMAT:
-            self.close()
-            raise OraError(201, f"control file version {found} incompatible with version {FORMAT} of the sandbox: {path}")
-        self.redo = os.open(path / "redo.log", os.O_RDWR | os.O_CREAT, 0o600)
-        self._scn = os.open(path / "scn", os.O_RDWR | os.O_CREAT, 0o600)
+        with ExitStack() as opened:
+            lock = opened.enter_context((path / "lock").open("w"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise OraError(1102, f"cannot mount database in EXCLUSIVE mode: another server uses {path}") from None
+            self.db = self._open(path / "rows.db")
+            opened.callback(self.db.close)
+            self.is_new = self.load("format") is None
+            found = self.load("format") or FORMAT
+            if found != FORMAT:
+                raise OraError(
+                    201, f"control file version {found} incompatible with version {FORMAT} of the sandbox: {path}"
+                )
+            self.redo = os.open(path / "redo.log", os.O_RDWR | os.O_CREAT, 0o600)
+            opened.callback(os.close, self.redo)
+            self._scn = os.open(path / "scn", os.O_RDWR | os.O_CREAT, 0o600)
+            opened.callback(os.close, self._scn)
+            self._opened = opened.pop_all()
 
     @staticmethod
     def _open(path: Path) -> apsw.Connection:
@@ -86,8 +91,5 @@ class DataDirectory:
         return ceiling
 
     def close(self) -> None:
-        """Release the lock and close the files, but not `db`, which the storage closes."""
-        for name in ("redo", "_scn"):
-            if hasattr(self, name):
-                os.close(getattr(self, name))
-        self._lock.close()
+        """Close the files and `db`, and release the lock."""
+        self._opened.close()

@@ -1,4 +1,4 @@
-"""Who waits for whom: table locks, rows locked by FOR UPDATE, and waiting for a transaction to end, with deadlock detection.
+"""Table locks, rows locked by FOR UPDATE, and waiting for a transaction to end, with deadlock detection.
 
 Rows that were changed need no entry here: the stamp on their version is the lock.
 """
@@ -33,9 +33,11 @@ BUSY = "resource busy and acquire with NOWAIT specified or timeout expired"
 class Client:
     """A session as the storage knows it.
 
-    :param details: program, machine, osuser, .. as the client named them; go into the redo.
-    :param client_id: what the client calls its user; goes into the redo too.
-    :param serializable: ISOLATION_LEVEL of the session: transactions that begin from now on are serializable.
+    :param thread: the redo thread of its instance.
+    :param details: program, machine, osuser, .. from the client, with sid and serial; they go into the redo.
+    :param client_id: CLIENT_IDENTIFIER; it goes into the redo too.
+    :param serializable: transactions that begin from now on are serializable.
+    :param running: a call of the session is running.
     """
 
     sid: int
@@ -70,10 +72,11 @@ class Locks:
     def wait(
         self, client: Client, blocker: Transaction, deadline: float | None, blocked: Callable[[], bool] = lambda: True
     ) -> None:
-        """Wait until `blocker` ends or `blocked` is false. As in Oracle, a row given up by a savepoint does not end it.
+        """Wait until `blocker` ends or `blocked` is false. As in Oracle, a row that a rollback to a savepoint frees does not end it.
 
-        Raises ORA-00060 when `blocker` waits for this client, ORA-01013 on cancel, and ORA-30006 at the deadline: a value of
-        `time.monotonic()`, None without end.
+        Raises ORA-00060 when `blocker` waits for this client, ORA-01013 on cancel, ORA-30006 at the deadline.
+
+        :param deadline: a value of `time.monotonic()`; None: wait without end.
         """
         mine = client.transaction
         if mine is not None:
@@ -105,9 +108,11 @@ class Locks:
         return [(object_id, *lock) for object_id, locks in self._tables.items() for lock in locks.items()]
 
     def held(self, table: Table, transaction: Transaction) -> int:
+        """Mode of the transaction's lock on the table, 0 without one."""
         return self._tables[table.object_id].get(transaction, 0)
 
     def table_blocker(self, table: Table, transaction: Transaction | None, mode: int) -> Transaction | None:
+        """Another transaction whose lock on the table does not go with `mode`, else None."""
         for other, held in self._tables[table.object_id].items():
             if other is not transaction and held not in _COMPATIBLE[mode]:
                 return other
@@ -127,16 +132,14 @@ class Locks:
             if seconds == 0:
                 raise OraError(54, BUSY)
             try:
-                self.wait(client, blocker, deadline, self._still(table, transaction, wanted))
+                self.wait(client, blocker, deadline, lambda: self.table_blocker(table, transaction, wanted) is not None)
             except OraError as error:
                 raise OraError(54, BUSY) if error.number == 30006 else error from None
         self._tables[table.object_id][transaction] = wanted
         return before
 
-    def _still(self, table: Table, transaction: Transaction, mode: int) -> Callable[[], bool]:
-        return lambda: self.table_blocker(table, transaction, mode) is not None
-
     def lower_table(self, table: Table, transaction: Transaction, mode: int) -> None:
+        """Set the transaction's lock back to `mode`, 0 for none."""
         if mode:
             self._tables[table.object_id][transaction] = mode
         else:
@@ -146,6 +149,7 @@ class Locks:
     # ---- rows ----
 
     def row_locker(self, data_object_id: int, rid: int) -> Transaction | None:
+        """The transaction that locked the row without changing it, else None."""
         return self._rows.get((data_object_id, rid)) if self._rows else None
 
     def lock_row(self, data_object_id: int, rid: int, transaction: Transaction) -> None:
@@ -156,7 +160,7 @@ class Locks:
         self._condition.notify_all()
 
     def release(self, transaction: Transaction) -> None:
-        """Release all locks of a transaction that ends, and wake those who wait."""
+        """Release all locks of a transaction, and wake the threads that wait."""
         for undo in transaction.undo:
             if undo.op is UndoKind.TABLE_LOCK:
                 self._tables[undo.table.object_id].pop(transaction, None)

@@ -1,7 +1,7 @@
-"""Rows of a partitioned table that DDL ends or rewrites. No redo of rows comes of it, as in Oracle: LogMiner shows the DDL.
+"""Rows that DDL ends or rewrites, without redo, as in Oracle: LogMiner shows the DDL only.
 
-The versions that were there end at an SCN and the rewritten ones begin at it, so cursors that are open go on seeing theirs.
-The table is held alone, so no version is a transaction's.
+Old versions end at an SCN and rewritten ones begin after it, so open cursors still see the old ones. Callers hold the table alone, so
+no version belongs to an open transaction.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BITS = ROW_BITS + VERSION_BITS
 
 
 def live_rows(storage: Storage, table: Table, number: int | None = None) -> list[tuple[int, tuple[Cell, ...]]]:
-    """(row number, row) of each committed row of the table, or of the partition with this number, in ROWID order."""
+    """(row number, row) of each current row of the table, or of the partition with this number, by row number."""
     slots = "".join(f",c{column.slot}" for column in table.columns)
     low, high = _range(number)
     sql = f"select vid{slots} from {segment(table)} where vid between ? and ? and e={LIVE} order by vid"
@@ -28,21 +28,21 @@ def live_rows(storage: Storage, table: Table, number: int | None = None) -> list
 
 
 def end_rows(storage: Storage, table: Table, numbers: Collection[int]) -> None:
-    """End all rows of the partitions with these numbers, without undo: snapshots from before still see them."""
+    """End all rows of the partitions with these numbers, without undo: older snapshots still see them."""
     scn = storage.clock.advance()
     for number in numbers:
         storage.db.execute(f"update {segment(table)} set e={scn} where vid between ? and ? and e={LIVE}", _range(number))
 
 
 def put_rows(storage: Storage, table: Table, rows: list[tuple[int, tuple[Cell, ...]]], number: int = 0) -> None:
-    """Insert (row number, row) pairs, visible from now on; a row number counts within the partition `number`."""
+    """Insert (row number, row) pairs, visible from a new SCN on; a row number counts within the partition `number`."""
     scn = storage.clock.advance()
     for rid, row in rows:
         storage.segments.insert_version(table, (number << ROW_BITS | rid) << VERSION_BITS, row, scn)
 
 
 def rewrite(storage: Storage, table: Table, numbers: Collection[int]) -> None:
-    """Move each row of the partitions with these numbers to the partition that its key belongs to now."""
+    """Move each row of the partitions with these numbers to the partition of its key."""
     for number in numbers:
         moved: dict[int, list[tuple[Cell, ...]]] = {}
         gone: list[int] = []

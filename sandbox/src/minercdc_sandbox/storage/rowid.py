@@ -30,27 +30,25 @@ def object_prefix(data_object_id: int) -> str:
 
 
 def row_text(prefix: str, rid: int) -> str:
-    """ROWID of row number `rid` of the segment with this `object_prefix`: numbers count inserted rows from 0."""
+    """ROWID of row number `rid`, from 0, in the segment with this `object_prefix`."""
     block = FIRST_BLOCK + (rid >> 6)
     return f"{prefix}{_PAIRS[block >> 24 & 4095]}{_PAIRS[block >> 12 & 4095]}{_PAIRS[block & 4095]}AA{_DIGITS[rid & 63]}"
 
 
 def of_row(table: Table, rid: int) -> str:
-    """ROWID of a row of a table, in whichever partition."""
+    """ROWID of a row number of a table. Raises ORA-08103 for one of a dropped partition."""
     return row_text(*prefix_of(table, rid))
 
 
 def prefix_of(table: Table, rid: int) -> tuple[str, int]:
-    """`object_prefix` for a row, and its number in its segment."""
+    """`object_prefix` of a row's segment, and the row's number in it. Raises as `of_row`."""
     _, data_object_id = table.segment_of(rid)
     return object_prefix(data_object_id), rid if table.partitioning is None else rid & ROW_MASK
 
 
 def bounds(text: str, data_object_id: int) -> tuple[int, int]:
-    """Range of row numbers, the end not included, that a ROWID names; empty, but in order, for another object's.
-
-    Raises ORA-01410.
-    """
+    """Range of row numbers, the end not included, that a ROWID names. That of another object is empty, before or after all rows by the
+    order of the object ids. Raises ORA-01410."""
     there, rid = parse(text)
     if there != data_object_id:
         return (-1, -1) if there < data_object_id else (ABOVE, ABOVE)
@@ -58,7 +56,7 @@ def bounds(text: str, data_object_id: int) -> tuple[int, int]:
 
 
 def partition_bounds(text: str, table: Table) -> tuple[int, int]:
-    """`bounds` in a partitioned table, whose row numbers begin with the partition's. Raises ORA-01410."""
+    """`bounds` in a partitioned table. Raises ORA-01410."""
     assert table.partitioning is not None
     there, rid = parse(text)
     partitions = table.partitioning.partitions
@@ -74,7 +72,7 @@ def partition_bounds(text: str, table: Table) -> tuple[int, int]:
 
 
 def segment_of(table: Table, row_id: str | None) -> tuple[int, int]:
-    """OBJECT_ID and DATA_OBJECT_ID in the redo of a row: of its partition, or of the table."""
+    """OBJECT_ID and DATA_OBJECT_ID in the redo of a row: of its partition, or of the table, also for None."""
     if table.partitioning is None or row_id is None:
         return table.object_id, table.data_object_id
     found = table.partitioning.with_data_object(parse(row_id)[0])
@@ -82,7 +80,7 @@ def segment_of(table: Table, row_id: str | None) -> tuple[int, int]:
 
 
 def parse(text: str) -> tuple[int, int]:
-    """Data object id and row number of a ROWID; below 0 for blocks before the first row. Raises ORA-01410."""
+    """Data object id and row number of a ROWID; the number is below 0 for blocks before the first row. Raises ORA-01410."""
     data_object_id, _, block, row = fields(text)
     return data_object_id, (block - FIRST_BLOCK) * ROWS_PER_BLOCK + row
 

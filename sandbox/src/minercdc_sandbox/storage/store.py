@@ -34,12 +34,17 @@ def segment(table: Table) -> str:
 
 
 def history(table: Table) -> str:
-    """SQL name of the table with the old versions, see `storage.history`."""
+    """SQL name of the table with old versions, see `storage.history`."""
     return f"old_{table.data_object_id}"
 
 
+def tables_of(table: Table) -> tuple[str, ...]:
+    """SQL names of the tables with its versions: the segment, then the history if it has one."""
+    return (segment(table), history(table)) if table.has_history else (segment(table),)
+
+
 def every_version(table: Table, columns: str) -> str:
-    """SQL of all versions of a table with vid, s, e, x and further columns (`,c0,c1`), wherever they lie."""
+    """SQL of all versions of a table, old ones too, with vid, s, e, x and at least the columns in `columns` (`,c0,c1`)."""
     if not table.has_history:
         return segment(table)
     return f"(select vid,s,e,x{columns} from {segment(table)} union all select vid,s,e,x{columns} from {history(table)})"
@@ -51,9 +56,9 @@ def visible(snapshot: str, own: str) -> str:
 
 
 def open_store() -> apsw.Connection:
-    """A private database that spills to an unnamed file.
+    """A private SQLite database that spills to an unnamed file and ends with the process.
 
-    SQLite's own journal is off and one SQLite transaction lasts as long as the database: undo is ours, and nothing survives.
+    Its journal is off, and one SQLite transaction lasts as long as the database: the sandbox has undo of its own.
     """
     connection = apsw.Connection("", statementcachesize=1000)
     for pragma in ("journal_mode=off", "synchronous=off", "temp_store=file", "cache_size=-131072", "locking_mode=exclusive"):
@@ -75,7 +80,7 @@ def _insert_version(name: str, slots: tuple[int, ...]) -> str:
 
 
 class Segments:
-    """The stored versions of all tables, by vid; locks and undo are the callers' business. Call under the storage lock."""
+    """The stored versions of all tables, by vid, without locks and undo, which callers keep. Call under the storage lock."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
@@ -92,8 +97,14 @@ class Segments:
         tail = ",e" if index.unique else ""
         name = f"ix_{table.data_object_id}_{index.object_id}"
         self.db.execute(f"create index {name} on {segment(table)}({columns}{tail})")
-        if index.unique and table.has_history:
-            self.db.execute(f"create index old_{name} on {history(table)}({columns},e)")
+        if table.has_history:
+            self._index_history(table, index)
+
+    def _index_history(self, table: Table, index: Index) -> None:
+        if index.unique:
+            columns = ",".join(f"c{table.columns[at].slot}" for at in table.positions(index.columns))
+            name = f"old_ix_{table.data_object_id}_{index.object_id}"
+            self.db.execute(f"create index {name} on {history(table)}({columns},e)")
 
     def drop_index(self, table: Table, index: Index) -> None:
         name = f"ix_{table.data_object_id}_{index.object_id}"
@@ -103,22 +114,22 @@ class Segments:
     def add_column(self, table: Table, slot: int, default: Cell) -> None:
         """Add column `c<slot>` to the versions; those that are there get `default`."""
         text = "null" if default is None else apsw.format_sql_value(default)
-        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+        for name in tables_of(table):
             self.db.execute(f"alter table {name} add column c{slot} default {text}")
 
     def fill(self, table: Table, rid: int, slot: int, cell: Cell) -> None:
         """Set column `c<slot>` in all versions of one row."""
         versions = (rid << VERSION_BITS, (rid << VERSION_BITS) | VERSION_MASK)
-        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+        for name in tables_of(table):
             self.db.execute(f"update {name} set c{slot}=? where vid between ? and ?", (cell, *versions))
 
     def drop(self, name: str) -> None:
-        """Drop the segment of this name and its history now, or in a later `bury` while cursors read it."""
+        """Drop the segment of this name and its history: now, or in a later `bury` if cursors still read it."""
         self._dead += [f"table {name}", f"table if exists {name.replace('seg_', 'old_')}"]
         self.bury()
 
     def bury(self) -> None:
-        """Try again to drop what open cursors kept from being dropped."""
+        """Try again to drop the tables and indexes that open cursors still read."""
         left = []
         for name in self._dead:
             try:
@@ -130,14 +141,11 @@ class Segments:
     # ---- history ----
 
     def create_history(self, table: Table) -> None:
-        """Create the table of old versions with all columns of the segment, dropped ones too."""
+        """Create the table of old versions, with all columns of the segment, also dropped ones, and its indexes."""
         names = [str(row[1]) for row in self.db.execute(f"pragma table_info({segment(table)})")]
         self.db.execute(f"create table {history(table)}(vid integer primary key,{','.join(names[1:])})")
         for index in table.indexes:
-            if index.unique:
-                columns = ",".join(f"c{table.columns[at].slot}" for at in table.positions(index.columns))
-                name = f"old_ix_{table.data_object_id}_{index.object_id}"
-                self.db.execute(f"create index {name} on {history(table)}({columns},e)")
+            self._index_history(table, index)
 
     def move(self, table: Table, scn: int) -> int:
         """Move the versions that ended up to `scn` to the history; returns how many."""
@@ -148,14 +156,8 @@ class Segments:
     # ---- lines ----
 
     def insert(self, table: Table, first_rid: int, rows: Sequence[tuple[Cell, ...]], stamp: int) -> None:
-        slots = "".join(f",c{c.slot}" for c in table.columns)
-        marks = ",?" * len(table.columns)
-        vid = first_rid << VERSION_BITS
-        step = 1 << VERSION_BITS
-        self.db.executemany(
-            f"insert into {segment(table)}(vid,s,e,x{slots}) values(?,{stamp},{LIVE},0{marks})",
-            [(vid + n * step, *row) for n, row in enumerate(rows)],
-        )
+        """The first versions of rows numbered from `first_rid` on, inserted by the transaction with this stamp."""
+        self.insert_versions(table, [((first_rid + n) << VERSION_BITS, row) for n, row in enumerate(rows)], stamp)
 
     def insert_version(self, table: Table, vid: int, row: tuple[Cell, ...], stamp: int) -> None:
         sql = _insert_version(segment(table), tuple([c.slot for c in table.columns]))
@@ -193,7 +195,7 @@ class Segments:
         return cast(list[tuple[Cell, ...]], self.db.execute(sql, (first, last, stamp)).fetchall())
 
     def versions(self, table: Table, rid: int) -> list[tuple[int, int, int, int, tuple[Cell, ...]]]:
-        """(vid, s, e, x, row) of the versions of one row, the newest last, without those moved to the history."""
+        """(vid, s, e, x, row) of the versions of one row, newest last, without those moved to the history."""
         slots = "".join(f",c{c.slot}" for c in table.columns)
         first = rid << VERSION_BITS
         sql = f"select vid,s,e,x{slots} from {segment(table)} where vid between ? and ? order by vid"
@@ -208,7 +210,7 @@ class Segments:
 
     def purge(self, table: Table, scn: int) -> None:
         """Delete the versions that no snapshot from `scn` on can see."""
-        for name in (segment(table), history(table)) if table.has_history else (segment(table),):
+        for name in tables_of(table):
             self.db.execute(f"delete from {name} where e<={scn}")
 
     def holders(self, table: Table, index: Index, key: tuple[Cell, ...]) -> list[tuple[int, int, int]]:

@@ -27,8 +27,7 @@ STRAND_BYTES = 128 << 10
 class Strands:
     """Writes the redo of all transactions. Every method is called with the storage locked.
 
-    :ivar holding: users whose redo stays in its private strand, however much it is, until their transaction ends or the log
-        is switched, which waits for all strands: see package DBMS_SANDBOX.
+    :ivar holding: users whose redo stays in its private strand, however much it is, until their transaction ends or a log switch.
     :ivar starting_late: users in whose next transaction START follows the first change (DBZ-3978).
     """
 
@@ -38,7 +37,7 @@ class Strands:
         self.starting_late: set[str] = set()
 
     def mark(self, op: RedoOp, client: Client, transaction: Transaction, scn: int) -> RedoBatch:
-        """A new record of the transaction at `scn`, for the caller to fill and give to `log`."""
+        """A new batch of the transaction at `scn`, for the caller to fill and give to `log`."""
         return RedoBatch(
             op,
             scn,
@@ -51,7 +50,7 @@ class Strands:
         )
 
     def log(self, client: Client, transaction: Transaction, batch: RedoBatch) -> None:
-        """Put a record into the transaction's strand, and write the strand to the log when it is full."""
+        """Put a batch into the transaction's strand, and write the strand to the log when it is full, unless `holding`."""
         transaction.strand.append(batch)
         transaction.strand_records += batch.records()
         transaction.strand_bytes += batch.bytes()
@@ -64,7 +63,7 @@ class Strands:
             self.bind(transaction)
 
     def start(self, client: Client, transaction: Transaction) -> None:
-        """Make the transaction active, with START in its strand, unless it is: before it changes or locks its first row."""
+        """Make a transaction that is not active so, with START in its strand."""
         if not transaction.active:
             transaction.active = True
             transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()
@@ -90,7 +89,12 @@ class Strands:
         undo: bool = False,
         shared: bool = False,
     ) -> None:
-        """Log changes of one table's rows; `changed`: columns an UPDATE assigns; `shared`: an array insert's one record."""
+        """Log changes of one table's rows, which makes the transaction active.
+
+        :param changed: positions of the columns that an UPDATE assigns.
+        :param undo: they take earlier changes back.
+        :param shared: the rows share one record, as of an array insert.
+        """
         if not rows:
             return
         if table.partitioning is not None and len({row_id[:6] for row_id, _, _ in rows if row_id}) > 1:
@@ -154,7 +158,7 @@ class Strands:
     def log_large(
         self, client: Client, transaction: Transaction, table: Table, row_id: str | None, steps: Sequence[Step], undo: bool
     ) -> None:
-        """Log one row's change that involves large values: a record for each step."""
+        """Log the steps of one row's change, a record each, which makes the transaction active."""
         self.start(client, transaction)
         for n, step in enumerate(steps):
             batch = self.mark(step.op, client, transaction, self.clock.advance())
@@ -184,7 +188,7 @@ class Strands:
         self.log(client, transaction, batch)
 
     def bind(self, transaction: Transaction, *, may_switch: bool = True) -> None:
-        """Write the transaction's strand to the log, which switches when it is full and `may_switch`."""
+        """Write the transaction's strand to the log, which switches when it is then full and `may_switch`."""
         strand, transaction.strand = transaction.strand, []
         transaction.strand_records = transaction.strand_bytes = 0
         if strand:

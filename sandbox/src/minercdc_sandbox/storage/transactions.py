@@ -20,7 +20,7 @@ TENTATIVE = 1 << 61
 
 
 class UndoKind(Enum):
-    """The action that an undo entry takes back: a change of rows, a row lock that FOR UPDATE took, a table lock."""
+    """The action that an undo entry takes back: a change of rows, a row lock of FOR UPDATE, a table lock."""
 
     INSERT = auto()
     UPDATE = auto()
@@ -50,11 +50,11 @@ class Undo:
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """One open transaction; what V$TRANSACTION shows.
+    """One open transaction.
 
     :param xid: (usn, slot, sequence).
     :param stamp: marks its uncommitted row versions.
-    :param start_scn: SCN when it began; `start_time` host seconds.
+    :param start_scn, start_time: SCN and host seconds when it became active, before that when it began.
     :param strand: redo not yet in the log.
     :param snapshot: SCN that all statements see, of serializable and read-only transactions.
     :param active: it has an undo segment and its START is in the strand: it changed or locked a row.
@@ -94,12 +94,11 @@ class Transaction:
 
 
 class Transactions:
-    """The transaction tables. A slot is reused with a higher sequence, never while its transaction is open.
+    """The open transactions. A slot is reused with a higher sequence, never while its transaction is open. Containers have undo of
+    their own, so two of them can have the same XID.
 
-    Containers have undo of their own, so the same XID comes in each of them.
-
-    :ivar begun: how many transactions there have been; stamps are made of it, so none comes twice.
-    :ivar turns: the same by container; XIDs are made of it.
+    :ivar begun: how many transactions have begun; stamps are made of it.
+    :ivar turns: how many slots were tried, by container; XIDs are made of it.
     """
 
     def __init__(self) -> None:
@@ -111,6 +110,7 @@ class Transactions:
     def begin(
         self, *, scn: int, time: float, container: int, sid: int, serial: int, user: str, thread: int = 1
     ) -> Transaction:
+        """A new transaction in the container's next free slot. Raises ORA-01554 when there is none."""
         self.begun += 1
         for _ in range(_SEGMENTS * _SLOTS):
             turn = self.turns.get(container, 0)
@@ -136,11 +136,11 @@ class Transactions:
         del self._by_stamp[transaction.stamp]
 
     def with_stamp(self, stamp: int) -> Transaction | None:
-        """The open transaction that left this stamp on a row version."""
+        """The open transaction with this stamp, else None."""
         return self._by_stamp.get(stamp)
 
     def open(self) -> list[Transaction]:
-        """V$TRANSACTION: open transactions that changed or locked rows, oldest first."""
+        """V$TRANSACTION: open transactions that are active, by the order they began in."""
         return [t for t in self.all_open() if t.active]
 
     def all_open(self) -> list[Transaction]:

@@ -1,4 +1,5 @@
-"""The forms of a dictionary view: DBA_ of the container, CDB_ of all, ALL_ what the user may see, USER_ his own.
+"""The forms of a dictionary view: DBA_ of the container, CDB_ of all containers, ALL_ what the user may see, USER_ what is the
+user's own. CDB_ shows in a PDB the rows of that PDB.
 
 USER_ leaves the OWNER column out, CDB_ adds CON_ID; there is no ALL_RECYCLEBIN.
 """
@@ -9,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from minercdc_sandbox.catalog import ROOT, Catalog
-from minercdc_sandbox.interfaces import Session, View
+from minercdc_sandbox.interfaces import View
 from minercdc_sandbox.objects import StoredView
 from minercdc_sandbox.sql.privileges import ANY, grants_of
 from minercdc_sandbox.tables import Table
-from minercdc_sandbox.view_session import as_view_session
+from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.shape import Row, view
 
 TableRows: TypeAlias = Callable[[Table], Iterable[Row]]
@@ -24,7 +25,11 @@ PlaceRows: TypeAlias = Callable[[Catalog, int], Iterable[Row]]
 def family(
     name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False, views: bool = False
 ) -> list[View]:
-    """The forms of a view whose rows come from tables, with `views` from views too, as if they were tables."""
+    """The forms of a view whose rows come from tables, see `forms`.
+
+    :param recycled: the tables of the recycle bin instead, without ALL_.
+    :param views: rows of views too, as if they were tables.
+    """
 
     def of_place(catalog: Catalog, container: int) -> Iterator[Row]:
         for table in catalog.dropped(container) if recycled else catalog.tables(container):
@@ -43,25 +48,30 @@ def _as_table(view: StoredView) -> Table:
 def forms(
     name: str, text: str, rows: PlaceRows, *, owner: str = "OWNER", named: str = "TABLE_NAME", everybody: bool = True
 ) -> list[View]:
-    """The forms of a view. `named`: the column that names the object the user must have a privilege on for ALL_."""
+    """The forms of a view whose columns are `text`, see `views.shape`.
 
-    def here(session: Session) -> Iterator[Row]:
-        yield from rows(as_view_session(session).database.catalog, as_view_session(session).container)
+    :param owner: the column with the owner.
+    :param named: the column with the object on which a user must have a privilege to see the row in ALL_.
+    :param everybody: whether there is an ALL_ form.
+    """
 
-    def own(session: Session) -> Iterator[Row]:
+    def here(session: ViewSession) -> Iterator[Row]:
+        yield from rows(session.catalog, session.container)
+
+    def own(session: ViewSession) -> Iterator[Row]:
         for row in here(session):
             if row[owner] == session.user:
                 yield {key: value for key, value in row.items() if key != owner}
 
-    def seen(session: Session) -> Iterator[Row]:
-        catalog, container = as_view_session(session).database.catalog, as_view_session(session).container
+    def seen(session: ViewSession) -> Iterator[Row]:
+        catalog, container = session.catalog, session.container
         may = _visible(catalog, container, session.user)
         for row in rows(catalog, container):
             if may(str(row[owner]), str(row.get(named))):
                 yield row
 
-    def everywhere(session: Session) -> Iterator[Row]:
-        catalog, current = as_view_session(session).database.catalog, as_view_session(session).container
+    def everywhere(session: ViewSession) -> Iterator[Row]:
+        catalog, current = session.catalog, session.container
         for container in catalog.containers if current == ROOT else (current,):
             for row in rows(catalog, container):
                 yield {**row, "CON_ID": container}

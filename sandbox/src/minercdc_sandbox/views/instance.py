@@ -1,55 +1,62 @@
-"""The database and its instance: V$DATABASE, V$INSTANCE, V$VERSION, containers, parameters, incarnations, statistics, NLS."""
+"""The database and its instance: V$DATABASE, GLOBAL_NAME, V$INSTANCE, V$VERSION, containers, parameters, incarnations,
+statistics of sessions, NLS."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from minercdc_sandbox.catalog import ROOT
-from minercdc_sandbox.interfaces import Session, View
+from minercdc_sandbox.interfaces import View
 from minercdc_sandbox.redo.threads import ARCHIVE_DEST
+from minercdc_sandbox.sql.nls import Nls
 from minercdc_sandbox.sql.userenv import session_value
-from minercdc_sandbox.view_session import ViewSession, as_view_session
+from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
 _DATABASE = (
     "DBID N, NAME V9, CREATED D, RESETLOGS_CHANGE# N, RESETLOGS_TIME D, PRIOR_RESETLOGS_CHANGE# N, PRIOR_RESETLOGS_TIME D, "
-    "LOG_MODE V12, CHECKPOINT_CHANGE# N, ARCHIVE_CHANGE# N, CONTROLFILE_TYPE V7, CONTROLFILE_CREATED D, "
-    "CONTROLFILE_SEQUENCE# N, CONTROLFILE_CHANGE# N, CONTROLFILE_TIME D, OPEN_RESETLOGS V11, VERSION_TIME D, OPEN_MODE V20, "
-    "PROTECTION_MODE V20, PROTECTION_LEVEL V20, REMOTE_ARCHIVE V8, ACTIVATION# N, SWITCHOVER# N, DATABASE_ROLE V16, "
-    "ARCHIVELOG_CHANGE# N, ARCHIVELOG_COMPRESSION V8, SWITCHOVER_STATUS V20, DATAGUARD_BROKER V8, GUARD_STATUS V7, "
-    "SUPPLEMENTAL_LOG_DATA_MIN V8, SUPPLEMENTAL_LOG_DATA_PK V3, SUPPLEMENTAL_LOG_DATA_UI V3, FORCE_LOGGING V39, "
-    "PLATFORM_ID N, PLATFORM_NAME V101, RECOVERY_TARGET_INCARNATION# N, LAST_OPEN_INCARNATION# N, CURRENT_SCN N, "
-    "FLASHBACK_ON V18, SUPPLEMENTAL_LOG_DATA_FK V3, SUPPLEMENTAL_LOG_DATA_ALL V3, DB_UNIQUE_NAME V30, "
-    "STANDBY_BECAME_PRIMARY_SCN N, FS_FAILOVER_MODE V19, FS_FAILOVER_STATUS V22, FS_FAILOVER_CURRENT_TARGET V30, "
-    "FS_FAILOVER_THRESHOLD N, FS_FAILOVER_OBSERVER_PRESENT V7, FS_FAILOVER_OBSERVER_HOST V512, CONTROLFILE_CONVERTED V3, "
-    "PRIMARY_DB_UNIQUE_NAME V30, SUPPLEMENTAL_LOG_DATA_PL V3, MIN_REQUIRED_CAPTURE_CHANGE# N, CDB V3, CON_ID N, "
-    "PENDING_ROLE_CHANGE_TASKS V512, CON_DBID N, FORCE_FULL_DB_CACHING V3, SUPPLEMENTAL_LOG_DATA_SR V3"
+    "LOG_MODE V12, CHECKPOINT_CHANGE# N, ARCHIVE_CHANGE# N, CONTROLFILE_TYPE V7=CURRENT, CONTROLFILE_CREATED D, "
+    "CONTROLFILE_SEQUENCE# N, CONTROLFILE_CHANGE# N, CONTROLFILE_TIME D, OPEN_RESETLOGS V11=NOT ALLOWED, VERSION_TIME D, "
+    "OPEN_MODE V20=READ WRITE, PROTECTION_MODE V20=MAXIMUM PERFORMANCE, PROTECTION_LEVEL V20=MAXIMUM PERFORMANCE, "
+    "REMOTE_ARCHIVE V8=ENABLED, ACTIVATION# N, SWITCHOVER# N, DATABASE_ROLE V16=PRIMARY, ARCHIVELOG_CHANGE# N, "
+    "ARCHIVELOG_COMPRESSION V8=DISABLED, SWITCHOVER_STATUS V20=NOT ALLOWED, DATAGUARD_BROKER V8=DISABLED, "
+    "GUARD_STATUS V7=NONE, SUPPLEMENTAL_LOG_DATA_MIN V8, SUPPLEMENTAL_LOG_DATA_PK V3, SUPPLEMENTAL_LOG_DATA_UI V3, "
+    "FORCE_LOGGING V39=NO, PLATFORM_ID N=13, PLATFORM_NAME V101=Linux x86 64-bit, RECOVERY_TARGET_INCARNATION# N, "
+    "LAST_OPEN_INCARNATION# N, CURRENT_SCN N, FLASHBACK_ON V18=NO, SUPPLEMENTAL_LOG_DATA_FK V3, "
+    "SUPPLEMENTAL_LOG_DATA_ALL V3, DB_UNIQUE_NAME V30, STANDBY_BECAME_PRIMARY_SCN N, FS_FAILOVER_MODE V19=DISABLED, "
+    "FS_FAILOVER_STATUS V22=DISABLED, FS_FAILOVER_CURRENT_TARGET V30, FS_FAILOVER_THRESHOLD N, "
+    "FS_FAILOVER_OBSERVER_PRESENT V7, FS_FAILOVER_OBSERVER_HOST V512, CONTROLFILE_CONVERTED V3=NO, "
+    "PRIMARY_DB_UNIQUE_NAME V30, SUPPLEMENTAL_LOG_DATA_PL V3, MIN_REQUIRED_CAPTURE_CHANGE# N, CDB V3=YES, CON_ID N=0, "
+    "PENDING_ROLE_CHANGE_TASKS V512=NOT APPLICABLE, CON_DBID N, FORCE_FULL_DB_CACHING V3=NO, SUPPLEMENTAL_LOG_DATA_SR V3"
 )
 _INSTANCE = (
-    "INSTANCE_NUMBER N, INSTANCE_NAME V16, HOST_NAME V64, VERSION V17, VERSION_LEGACY V17, VERSION_FULL V17, STARTUP_TIME D, "
-    "STATUS V12, PARALLEL V3, THREAD# N, ARCHIVER V7, LOG_SWITCH_WAIT V15, LOGINS V10, SHUTDOWN_PENDING V3, "
-    "DATABASE_STATUS V17, INSTANCE_ROLE V18, ACTIVE_STATE V9, BLOCKED V3, CON_ID N, INSTANCE_MODE V11, EDITION V7, "
-    "FAMILY V80, DATABASE_TYPE V15"
+    "INSTANCE_NUMBER N=1, INSTANCE_NAME V16, HOST_NAME V64=sandbox, VERSION V17, VERSION_LEGACY V17, VERSION_FULL V17, "
+    "STARTUP_TIME D, STATUS V12=OPEN, PARALLEL V3, THREAD# N=1, ARCHIVER V7=STARTED, LOG_SWITCH_WAIT V15, "
+    "LOGINS V10=ALLOWED, SHUTDOWN_PENDING V3=NO, DATABASE_STATUS V17=ACTIVE, INSTANCE_ROLE V18=PRIMARY_INSTANCE, "
+    "ACTIVE_STATE V9=NORMAL, BLOCKED V3=NO, CON_ID N=0, INSTANCE_MODE V11=REGULAR, EDITION V7=EE, FAMILY V80, "
+    "DATABASE_TYPE V15"
 )
 _CONTAINERS = (
-    "CON_ID N, DBID N, CON_UID N, GUID R16, NAME V128, OPEN_MODE V10, RESTRICTED V3, OPEN_TIME D, CREATE_SCN N, TOTAL_SIZE N, "
-    "BLOCK_SIZE N, RECOVERY_STATUS V8, SNAPSHOT_PARENT_CON_ID N, APPLICATION_ROOT V3, APPLICATION_PDB V3, LOCAL_UNDO N"
+    "CON_ID N, DBID N, CON_UID N, GUID R16, NAME V128, OPEN_MODE V10, RESTRICTED V3=NO, OPEN_TIME D, CREATE_SCN N, "
+    "TOTAL_SIZE N, BLOCK_SIZE N=8192, RECOVERY_STATUS V8=ENABLED, SNAPSHOT_PARENT_CON_ID N, APPLICATION_ROOT V3=NO, "
+    "APPLICATION_PDB V3=NO, LOCAL_UNDO N=1"
 )
 _PARAMETER = (
-    "NUM N, NAME V80, TYPE N, VALUE V4000, DISPLAY_VALUE V4000, DEFAULT_VALUE V255, ISDEFAULT V9, ISSES_MODIFIABLE V5, "
-    "ISSYS_MODIFIABLE V9, ISPDB_MODIFIABLE V5, ISINSTANCE_MODIFIABLE V5, ISMODIFIED V10, ISADJUSTED V5, ISDEPRECATED V5, "
-    "ISBASIC V5, DESCRIPTION V255, UPDATE_COMMENT V255, HASH N, CON_ID N"
+    "NUM N, NAME V80, TYPE N, VALUE V4000, DISPLAY_VALUE V4000, DEFAULT_VALUE V255, ISDEFAULT V9=TRUE, "
+    "ISSES_MODIFIABLE V5=FALSE, ISSYS_MODIFIABLE V9=FALSE, ISPDB_MODIFIABLE V5=FALSE, ISINSTANCE_MODIFIABLE V5=FALSE, "
+    "ISMODIFIED V10=FALSE, ISADJUSTED V5=FALSE, ISDEPRECATED V5=FALSE, ISBASIC V5=FALSE, DESCRIPTION V255, "
+    "UPDATE_COMMENT V255, HASH N, CON_ID N=0"
 )
 _INCARNATION = (
     "INCARNATION# N, RESETLOGS_CHANGE# N, RESETLOGS_TIME D, PRIOR_RESETLOGS_CHANGE# N, PRIOR_RESETLOGS_TIME D, STATUS V7, "
-    "RESETLOGS_ID N, PRIOR_INCARNATION# N, FLASHBACK_DATABASE_ALLOWED V26, CON_ID N"
+    "RESETLOGS_ID N, PRIOR_INCARNATION# N, FLASHBACK_DATABASE_ALLOWED V26=NO, CON_ID N=0"
 )
 _STATISTICS = ("session uga memory", "session uga memory max", "session pga memory", "session pga memory max")
 _TYPES = {"string": 2, "integer": 3, "boolean": 1, "big integer": 6}
 
 
-def _database(session: Session) -> Iterator[Row]:
-    database = as_view_session(session).database
+def _database(session: ViewSession) -> Iterator[Row]:
+    database = session.database
     catalog, redo, logging = database.catalog, database.redo, database.catalog.logging
     current = redo.threads[1].current
     yield {
@@ -62,22 +69,11 @@ def _database(session: Session) -> Iterator[Row]:
         "LOG_MODE": catalog.log_mode,
         "CHECKPOINT_CHANGE#": current.first_change,
         "ARCHIVE_CHANGE#": current.first_change,
-        "CONTROLFILE_TYPE": "CURRENT",
         "CONTROLFILE_CREATED": date(catalog.created),
         "CONTROLFILE_CHANGE#": current.first_change,
-        "OPEN_RESETLOGS": "NOT ALLOWED",
-        "OPEN_MODE": "READ WRITE",
-        "PROTECTION_MODE": "MAXIMUM PERFORMANCE",
-        "PROTECTION_LEVEL": "MAXIMUM PERFORMANCE",
-        "REMOTE_ARCHIVE": "ENABLED",
         "ACTIVATION#": catalog.dbid,
         "SWITCHOVER#": catalog.dbid,
-        "DATABASE_ROLE": "PRIMARY",
         "ARCHIVELOG_CHANGE#": current.first_change,
-        "ARCHIVELOG_COMPRESSION": "DISABLED",
-        "SWITCHOVER_STATUS": "NOT ALLOWED",
-        "DATAGUARD_BROKER": "DISABLED",
-        "GUARD_STATUS": "NONE",
         "SUPPLEMENTAL_LOG_DATA_MIN": logging.minimal_status,
         "SUPPLEMENTAL_LOG_DATA_PK": yes_no(logging.primary_key),
         "SUPPLEMENTAL_LOG_DATA_UI": yes_no(logging.unique),
@@ -85,63 +81,37 @@ def _database(session: Session) -> Iterator[Row]:
         "SUPPLEMENTAL_LOG_DATA_ALL": yes_no(logging.all),
         "SUPPLEMENTAL_LOG_DATA_PL": yes_no(logging.procedural),
         "SUPPLEMENTAL_LOG_DATA_SR": yes_no(logging.subset),
-        "FORCE_LOGGING": "NO",
-        "PLATFORM_ID": 13,
-        "PLATFORM_NAME": "Linux x86 64-bit",
         "RECOVERY_TARGET_INCARNATION#": redo.incarnation.number,
         "LAST_OPEN_INCARNATION#": redo.incarnation.number,
         "CURRENT_SCN": database.clock.read(),
-        "FLASHBACK_ON": "NO",
         "DB_UNIQUE_NAME": catalog.database_name,
-        "FS_FAILOVER_MODE": "DISABLED",
-        "FS_FAILOVER_STATUS": "DISABLED",
-        "CONTROLFILE_CONVERTED": "NO",
-        "CDB": "YES",
-        "CON_ID": 0,
-        "PENDING_ROLE_CHANGE_TASKS": "NOT APPLICABLE",
-        "CON_DBID": catalog.containers[as_view_session(session).container].dbid,
-        "FORCE_FULL_DB_CACHING": "NO",
+        "CON_DBID": catalog.containers[session.container].dbid,
     }
 
 
-def _instance(session: Session) -> Iterator[Row]:
-    database = as_view_session(session).database
+def _instance(session: ViewSession) -> Iterator[Row]:
+    database = session.database
     release = ".".join(map(str, database.version))
     yield {
-        "INSTANCE_NUMBER": 1,
         "INSTANCE_NAME": database.catalog.instance_name,
-        "HOST_NAME": "sandbox",
         "VERSION": f"{database.version[0]}.0.0.0.0",
         "VERSION_LEGACY": f"{database.version[0]}.0.0.0.0",
         "VERSION_FULL": release,
         "STARTUP_TIME": date(database.startup_time),
-        "STATUS": "OPEN",
         "PARALLEL": yes_no(len(database.redo.threads) > 1),
-        "THREAD#": 1,
-        "ARCHIVER": "STARTED",
-        "LOGINS": "ALLOWED",
-        "SHUTDOWN_PENDING": "NO",
-        "DATABASE_STATUS": "ACTIVE",
-        "INSTANCE_ROLE": "PRIMARY_INSTANCE",
-        "ACTIVE_STATE": "NORMAL",
-        "BLOCKED": "NO",
-        "CON_ID": 0,
-        "INSTANCE_MODE": "REGULAR",
-        "EDITION": "EE",
         "DATABASE_TYPE": "SINGLE" if len(database.redo.threads) == 1 else "RAC",
     }
 
 
-def _version(session: Session) -> Iterator[Row]:
-    database = as_view_session(session).database
+def _version(session: ViewSession) -> Iterator[Row]:
+    database = session.database
     full = f"{database.banner}\nVersion {'.'.join(map(str, database.version))}"
     yield {"BANNER": database.banner, "BANNER_FULL": full, "BANNER_LEGACY": database.banner, "CON_ID": 0}
 
 
-def _containers(session: Session) -> Iterator[Row]:
-    asker = as_view_session(session)
-    for container in asker.database.catalog.containers.values():
-        if asker.container in (ROOT, container.con_id):
+def _containers(session: ViewSession) -> Iterator[Row]:
+    for container in session.database.catalog.containers.values():
+        if session.container in (ROOT, container.con_id):
             yield {
                 "CON_ID": container.con_id,
                 "DBID": container.dbid,
@@ -149,23 +119,17 @@ def _containers(session: Session) -> Iterator[Row]:
                 "GUID": container.guid,
                 "NAME": container.name,
                 "OPEN_MODE": container.open_mode,
-                "RESTRICTED": "NO",
-                "OPEN_TIME": date(asker.database.startup_time),
-                "BLOCK_SIZE": 8192,
-                "RECOVERY_STATUS": "ENABLED",
-                "APPLICATION_ROOT": "NO",
-                "APPLICATION_PDB": "NO",
-                "LOCAL_UNDO": 1,
+                "OPEN_TIME": date(session.database.startup_time),
             }
 
 
-def _pdbs(session: Session) -> Iterator[Row]:
+def _pdbs(session: ViewSession) -> Iterator[Row]:
     return (row for row in _containers(session) if row["CON_ID"] != ROOT)
 
 
-def _parameters(session: Session) -> Iterator[Row]:
-    catalog = as_view_session(session).database.catalog
-    release = f"{as_view_session(session).database.version[0]}.0.0"
+def _parameters(session: ViewSession) -> Iterator[Row]:
+    catalog = session.database.catalog
+    release = f"{session.database.version[0]}.0.0"
     values = (
         ("compatible", "string", release),
         ("db_block_size", "integer", "8192"),
@@ -193,21 +157,11 @@ def _parameters(session: Session) -> Iterator[Row]:
             "VALUE": value,
             "DISPLAY_VALUE": value,
             "DEFAULT_VALUE": value,
-            "ISDEFAULT": "TRUE",
-            "ISSES_MODIFIABLE": "FALSE",
-            "ISSYS_MODIFIABLE": "FALSE",
-            "ISPDB_MODIFIABLE": "FALSE",
-            "ISINSTANCE_MODIFIABLE": "FALSE",
-            "ISMODIFIED": "FALSE",
-            "ISADJUSTED": "FALSE",
-            "ISDEPRECATED": "FALSE",
-            "ISBASIC": "FALSE",
-            "CON_ID": 0,
         }
 
 
-def _incarnations(session: Session) -> Iterator[Row]:
-    found = as_view_session(session).database.redo.incarnations
+def _incarnations(session: ViewSession) -> Iterator[Row]:
+    found = session.database.redo.incarnations
     for prior, incarnation in zip((None, *found), found, strict=False):
         yield {
             "INCARNATION#": incarnation.number,
@@ -218,32 +172,25 @@ def _incarnations(session: Session) -> Iterator[Row]:
             "STATUS": "CURRENT" if incarnation is found[-1] else "PARENT",
             "RESETLOGS_ID": incarnation.resetlogs_id,
             "PRIOR_INCARNATION#": prior.number if prior else 0,
-            "FLASHBACK_DATABASE_ALLOWED": "NO",
-            "CON_ID": 0,
         }
 
 
-def _statistic_names(_: Session) -> Iterator[Row]:
+def _statistic_names(_: ViewSession) -> Iterator[Row]:
     for place, name in enumerate(_STATISTICS, 20):
         yield {"STATISTIC#": place, "NAME": name, "CLASS": 1, "STAT_ID": place, "DISPLAY_NAME": name, "CON_ID": 0}
 
 
-def _own_statistics(session: Session) -> Iterator[Row]:
-    return _statistics(session.sid, as_view_session(session).pga)
-
-
-def _statistics(sid: int, memory: int) -> Iterator[Row]:
+def _own_statistics(session: ViewSession) -> Iterator[Row]:
     for place, _ in enumerate(_STATISTICS, 20):
-        yield {"SID": sid, "STATISTIC#": place, "VALUE": memory, "CON_ID": 0}
+        yield {"SID": session.sid, "STATISTIC#": place, "VALUE": session.pga, "CON_ID": 0}
 
 
-def _all_statistics(session: Session) -> Iterator[Row]:
-    for other in list(as_view_session(session).database.sessions.values()):
-        yield from _statistics(other.sid, other.pga)
+def _all_statistics(session: ViewSession) -> Iterator[Row]:
+    for other in list(session.database.sessions.values()):
+        yield from _own_statistics(other)
 
 
-def _nls_of(asker: ViewSession) -> dict[str, str]:
-    nls = asker.settings.nls
+def _nls(nls: Nls) -> dict[str, str]:
     return {
         "NLS_LANGUAGE": nls.language,
         "NLS_TERRITORY": nls.territory,
@@ -265,49 +212,27 @@ def _nls_of(asker: ViewSession) -> dict[str, str]:
     }
 
 
-_NLS_DATABASE = {
-    "NLS_RDBMS_VERSION": "",
-    "NLS_LANGUAGE": "AMERICAN",
-    "NLS_TERRITORY": "AMERICA",
-    "NLS_CURRENCY": "$",
-    "NLS_ISO_CURRENCY": "AMERICA",
-    "NLS_NUMERIC_CHARACTERS": ".,",
-    "NLS_CHARACTERSET": "AL32UTF8",
-    "NLS_CALENDAR": "GREGORIAN",
-    "NLS_DATE_FORMAT": "DD-MON-RR",
-    "NLS_DATE_LANGUAGE": "AMERICAN",
-    "NLS_SORT": "BINARY",
-    "NLS_TIME_FORMAT": "HH.MI.SSXFF AM",
-    "NLS_TIMESTAMP_FORMAT": "DD-MON-RR HH.MI.SSXFF AM",
-    "NLS_TIME_TZ_FORMAT": "HH.MI.SSXFF AM TZR",
-    "NLS_TIMESTAMP_TZ_FORMAT": "DD-MON-RR HH.MI.SSXFF AM TZR",
-    "NLS_DUAL_CURRENCY": "$",
-    "NLS_COMP": "BINARY",
-    "NLS_LENGTH_SEMANTICS": "BYTE",
-    "NLS_NCHAR_CONV_EXCP": "FALSE",
-    "NLS_NCHAR_CHARACTERSET": "AL16UTF16",
-}
+_CHARACTER_SETS = {"NLS_CHARACTERSET": "AL32UTF8", "NLS_NCHAR_CHARACTERSET": "AL16UTF16"}
 
 
-def _global_name(session: Session) -> Iterator[Row]:
+def _global_name(session: ViewSession) -> Iterator[Row]:
     """The database's, of a pluggable one its own: DB_NAME of the context USERENV."""
-    yield {"GLOBAL_NAME": session_value(as_view_session(session), "DB_NAME")}
+    yield {"GLOBAL_NAME": session_value(session, "DB_NAME")}
 
 
-def _nls_database(session: Session) -> Iterator[Row]:
-    release = ".".join(map(str, as_view_session(session).database.version))
-    for name, value in _NLS_DATABASE.items():
-        yield {"PARAMETER": name, "VALUE": value or release}
-
-
-def _nls_session(session: Session) -> Iterator[Row]:
-    for name, value in _nls_of(as_view_session(session)).items():
+def _nls_database(session: ViewSession) -> Iterator[Row]:
+    release = ".".join(map(str, session.database.version))
+    for name, value in {"NLS_RDBMS_VERSION": release, **_nls(Nls()), **_CHARACTER_SETS}.items():
         yield {"PARAMETER": name, "VALUE": value}
 
 
-def _nls_parameters(session: Session) -> Iterator[Row]:
-    sets = {"NLS_CHARACTERSET": "AL32UTF8", "NLS_NCHAR_CHARACTERSET": "AL16UTF16"}
-    for name, value in (_nls_of(as_view_session(session)) | sets).items():
+def _nls_session(session: ViewSession) -> Iterator[Row]:
+    for name, value in _nls(session.settings.nls).items():
+        yield {"PARAMETER": name, "VALUE": value}
+
+
+def _nls_parameters(session: ViewSession) -> Iterator[Row]:
+    for name, value in (_nls(session.settings.nls) | _CHARACTER_SETS).items():
         yield {"PARAMETER": name, "VALUE": value, "CON_ID": 0}
 
 

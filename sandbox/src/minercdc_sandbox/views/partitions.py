@@ -11,16 +11,16 @@ from minercdc_sandbox.views.family import family, forms
 from minercdc_sandbox.views.shape import Row
 
 _PART_TABLES = (
-    "OWNER V128, TABLE_NAME V128, PARTITIONING_TYPE V13, SUBPARTITIONING_TYPE V9, PARTITION_COUNT N, "
-    "DEF_SUBPARTITION_COUNT N, PARTITIONING_KEY_COUNT N, SUBPARTITIONING_KEY_COUNT N, STATUS V8, DEF_TABLESPACE_NAME V30, "
-    "INTERVAL V1000, AUTOLIST V3"
+    "OWNER V128, TABLE_NAME V128, PARTITIONING_TYPE V13, SUBPARTITIONING_TYPE V9=NONE, PARTITION_COUNT N, "
+    "DEF_SUBPARTITION_COUNT N=0, PARTITIONING_KEY_COUNT N, SUBPARTITIONING_KEY_COUNT N=0, STATUS V8=VALID, "
+    "DEF_TABLESPACE_NAME V30, INTERVAL V1000, AUTOLIST V3"
 )
 _TAB_PARTITIONS = (
-    "TABLE_OWNER V128, TABLE_NAME V128, COMPOSITE V3, PARTITION_NAME V128, SUBPARTITION_COUNT N, HIGH_VALUE L, "
-    "HIGH_VALUE_LENGTH N, PARTITION_POSITION N, TABLESPACE_NAME V30, LOGGING V7, COMPRESSION V8, NUM_ROWS N, BLOCKS N, "
-    "SEGMENT_CREATED V4, READ_ONLY V4, INTERVAL V3"
+    "TABLE_OWNER V128, TABLE_NAME V128, COMPOSITE V3=NO, PARTITION_NAME V128, SUBPARTITION_COUNT N=0, HIGH_VALUE L, "
+    "HIGH_VALUE_LENGTH N, PARTITION_POSITION N, TABLESPACE_NAME V30, LOGGING V7=YES, COMPRESSION V8=DISABLED, NUM_ROWS N, "
+    "BLOCKS N, SEGMENT_CREATED V4=YES, READ_ONLY V4=NO, INTERVAL V3"
 )
-_KEY_COLUMNS = "OWNER V128, NAME V128, OBJECT_TYPE V5, COLUMN_NAME V4000, COLUMN_POSITION N"
+_KEY_COLUMNS = "OWNER V128, NAME V128, OBJECT_TYPE V5=TABLE, COLUMN_NAME V4000, COLUMN_POSITION N"
 
 
 def _part_tables(table: Table) -> Iterator[Row]:
@@ -30,12 +30,8 @@ def _part_tables(table: Table) -> Iterator[Row]:
             "OWNER": table.owner,
             "TABLE_NAME": table.name,
             "PARTITIONING_TYPE": by.method,
-            "SUBPARTITIONING_TYPE": "NONE",
             "PARTITION_COUNT": len(by.partitions),
-            "DEF_SUBPARTITION_COUNT": 0,
             "PARTITIONING_KEY_COUNT": len(by.columns),
-            "SUBPARTITIONING_KEY_COUNT": 0,
-            "STATUS": "VALID",
             "DEF_TABLESPACE_NAME": table.tablespace,
             "INTERVAL": by.interval.text or None if by.interval is not None else None,
             "AUTOLIST": "YES" if by.method == "LIST" and by.interval is not None else "NO",
@@ -47,17 +43,11 @@ def _tab_partitions(table: Table) -> Iterator[Row]:
         yield {
             "TABLE_OWNER": table.owner,
             "TABLE_NAME": table.name,
-            "COMPOSITE": "NO",
             "PARTITION_NAME": partition.name,
-            "SUBPARTITION_COUNT": 0,
             "HIGH_VALUE": partition.bound,
             "HIGH_VALUE_LENGTH": len(partition.bound or ""),
             "PARTITION_POSITION": place,
             "TABLESPACE_NAME": table.tablespace,
-            "LOGGING": "YES",
-            "COMPRESSION": "DISABLED",
-            "SEGMENT_CREATED": "YES",
-            "READ_ONLY": "NO",
             "INTERVAL": "YES" if partition.automatic else "NO",
         }
 
@@ -68,7 +58,6 @@ def _key_columns(catalog: Catalog, container: int) -> Iterator[Row]:
             yield {
                 "OWNER": table.owner,
                 "NAME": table.name,
-                "OBJECT_TYPE": "TABLE",
                 "COLUMN_NAME": column,
                 "COLUMN_POSITION": place,
             }

@@ -1,15 +1,11 @@
-"""V$LOG, V$LOGFILE, V$ARCHIVED_LOG, V$ARCHIVE_DEST_STATUS, V$LOG_HISTORY and V$THREAD.
-
-In a cluster these read the control file and show all threads; their GV$ forms repeat that.
-"""
+"""V$LOG, V$LOGFILE, V$ARCHIVED_LOG, V$ARCHIVE_DEST_STATUS, V$LOG_HISTORY and V$THREAD. They show all redo threads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.interfaces import Session
 from minercdc_sandbox.redo.threads import BLOCK_SIZE
-from minercdc_sandbox.view_session import as_view_session
+from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
 OPEN_ENDED = 18446744073709551615
@@ -18,35 +14,35 @@ _DESTINATIONS = 31
 
 _LOG = (
     "GROUP# N, THREAD# N, SEQUENCE# N, BYTES N, BLOCKSIZE N, MEMBERS N, ARCHIVED V3, STATUS V16, FIRST_CHANGE# N, "
-    "FIRST_TIME D, NEXT_CHANGE# N, NEXT_TIME D, CON_ID N"
+    "FIRST_TIME D, NEXT_CHANGE# N, NEXT_TIME D, CON_ID N=0"
 )
-_LOGFILE = "GROUP# N, STATUS V7, TYPE V7, MEMBER V513, IS_RECOVERY_DEST_FILE V3, CON_ID N"
+_LOGFILE = "GROUP# N, STATUS V7, TYPE V7=ONLINE, MEMBER V513, IS_RECOVERY_DEST_FILE V3=NO, CON_ID N=0"
 _ARCHIVED_LOG = (
-    "RECID N, STAMP N, NAME V513, DEST_ID N, THREAD# N, SEQUENCE# N, RESETLOGS_CHANGE# N, RESETLOGS_TIME D, RESETLOGS_ID N, "
-    "FIRST_CHANGE# N, FIRST_TIME D, NEXT_CHANGE# N, NEXT_TIME D, BLOCKS N, BLOCK_SIZE N, CREATOR V7, REGISTRAR V7, "
-    "STANDBY_DEST V3, ARCHIVED V3, APPLIED V9, DELETED V3, STATUS V1, COMPLETION_TIME D, DICTIONARY_BEGIN V3, "
-    "DICTIONARY_END V3, END_OF_REDO V3, BACKUP_COUNT N, ARCHIVAL_THREAD# N, ACTIVATION# N, IS_RECOVERY_DEST_FILE V3, "
-    "COMPRESSED V3, FAL V3, END_OF_REDO_TYPE V10, BACKED_BY_VSS V3, CON_ID N"
+    "RECID N, STAMP N, NAME V513, DEST_ID N, THREAD# N, SEQUENCE# N, RESETLOGS_CHANGE# N, RESETLOGS_TIME D, "
+    "RESETLOGS_ID N, FIRST_CHANGE# N, FIRST_TIME D, NEXT_CHANGE# N, NEXT_TIME D, BLOCKS N, BLOCK_SIZE N, CREATOR V7=ARCH, "
+    "REGISTRAR V7=ARCH, STANDBY_DEST V3=NO, ARCHIVED V3=YES, APPLIED V9=NO, DELETED V3, STATUS V1, COMPLETION_TIME D, "
+    "DICTIONARY_BEGIN V3, DICTIONARY_END V3, END_OF_REDO V3=NO, BACKUP_COUNT N=0, ARCHIVAL_THREAD# N, ACTIVATION# N, "
+    "IS_RECOVERY_DEST_FILE V3=NO, COMPRESSED V3=NO, FAL V3=NO, END_OF_REDO_TYPE V10, BACKED_BY_VSS V3=NO, CON_ID N=0"
 )
 _DEST_STATUS = (
-    "DEST_ID N, DEST_NAME V256, STATUS V9, TYPE V16, DATABASE_MODE V15, RECOVERY_MODE V34, PROTECTION_MODE V20, "
-    "DESTINATION V256, STANDBY_LOGFILE_COUNT N, STANDBY_LOGFILE_ACTIVE N, ARCHIVED_THREAD# N, ARCHIVED_SEQ# N, "
-    "APPLIED_THREAD# N, APPLIED_SEQ# N, ERROR V256, SRL V3, DB_UNIQUE_NAME V30, SYNCHRONIZATION_STATUS V22, "
-    "SYNCHRONIZED V3, GAP_STATUS V24, CON_ID N"
+    "DEST_ID N, DEST_NAME V256, STATUS V9, TYPE V16=LOCAL, DATABASE_MODE V15, RECOVERY_MODE V34=IDLE, "
+    "PROTECTION_MODE V20=MAXIMUM PERFORMANCE, DESTINATION V256, STANDBY_LOGFILE_COUNT N=0, STANDBY_LOGFILE_ACTIVE N=0, "
+    "ARCHIVED_THREAD# N, ARCHIVED_SEQ# N, APPLIED_THREAD# N=0, APPLIED_SEQ# N=0, ERROR V256, SRL V3=NO, "
+    "DB_UNIQUE_NAME V30, SYNCHRONIZATION_STATUS V22=CHECK CONFIGURATION, SYNCHRONIZED V3=NO, GAP_STATUS V24, CON_ID N=0"
 )
 _HISTORY = (
     "RECID N, STAMP N, THREAD# N, SEQUENCE# N, FIRST_CHANGE# N, FIRST_TIME D, NEXT_CHANGE# N, RESETLOGS_CHANGE# N, "
-    "RESETLOGS_TIME D, CON_ID N"
+    "RESETLOGS_TIME D, CON_ID N=0"
 )
 _THREAD = (
     "THREAD# N, STATUS V6, ENABLED V8, GROUPS N, INSTANCE V80, OPEN_TIME D, CURRENT_GROUP# N, SEQUENCE# N, "
     "CHECKPOINT_CHANGE# N, CHECKPOINT_TIME D, ENABLE_CHANGE# N, ENABLE_TIME D, DISABLE_CHANGE# N, DISABLE_TIME D, "
-    "LAST_REDO_SEQUENCE# N, LAST_REDO_BLOCK N, LAST_REDO_CHANGE# N, LAST_REDO_TIME D, CON_ID N"
+    "LAST_REDO_SEQUENCE# N, LAST_REDO_BLOCK N, LAST_REDO_CHANGE# N, LAST_REDO_TIME D, CON_ID N=0"
 )
 
 
-def _logs(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _logs(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     for group in redo.groups():
         yield {
             "GROUP#": group.group,
@@ -61,19 +57,18 @@ def _logs(session: Session) -> Iterator[Row]:
             "FIRST_TIME": date(group.first_time) if group.sequence else None,
             "NEXT_CHANGE#": _next(group.next_change, group.status),
             "NEXT_TIME": date(group.next_time),
-            "CON_ID": 0,
         }
 
 
-def _files(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _files(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     for group in redo.groups():
         for member in group.members:
-            yield {"GROUP#": group.group, "TYPE": "ONLINE", "MEMBER": member, "IS_RECOVERY_DEST_FILE": "NO", "CON_ID": 0}
+            yield {"GROUP#": group.group, "MEMBER": member}
 
 
-def _archived(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _archived(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     for recid, log in enumerate([*redo.former, *redo.archived()], 1):
         yield {
             "RECID": recid,
@@ -91,30 +86,18 @@ def _archived(session: Session) -> Iterator[Row]:
             "NEXT_TIME": date(log.next_time),
             "BLOCKS": log.blocks,
             "BLOCK_SIZE": log.block_size,
-            "CREATOR": "ARCH",
-            "REGISTRAR": "ARCH",
-            "STANDBY_DEST": "NO",
-            "ARCHIVED": "YES",
-            "APPLIED": "NO",
             "DELETED": yes_no(log.deleted),
             "STATUS": log.status,
             "COMPLETION_TIME": date(log.completion_time),
             "DICTIONARY_BEGIN": yes_no(log.dictionary_begin),
             "DICTIONARY_END": yes_no(log.dictionary_end),
-            "END_OF_REDO": "NO",
-            "BACKUP_COUNT": 0,
             "ARCHIVAL_THREAD#": log.thread,
-            "ACTIVATION#": as_view_session(session).database.catalog.dbid,
-            "IS_RECOVERY_DEST_FILE": "NO",
-            "COMPRESSED": "NO",
-            "FAL": "NO",
-            "BACKED_BY_VSS": "NO",
-            "CON_ID": 0,
+            "ACTIVATION#": session.database.catalog.dbid,
         }
 
 
-def _destinations(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _destinations(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     newest = redo.archived()[-1:]
     for number in range(1, _DESTINATIONS + 1):
         place = redo.destinations.get(number)
@@ -123,27 +106,16 @@ def _destinations(session: Session) -> Iterator[Row]:
             "DEST_ID": number,
             "DEST_NAME": f"LOG_ARCHIVE_DEST_{number}",
             "STATUS": "VALID" if place else "INACTIVE",
-            "TYPE": "LOCAL",
             "DATABASE_MODE": "OPEN" if place else "UNKNOWN",
-            "RECOVERY_MODE": "IDLE",
-            "PROTECTION_MODE": "MAXIMUM PERFORMANCE",
             "DESTINATION": place,
-            "STANDBY_LOGFILE_COUNT": 0,
-            "STANDBY_LOGFILE_ACTIVE": 0,
             "ARCHIVED_THREAD#": latest.thread if latest else 0,
             "ARCHIVED_SEQ#": latest.sequence if latest else 0,
-            "APPLIED_THREAD#": 0,
-            "APPLIED_SEQ#": 0,
-            "SRL": "NO",
-            "DB_UNIQUE_NAME": as_view_session(session).database.catalog.database_name if place else "NONE",
-            "SYNCHRONIZATION_STATUS": "CHECK CONFIGURATION",
-            "SYNCHRONIZED": "NO",
-            "CON_ID": 0,
+            "DB_UNIQUE_NAME": session.database.catalog.database_name if place else "NONE",
         }
 
 
-def _history(session: Session) -> Iterator[Row]:
-    redo = as_view_session(session).database.redo
+def _history(session: ViewSession) -> Iterator[Row]:
+    redo = session.database.redo
     copies = [log for log in (*redo.former, *redo.archived()) if log.dest_id == min(redo.destinations)]
     for recid, log in enumerate(copies, 1):
         yield {
@@ -156,12 +128,11 @@ def _history(session: Session) -> Iterator[Row]:
             "NEXT_CHANGE#": log.next_change,
             "RESETLOGS_CHANGE#": log.resetlogs_change,
             "RESETLOGS_TIME": date(log.resetlogs_time),
-            "CON_ID": 0,
         }
 
 
-def _threads(session: Session) -> Iterator[Row]:
-    database = as_view_session(session).database
+def _threads(session: ViewSession) -> Iterator[Row]:
+    database = session.database
     redo = database.redo
     with database.storage.lock:
         redo.background_write(database.clock.current)
@@ -185,7 +156,6 @@ def _threads(session: Session) -> Iterator[Row]:
             "LAST_REDO_BLOCK": thread.last_block,
             "LAST_REDO_CHANGE#": thread.last_change,
             "LAST_REDO_TIME": date(thread.last_time),
-            "CON_ID": 0,
         }
 
 

@@ -13,31 +13,21 @@ from minercdc_sandbox.views.shape import Row, date
 
 _OBJECTS = (
     "OWNER V128, OBJECT_NAME V128, SUBOBJECT_NAME V128, OBJECT_ID N, DATA_OBJECT_ID N, OBJECT_TYPE V23, CREATED D, "
-    "LAST_DDL_TIME D, TIMESTAMP V19, STATUS V7, TEMPORARY V1, GENERATED V1, SECONDARY V1, NAMESPACE N, EDITION_NAME V128, "
-    "SHARING V18, EDITIONABLE V1, ORACLE_MAINTAINED V1, APPLICATION V1, DEFAULT_COLLATION V100, DUPLICATED V1, SHARDED V1"
+    "LAST_DDL_TIME D, TIMESTAMP V19, STATUS V7=VALID, TEMPORARY V1=N, GENERATED V1=N, SECONDARY V1=N, NAMESPACE N=1, "
+    "EDITION_NAME V128, SHARING V18=NONE, EDITIONABLE V1, ORACLE_MAINTAINED V1=N, APPLICATION V1=N, "
+    "DEFAULT_COLLATION V100, DUPLICATED V1=N, SHARDED V1=N"
 )
 _VIEWS = (
-    "OWNER V128, VIEW_NAME V128, TEXT_LENGTH N, TEXT L, TEXT_VC V4000, TYPE_TEXT_LENGTH N, TYPE_TEXT V4000, OID_TEXT_LENGTH N, "
-    "OID_TEXT V4000, VIEW_TYPE_OWNER V128, VIEW_TYPE V128, SUPERVIEW_NAME V128, EDITIONING_VIEW V1, READ_ONLY V1, "
-    "CONTAINER_DATA V1, BEQUEATH V12, ORIGIN_CON_ID N"
+    "OWNER V128, VIEW_NAME V128, TEXT_LENGTH N, TEXT L, TEXT_VC V4000, TYPE_TEXT_LENGTH N, TYPE_TEXT V4000, "
+    "OID_TEXT_LENGTH N, OID_TEXT V4000, VIEW_TYPE_OWNER V128, VIEW_TYPE V128, SUPERVIEW_NAME V128, EDITIONING_VIEW V1=N, "
+    "READ_ONLY V1, CONTAINER_DATA V1=N, BEQUEATH V12=DEFINER, ORIGIN_CON_ID N"
 )
 _SYNONYMS = "OWNER V128, SYNONYM_NAME V128, TABLE_OWNER V128, TABLE_NAME V128, DB_LINK V128, ORIGIN_CON_ID N"
 _SEQUENCES = (
     "SEQUENCE_OWNER V128, SEQUENCE_NAME V128, MIN_VALUE N, MAX_VALUE N, INCREMENT_BY N, CYCLE_FLAG V1, ORDER_FLAG V1, "
-    "CACHE_SIZE N, LAST_NUMBER N, SCALE_FLAG V1, EXTEND_FLAG V1, SHARDED_FLAG V1, SESSION_FLAG V1, KEEP_VALUE V1"
+    "CACHE_SIZE N, LAST_NUMBER N, SCALE_FLAG V1=N, EXTEND_FLAG V1=N, SHARDED_FLAG V1=N, SESSION_FLAG V1=N, KEEP_VALUE V1=N"
 )
 _IDENTITY = "OWNER V128, TABLE_NAME V128, COLUMN_NAME V128, GENERATION_TYPE V10, SEQUENCE_NAME V128, IDENTITY_OPTIONS V298"
-_SHARED: Row = {
-    "STATUS": "VALID",
-    "TEMPORARY": "N",
-    "GENERATED": "N",
-    "SECONDARY": "N",
-    "SHARING": "NONE",
-    "ORACLE_MAINTAINED": "N",
-    "APPLICATION": "N",
-    "DUPLICATED": "N",
-    "SHARDED": "N",
-}
 
 
 def _objects(catalog: Catalog, container: int) -> Iterator[Row]:
@@ -53,20 +43,17 @@ def _object(one: SchemaObject) -> Row:
     kind = "VIEW" if isinstance(one, StoredView) else "SEQUENCE" if isinstance(one, Sequence) else "SYNONYM"
     changed = one.last_ddl if isinstance(one, (StoredView, Sequence)) else one.created
     return {
-        **_SHARED,
         "OWNER": one.owner,
         "OBJECT_NAME": one.name,
         "OBJECT_ID": one.object_id,
         "OBJECT_TYPE": kind,
         "CREATED": date(one.created),
         "LAST_DDL_TIME": date(changed),
-        "NAMESPACE": 1,
     }
 
 
 def _table_objects(table: Table) -> Iterator[Row]:
     yield {
-        **_SHARED,
         "OWNER": table.owner,
         "OBJECT_NAME": table.name,
         "OBJECT_ID": table.object_id,
@@ -75,12 +62,10 @@ def _table_objects(table: Table) -> Iterator[Row]:
         "CREATED": date(table.created),
         "LAST_DDL_TIME": date(table.last_ddl),
         "TEMPORARY": "Y" if table.temporary else "N",
-        "NAMESPACE": 1,
         "DEFAULT_COLLATION": "USING_NLS_COMP",
     }
     for partition in table.partitioning.partitions if table.partitioning else ():
         yield {
-            **_SHARED,
             "OWNER": table.owner,
             "OBJECT_NAME": table.name,
             "SUBOBJECT_NAME": partition.name,
@@ -89,11 +74,9 @@ def _table_objects(table: Table) -> Iterator[Row]:
             "OBJECT_TYPE": "TABLE PARTITION",
             "CREATED": date(partition.created),
             "LAST_DDL_TIME": date(partition.created),
-            "NAMESPACE": 1,
         }
     for index in table.indexes:
         yield {
-            **_SHARED,
             "OWNER": index.owner,
             "OBJECT_NAME": index.name,
             "OBJECT_ID": index.object_id,
@@ -113,10 +96,7 @@ def _views(catalog: Catalog, container: int) -> Iterator[Row]:
             "TEXT_LENGTH": len(stored.text),
             "TEXT": stored.text,
             "TEXT_VC": stored.text[:4000],
-            "EDITIONING_VIEW": "N",
             "READ_ONLY": "Y" if stored.read_only else "N",
-            "CONTAINER_DATA": "N",
-            "BEQUEATH": "DEFINER",
             "ORIGIN_CON_ID": container,
         }
 
@@ -144,11 +124,6 @@ def _sequences(catalog: Catalog, container: int) -> Iterator[Row]:
             "ORDER_FLAG": "Y" if sequence.ordered else "N",
             "CACHE_SIZE": sequence.cache,
             "LAST_NUMBER": sequence.cached_to,
-            "SCALE_FLAG": "N",
-            "EXTEND_FLAG": "N",
-            "SHARDED_FLAG": "N",
-            "SESSION_FLAG": "N",
-            "KEEP_VALUE": "N",
         }
 
 

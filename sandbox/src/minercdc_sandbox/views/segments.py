@@ -1,4 +1,4 @@
-"""DBA_EXTENTS: where the rows of a table lie.
+"""DBA_EXTENTS, where the rows of a table lie, and the dictionary views LOBS.
 
 Extents grow as in a locally managed tablespace with system-allocated sizes: sixteen of 64 KiB, then of 1 MiB, from 64 MiB on of
 8 MiB, from 1 GiB on of 64 MiB, in blocks of 8 KiB. A segment's rows begin after the three blocks of its header.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.interfaces import OraType, Session, View
+from minercdc_sandbox.interfaces import OraType, View
 from minercdc_sandbox.partitioning import ROW_MASK
 from minercdc_sandbox.storage.rowid import FILE, FIRST_BLOCK, ROWS_PER_BLOCK
 from minercdc_sandbox.tables import Table
-from minercdc_sandbox.view_session import as_view_session
+from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.family import family
 from minercdc_sandbox.views.shape import Row, view, yes_no
 
@@ -37,8 +37,9 @@ def _segments(table: Table) -> Iterator[tuple[str | None, int]]:
 
 _LOBS = (
     "OWNER V128, TABLE_NAME V128, COLUMN_NAME V4000, SEGMENT_NAME V128, TABLESPACE_NAME V30, INDEX_NAME V128, CHUNK N, "
-    "PCTVERSION N, RETENTION N, FREEPOOLS N, CACHE V10, LOGGING V7, ENCRYPT V4, COMPRESSION V6, DEDUPLICATION V15, IN_ROW V3, "
-    "FORMAT V15, PARTITIONED V3, SECUREFILE V3, SEGMENT_CREATED V3, RETENTION_TYPE V7, RETENTION_VALUE N"
+    "PCTVERSION N, RETENTION N, FREEPOOLS N, CACHE V10=NO, LOGGING V7=YES, ENCRYPT V4=NO, COMPRESSION V6=NO, "
+    "DEDUPLICATION V15=NO, IN_ROW V3=YES, FORMAT V15, PARTITIONED V3, SECUREFILE V3=YES, SEGMENT_CREATED V3=YES, "
+    "RETENTION_TYPE V7, RETENTION_VALUE N"
 )
 _IN_LOBS = frozenset((OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.JSON, OraType.VECTOR))
 
@@ -54,16 +55,8 @@ def _lobs(table: Table) -> Iterator[Row]:
                 "TABLESPACE_NAME": table.tablespace,
                 "INDEX_NAME": f"SYS_IL{table.object_id:010d}C{number:05d}$$",
                 "CHUNK": _BLOCK_BYTES,
-                "CACHE": "NO",
-                "LOGGING": "YES",
-                "ENCRYPT": "NO",
-                "COMPRESSION": "NO",
-                "DEDUPLICATION": "NO",
-                "IN_ROW": "YES",
                 "FORMAT": "NOT APPLICABLE" if column.type is OraType.BLOB else "ENDIAN NEUTRAL",
                 "PARTITIONED": yes_no(table.partitioning is not None),
-                "SECUREFILE": "YES",
-                "SEGMENT_CREATED": "YES",
             }
 
 
@@ -89,9 +82,8 @@ def _extents(table: Table, partition: str | None, rows: int) -> Iterator[Row]:
         number, allocated = number + 1, allocated + blocks
 
 
-def _here(session: Session) -> Iterator[Row]:
-    who = as_view_session(session)
-    for table in who.database.catalog.tables(who.container):
+def _here(session: ViewSession) -> Iterator[Row]:
+    for table in session.database.catalog.tables(session.container):
         for partition, rows in _segments(table):
             yield from _extents(table, partition, rows)
 

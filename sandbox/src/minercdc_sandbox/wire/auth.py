@@ -97,7 +97,7 @@ class SessionKey:
     key: bytes
 
     def password(self, pairs: Mapping[str, str], name: str) -> str:
-        """AUTH_PASSWORD or AUTH_NEWPASSWORD. Raises WrongPassword for what is not there or was encrypted otherwise."""
+        """AUTH_PASSWORD or AUTH_NEWPASSWORD. Raises WrongPassword when it is missing or not encrypted with this key."""
         try:
             clear = _decrypt(self.key, bytes.fromhex(pairs[name]))
             return clear[16 : -clear[-1]].decode()

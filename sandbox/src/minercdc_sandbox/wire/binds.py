@@ -78,7 +78,7 @@ class Oac(NamedTuple):
 
     @property
     def type(self) -> OraType:
-        """Raises OraError for types the wire cannot carry."""
+        """The type of its cells. Raises ORA-03115 for an unknown type number."""
         known = _TYPES.get(self.kind)
         if known is None:
             raise OraError(3115, f"unsupported network datatype or representation: bind type {self.kind}")
@@ -167,11 +167,11 @@ _NO_ELEMENTS = frozenset((OraType.BFILE, OraType.VECTOR, OraType.JSON, OraType.C
 
 
 class CursorNumber(int):
-    """The value of a REF CURSOR bind as it was read: a cursor of this conversation, 0 for one that is not open."""
+    """The value of a REF CURSOR bind as it was read: the number of a cursor of the connection, 0 for one that is not open."""
 
 
 def check_supported(oacs: Sequence[Oac], *, plsql: bool) -> None:
-    """Raise OraError for binds whose values were read but cannot be used."""
+    """Raises ORA-01484 for arrays outside PL/SQL, ORA-03001 for arrays of types that have none here, ORA-03115 as `Oac.type`."""
     for oac in oacs:
         if oac.is_array and not plsql:
             raise OraError(1484, "arrays can only be bound to PL/SQL statements")
@@ -196,11 +196,11 @@ _FORMS = {
     OraType.BINARY_FLOAT: (re.compile(rb".{4}", re.DOTALL), _INVALID_SIZE),
     OraType.BINARY_DOUBLE: (re.compile(rb".{8}", re.DOTALL), _INVALID_SIZE),
 }
-"""Forms of the values of a type; the database computes with them and must not meet others."""
+"""Forms of the values of a type, and the error for other bytes."""
 
 
 def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
-    """Raise OraError (1722, 1801, 3115) for bytes that are no value of the bind's type."""
+    """Raises ORA-01722, ORA-01801 or ORA-03115 for bytes that are no value of the bind's type."""
     for position, oac in enumerate(oacs):
         form = _FORMS.get(oac.type)
         if form is None:
@@ -216,9 +216,10 @@ def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
 
 
 class BindReader:
-    """Rows of values for one list of binds.
+    """Reads rows of values for one list of binds.
 
-    :param sent: positions whose values the client sends; pure OUT binds of a block run again are left out.
+    :param plsql: values come in order of position; in SQL, binds wider than 32767 bytes come last.
+    :param sent: positions whose values the client sends; None for all. The others are None in the rows.
     """
 
     def __init__(self, oacs: Sequence[Oac], *, plsql: bool, sent: Sequence[int] | None = None) -> None:

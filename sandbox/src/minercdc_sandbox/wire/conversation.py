@@ -21,10 +21,13 @@ _END = bytes((Ttc.END_OF_RESPONSE,))
 
 @dataclass(slots=True)
 class Cursor:
-    """A statement the client may run again by number.
+    """A statement that the client may execute again by its number.
 
     :param out_only: bind positions the client does not send when it runs a PL/SQL block again.
-    :param defines: what the client wants LOB columns as, by column.
+    :param defines: the forms in which the client wants the columns, by column; None before it has defined them.
+    :param columns, rows: of a query; `rows` is None when it is not open.
+    :param encode: encoder of the rows; None when it must be made for new columns or defines.
+    :param fetched: rows sent since the last execute.
     """
 
     number: int
@@ -106,12 +109,12 @@ class Conversation:
             self._in_call = self._session is not None
 
     def end_call(self) -> None:
-        """The session does not work any more."""
+        """After the call: another thread no longer interrupts the session."""
         with self._running:
             self._in_call = False
 
     def interrupt_if_requested(self) -> None:
-        """Another thread: cancel the session's work if the client sent a MARKER or went away meanwhile."""
+        """Another thread: cancel the running call, if there is one, when the client has sent a MARKER or gone away."""
         if not self._in_call:
             return
         with self._running:
@@ -128,7 +131,7 @@ class Conversation:
         return cursor
 
     def cursor_of(self, number: int) -> Cursor:
-        """The open cursor of this number, from now on that of the running call. Raises ORA-01001."""
+        """The cursor with this number, which becomes that of the running call. Raises ORA-01001."""
         cursor = self.cursors.get(number)
         if cursor is None:
             raise OraError(1001, "invalid cursor")
@@ -136,13 +139,13 @@ class Conversation:
         return cursor
 
     def close_cursor(self, number: int) -> None:
-        """Forget a cursor; unknown numbers are ignored, an error may have closed it already."""
+        """Forget a cursor; unknown numbers are ignored."""
         cursor = self.cursors.pop(number, None)
         if cursor is not None:
             cursor.close_rows()
 
     def text(self, size: int) -> str:
-        """A text whose length was sent earlier."""
+        """A text whose length in bytes, `size`, was sent earlier."""
         raw = (self.reader.clr() or b"") if self.agreed.prefixed_text else self.reader.raw(size)
         return raw.decode("utf-8", "replace")
 
@@ -179,10 +182,9 @@ class Conversation:
         self.finish(self.reply(), replies.status(self.call_end()))
 
     def send_error(self, error: OraError) -> None:
-        """Answer with an error. The cursor it names stays until the client closes it: python-oracledb does so at once,
-        but keeps it after a violated constraint.
+        """Answer with an error. The running call's cursor stays until the client closes it, without its rows.
 
-        When rows of this response have left already, the error follows them: they may end in the middle of a row.
+        When rows of this response were sent already, the error follows them: they may end in the middle of a row.
         """
         end = self.call_end(rows=error.rows_done)
         if failed := self.cursors.get(self.cursor):
@@ -193,5 +195,5 @@ class Conversation:
         self.finish(begun or self.reply(), counts, replies.error(end, error))
 
     def drop_reply(self) -> None:
-        """Forget the response begun: the client will have thrown it away when it sent a break."""
+        """Forget the response begun: a client that sends a break drops it too."""
         self._reply = None

@@ -5,15 +5,15 @@
     fetch (5)           more rows
     describe (98)       columns of a statement that was not executed
 
-Rows are due when the fetch option is set or the prefetch count is not zero (ojdbc, go-ora), never more than it wants: a client
-would write past its arrays. ORA-01403 may ride with the last rows and saves the round trip that would find the end.
+An execute returns rows when the fetch option is set, the client has defined columns or its prefetch count is not zero (ojdbc,
+go-ora), and never more than the client has room for. ORA-01403 comes with the last rows, which saves a round trip.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType, Result
+from minercdc_sandbox.interfaces import Cell, OraError, OraType, Result
 from minercdc_sandbox.wire import replies
 from minercdc_sandbox.wire.binds import Oac, check_supported, check_values
 from minercdc_sandbox.wire.conversation import Conversation, Cursor
@@ -38,15 +38,15 @@ _IN, _OUT, _IN_OUT = 0x20, 0x10, 0x30
 _FETCH_STEP = 1000
 """Rows fetched from the session at a time, so that memory does not grow with the client's array size."""
 _SHORT_INSTEAD = {OraType.LONG: OraType.VARCHAR2, OraType.LONG_RAW: OraType.RAW}
-"""As binds LONGs have no two integers after their values."""
+"""Encoders of OUT binds by type: LONG values of rows have two integers after them, those of binds do not."""
 _LONGS = frozenset((OraType.LONG, OraType.LONG_RAW))
-"""Rows with such columns are never prefetched (Call Interface Programmer's Guide, "Fetching Results"): ojdbc fetches them one by one."""
+"""A prefetch count alone returns no rows with such columns (Call Interface Programmer's Guide, "Fetching Results")."""
 _RUNNING = ExecuteOption.EXECUTE | ExecuteOption.FETCH | ExecuteOption.DEFINE
 _BATCH_FAILED = OraError(24381, "error(s) in array DML")
 
 
 def execute(talk: Conversation) -> None:
-    """Function 94: execute, a statement that is new or known by its cursor number."""
+    """Function 94: execute or describe a statement that is new or known by its cursor number."""
     request = read_execute(talk)
     talk.cursor = request.cursor.number
     if request.refused:
@@ -55,12 +55,12 @@ def execute(talk: Conversation) -> None:
 
 
 def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
-    """Functions 4 and 78: execute a known cursor again, 78 with a fetch."""
+    """Functions 4 and 78 (`and_fetch`): execute a known cursor again."""
     _run(talk, read_execute_again(talk, and_fetch=and_fetch))
 
 
 def fetch(talk: Conversation) -> None:
-    """Function 5: fetch more rows of an open cursor."""
+    """Function 5: fetch more rows of a cursor. Raises ORA-01001 for an unknown one, ORA-01002 for one that was not described."""
     number, count = talk.reader.ub(), talk.reader.ub()
     cursor = talk.cursor_of(number)
     reply = talk.reply()
@@ -95,20 +95,17 @@ def _session_execute(talk: Conversation, request: ExecuteRequest, rows: Sequence
     )
 
 
-def _described(talk: Conversation, columns: Sequence[ColumnDescription]) -> bytes:
-    return describe(columns, talk.agreed.field_version, talk.agreed.wide_scale)
-
-
 def _describe_only(talk: Conversation, cursor: Cursor) -> None:
     columns = talk.session.describe(cursor.sql)
     reply = talk.reply()
     if columns is not None:
-        reply.add(_described(talk, columns))
+        reply.add(describe(columns, talk.agreed))
     talk.finish(reply, _parameters(talk, cursor), replies.error(talk.call_end()))
 
 
 def describe_text(talk: Conversation) -> None:
-    """Function 98: ojdbc's PreparedStatement.getMetaData before the first execute. Reply: 08, column count, columns."""
+    """Function 98: columns of a query, none of another statement; ojdbc's PreparedStatement.getMetaData before the first
+    execute. Reply: 08, column count, columns."""
     r = talk.reader
     r.u8()
     number, has_sql, sql_size = r.ub(), r.u8(), r.ub()
@@ -118,7 +115,7 @@ def describe_text(talk: Conversation) -> None:
         raise ProtocolError(f"a statement of {sql_size} bytes to describe")
     sql = talk.text(sql_size) if has_sql else talk.cursor_of(number).sql
     columns = talk.session.describe(sql) or ()
-    body = describe_columns(columns, talk.agreed.field_version, talk.agreed.wide_scale)
+    body = describe_columns(columns, talk.agreed)
     talk.finish(talk.reply(), bytes((Ttc.PARAMETER,)) + ub(len(columns)), body, replies.error(talk.call_end()))
 
 
@@ -147,7 +144,7 @@ def _run_query(talk: Conversation, request: ExecuteRequest) -> None:
         cursor.defines = defines_again((), cursor.defines, cursor.columns, talk.agreed)
     reply = talk.reply()
     if request.new or again:
-        reply.add(_described(talk, cursor.columns))
+        reply.add(describe(cursor.columns, talk.agreed))
     undefined_lobs = cursor.defines is None and any(column.type in LOB_TYPES for column in cursor.columns)
     prefetched = request.rows_wanted and not any(column.type in _LONGS for column in cursor.columns)
     rows_due = ExecuteOption.FETCH in request.options or cursor.defines is not None or prefetched
@@ -257,7 +254,7 @@ def _open_result(talk: Conversation, result: Result) -> bytes:
         raise OraError(6504, "PL/SQL: Return types of Result Set variables or query do not match")
     cursor = talk.open_cursor("", StatementKind.QUERY)
     cursor.columns, cursor.rows = result.columns, result.rows
-    return describe_body(result.columns, talk.agreed.field_version, talk.agreed.wide_scale) + ub(cursor.number)
+    return describe_body(result.columns, talk.agreed) + ub(cursor.number)
 
 
 def _implicit_results(talk: Conversation, results: Sequence[Result]) -> bytes:

@@ -1,4 +1,4 @@
-"""Execute calls as they are read: options, the cursor they are about, and rows of bind values.
+"""Execute calls read from the wire: options, the cursor that they name or open, and rows of bind values.
 
 The names of fields are those of python-oracledb's thin driver (`impl/thin/messages/execute.pyx`).
 """
@@ -44,7 +44,9 @@ MAX_SQL = 16 << 20
 class ExecuteRequest:
     """An execute call, wholly read.
 
+    :param new: it has the statement's text.
     :param rows_wanted: rows the client has room for.
+    :param refused: the error that the call fails with, found while it was read.
     """
 
     cursor: Cursor
@@ -57,7 +59,8 @@ class ExecuteRequest:
 
 
 def read_execute(talk: Conversation) -> ExecuteRequest:
-    """Read function 94. The pointers of the message are 1 when what they point to follows."""
+    """Read function 94. Raises UnreadCall for an unknown cursor or a bind type that cannot be read, and ProtocolError. The message's
+    pointers are 1 when the thing they point to follows."""
     r = talk.reader
     options, number = r.ub(), r.ub()  # execute options, cursor id
     has_sql, sql_size = r.u8(), r.ub()
@@ -176,7 +179,7 @@ def _bound_cursor(talk: Conversation, cell: Any) -> Any:
 
 
 def read_execute_again(talk: Conversation, *, and_fetch: bool) -> ExecuteRequest:
-    """Read functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises UnreadCall for an unknown one."""
+    """Read functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises as `read_execute`."""
     r = talk.reader
     number, count = r.ub(), r.ub()  # cursor id, number of iterations
     r.ub()  # execute flags 1

@@ -22,7 +22,8 @@ _MAX_LIST = 65535
 
 
 def read_function_header(talk: Conversation) -> int:
-    """Function number after 03 or 11; remembers the call's sequence byte and token."""
+    """Read the header after the byte of the message: function number, which is returned, the call's sequence byte, and since
+    23ai its token."""
     number = talk.reader.u8()
     talk.call = talk.reader.u8()
     talk.token = talk.reader.ub() if talk.agreed.field_version >= FIELD_VERSION_23_1_EXT1 else 0
@@ -102,7 +103,8 @@ REFUSED = {
 
 
 def run_function(talk: Conversation, number: int) -> None:
-    """Read the call's body, do it, answer it. Raises OraError, also that of an earlier piggyback, for the caller to send."""
+    """Read the call's body, do it, answer it. Raises OraError, also that of an earlier piggyback, for the caller to send; UnreadCall
+    for an unknown function."""
     talk.cursor = 0
     function = FUNCTIONS.get(number)
     if function is None:
@@ -139,7 +141,7 @@ def _current_schema(talk: Conversation) -> None:
 
 
 _METRICS = ("client_id", "module", "action", "ecid", "", "client_info", "", "", "dbop")
-"""End-to-end attributes in the order of the message; the unnamed ones are not known to be used by a client."""
+"""End-to-end attributes in the order of the message; no client is known to send the unnamed ones."""
 _KEPT_METRICS = frozenset(("client_id", "module", "action", "client_info"))
 
 
@@ -228,7 +230,7 @@ _PIGGYBACKS: dict[int, Callable[[Conversation], None]] = {
 
 
 def run_piggyback(talk: Conversation, number: int) -> None:
-    """Read and do a call that is not answered; its OraError fails the next function. Raises UnreadCall."""
+    """Read and do a call that is not answered; its OraError fails the next function. Raises UnreadCall for an unknown piggyback."""
     piggyback = _PIGGYBACKS.get(number)
     if piggyback is None:
         raise UnreadCall(3001, f"unimplemented feature: TTC piggyback {number}")

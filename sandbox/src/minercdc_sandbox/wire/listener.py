@@ -1,4 +1,4 @@
-"""The listening socket: a thread per connection, one thread that watches for cancels, and an end that leaves none running."""
+"""The listening socket: a thread per connection, and one thread that watches for cancels."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class Listener:
             thread.start()
 
     def stop(self) -> None:
-        """End every connection (open transactions roll back) and join all threads. Safe to call twice."""
+        """End every connection (open transactions roll back) and join all threads, each for five seconds at most. Safe to call
+        twice."""
         self._stopping.set()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)

@@ -90,14 +90,6 @@ def _read_call(talk: Conversation) -> _Call:
     return _Call(operation, locator, offset, destination, amount, data, wants_amount, wants_flag)
 
 
-def _is_text(session: Session, locator: bytes) -> bool:
-    return isinstance(session.lob_calls.read(locator, 1, 1), str)
-
-
-def _length(session: Session, call: _Call) -> _Done:
-    return _Done(call.locator, session.lob_calls.length(call.locator))
-
-
 def _read(session: Session, call: _Call) -> _Done:
     if min(call.amount, session.lob_calls.length(call.locator)) > _MAX_READ:
         raise OraError(3001, f"unimplemented feature: more than {_MAX_READ} units of a LOB in one call")
@@ -109,16 +101,12 @@ def _read(session: Session, call: _Call) -> _Done:
 
 
 def _write(session: Session, call: _Call) -> _Done:
-    if not _is_text(session, call.locator):
+    if isinstance(session.lob_calls.read(call.locator, 1, 1), bytes):
         return _Done(session.lob_calls.write(call.locator, call.offset, call.data), len(call.data))
     if len(call.data) % 2:
         raise OraError(29275, "partial multibyte character")
     text = call.data.decode("utf-16-be", "surrogatepass")
     return _Done(session.lob_calls.write(call.locator, call.offset, text), len(call.data) // 2)
-
-
-def _trim(session: Session, call: _Call) -> _Done:
-    return _Done(session.lob_calls.trim(call.locator, call.amount), call.amount)
 
 
 def _create_temporary(session: Session, call: _Call) -> _Done:
@@ -136,38 +124,25 @@ def _free_temporary(session: Session, call: _Call) -> _Done:
     return _Done(call.locator)
 
 
-def _chunk_size(session: Session, call: _Call) -> _Done:
-    return _Done(call.locator, session.lob_calls.chunk_size(call.locator))
-
-
-def _open(session: Session, call: _Call) -> _Done:
-    return _Done(session.lob_calls.open(call.locator, read_only=call.amount == _READ_ONLY), call.amount)
-
-
-def _close(session: Session, call: _Call) -> _Done:
-    return _Done(session.lob_calls.close(call.locator))
-
-
-def _is_open(session: Session, call: _Call) -> _Done:
-    return _Done(call.locator, flag=session.lob_calls.is_open(call.locator))
-
-
 LOB_OPERATIONS: dict[int, Callable[[Session, _Call], _Done]] = {
-    _LENGTH: _length,
+    _LENGTH: lambda session, call: _Done(call.locator, session.lob_calls.length(call.locator)),
     _READ: _read,
-    _TRIM: _trim,
+    _TRIM: lambda session, call: _Done(session.lob_calls.trim(call.locator, call.amount), call.amount),
     _WRITE: _write,
     _CREATE_TEMPORARY: _create_temporary,
     _FREE_TEMPORARY: _free_temporary,
-    _CHUNK_SIZE: _chunk_size,
-    _OPEN: _open,
-    _CLOSE: _close,
-    _IS_OPEN: _is_open,
+    _CHUNK_SIZE: lambda session, call: _Done(call.locator, session.lob_calls.chunk_size(call.locator)),
+    _OPEN: lambda session, call: _Done(
+        session.lob_calls.open(call.locator, read_only=call.amount == _READ_ONLY), call.amount
+    ),
+    _CLOSE: lambda session, call: _Done(session.lob_calls.close(call.locator)),
+    _IS_OPEN: lambda session, call: _Done(call.locator, flag=session.lob_calls.is_open(call.locator)),
 }
 
 
 def lob_call(talk: Conversation) -> None:
-    """Function 96. Raises OraError for operations on files and others that the sandbox does not have."""
+    """Function 96: read the call, do it, answer it. Raises ORA-22285 for operations on files, ORA-03001 for others that the sandbox
+    does not have, and what the operation raises."""
     call = _read_call(talk)
     size = len(call.locator)
     if call.operation != _FREE_TEMPORARY:

@@ -20,7 +20,7 @@ from minercdc_sandbox.wire.primitives import NULL, clr, ub
 ColumnEncoder = Callable[[Sequence[Cell]], list[bytes]]
 
 LOB_TYPES = frozenset((OraType.CLOB, OraType.BLOB, OraType.JSON, OraType.VECTOR, OraType.XMLTYPE))
-"""Columns that a client defines before rows come."""
+"""Columns that a client defines before it gets rows."""
 _NULL_LONG = b"\0\0\0"
 _LOCATOR_BYTES = 40
 _READ_UNITS = 1 << 24
@@ -28,6 +28,7 @@ _READ_UNITS = 1 << 24
 
 
 def wire_text(text: str) -> bytes:
+    """UTF-16BE, a lone surrogate as it is."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
@@ -69,7 +70,7 @@ def locators(session: Session, prefetch: int | None) -> ColumnEncoder:
 
 
 def contents(session: Session, national: bool) -> ColumnEncoder:
-    """LOBs that the client defined as LONG or LONG RAW; NCLOB comes in UTF-16."""
+    """LOBs that the client defined as LONG or LONG RAW: the content, in UTF-16 of an NCLOB, in UTF-8 of a CLOB."""
     charset = "utf-16-be" if national else "utf-8"
 
     def one(locator: bytes) -> bytes:
@@ -97,7 +98,7 @@ def narrow(locator: bytes) -> bytes:
 
 
 def widened(locator: bytes, size: int) -> bytes:
-    """A client reads back as many bytes as it sent; the first two are the size."""
+    """The locator with zero bytes up to `size`, as long as the client sent it; its first two bytes are the size that follows."""
     if size <= len(locator):
         return locator
     return struct.pack(">H", size - 2) + locator[2:] + bytes(size - len(locator))

@@ -73,7 +73,7 @@ class Logon:
         self._key: SessionKey | None = None
 
     def fast(self) -> None:
-        """The whole negotiation in one message (after its first byte)."""
+        """Fast authentication: read the message after its first byte, and answer all of it at once. Raises ProtocolError."""
         talk = self._talk
         r, offered = talk.reader, talk.agreed.field_version
         r.raw(3)
@@ -95,7 +95,7 @@ class Logon:
         talk.finish(reply, self._begin(user, pairs))
 
     def phase_one(self) -> None:
-        """Function 118."""
+        """Function 118: send the challenge."""
         user, _, pairs = _read_pairs(self._talk)
         body = self._begin(user, pairs)
         self._talk.finish(self._talk.reply(), body)
@@ -107,8 +107,8 @@ class Logon:
         return _parameters(self._challenge.pairs()) + replies.error(self._talk.call_end())
 
     def phase_two(self) -> None:
-        """Function 115: open the session, or change its password. Raises OraError when the password is wrong or the session
-        is denied."""
+        """Function 115: open the session, or change the password of an open one. Raises OraError when the password is wrong or
+        the session is denied."""
         talk = self._talk
         _, mode, pairs = _read_pairs(talk)
         if talk.logged_on:

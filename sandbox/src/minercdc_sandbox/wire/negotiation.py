@@ -74,6 +74,8 @@ PROFILES = {"19c": Profile(318, 0, 12), "23ai": Profile(319, _FAST_AUTH | _END_O
 class Negotiated:
     """The protocol features that both sides have.
 
+    :param field_version: TTC field version; the server's own until `settle_field_version`.
+    :param end_of_response: the last packet of a response carries the flag END_OF_RESPONSE.
     :param prefixed_text: texts with a length sent earlier are `clr` (python-oracledb, go-ora), else bare (ojdbc).
     :param wide_scale: a describe's scale is an `sb`, else one raw byte.
     """
@@ -105,7 +107,7 @@ def _compile_capabilities(field_version: int) -> bytes:
 
 
 def accept_connect(stream: PacketStream, profile: Profile, services: Sequence[str]) -> str:
-    """Answer CONNECT with ACCEPT; the service's name in upper case. Raises Refused, ProtocolError."""
+    """Answer CONNECT with ACCEPT; returns the service's name in upper case. Raises Refused after REFUSE was sent, ProtocolError."""
     packet = stream.read()
     if packet.type != PacketType.CONNECT or len(packet.body) < 50:
         raise ProtocolError(f"packet type {packet.type} of {len(packet.body)} bytes where CONNECT was due")
@@ -163,7 +165,7 @@ def _read_name(reader: TtcReader) -> bytes:
 
 
 def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a PROTOCOL request (after its first byte) and answer it."""
+    """Read a PROTOCOL request (after its first byte); returns the answer. Notes the client's driver in `agreed`."""
     _read_name(reader)  # the versions the client speaks
     agreed.driver = _read_name(reader).decode("ascii", "replace")
     fdo = bytes(9) + struct.pack(">H", CHARSET_AL16UTF16)  # lengths at [5], [6] are 0, hence the national charset at 9
@@ -172,7 +174,8 @@ def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
 
 
 def data_types_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a DATA TYPES request (after its first byte) and answer it by its own list."""
+    """Read a DATA TYPES request (after its first byte); returns the answer, which is the client's own list. Notes the client's
+    capabilities in `agreed`."""
     reader.raw(4)  # charsets: the client converts
     agreed.prefixed_text = bool(reader.u8() & _LENGTH_PREFIXED_TEXT)
     agreed.capabilities = reader.clr() or b""
@@ -198,5 +201,5 @@ def data_types_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
 
 
 def settle_field_version(agreed: Negotiated) -> None:
-    """After both capability lists are known: the smaller field version counts."""
+    """Once the client's capabilities are known: set the smaller of both sides' field versions."""
     agreed.field_version = min(agreed.field_version, agreed.capabilities[_FIELD_VERSION] or agreed.field_version)

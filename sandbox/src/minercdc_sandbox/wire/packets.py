@@ -36,8 +36,8 @@ class Disconnected(Exception):
 
 
 class UnreadCall(OraError):
-    """A call that fails before it was read to its end, and only the client knows where that is: unless its last packet was
-    short, it gets a BREAK, and all that it sends before its RESET belongs to the call."""
+    """A call that fails before it was read to its end, which only the client knows. Unless its last packet was short, the server
+    answers a BREAK; all that the client sends before its RESET belongs to the call."""
 
 
 class BreakReceived(Exception):
@@ -75,7 +75,7 @@ class PacketStream:
         self._received = bytearray()
 
     def read(self) -> Packet:
-        """Next packet. Raises Disconnected, ProtocolError."""
+        """The next packet. Raises Disconnected at the end, ProtocolError for a length out of range."""
         self._fill(8)
         size: int = struct.unpack_from(">I" if self.wide else ">H", self._received)[0]
         if not 8 <= size <= (SDU if self.wide else MAX_CONNECT_PACKET):
@@ -111,7 +111,8 @@ class PacketStream:
         self.sock.sendall(b"".join(pieces))
 
     def pending_marker(self) -> bool:
-        """Whether the client has sent a MARKER or gone away while its call runs; any thread may call it then."""
+        """Whether the next packet is a MARKER, or the client has gone away. Any thread may call it while the connection's thread
+        does not read."""
         head = bytes(self._received[:8])
         if len(head) < 8:
             try:
@@ -136,7 +137,7 @@ class TtcReader:
         self._last_body = 0
 
     def begin_call(self) -> None:
-        """Forget what was consumed; unread bytes stay, they are the next pipelined call."""
+        """A new call begins: its size counts from 0, and consumed bytes are dropped. Unread ones are the next pipelined call."""
         self._budget = MAX_CALL_BYTES
         if self.position >= len(self.data):
             self.data = b""
@@ -238,7 +239,7 @@ class ReplyWriter:
         self.begun = False
 
     def add(self, *pieces: bytes) -> None:
-        """Append bytes, sending what fills whole packets once there is enough of it."""
+        """Append bytes; once there are more than 256 KiB, send those that fill whole packets."""
         self._pieces += pieces
         self._size += sum(map(len, pieces))
         if self._size > _FLUSH:

@@ -30,9 +30,9 @@ def defines_again(
     columns: Sequence[ColumnDescription],
     agreed: Negotiated,
 ) -> list[Oac] | None:
-    """Defines for the rows of `columns`; None when the client will send its own. Raises ORA-01007.
+    """Defines for the rows of `columns`; None when the client will send its own. Raises ORA-01007, see the module.
 
-    :param defined: what the client wanted the columns `before` as.
+    :param defined: the client's defines of the columns `before`; None or empty when it had none.
     """
     known = list(defined or [_plain(column) for column in before])
     found = [

@@ -19,7 +19,8 @@ class CallEnd:
     """The facts at the end of a call, besides the error.
 
     :param call: the request's sequence byte; ojdbc refuses an error that names another call.
-    :param sequence: end-to-end sequence of the session, counts calls.
+    :param sequence: counts the replies of the connection.
+    :param rows: row count.
     """
 
     call: int
@@ -38,7 +39,7 @@ def message(error: OraError) -> bytes:
 
 
 def call_status(end: CallEnd) -> bytes:
-    """Bit field: 1 always, 2 while a transaction is open."""
+    """Bit field of a call's end: 1 always, 2 while a transaction is open."""
     return ub(1 | (_IN_TRANSACTION if end.in_transaction else 0))
 
 
@@ -83,9 +84,10 @@ _CURRENT_SCHEMA = 168
 
 
 def execute_parameters(cursor: int, row_counts: Sequence[int] | None, schema: str | None = None) -> bytes:
-    """RPA after an execute. ojdbc fails on an empty array; `row_counts` only when the request wants them.
+    """RPA after an execute.
 
-    :param schema: the session's current one, when the call changed it.
+    :param row_counts: rows of each iteration; None when the request does not want them.
+    :param schema: the session's current one when the call changed it, else None.
     """
     pieces = [bytes((Ttc.PARAMETER,)), ub(6), b"\0\0", ub(cursor), bytes(4)]
     pieces.append(b"\1\1" + dalc(schema.encode()) + b"\0" + ub(_CURRENT_SCHEMA) if schema else b"\0")

@@ -1,4 +1,4 @@
-"""ROWID on the wire: 14 when there is one, then object, file, block and row number as numbers.
+"""ROWID on the wire: the byte 14, then object, file, block and row as numbers; NULL is the byte 0.
 
 Text is base 64 in groups: object 6, file 3, block 6, row 3 characters (Database SQL Language Reference, "ROWID Data Type").
 """
@@ -44,7 +44,7 @@ encoded_row_id = _Encoded()
 
 
 def oer_row_id(text: str | None) -> bytes:
-    """As the end of a call has it, without the byte that says whether there is one: all 0 when there is none."""
+    """The form in the end of a call: the four numbers without the byte 14 before them; five zero bytes for None."""
     return bytes(5) if text is None else encoded_row_id[text][1:]
 
 
@@ -55,7 +55,7 @@ def fixed_row_id(text: str) -> bytes:
 
 
 def read_row_id(reader: TtcReader) -> str | None:
-    """A ROWID bind as ojdbc sends it; python-oracledb and go-ora bind the text."""
+    """The text of a ROWID bind, which ojdbc sends; None for NULL. Raises ProtocolError for another form."""
     size = reader.u8()
     if not size:
         return None

@@ -22,6 +22,7 @@ from minercdc_sandbox.wire.negotiation import (
     FIELD_VERSION_23_1_EXT3,
     FIELD_VERSION_23_4,
     SCALED_TYPES,
+    Negotiated,
     Ttc,
 )
 from minercdc_sandbox.wire.primitives import LENGTH, NULL, SHORT_MAX, clr, dalc, sb, ub
@@ -63,14 +64,15 @@ _DEFAULT_SIZES = {
 
 
 def sent_size(column: ColumnDescription) -> int:
-    """Bytes as a describe has them; 0 would mean "always NULL" to clients."""
+    """Size in bytes for a describe: a default of the type in place of 0, which means "always NULL" to clients."""
     return column.size or _DEFAULT_SIZES[column.type]
 
 
-def _describe_column(column: ColumnDescription, position: int, field_version: int, wide_scale: bool) -> bytes:
+def _describe_column(column: ColumnDescription, position: int, agreed: Negotiated) -> bytes:
     text = column.type in _TEXTS
     size = sent_size(column)
-    wide = wide_scale and column.type in SCALED_TYPES
+    field_version = agreed.field_version
+    wide = agreed.wide_scale and column.type in SCALED_TYPES
     scale = sb(column.scale) if wide else bytes((column.scale & 0xFF,))
     charset = b"\0\0"
     kind = OraType.CLOB if column.type == OraType.XMLTYPE else column.type
@@ -93,29 +95,28 @@ def _describe_column(column: ColumnDescription, position: int, field_version: in
     return b"".join(pieces)
 
 
-def describe_columns(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
+def describe_columns(columns: Sequence[ColumnDescription], agreed: Negotiated) -> bytes:
     """Descriptions of the columns without anything before or after them."""
-    return b"".join(_describe_column(c, i, field_version, wide_scale) for i, c in enumerate(columns, 1))
+    return b"".join(_describe_column(c, i, agreed) for i, c in enumerate(columns, 1))
 
 
-def describe_body(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
+def describe_body(columns: Sequence[ColumnDescription], agreed: Negotiated) -> bytes:
     """Describe without message byte and opaque prefix: the form inside a REF CURSOR value."""
     sizes = sum(map(sent_size, columns))
     pieces = [ub(sizes & 0xFFFFFFFF), ub(len(columns))]
     if columns:
         pieces.append(bytes((len(columns) & 0xFF,)))
-    pieces += [describe_columns(columns, field_version, wide_scale), dalc(_DESCRIBE_DATE), b"\0\0\0\0\0"]
+    pieces += [describe_columns(columns, agreed), dalc(_DESCRIBE_DATE), b"\0\0\0\0\0"]
     return b"".join(pieces)
 
 
-def describe(columns: Sequence[ColumnDescription], field_version: int, wide_scale: bool) -> bytes:
+def describe(columns: Sequence[ColumnDescription], agreed: Negotiated) -> bytes:
     """The describe message."""
-    body = describe_body(columns, field_version, wide_scale)
-    return bytes((Ttc.DESCRIBE,)) + clr(secrets.token_bytes(16)) + body
+    return bytes((Ttc.DESCRIBE,)) + clr(secrets.token_bytes(16)) + describe_body(columns, agreed)
 
 
 def row_header(columns: int) -> bytes:
-    """The header before rows; go-ora makes the rows of a REF CURSOR as wide as it says."""
+    """The header before rows of this many columns."""
     return bytes((Ttc.ROW_HEADER, 0)) + ub(columns & 0xFF) + ub(columns >> 8) + b"\0\0\0\0"
 
 
@@ -211,7 +212,7 @@ class Define(NamedTuple):
 def column_encoder(session: Session, kind: OraType, define: Define | None = None, national: bool = False) -> ColumnEncoder:
     """Encoder for values of one column. Raises OraError for what the wire cannot carry.
 
-    :param define: matters for LOB columns only.
+    :param define: form of a CLOB, BLOB or XMLTYPE column; None: by locator alone.
     :param national: text goes in UTF-16.
     """
     if national and kind in _TEXTS:
@@ -233,7 +234,7 @@ def column_encoder(session: Session, kind: OraType, define: Define | None = None
 def rows_encoder(
     session: Session, columns: Sequence[ColumnDescription], defines: Sequence[Define] | None = None
 ) -> RowsEncoder:
-    """Compile the encoder of one result's rows; `defines` by column."""
+    """Compile the encoder of one result's rows; `defines` by column, None for none. Raises as `column_encoder`."""
     encoders = [
         column_encoder(session, column.type, defines[at] if defines else None, column.national)
         for at, column in enumerate(columns)

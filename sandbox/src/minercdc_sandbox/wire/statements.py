@@ -1,4 +1,4 @@
-"""The kind of a statement, as far as the wire's message layout depends on it."""
+"""The facts of a statement's text that the layout of messages depends on: its kind, repeated binds, binds of RETURNING."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WORD = re.compile(r"\(*\s*([A-Za-z]+)|<<")
 
 
 class StatementKind(Enum):
-    """Queries return rows, PL/SQL blocks may have OUT binds, all else affects rows or nothing."""
+    """QUERY returns rows; PLSQL, a block or CALL, may have OUT binds; OTHER is any other statement."""
 
     QUERY = auto()
     PLSQL = auto()
@@ -33,7 +33,7 @@ _BIND = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|:\s*([\w$#]+|\
 
 
 def repeated_binds(sql: str) -> dict[int, int]:
-    """Position of each bind whose name an earlier bind has -> position of the first bind of that name."""
+    """0-based position of each bind whose name an earlier bind has -> position of the first bind of that name."""
     names = [match[1].strip('"').upper() for match in _BIND.finditer(sql) if match[1]]
     return {at: names.index(name) for at, name in enumerate(names) if names.index(name) < at}
 

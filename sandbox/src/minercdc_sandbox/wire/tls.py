@@ -24,8 +24,9 @@ _WAITING = 1 << 20
 
 
 def server_context(certificate: Path, key: Path | None = None) -> ssl.SSLContext:
-    """For a certificate (chain) and its key in PEM files; the key may be in the certificate's file.
+    """The context of a server with this certificate (chain) and key, both PEM files.
 
+    :param key: None: it is in the certificate's file.
     :raises OSError: a file cannot be read or is no certificate or key (ssl.SSLError is one).
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -34,7 +35,7 @@ def server_context(certificate: Path, key: Path | None = None) -> ssl.SSLContext
 
 
 def plain_side(sock: socket.socket, context: ssl.SSLContext, peer: str) -> socket.socket:
-    """A socket with what the client says in the clear; the relay ends when either side closes."""
+    """A plain socket to the client of `sock`: a relay thread takes TLS off. It ends when either side closes."""
     ours, theirs = socket.socketpair()
     threading.Thread(target=_serve, args=(sock, theirs, context, peer), name=f"sandbox-tls-{peer}").start()
     return ours

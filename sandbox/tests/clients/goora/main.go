@@ -32,7 +32,7 @@ type check struct {
 	run  func(ctx context.Context, db *sql.DB) (any, error)
 }
 
-const longQuery = "select count(*) from all_tab_cols a, all_tab_cols b, all_tab_cols c, v$parameter d, v$parameter e, v$parameter f"
+const longQuery = "select count(*) from v$parameter a, v$parameter b, v$parameter c, v$parameter d, v$parameter e, v$parameter f"
 
 var checks = []check{
 	{"version", version},

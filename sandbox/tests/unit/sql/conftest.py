@@ -6,13 +6,13 @@ import pytest
 from sandbox.tests.unit.sql.client import SqlClient, connect
 from sandbox.tests.unit.sql.fix_company import fill
 
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.views.families import ALL_VIEWS
 
 
 @pytest.fixture
 def db() -> Iterator[SandboxDatabase]:
-    database = open_database(views=ALL_VIEWS, now=lambda: 1_790_000_000.25)
+    database = SandboxDatabase(views=ALL_VIEWS, now=lambda: 1_790_000_000.25)
     yield database
     database.close()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from sandbox.tests.unit.sql.client import SqlClient, connect
 
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.views.families import ALL_VIEWS
 
 
@@ -68,7 +68,7 @@ def test_userenv(shop: SqlClient) -> None:
 
 @pytest.fixture
 def of_23ai() -> Iterator[SqlClient]:
-    database: SandboxDatabase = open_database(views=ALL_VIEWS)
+    database: SandboxDatabase = SandboxDatabase(views=ALL_VIEWS)
     database.version = (23, 26, 0, 0, 0)
     yield connect(database)
     database.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sandbox.tests.unit.sql.client import SqlClient, connect
 
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 
 
 def test_a_row_draws_once_however_often_it_names_nextval(company: SqlClient) -> None:
@@ -115,12 +115,25 @@ def test_privileges_on_other_users_objects(company: SqlClient, db: SandboxDataba
 
 def test_a_sequence_goes_on_after_its_cache_after_a_restart(tmp_path: Path) -> None:
     for expected in ([1, 2, 3], [21, 22, 23]):
-        database = open_database(data_dir=tmp_path)
+        database = SandboxDatabase(data_dir=tmp_path)
         client = connect(database, "SYSTEM")
         if expected[0] == 1:
             client.run("create sequence s")
         assert [client.value("s.nextval") for _ in range(3)] == expected
         client.run("commit")
+        database.close()
+
+
+def test_a_comment_is_there_after_a_restart(tmp_path: Path) -> None:
+    for expected in (None, "kept"):
+        database = SandboxDatabase(data_dir=tmp_path)
+        client = connect(database, "SYSTEM")
+        if expected is None:
+            client.run("create table t (n number)")
+            client.run("comment on table t is 'kept'")
+        else:
+            assert [table.comment for table in database.catalog.tables()] == [expected]
+        client.session.close()
         database.close()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 from sandbox.tests.unit.sql.client import SqlClient, connect
 
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.interfaces import Argument, Cell, ColumnDescription, OraError, OraType, Session, View
 from minercdc_sandbox.sql import number
 
@@ -42,7 +42,7 @@ def db() -> Iterator[SandboxDatabase]:
         ColumnDescription("NAME", OraType.VARCHAR2, size=20),
         ColumnDescription("SEG_OWNER", OraType.VARCHAR2, size=30),
     )
-    database = open_database(
+    database = SandboxDatabase(
         views=[View("V$NUMBERS", columns, numbers), View("V$BROKEN", columns, failing)],
         procedures={"DBMS_X.RUN": called("run"), "DBMS_X.STOP": called("stop")},  # type: ignore[dict-item]
         constants={"DBMS_X.A": 16, "DBMS_X.B": 2048},

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from sandbox.tests.unit.sql.client import SqlClient, connect
 
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.storage import history
 from minercdc_sandbox.views.families import ALL_VIEWS
 
@@ -18,7 +18,7 @@ SCN = "select dbms_flashback.get_system_change_number from dual"
 def db(monkeypatch: pytest.MonkeyPatch) -> Iterator[SandboxDatabase]:
     """History is worth moving from ten versions on."""
     monkeypatch.setattr(history, "ENOUGH", 10)
-    database = open_database(views=ALL_VIEWS, now=lambda: 1_790_000_000.25)
+    database = SandboxDatabase(views=ALL_VIEWS, now=lambda: 1_790_000_000.25)
     yield database
     database.close()
 

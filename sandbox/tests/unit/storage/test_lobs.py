@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minercdc_sandbox.database import open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.interfaces import Cell, LobKind, OraError, Session
 from minercdc_sandbox.lobs import dbms_lob
 from minercdc_sandbox.lobs.locator import LobValue, at_row, pack, unpack
@@ -124,7 +124,7 @@ def test_a_locator_says_what_it_was_made_of() -> None:
 
 
 def test_a_session_takes_its_temporary_lobs_with_it() -> None:
-    database = open_database(views=ALL_VIEWS, procedures=dbms_lob.PROCEDURES)
+    database = SandboxDatabase(views=ALL_VIEWS, procedures=dbms_lob.PROCEDURES)
     session = database.open_session("SYSTEM", "ORCLPDB1", {})
     lobs = database.storage.lobs
     session.execute("create table doc (c clob)")
@@ -146,7 +146,7 @@ def test_a_session_takes_its_temporary_lobs_with_it() -> None:
 
 
 def test_a_locator_writes_the_row_it_is_of() -> None:
-    database = open_database(views=ALL_VIEWS)
+    database = SandboxDatabase(views=ALL_VIEWS)
     session, other = (database.open_session("SYSTEM", "ORCLPDB1", {}) for _ in range(2))
     session.execute("create table doc (id number, c clob)")
     session.execute("insert into doc values (1, 'abc')")

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from sandbox.tests.unit.sql.client import SqlClient, connect
 
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.interfaces import OraError
 
 
 @pytest.fixture
 def db() -> Iterator[SandboxDatabase]:
-    database = open_database()
+    database = SandboxDatabase()
     one = connect(database)
     one.run("create table t (id number primary key, v number)")
     one.many("insert into t values (:1, :2)", [(n, 0) for n in range(5)])

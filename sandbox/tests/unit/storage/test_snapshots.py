@@ -7,7 +7,7 @@ import random
 import pytest
 from sandbox.tests.unit.sql.client import SqlClient, connect
 
-from minercdc_sandbox.database import open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.interfaces import Rows
 from minercdc_sandbox.sql import number
 
@@ -77,7 +77,7 @@ def model_group(client: SqlClient, key: int) -> int:
 @pytest.mark.parametrize("seed", range(8))
 def test_cursors_show_the_moment_they_were_opened(seed: int) -> None:
     rng = random.Random(seed)
-    db = open_database()
+    db = SandboxDatabase()
     reader, writer = connect(db), connect(db)
     writer.run("create table t (id number primary key, code number unique, grp number)")
     writer.run("create index t_grp on t (grp)")
@@ -107,7 +107,7 @@ def test_cursors_show_the_moment_they_were_opened(seed: int) -> None:
 
 
 def test_without_retention_every_scn_can_be_read() -> None:
-    db = open_database()
+    db = SandboxDatabase()
     client = connect(db)
     client.run("create table t (id number)")
     client.run("insert into t values (0)")
@@ -122,7 +122,7 @@ def test_without_retention_every_scn_can_be_read() -> None:
 
 
 def test_past_the_retention_a_snapshot_is_too_old() -> None:
-    db = open_database(undo_retention=50)
+    db = SandboxDatabase(undo_retention=50)
     client, reader = connect(db), connect(db)
     client.run("create table t (id number)")
     client.many("insert into t values (:1)", [(n,) for n in range(10)])

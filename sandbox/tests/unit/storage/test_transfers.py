@@ -7,7 +7,7 @@ import threading
 
 from sandbox.tests.unit.sql.client import connect
 
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.records import RedoOp
 from minercdc_sandbox.sql import number
@@ -46,7 +46,7 @@ def transfer(db: SandboxDatabase, seed: int, deadlocks: list[int], failures: lis
 
 
 def test_money_is_neither_made_nor_lost() -> None:
-    db = open_database(log_bytes=30_000)
+    db = SandboxDatabase(log_bytes=30_000)
     admin = connect(db)
     admin.run("create table account (id number primary key, balance number(10))")
     admin.run("create table moved (a number, b number, amount number)")

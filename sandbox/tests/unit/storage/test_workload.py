@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from sandbox.tests.unit.sql.client import SqlClient, connect
 
-from minercdc_sandbox.database import SandboxDatabase, open_database
+from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.records import RedoOp, RedoRecord
 
@@ -123,7 +123,7 @@ def all_records(db: SandboxDatabase) -> Iterator[RedoRecord]:
 @pytest.mark.parametrize("seed", range(6))
 def test_tables_flashback_and_redo_agree_with_the_model(seed: int) -> None:
     rng = random.Random(seed)
-    db = open_database(log_bytes=8_000)
+    db = SandboxDatabase(log_bytes=8_000)
     admin = connect(db)
     admin.run("create table t (id number(6) primary key, name varchar2(10), amount number)")
     db.redo.switch()
@@ -166,7 +166,7 @@ def test_tables_flashback_and_redo_agree_with_the_model(seed: int) -> None:
 
 
 def test_redo_order_is_not_scn_order_when_a_strand_is_bound_late() -> None:
-    db = open_database()
+    db = SandboxDatabase()
     one, two = connect(db), connect(db)
     one.run("create table t (id number)")
     one.run("insert into t values (1)")

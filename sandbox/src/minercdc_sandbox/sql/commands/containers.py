@@ -1,4 +1,4 @@
-"""Pluggable databases: CREATE, DROP, ALTER .. OPEN and CLOSE, from the root."""
+"""Pluggable databases: CREATE and DROP from the root, ALTER .. OPEN and CLOSE."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from minercdc_sandbox.catalog import ROOT, SEED, Container, Grant, User
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.commands.database import alter_database, need
 from minercdc_sandbox.sql.commands.users import password
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.tokens import TokenKind
@@ -18,7 +19,8 @@ def _in_root(session: SqlSession) -> None:
 
 
 def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`."""
+    """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`. Raises ORA-01031, ORA-65040 outside the
+    root, ORA-65012."""
     _in_root(session)
     name = parser.name(65000, "missing or invalid pluggable database name")
     if not parser.word("ADMIN", "USER"):
@@ -30,15 +32,15 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
             if parser.token.kind is TokenKind.END:
                 raise OraError(907, "missing right parenthesis", parser.token.start)
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         user = User(administrator, secret, session.catalog.new_user_id(), session.storage.clock.now())
         user.grants |= {Grant("CREATE SESSION"), Grant("DBA")}
         session.catalog.add_container(name, user)
 
 
 def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`. Raises ORA-65025 while it is open."""
+    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`. Raises ORA-01031, ORA-65040 outside the root, ORA-65011,
+    ORA-65017 for the root and the seed, ORA-65025 while it is open."""
     _in_root(session)
     container = _named(session, parser)
     if not parser.word("KEEP", "DATAFILES"):
@@ -46,8 +48,7 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
     parser.end()
     if container.open_mode != "MOUNTED":
         raise OraError(65025, f"Pluggable database {container.name} is not closed on all instances.")
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         for table in list(container.tables.values()):
             session.storage.drop_segment(table)
             session.catalog.purge(table)
@@ -56,7 +57,8 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 
 def alter_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """OPEN and CLOSE of a named PDB or ALL; anything else as ALTER DATABASE, for the own container."""
+    """OPEN and CLOSE of a named PDB or ALL; ADD, DROP, ENABLE and DISABLE as `alter_database`. Raises ORA-01031, ORA-65011, ORA-65017,
+    ORA-65019, ORA-65020, ORA-65118."""
     if parser.token.text in ("ADD", "DROP", "ENABLE", "DISABLE"):
         alter_database(session, parser)
         return

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.definitions import supplemental_kinds
 from minercdc_sandbox.sql.parse.statements import Parser
@@ -15,13 +16,15 @@ _LOCATION = re.compile(r"\s*LOCATION\s*=\s*(\S+?)/?\s*(MANDATORY|OPTIONAL)?\s*$"
 
 
 def need(session: SqlSession, privilege: str) -> None:
+    """Raises ORA-01031 unless the user is SYS or has the privilege, directly or by DBA."""
     user = session.catalog.user(session.container, session.user)
     if session.user != "SYS" and (user is None or not user.has(privilege)):
         raise OraError(1031, "insufficient privileges")
 
 
 def alter_system(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-01031 without the privilege ALTER SYSTEM."""
+    """ALTER SYSTEM: log switches, CHECKPOINT, KILL and DISCONNECT SESSION, SET. Raises ORA-03001 for others, ORA-01031 without the
+    privilege, and the errors of sessions and parameters."""
     if parser.token.text not in ("SWITCH", "ARCHIVE", "CHECKPOINT", "KILL", "DISCONNECT", "SET"):
         raise OraError(3001, "unimplemented feature: this ALTER SYSTEM", parser.token.start)
     need(session, "ALTER SYSTEM")
@@ -109,7 +112,8 @@ _PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
 
 
 def alter_database(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-01031 without the privilege ALTER DATABASE."""
+    """ALTER DATABASE: redo threads, log file members, supplemental logging. Raises ORA-03001 for others, ORA-01031 without the
+    privilege, and the errors of the redo log."""
     if parser.token.text not in ("ADD", "DROP", "ENABLE", "DISABLE"):
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
     need(session, "ALTER DATABASE")
@@ -155,8 +159,7 @@ def _supplemental(session: SqlSession, parser: Parser, *, adding: bool) -> None:
     flags = supplemental_kinds(parser) if parser.token.text == "(" else ["MIN"]
     parser.end()
     fields = {"MIN": "minimal", "ALL": "all", "PRIMARY KEY": "primary_key", "UNIQUE": "unique", "FOREIGN KEY": "foreign_key"}
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         for flag in flags:
             setattr(session.catalog.logging, fields[flag], adding)
         session.storage.log_ddl(session.client, parser.sql, None, None, None)

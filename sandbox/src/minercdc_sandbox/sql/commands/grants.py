@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from minercdc_sandbox.catalog import Grant
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.objects import Role
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.privileges import grants_of, require
@@ -34,69 +35,59 @@ class _Request:
 
 
 def create_role(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-01921."""
+    """CREATE ROLE. Raises ORA-01031, ORA-01921."""
     name = parser.name(1935, "missing user or role name")
     parser.word("NOT", "IDENTIFIED")
     while parser.any_word("CONTAINER", "ALL", "CURRENT") or parser.op("="):
         pass
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         require(session.catalog, session.container, session.user, "CREATE ROLE")
         place = session.catalog.containers[session.container]
         if name in place.roles or name in place.users or name in PREDEFINED:
             raise OraError(1921, f"role name '{name}' conflicts with another user or role name")
         place.roles[name] = Role(name, session.storage.clock.now())
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
 def drop_role(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-01919."""
+    """DROP ROLE, which takes it from all that have it. Raises ORA-01031, ORA-01919."""
     name = parser.name(1935, "missing user or role name")
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         require(session.catalog, session.container, session.user, "DROP ANY ROLE")
         place = session.catalog.containers[session.container]
         if name not in place.roles:
             raise OraError(1919, f"role '{name}' does not exist")
         del place.roles[name]
-        for user in place.users.values():
-            user.grants -= {g for g in user.grants if (g.privilege, g.object) == (name, None)}
-        for role in place.roles.values():
-            role.grants -= {g for g in role.grants if isinstance(g, Grant) and (g.privilege, g.object) == (name, None)}
-        session.catalog.version += 1
+        for holder in (*place.users, *place.roles):
+            grants = _grants(session, holder)
+            grants -= _matching(grants, name, None)
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
 def grant(session: SqlSession, parser: Parser) -> None:
-    """GRANT. Raises ORA-01917, ORA-01919, ORA-00990, ORA-01031, ORA-01749."""
+    """GRANT. Raises ORA-00942, ORA-00990, ORA-01031, ORA-01749, ORA-01917, ORA-01919."""
     request = _request(session, parser, "TO")
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         _may_grant(session, request)
         for holder in request.grantees:
             if request.object is not None and holder == session.user:
                 raise OraError(1749, "you may not GRANT/REVOKE privileges to/from yourself")
             grants = _grants(session, holder)
             grants |= {Grant(privilege, request.object, request.option) for privilege in request.privileges}
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
 def revoke(session: SqlSession, parser: Parser) -> None:
-    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for what was not granted."""
+    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for what was not granted, and as `grant`, but not ORA-01749."""
     request = _request(session, parser, "FROM")
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         _may_grant(session, request)
         for holder in request.grantees:
             grants = _grants(session, holder)
             for privilege in request.privileges:
-                found = {
-                    g for g in grants if isinstance(g, Grant) and (g.privilege, g.object) == (privilege, request.object)
-                }
+                found = _matching(grants, privilege, request.object)
                 if not found and request.object is not None:
                     raise OraError(1927, "cannot REVOKE privileges you did not grant")
                 if not found:
@@ -105,7 +96,6 @@ def revoke(session: SqlSession, parser: Parser) -> None:
                         1951 if role else 1952, f"{'ROLE' if role else 'system privileges'} not granted to '{holder}'"
                     )
                 grants -= found
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
@@ -123,6 +113,10 @@ def _grants(session: SqlSession, holder: str) -> set[object]:
     if holder not in place.roles:
         raise OraError(1917, f"user or role '{holder}' does not exist")
     return place.roles[holder].grants
+
+
+def _matching(grants: set[object], privilege: str, object_: str | None) -> set[object]:
+    return {g for g in grants if isinstance(g, Grant) and (g.privilege, g.object) == (privilege, object_)}
 
 
 def _may_grant(session: SqlSession, request: _Request) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.commands.containers import (
@@ -25,29 +26,19 @@ from minercdc_sandbox.sql.commands.transactions import (
 from minercdc_sandbox.sql.commands.users import alter_user, create_user, drop_user
 from minercdc_sandbox.sql.ddl.alter_table import alter_table
 from minercdc_sandbox.sql.ddl.comments import comment_on
-from minercdc_sandbox.sql.ddl.create_table import create_table, create_temporary_table
+from minercdc_sandbox.sql.ddl.create_table import create_table
 from minercdc_sandbox.sql.ddl.drop_table import drop_table, truncate_table
-from minercdc_sandbox.sql.ddl.indexes import alter_index, create_index, create_unique_index, drop_index
+from minercdc_sandbox.sql.ddl.indexes import alter_index, create_index, drop_index
 from minercdc_sandbox.sql.ddl.recycle_bin import flashback_table, purge
 from minercdc_sandbox.sql.ddl.sequences import alter_sequence, create_sequence, drop_sequence
-from minercdc_sandbox.sql.ddl.views import (
-    create_public_synonym,
-    create_synonym,
-    create_view,
-    drop_public_synonym,
-    drop_synonym,
-    drop_view,
-    rename,
-    replace_public_synonym,
-    replace_synonym,
-    replace_view,
-)
+from minercdc_sandbox.sql.ddl.views import create_synonym, create_view, drop_synonym, drop_view, rename
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 
 
 def run_command(session: SqlSession, sql: str) -> int:
-    """Run it and return the row count drivers show (0). Raises ORA-00900 for what is no statement, ORA-03001 for what is not here."""
+    """Run it and return the row count that drivers show, 0. Raises what the command raises, ORA-03001 for a statement of Oracle
+    that `COMMANDS` lacks, ORA-00900 for any other text."""
     parser = Parser(sql)
     for words, command in COMMANDS:
         if parser.word(*words):
@@ -85,19 +76,19 @@ COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ..
     (("CREATE", "ROLE"), create_role),
     (("DROP", "ROLE"), drop_role),
     (("CREATE", "TABLE"), create_table),
-    (("CREATE", "GLOBAL", "TEMPORARY", "TABLE"), create_temporary_table),
+    (("CREATE", "GLOBAL", "TEMPORARY", "TABLE"), partial(create_table, temporary="TRANSACTION")),
     (("CREATE", "SEQUENCE"), create_sequence),
     (("ALTER", "SEQUENCE"), alter_sequence),
     (("DROP", "SEQUENCE"), drop_sequence),
     (("CREATE", "VIEW"), create_view),
-    (("CREATE", "OR", "REPLACE", "VIEW"), replace_view),
+    (("CREATE", "OR", "REPLACE", "VIEW"), partial(create_view, replacing=True)),
     (("DROP", "VIEW"), drop_view),
     (("CREATE", "SYNONYM"), create_synonym),
-    (("CREATE", "PUBLIC", "SYNONYM"), create_public_synonym),
-    (("CREATE", "OR", "REPLACE", "SYNONYM"), replace_synonym),
-    (("CREATE", "OR", "REPLACE", "PUBLIC", "SYNONYM"), replace_public_synonym),
+    (("CREATE", "PUBLIC", "SYNONYM"), partial(create_synonym, public=True)),
+    (("CREATE", "OR", "REPLACE", "SYNONYM"), partial(create_synonym, replacing=True)),
+    (("CREATE", "OR", "REPLACE", "PUBLIC", "SYNONYM"), partial(create_synonym, public=True, replacing=True)),
     (("DROP", "SYNONYM"), drop_synonym),
-    (("DROP", "PUBLIC", "SYNONYM"), drop_public_synonym),
+    (("DROP", "PUBLIC", "SYNONYM"), partial(drop_synonym, public=True)),
     (("RENAME",), rename),
     (("FLASHBACK", "TABLE"), flashback_table),
     (("PURGE",), purge),
@@ -105,7 +96,7 @@ COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ..
     (("DROP", "TABLE"), drop_table),
     (("TRUNCATE", "TABLE"), truncate_table),
     (("CREATE", "INDEX"), create_index),
-    (("CREATE", "UNIQUE", "INDEX"), create_unique_index),
+    (("CREATE", "UNIQUE", "INDEX"), partial(create_index, unique=True)),
     (("ALTER", "INDEX"), alter_index),
     (("DROP", "INDEX"), drop_index),
     (("COMMENT", "ON"), comment_on),
@@ -137,4 +128,4 @@ REMARKS = {
     "SET TRANSACTION": "READ ONLY, READ WRITE, ISOLATION LEVEL, NAME",
     "TRUNCATE TABLE": "a new DATA_OBJECT_ID each time",
 }
-"""Remarks on statements, by their words: the clauses that the sandbox has. No remark: all that matters here."""
+"""Remarks on statements, by their words: mostly the clauses that the sandbox has."""

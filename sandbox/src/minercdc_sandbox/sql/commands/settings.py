@@ -38,6 +38,7 @@ ARCHIVAL_VISIBILITY = "ROW ARCHIVAL VISIBILITY"
 
 
 def alter_session(session: SqlSession, parser: Parser) -> None:
+    """ALTER SESSION. Raises ORA-02248 for unknown options, and the errors of the values."""
     if parser.any_word("ENABLE", "DISABLE", "FORCE") and parser.word("PARALLEL"):
         if not parser.any_word("DML", "DDL", "QUERY"):
             raise OraError(2248, "invalid option for ALTER SESSION", parser.token.start)

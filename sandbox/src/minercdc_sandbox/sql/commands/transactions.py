@@ -13,6 +13,7 @@ from minercdc_sandbox.storage.transactions import Undo, UndoKind
 
 
 def commit(session: SqlSession, parser: Parser) -> None:
+    """COMMIT."""
     parser.word("WORK")
     parser.word("WRITE", "WAIT")
     parser.end()
@@ -20,6 +21,7 @@ def commit(session: SqlSession, parser: Parser) -> None:
 
 
 def rollback(session: SqlSession, parser: Parser) -> None:
+    """ROLLBACK, also TO SAVEPOINT."""
     parser.word("WORK")
     if parser.word("TO"):
         parser.word("SAVEPOINT")
@@ -32,12 +34,14 @@ def rollback(session: SqlSession, parser: Parser) -> None:
 
 
 def savepoint(session: SqlSession, parser: Parser) -> None:
+    """SAVEPOINT."""
     name = parser.name()
     parser.end()
     session.transactions.savepoint(name)
 
 
 def set_transaction(session: SqlSession, parser: Parser) -> None:
+    """SET TRANSACTION. Raises ORA-01453 after a change or lock in the transaction, ORA-03001 for other kinds."""
     if session.client.transaction is not None and session.client.transaction.undo:
         raise OraError(1453, "SET TRANSACTION must be first statement of transaction")
     if parser.word("NAME"):
@@ -59,7 +63,8 @@ def set_transaction(session: SqlSession, parser: Parser) -> None:
 
 
 def set_constraints(session: SqlSession, parser: Parser) -> None:
-    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE looks at once at what was deferred."""
+    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE checks all that was deferred. Raises ORA-02447, ORA-02448, and as
+    `verify_deferred`."""
     names = ["ALL"] if parser.word("ALL") else []
     while not names or parser.op(","):
         names.append(parser.qualified()[1])
@@ -82,16 +87,14 @@ def set_constraints(session: SqlSession, parser: Parser) -> None:
 
 
 def set_role(session: SqlSession, parser: Parser) -> None:
+    """SET ROLE, which has no effect: all roles are enabled."""
     while parser.take().kind is not TokenKind.END:
         pass
 
 
 def lock_table(session: SqlSession, parser: Parser) -> None:
-    places = [parser.token.start]
-    names = [parser.qualified()]
-    while parser.op(","):
-        places.append(parser.token.start)
-        names.append(parser.qualified())
+    """LOCK TABLE. Raises ORA-00942, ORA-01031, ORA-01737, ORA-03001 for partitions, and as `Locks.lock_table`."""
+    names = parser.listed(lambda: (parser.token.start, parser.qualified()))
     if parser.token.text in ("PARTITION", "SUBPARTITION"):
         raise OraError(3001, f"unimplemented feature: LOCK TABLE .. {parser.token.text}", parser.token.start)
     parser.expect_word("IN")
@@ -110,7 +113,7 @@ def lock_table(session: SqlSession, parser: Parser) -> None:
     wait = parser.lock_wait()
     parser.end()
     with session.storage.lock:
-        for (owner, name), at in zip(names, places, strict=True):
+        for at, (owner, name) in names:
             table = target_table(session.environment, owner, name, at, "LOCK")
             transaction = session.storage.begin(session.client)
             before = session.storage.locks.lock_table(session.client, table, mode, wait.seconds)

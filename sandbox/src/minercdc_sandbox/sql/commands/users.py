@@ -1,16 +1,18 @@
-"""Users and privileges."""
+"""CREATE, ALTER and DROP USER."""
 
 from __future__ import annotations
 
 import re
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def password(parser: Parser) -> str:
+    """Read `IDENTIFIED BY password`. Raises ORA-00988."""
     parser.expect_word("IDENTIFIED")
     parser.expect_word("BY")
     token = parser.take()
@@ -24,16 +26,17 @@ def _masked(sql: str) -> str:
 
 
 def create_user(session: SqlSession, parser: Parser) -> None:
+    """CREATE USER. Raises as `Catalog.add_user`."""
     name = parser.name(1935, "missing user or role name")
     secret = password(parser)
     _rest(parser)
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         session.catalog.add_user(session.container, name, secret, session.storage.clock.now())
         session.storage.log_ddl(session.client, _masked(parser.sql), None, None, None)
 
 
 def alter_user(session: SqlSession, parser: Parser) -> None:
+    """ALTER USER: password, PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK. Raises ORA-01918."""
     name = parser.name(1935, "missing user or role name")
     user = session.catalog.user(session.container, name)
     if user is None:
@@ -41,8 +44,7 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
     secret = password(parser) if parser.is_word("IDENTIFIED") else None
     text = parser.sql.upper()
     _rest(parser)
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         if secret is not None:
             user.password, user.expired = secret, False
         user.expired = user.expired or "PASSWORD EXPIRE" in text
@@ -52,11 +54,11 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_user(session: SqlSession, parser: Parser) -> None:
+    """DROP USER. Raises ORA-01918, ORA-01922, and ORA-01940 for a user who is connected."""
     name = parser.name(1935, "missing user or role name")
     cascade = parser.word("CASCADE")
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         if any(other.user == name for other in session.database.sessions.values()):
             raise OraError(1940, "cannot drop a user that is currently connected")
         for table in [t for t in session.catalog.tables(session.container) if t.owner == name and cascade]:

@@ -1,11 +1,11 @@
-"""ALTER TABLE .. PARTITION: partitions come and go, rows are rewritten or end, without redo of rows (docs/reference/logminer-facts.md#b-8).
+"""ALTER TABLE .. PARTITION, without redo of the rows that are moved or ended (docs/reference/logminer-facts.md#b-8).
 
     ADD, SPLIT, MERGE       new objects: new DATA_OBJ# in the redo from then on
     TRUNCATE, MOVE          a new data object id, DATA_OBJD#
     EXCHANGE                table and partition change data object ids, their rows keep their ROWIDs
     DROP                    redo that names the object is of an unknown table from then on
 
-Indexes stay usable whatever is done, as with UPDATE INDEXES in Oracle, where without it global ones become UNUSABLE.
+Indexes always stay usable, as with UPDATE INDEXES in Oracle; without it, its global ones become UNUSABLE.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from minercdc_sandbox.tables import Table
 
 
 def is_of_partitions(parser: Parser) -> bool:
-    """Whether an ALTER TABLE that goes on here changes partitions."""
+    """Whether the next words of an ALTER TABLE change partitions."""
     if parser.is_word("SET", "INTERVAL"):
         return True
     return parser.token.text in _CHANGES and parser.peek().text in ("PARTITION", "PARTITIONS", "SUBPARTITION")
 
 
 def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Raises ORA-14501 for a table without partitions, ORA-03001 for subpartitions."""
+    """Read and apply a change of partitions. Raises ORA-14501 for a table without partitions, ORA-03001 for subpartitions, and the errors
+    of the change."""
     at = parser.token.start
     by = table.partitioning
     if by is None:
@@ -321,18 +322,18 @@ def _exchange(session: SqlSession, parser: Parser, table: Table, by: Partitionin
     partition.next_rid += used
     session.storage.segments.create(other)
     put_rows(session.storage, other, [(rid & ROW_MASK, row) for rid, row in ours])
-    log_change(session, other)
+    _log_change(session, other)
 
 
-def log_change(session: SqlSession, table: Table) -> None:
-    """The table has other rows than before: a flashback query cannot see the time before."""
+def _log_change(session: SqlSession, table: Table) -> None:
+    """Note that a table's rows were replaced: flashback queries cannot see the time before (ORA-01466)."""
     scn, now = session.storage.clock.advance(), session.storage.clock.now()
     session.catalog.changed(table, scn=scn, now=now, definition=False)
     table.ddl_scn = scn
 
 
 def move_table(session: SqlSession, parser: Parser, table: Table) -> None:
-    """ALTER TABLE MOVE: a new data object id and new ROWIDs. Raises ORA-14511 for a partitioned table."""
+    """Read and apply ALTER TABLE MOVE: a new data object id and new ROWIDs. Raises ORA-14511 for a partitioned table."""
     at = parser.token.start
     parser.expect_word("MOVE")
     _end(parser)

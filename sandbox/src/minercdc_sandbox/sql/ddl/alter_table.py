@@ -1,4 +1,4 @@
-"""ALTER TABLE."""
+"""ALTER TABLE. A failed one leaves the definition as it was."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minercdc_sandbox.sql.ddl.constraints import (
     validate,
 )
 from minercdc_sandbox.sql.ddl.create_table import check_columns, check_defaults
-from minercdc_sandbox.sql.ddl.exclusive import take_alone, whole_or_not
+from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone, whole_or_not
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state, number_rows
 from minercdc_sandbox.sql.dml.checks import rename_in_check
 from minercdc_sandbox.sql.dml.target import target_table
@@ -31,10 +31,10 @@ _ARCHIVAL_ERRORS = {
 
 
 def alter_table(session: SqlSession, parser: Parser) -> None:
+    """ALTER TABLE. Raises as `target_table` and `take_alone`, and the errors of the change."""
     at = parser.token.start
     owner, name = parser.qualified()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table = target_table(session.environment, owner, name, at)
         take_alone(session, table)
         before = _places(table)
@@ -171,6 +171,7 @@ def _rename_constraint(parser: Parser, table: Table) -> None:
 
 
 def rename_table(session: SqlSession, table: Table, name: str) -> None:
+    """Give a table another name, in the foreign keys that refer to it too. Raises ORA-00955."""
     place = session.catalog.containers[table.container].tables
     if session.catalog.object_named(table.container, table.owner, name) is not None:
         raise OraError(955, "name is already used by an existing object")
@@ -186,9 +187,7 @@ def rename_table(session: SqlSession, table: Table, name: str) -> None:
 def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
     definition = Definition()
     if parser.op("("):
-        definition_item(parser, definition)
-        while parser.op(","):
-            definition_item(parser, definition)
+        parser.listed(lambda: definition_item(parser, definition))
         parser.expect_op(")")
     else:
         definition_item(parser, definition)
@@ -218,7 +217,7 @@ def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 
 def add_constraints(session: SqlSession, table: Table, specs: list[ConstraintSpec]) -> None:
-    """New constraints on rows that are there."""
+    """Add constraints, and check the table's rows against them. Raises as `add_constraint` and `validate`."""
     for spec in specs:
         index = add_constraint(session, table, spec)
         validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])
@@ -250,11 +249,9 @@ def _alter_drop(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 
 def _alter_modify(session: SqlSession, parser: Parser, table: Table) -> None:
-    listed = parser.op("(")
-    while True:
-        modify_column(session, parser, table)
-        if not listed or not parser.op(","):
-            break
-    if listed:
+    if parser.op("("):
+        parser.listed(lambda: modify_column(session, parser, table))
         parser.expect_op(")")
+    else:
+        modify_column(session, parser, table)
     parser.end()

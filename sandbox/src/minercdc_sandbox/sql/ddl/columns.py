@@ -29,6 +29,7 @@ _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 
 def add_column(session: SqlSession, table: Table, column: Column) -> None:
+    """Add a stored column; rows get its default. Raises ORA-01430, ORA-01758."""
     if any(other.name == column.name for other in table.columns):
         raise OraError(1430, "column being added already exists in table")
     default = None
@@ -47,7 +48,7 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
 
 
 def drop_column(session: SqlSession, table: Table, name: str) -> None:
-    """The physical column stays, unseen."""
+    """Drop a column from the definition, its values stay in the segment. Raises ORA-00904, ORA-12983, ORA-12991."""
     if any(column.name == name for _, column in table.virtual):
         table.virtual = [(place, column) for place, column in table.virtual if column.name != name]
         return
@@ -83,6 +84,7 @@ def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
 
 
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
+    """Read and apply one column of ALTER TABLE MODIFY. Raises the errors of changes that the column's values do not allow."""
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
     if parser.word("DROP", "IDENTITY"):
@@ -105,9 +107,8 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     extra = Definition()
     column_options(parser, column, extra)
     if was_invisible and not column.invisible:
-        column.shown_after = (
-            table.last_shown() + 1
-        )  # it gets the last COLUMN_ID, and stays where it is in the segment and in redo
+        # It gets the last COLUMN_ID, and stays where it is in the segment and in redo.
+        column.shown_after = table.last_shown() + 1
     if all(one.invisible for one in table.all_columns()):
         raise OraError(54039, "table must have at least one column that is not invisible")
     for spec in extra.constraints:
@@ -134,10 +135,7 @@ def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -
     if old.type is not new.type and {old.type, new.type} & _LARGE:
         raise OraError(22859, "invalid modification of columns")
     slot = f"c{old.slot}"
-    filled = row_count(session, table, f"{slot} is not null")
-    if not filled:
-        return
-    if (old.type, new.type) in _WIDENED:
+    if not row_count(session, table, f"{slot} is not null") or (old.type, new.type) in _WIDENED:
         return
     if old.type is not new.type or old.national is not new.national:
         raise OraError(1439, "column to be modified must be empty to change datatype")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
@@ -10,6 +11,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def comment_on(session: SqlSession, parser: Parser) -> None:
+    """COMMENT ON TABLE and COLUMN. Raises ORA-00904, ORA-00942, ORA-01031, ORA-01780."""
     column_wanted = parser.word("COLUMN")
     if not column_wanted:
         parser.expect_word("TABLE", 3001, "unimplemented feature: COMMENT ON this")
@@ -23,8 +25,7 @@ def comment_on(session: SqlSession, parser: Parser) -> None:
     if text.kind is not TokenKind.STRING:
         raise OraError(1780, "string literal required", text.start)
     column = parts.pop() if column_wanted else None
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table = target_table(session.environment, parts[0] if len(parts) > 1 else None, parts[-1], at, "COMMENT")
         if column is not None:
             table.columns[table.position(column)].comment = text.text or None

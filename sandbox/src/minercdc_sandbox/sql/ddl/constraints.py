@@ -1,4 +1,4 @@
-"""Constraints, their indexes and supplemental log groups of a table; the rows there are must keep a new one."""
+"""Constraints, their indexes and supplemental log groups of a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from minercdc_sandbox.tables import KEYS, Constraint, ConstraintKind, Index, Sup
 
 
 def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> Index | None:
-    """Note the constraint and its index, which is returned when it is new; the physical index comes with the segment."""
+    """Add the constraint to the definition, with the index of a key, which is returned when it is new: the caller creates it in SQLite.
+    Raises the errors of the definition."""
     if spec.kind == ConstraintKind.CHECK and spec.condition is not None:
         _add_check(session, table, spec)
         return None
@@ -127,7 +128,8 @@ def _add_check(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
 
 
 def validate(session: SqlSession, table: Table, constraint: Constraint) -> None:
-    """The rows there are must keep a new or newly enabled constraint, unless it is NOVALIDATE."""
+    """Check the table's rows against an enabled constraint, unless it is NOVALIDATE. Raises ORA-02293, ORA-02298, and as
+    `check_existing`."""
     if not constraint.enabled or not constraint.validated:
         return
     if constraint in table.checks:
@@ -158,7 +160,7 @@ def _check_parents(session: SqlSession, table: Table, constraint: Constraint) ->
 
 
 def check_rows(session: SqlSession, table: Table, name: str) -> None:
-    """The rows there are must pass a new check. Raises ORA-02293."""
+    """Check the table's rows against all its checks. Raises ORA-02293 with this name."""
     plan = plan_checks(session.environment, table)
     if plan is None:
         return
@@ -175,6 +177,7 @@ def check_rows(session: SqlSession, table: Table, name: str) -> None:
 
 
 def add_group(session: SqlSession, table: Table, group: SupplementalLogGroup) -> None:
+    """Add a supplemental log group. Raises ORA-00904, ORA-00957, ORA-32588."""
     if group.kind == dictionary.USER_GROUP:
         table.positions(group.columns)
         if any(other.name == group.name for other in table.log_groups):
@@ -189,7 +192,7 @@ def add_group(session: SqlSession, table: Table, group: SupplementalLogGroup) ->
 
 
 def check_existing(session: SqlSession, table: Table, kind: ConstraintKind, columns: tuple[str, ...], name: str) -> None:
-    """Rows that are there must keep the new constraint."""
+    """Check the table's rows against NOT NULL or a key. Raises ORA-02296, ORA-02437, ORA-02299, ORA-01449."""
     slots = [f"c{table.columns[at].slot}" for at in table.positions(columns)]
     null = " or ".join(f"{slot} is null" for slot in slots)
     if kind == ConstraintKind.CHECK and row_count(session, table, null):
@@ -207,13 +210,14 @@ def check_existing(session: SqlSession, table: Table, kind: ConstraintKind, colu
 
 
 def row_count(session: SqlSession, table: Table, where: str = "1") -> int:
+    """Committed rows of the table that fulfil a condition in SQLite's SQL."""
     seen = visible(str(session.storage.clock.current), "-1")
     sql = f"select count(*) from {segment(table)} where {seen} and {where}"
     return sum(int(row[0]) for row in session.storage.db.execute(sql))
 
 
 def named_constraint(parser: Parser, table: Table) -> Constraint:
-    """`PRIMARY KEY`, `UNIQUE (..)` or `CONSTRAINT name`. Raises ORA-02443."""
+    """Read `PRIMARY KEY`, `UNIQUE (..)` or `CONSTRAINT name`: the constraint. Raises ORA-02443 when there is none."""
     found: Constraint | None
     if parser.word("PRIMARY", "KEY"):
         found = table.key
@@ -230,7 +234,7 @@ def named_constraint(parser: Parser, table: Table) -> Constraint:
 
 
 def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Raises ORA-02273 when foreign keys refer to it and CASCADE was not said."""
+    """Read and apply ALTER TABLE DROP of a constraint. Raises ORA-02443, and as `release_key`."""
     constraint = named_constraint(parser, table)
     cascade = parser.word("CASCADE")
     keep = parser.word("KEEP", "INDEX")
@@ -245,7 +249,7 @@ def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
 
 
 def release_key(session: SqlSession, table: Table, constraint: Constraint, *, cascade: bool) -> None:
-    """Foreign keys that refer to a key go first."""
+    """Drop the foreign keys that refer to a key. Raises ORA-02273 when there are any and not `cascade`."""
     for child, reference in session.catalog.children_of(table):
         assert reference.reference is not None
         if constraint.kind in KEYS and set(reference.reference[2]) == set(constraint.columns):
@@ -255,7 +259,8 @@ def release_key(session: SqlSession, table: Table, constraint: Constraint, *, ca
 
 
 def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_index: bool = False) -> None:
-    """Columns may be NULL again and the index of the key goes."""
+    """Undo what a dropped or disabled constraint did: its columns may be NULL again, and an index made for it is dropped unless
+    `keep_index`."""
     if constraint.kind == ConstraintKind.CHECK:
         table.columns[table.position(constraint.columns[0])].nullable = True
     if constraint.kind == ConstraintKind.PRIMARY:
@@ -271,7 +276,7 @@ def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_in
 
 
 def set_state(session: SqlSession, table: Table, constraint: Constraint, spec: ConstraintSpec, *, cascade: bool) -> None:
-    """ENABLE, DISABLE and MODIFY CONSTRAINT."""
+    """Set the state of a constraint by ENABLE, DISABLE or MODIFY CONSTRAINT. Raises as `release_key` and `validate`."""
     was = constraint.enabled
     constraint.validated, constraint.rely = spec.validated, spec.rely
     if was and not spec.enabled:

@@ -1,4 +1,4 @@
-"""CREATE TABLE, also AS a query. It commits first and is logged as its own transaction."""
+"""CREATE TABLE, also AS a query."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.ddl.constraints import add_constraint, add_group
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state
 from minercdc_sandbox.sql.ddl.partitions import add_partitions
 from minercdc_sandbox.sql.declare import check_declared
@@ -23,24 +24,16 @@ from minercdc_sandbox.sql.types import LARGE, column_type
 from minercdc_sandbox.tables import Column, LengthSemantics, Table
 
 
-def create_temporary_table(session: SqlSession, parser: Parser) -> None:
-    """CREATE GLOBAL TEMPORARY TABLE: rows of the session's own, until COMMIT or for ever."""
-    _create_table(session, parser, temporary="TRANSACTION")
+def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
+    """CREATE TABLE. Raises ORA-00955, ORA-01031, ORA-01918 and the errors of its parts.
 
-
-def create_table(session: SqlSession, parser: Parser) -> None:
-    """CREATE TABLE."""
-    _create_table(session, parser, temporary=None)
-
-
-def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None) -> None:
+    :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`.
+    """
     owner, name = parser.qualified()
     definition = Definition()
     query: ast.Query | None = None
     if parser.op("("):
-        definition_item(parser, definition)
-        while parser.op(","):
-            definition_item(parser, definition)
+        parser.listed(lambda: definition_item(parser, definition))
         parser.expect_op(")")
     if temporary is not None and parser.word("ON", "COMMIT"):
         temporary = "SESSION" if parser.word("PRESERVE") else "TRANSACTION" if parser.word("DELETE") else None
@@ -63,8 +56,7 @@ def _create_table(session: SqlSession, parser: Parser, *, temporary: str | None)
             raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
         query = parser.query()
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         plan = None
         if query is not None:
             plan = session.statements.plan_inner(query)
@@ -118,7 +110,7 @@ def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]
 
 
 def column_like(described: ColumnDescription) -> Column:
-    """A column that holds what a query gives."""
+    """A column for the values of a query's column."""
     text = described.type in (OraType.VARCHAR2, OraType.CHAR)
     chars = (described.size // 2 if described.national else described.size) if text else 0
     return Column(
@@ -172,13 +164,13 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
 
 
 def check_columns(session: SqlSession, columns: Sequence[Column]) -> None:
-    """Raises ORA-00902 and the like for types this database does not have."""
+    """Raises as `check_declared`, by the release and MAX_STRING_SIZE of the database."""
     env = session.environment
     check_declared(columns, env.release, extended=env.extended_strings)
 
 
 def check_defaults(session: SqlSession, columns: Sequence[Column]) -> None:
-    """A default is understood now or refused now."""
+    """Raises the errors of the columns' defaults; ORA-00984 for a column in one."""
     for column in columns:
         if column.default is not None:
             try:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.sql.ddl.exclusive import take_alone
+from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
@@ -14,13 +14,13 @@ from minercdc_sandbox.tables import KEYS, ConstraintKind, Table
 
 
 def drop_table(session: SqlSession, parser: Parser) -> None:
+    """DROP TABLE: into the recycle bin, unless PURGE or a temporary table. Raises ORA-02449, and as `target_table` and `take_alone`."""
     at = parser.token.start
     owner, name = parser.qualified()
     cascade = parser.word("CASCADE", "CONSTRAINTS")
     purge = parser.word("PURGE")
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table = target_table(session.environment, owner, name, at, "DROP")
         take_alone(session, table)
         _release(session, table, cascade=cascade)
@@ -71,6 +71,7 @@ def _recycle_name(object_id: int, name: str = "") -> str:
 
 
 def truncate_table(session: SqlSession, parser: Parser) -> None:
+    """TRUNCATE TABLE. Raises ORA-02266, and as `target_table` and `take_alone`."""
     at = parser.token.start
     owner, name = parser.qualified()
     if parser.any_word("DROP", "REUSE"):
@@ -78,8 +79,7 @@ def truncate_table(session: SqlSession, parser: Parser) -> None:
         parser.expect_word("STORAGE")
     parser.word("CASCADE")
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table = target_table(session.environment, owner, name, at, "DROP")
         take_alone(session, table)
         if any(child is not table for child, _ in session.catalog.children_of(table)):

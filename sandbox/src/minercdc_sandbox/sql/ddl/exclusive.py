@@ -1,4 +1,4 @@
-"""DDL takes its table alone or fails with ORA-00054, and leaves the definition as it was when it fails."""
+"""DDL commits first, takes its table alone or fails with ORA-00054, and leaves the definition as it was when it fails."""
 
 from __future__ import annotations
 
@@ -14,10 +14,18 @@ from minercdc_sandbox.storage.locks import BUSY, EXCLUSIVE
 from minercdc_sandbox.tables import Table
 
 
-def take_alone(session: SqlSession, table: Table) -> None:
-    """Wait DDL_LOCK_TIMEOUT seconds (0 unless set) for transactions on the table to end.
+@contextmanager
+def committed(session: SqlSession) -> Iterator[None]:
+    """Around the work of a DDL: the storage is locked, and the session's transaction is committed first."""
+    with session.storage.lock:
+        session.commit()
+        yield
 
-    Raises ORA-00054 when one goes on, ORA-00942 when the table was dropped meanwhile.
+
+def take_alone(session: SqlSession, table: Table) -> None:
+    """Wait at most DDL_LOCK_TIMEOUT seconds (0 unless set) until no transaction holds a lock on the table.
+
+    Raises ORA-00054 after that, ORA-01013 on cancel, ORA-00942 when the table was dropped meanwhile.
     """
     found = session.storage.locks
     deadline = time.monotonic() + int(session.settings.parameters.get("DDL_LOCK_TIMEOUT", "0"))
@@ -34,7 +42,8 @@ def take_alone(session: SqlSession, table: Table) -> None:
 
 @contextmanager
 def whole_or_not(table: Table) -> Iterator[None]:
-    """A failed ALTER leaves the definition as it was; physical columns and indexes that it made stay, unseen."""
+    """Around ALTER TABLE: an OraError sets columns, constraints, indexes, log groups and partitions back. Columns and indexes that
+    were made in SQLite stay."""
     columns = [replace(column) for column in table.columns]
     constraints = [replace(constraint) for constraint in table.constraints]
     indexes = [replace(index) for index in table.indexes]

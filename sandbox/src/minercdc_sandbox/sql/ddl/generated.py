@@ -17,14 +17,14 @@ from minercdc_sandbox.tables import Column, Table
 
 
 def archive_state() -> Column:
-    """The column that ROW ARCHIVAL adds (VLDB and Partitioning Guide, "In-Database Archiving")."""
+    """A new column ORA_ARCHIVE_STATE, which ROW ARCHIVAL adds (VLDB and Partitioning Guide, "In-Database Archiving")."""
     column = Column("ORA_ARCHIVE_STATE", OraType.VARCHAR2, size=4000, char_length=4000, default="'0'")
     column.invisible = column.system = True
     return column
 
 
 def add_identity(session: SqlSession, table: Table, name: str, options: SequenceOptions) -> None:
-    """The sequence is ISEQ$$_<object id>, as ALL_TAB_IDENTITY_COLS names it."""
+    """Make the sequence of an identity column, ISEQ$$_<object id>, and the column's default. Raises the errors of the options."""
     catalog, now = session.catalog, session.storage.clock.now()
     sequence = Sequence(
         *(table.container, table.owner, f"ISEQ$$_{table.object_id}", catalog.new_object_id(), now),
@@ -38,7 +38,7 @@ def add_identity(session: SqlSession, table: Table, name: str, options: Sequence
 
 
 def number_rows(session: SqlSession, table: Table, name: str) -> None:
-    """Rows that are there get values of a new identity column, as part of the DDL: LogMiner shows no changes of rows."""
+    """Give each row of the table a number of a new identity column, without redo."""
     column = table.columns[table.position(name)]
     sequence = session.catalog.containers[table.container].sequences[table.owner, f"ISEQ$$_{table.object_id}"]
     for rid, _ in live_rows(session.storage, table):
@@ -47,7 +47,8 @@ def number_rows(session: SqlSession, table: Table, name: str) -> None:
 
 
 def add_virtual(session: SqlSession, table: Table, column: Column, place: int) -> None:
-    """Raises ORA-54012 for a virtual column of virtual ones, and what is wrong with its expression."""
+    """Add a virtual column at `place` among all columns; one without a type gets that of its expression. Raises ORA-01430, and the
+    errors of the expression: virtual columns are unknown in it."""
     assert column.virtual is not None
     if any(other.name == column.name for other in table.all_columns()):
         raise OraError(1430, "column being added already exists in table")

@@ -1,10 +1,10 @@
-"""CREATE, ALTER and DROP INDEX. A LOCAL index is one like others: what indexes are stored in is not to be seen."""
+"""CREATE, ALTER and DROP INDEX. A LOCAL index is kept as one index of the whole table."""
 
 from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.ddl.constraints import check_existing
-from minercdc_sandbox.sql.ddl.exclusive import take_alone
+from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone
 from minercdc_sandbox.sql.declare import NO_KEY
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
@@ -13,55 +13,47 @@ from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.tables import ConstraintKind, Index, Table
 
 
-def create_index(session: SqlSession, parser: Parser) -> None:
-    _create_index(session, parser, False)
-
-
-def create_unique_index(session: SqlSession, parser: Parser) -> None:
-    _create_index(session, parser, True)
-
-
-def _create_index(session: SqlSession, parser: Parser, unique: bool) -> None:
+def create_index(session: SqlSession, parser: Parser, *, unique: bool = False) -> None:
+    """CREATE [UNIQUE] INDEX. Raises ORA-00955, ORA-01408, ORA-02327 for LOBs, ORA-01452 for keys that are not unique, and as
+    `take_alone`."""
     owner, name = parser.qualified()
     parser.expect_word("ON", 969, "missing ON keyword")
     at = parser.token.start
     table_owner, table_name = parser.qualified()
     parser.expect_op("(")
-    columns = []
-    while True:
-        columns.append(parser.name(904, "invalid identifier"))
-        if parser.token.text == "(":
-            raise OraError(3001, "unimplemented feature: function-based index", parser.token.start)
-        parser.any_word("ASC", "DESC")
-        if not parser.op(","):
-            break
+    columns = tuple(parser.listed(lambda: _index_column(parser)))
     parser.expect_op(")")
     local = _index_options(parser)
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table = target_table(session.environment, table_owner, table_name, at, "INDEX")
         if local:
-            _may_be_local(table, tuple(columns), unique)
+            _may_be_local(table, columns, unique)
         take_alone(session, table)
         place = owner or session.schema
-        if any(i.name == name and i.owner == place for t in session.catalog.tables(table.container) for i in t.indexes):
-            raise OraError(955, "name is already used by an existing object")
-        if any(i.columns == tuple(columns) for i in table.indexes):
+        _check_new(session, table, place, name)
+        if any(i.columns == columns for i in table.indexes):
             raise OraError(1408, "such column list already indexed")
-        places = table.positions(tuple(columns))
+        places = table.positions(columns)
         if any(table.columns[position].type in NO_KEY for position in places):
             raise OraError(2327, "cannot create index on expression with datatype LOB")
         if unique:
             try:
-                check_existing(session, table, ConstraintKind.UNIQUE, tuple(columns), name)
+                check_existing(session, table, ConstraintKind.UNIQUE, columns, name)
             except OraError:
                 raise OraError(1452, "cannot CREATE UNIQUE INDEX; duplicate keys found") from None
-        index = Index(place, name, tuple(columns), unique, session.catalog.new_object_id(), session.storage.clock.now())
+        index = Index(place, name, columns, unique, session.catalog.new_object_id(), session.storage.clock.now())
         session.storage.segments.create_index(table, index)
         table.indexes.append(index)
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name, built=name)
+
+
+def _index_column(parser: Parser) -> str:
+    name = parser.name(904, "invalid identifier")
+    if parser.token.text == "(":
+        raise OraError(3001, "unimplemented feature: function-based index", parser.token.start)
+    parser.any_word("ASC", "DESC")
+    return name
 
 
 def _index_options(parser: Parser) -> bool:
@@ -88,7 +80,8 @@ def _may_be_local(table: Table, columns: tuple[str, ...], unique: bool) -> None:
 
 
 def alter_index(session: SqlSession, parser: Parser) -> None:
-    """REBUILD and storage, which change nothing that is to be seen, and RENAME TO."""
+    """ALTER INDEX: REBUILD and storage clauses, which are logged only, and RENAME TO. Raises ORA-01418, ORA-00955, and as
+    `take_alone`."""
     owner, name = parser.qualified()
     at = parser.token.start
     new_name, rebuilt = None, False
@@ -102,20 +95,21 @@ def alter_index(session: SqlSession, parser: Parser) -> None:
     elif not physical_options(parser):
         raise OraError(3001, f"unimplemented feature: ALTER INDEX {parser.token.text}", at)
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table, index = _named(session, owner, name)
         take_alone(session, table)
         if new_name is not None:
-            tables = session.catalog.tables(table.container)
-            if any(i.name == new_name and i.owner == index.owner for t in tables for i in t.indexes):
-                raise OraError(955, "name is already used by an existing object")
+            _check_new(session, table, index.owner, new_name)
             for constraint in table.constraints:
                 constraint.index = new_name if constraint.index == index.name else constraint.index
             index.name = new_name
-        session.catalog.version += 1
         built = index.name if rebuilt else None
         session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name, built=built)
+
+
+def _check_new(session: SqlSession, table: Table, owner: str, name: str) -> None:
+    if any(i.name == name and i.owner == owner for t in session.catalog.tables(table.container) for i in t.indexes):
+        raise OraError(955, "name is already used by an existing object")
 
 
 def _named(session: SqlSession, owner: str | None, name: str) -> tuple[Table, Index]:
@@ -128,15 +122,14 @@ def _named(session: SqlSession, owner: str | None, name: str) -> tuple[Table, In
 
 
 def drop_index(session: SqlSession, parser: Parser) -> None:
+    """DROP INDEX. Raises ORA-01418, ORA-02429 for the index of a key, and as `take_alone`."""
     owner, name = parser.qualified()
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table, index = _named(session, owner, name)
         if any(c.index == name for c in table.constraints):
             raise OraError(2429, "cannot drop index used for enforcement of unique/primary key")
         take_alone(session, table)
         table.indexes.remove(index)
         session.storage.segments.drop_index(table, index)
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)

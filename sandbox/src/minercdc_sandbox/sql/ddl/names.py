@@ -1,4 +1,4 @@
-"""Where a new schema object goes: its owner, its name not yet taken, and the privilege to make it."""
+"""The owner of a new schema object, and the checks of its name and of the privilege to create it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.privileges import require
 
 _RESOURCE = frozenset({"SEQUENCE"})
-"""Kinds of which the role RESOURCE may create its own (Security Guide, predefined roles); TABLE too."""
+"""Kinds that the role RESOURCE may create in its own schema (Security Guide, predefined roles)."""
 
 
 def new_name(session: SqlSession, owner: str | None, name: str, kind: str, *, replaced: object = None) -> str:
-    """The owner. Raises ORA-00955, ORA-01031, ORA-01918.
+    """The owner of a new object, the current schema without `owner`. Raises ORA-00955, ORA-01031, ORA-01918.
 
+    :param kind: of the privilege: SEQUENCE, SYNONYM or VIEW.
     :param replaced: the object that CREATE OR REPLACE may replace.
     """
     place = owner or session.schema

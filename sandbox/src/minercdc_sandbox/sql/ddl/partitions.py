@@ -1,4 +1,4 @@
-"""Partitions of a new table: bounds are evaluated once, as cells of the key columns, so they compare byte by byte."""
+"""Partitions of a new table. Bounds are evaluated once, to cells of the key columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _MOMENTS = (OraType.DATE, OraType.TIMESTAMP)
 
 
 def add_partitions(session: SqlSession, table: Table, by: PartitionBy) -> None:
-    """Raises ORA-14020 .. for bounds that do not fit, ORA-14037 for bounds that do not rise, ORA-14013 for a name twice."""
+    """Partition a new table. Raises ORA-00904, ORA-14013 for a name twice, ORA-14037 for bounds that do not rise, and as `bound_cells` and
+    `interval_step`."""
     table.positions(by.columns)
     table.partitioning = Partitioning(by.method, by.columns, [])
     if by.interval is not None:
@@ -36,7 +37,7 @@ def add_partitions(session: SqlSession, table: Table, by: PartitionBy) -> None:
 
 
 def described_partition(session: SqlSession, table: Table, spec: PartitionSpec) -> TablePartition:
-    """A new partition as it was described, not yet among the others."""
+    """A new partition as it is described, not yet among the others. Raises as `bound_cells` and `new_partition`."""
     by = table.partitioning
     assert by is not None
     keys = [bound_cells(session, table, bound, spec.at) for bound in spec.bounds]
@@ -45,7 +46,8 @@ def described_partition(session: SqlSession, table: Table, spec: PartitionSpec) 
 
 
 def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text: str, at: int) -> Interval | None:
-    """Raises ORA-14750 for several columns, ORA-14751 for a column that has no intervals, ORA-14752 for the step."""
+    """The INTERVAL of a partitioned table, AUTOMATIC of LIST; None for an empty INTERVAL. Raises ORA-14750 for several columns, ORA-14751
+    for a column that has no intervals, ORA-14752 for the step."""
     by = table.partitioning
     assert by is not None
     if by.method == "LIST":
@@ -73,7 +75,7 @@ def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text
 
 
 def bound_cells(session: SqlSession, table: Table, bound: list[ast.Expr | None], at: int) -> Bound:
-    """The values of one bound; MAXVALUE is the integer 1, which is no cell."""
+    """The cells of one bound; MAXVALUE is the integer 1. Raises ORA-14019 for another number of values, and the errors of the values."""
     assert table.partitioning is not None
     places = table.positions(table.partitioning.columns)
     if len(bound) != len(places):

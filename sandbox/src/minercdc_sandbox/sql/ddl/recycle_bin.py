@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.privileges import require
@@ -16,14 +17,13 @@ def _dropped(session: SqlSession, owner: str, name: str) -> Table | None:
 
 
 def flashback_table(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-38305 when it is not in the bin, ORA-38312 when the name is taken."""
+    """FLASHBACK TABLE .. TO BEFORE DROP. Raises ORA-38305 when the table is not in the bin, ORA-38312 when the name is taken."""
     owner, name = parser.qualified()
     if not parser.word("TO", "BEFORE", "DROP"):
         raise OraError(3001, "unimplemented feature: FLASHBACK TABLE TO SCN or TIMESTAMP", parser.token.start)
     new = parser.name() if parser.word("RENAME", "TO") else None
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         table = _dropped(session, owner or session.schema, name)
         if table is None:
             raise OraError(38305, "object not in RECYCLE BIN")
@@ -37,15 +37,14 @@ def flashback_table(session: SqlSession, parser: Parser) -> None:
 
 
 def purge(session: SqlSession, parser: Parser) -> None:
-    """PURGE TABLE name, RECYCLEBIN, DBA_RECYCLEBIN. Raises ORA-38307."""
+    """PURGE TABLE name, RECYCLEBIN, DBA_RECYCLEBIN. Raises ORA-01031, and ORA-38307 when the table is not in the bin."""
     everything = parser.word("DBA_RECYCLEBIN")
     mine = parser.word("RECYCLEBIN")
     if not everything and not mine:
         parser.expect_word("TABLE", 3001, "unimplemented feature: this PURGE")
         owner, name = parser.qualified()
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         if everything:
             require(session.catalog, session.container, session.user, "PURGE DBA_RECYCLEBIN")
         bin_ = session.catalog.dropped(session.container)

@@ -1,4 +1,4 @@
-"""CREATE, ALTER and DROP SEQUENCE. Numbers drawn are never given back; their redo, updates of SYS.SEQ$, is not written."""
+"""CREATE, ALTER and DROP SEQUENCE. Unlike Oracle, drawing numbers writes no redo (updates of SYS.SEQ$)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.objects import Sequence
+from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.ddl.names import new_name
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.sequences import sequence_options
@@ -14,18 +15,16 @@ from minercdc_sandbox.sql.privileges import require
 
 
 def create_sequence(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-00955, ORA-01031 and ORA-04001 .. for options that do not go together."""
+    """CREATE SEQUENCE. Raises as `new_name`, and the errors of options that do not go together."""
     owner, name = parser.qualified()
     options = sequence_options(parser)
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         place = new_name(session, owner, name, "SEQUENCE")
         catalog, now = session.catalog, session.storage.clock.now()
         sequence = Sequence(session.container, place, name, catalog.new_object_id(), now, last_ddl=now)
         options.apply(sequence, new=True)
         catalog.containers[session.container].sequences[place, name] = sequence
-        catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, place, name)
 
 
@@ -39,15 +38,14 @@ def _found(session: SqlSession, owner: str | None, name: str, privilege: str) ->
 
 
 def alter_sequence(session: SqlSession, parser: Parser) -> None:
-    """START WITH needs RESTART (ORA-02283)."""
+    """ALTER SEQUENCE. Raises ORA-02283 for START WITH without RESTART, ORA-02289, ORA-32793, ORA-01031, and the errors of the options."""
     owner, name = parser.qualified()
     at = parser.token.start
     options = sequence_options(parser)
     parser.end()
     if options.start is not None and not options.restart:
         raise OraError(2283, "cannot alter starting sequence number", at)
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         sequence = _found(session, owner, name, "ALTER ANY SEQUENCE")
         if sequence.identity:
             raise OraError(32793, "cannot alter a system-generated sequence")
@@ -59,14 +57,12 @@ def alter_sequence(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_sequence(session: SqlSession, parser: Parser) -> None:
-    """Raises ORA-02289, ORA-32794 for the sequence of an identity column."""
+    """DROP SEQUENCE. Raises ORA-02289, ORA-01031, and ORA-32794 for the sequence of an identity column."""
     owner, name = parser.qualified()
     parser.end()
-    with session.storage.lock:
-        session.commit()
+    with committed(session):
         sequence = _found(session, owner, name, "DROP ANY SEQUENCE")
         if sequence.identity:
             raise OraError(32794, "cannot drop a system-generated sequence")
         del session.catalog.containers[session.container].sequences[sequence.owner, name]
-        session.catalog.version += 1
         session.storage.log_ddl(session.client, parser.sql, None, sequence.owner, name)

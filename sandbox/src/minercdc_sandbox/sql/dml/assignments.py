@@ -1,4 +1,4 @@
-"""SET of UPDATE and MERGE: the SQL of the new values, and what makes a row of them."""
+"""SET of UPDATE and MERGE: the SQL of the new values, and the rows made of them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class Assigned:
     """The columns that a statement assigns, in column order; none of a DELETE.
 
     :param sql: of each new value.
-    :param types: of the new values, before they are stored.
-    :param fits: what stores them.
-    :param required: position and path of those that take no NULL.
+    :param types: of the new values, before conversion.
+    :param fits: convert them to the columns' types.
+    :param required: position and path of those that are NOT NULL.
+    :param checks: of the table; None without any.
     """
 
     table: Table
@@ -38,7 +39,7 @@ class Assigned:
     checks: CheckPlan | None
 
     def row(self, session: SqlSession, before: Sequence[Cell], values: Sequence[Cell]) -> tuple[Cell, ...]:
-        """The row with its new values. Raises ORA-01407, ORA-02290, ORA-14402 and what conversions raise."""
+        """The row with its new values. Raises ORA-01407, ORA-01402, ORA-02290, ORA-14402, ORA-14400 and what conversions raise."""
         after = list(before)
         for at, fit, value in zip(self.positions, self.fits, values, strict=True):
             after[at] = fit(value)
@@ -52,7 +53,7 @@ class Assigned:
 
 
 def plan_assigned(x: Expressions, target: ChangeTarget, scope: Scope, assignments: Sequence[ast.Assignment]) -> Assigned:
-    """Raises ORA-00957, ORA-32796, ORA-00904."""
+    """Plan the assignments. Raises ORA-00904, ORA-00957, ORA-01733, ORA-32796, ORA-54017, and the errors of the values."""
     x.note_drawn(assignments)
     table = target.table
     how = conversion(x.env, table)

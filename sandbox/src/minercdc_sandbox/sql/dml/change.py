@@ -20,6 +20,7 @@ from minercdc_sandbox.sql.query.partitions import in_partition
 from minercdc_sandbox.sql.query.rownum import split_rownum
 from minercdc_sandbox.sql.query.select import Queries
 from minercdc_sandbox.sql.runtime import begin_run, execute
+from minercdc_sandbox.sql.scope import Scope
 from minercdc_sandbox.sql.translate.environment import Environment, active
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.storage.changes import StatementRestart, Target
@@ -33,7 +34,7 @@ Failed: TypeAlias = Callable[[OraError, "Target", Sequence[Cell]], None]
 
 @dataclass(slots=True)
 class ScanPlan:
-    """UPDATE, DELETE and FOR UPDATE: the scan for its rows, with the new values of the assigned columns."""
+    """The scan that finds the rows that a statement changes or locks, with the new values of the assigned columns."""
 
     table: Table
     sql: str
@@ -51,7 +52,10 @@ def plan_scan(
     returning: ast.Returning | None = None,
     privilege: str = "SELECT",
 ) -> ScanPlan:
-    """The scan that finds the rows to change, with the new values computed in it."""
+    """Plan the scan of UPDATE, DELETE and FOR UPDATE. Raises the errors of its parts.
+
+    :param privilege: UPDATE, DELETE, or SELECT for FOR UPDATE, which does not go through joins.
+    """
     joined = join_view(env, ref) if privilege != "SELECT" and ref.partition is None else None
     if joined is not None:
         assigned_names = [(name, at) for name, _, at in assignments]
@@ -62,15 +66,10 @@ def plan_scan(
     Queries(env, x)
     scope = target.scope(x, "t0")
     assigned = plan_assigned(x, target, scope, assignments)
-    with x.nested(analytic=False):
-        inner, limit = split_rownum(x, where)
-        tests = target.condition(x, "t0") + ([x.condition(inner, scope)] if inner is not None else [])
+    tests = target.condition(x, "t0")
     if ref.partition is not None:
         tests.append(in_partition(x, target.table, ref.partition, "t0.vid"))
-    condition = f" where {' and '.join(tests)}" if tests else ""
-    items = [*version_items(target.table, "t0"), *assigned.sql]
-    tail = f" limit {limit}" if limit is not None else ""
-    sql = f"select {','.join(items)} from {version_rows(x, target.table)} t0{condition}{tail}"
+    sql = _scan_sql(x, assigned, f"{version_rows(x, target.table)} t0", tests, where, scope)
     returned = None
     if returning is not None:
         returned = plan_returning(env, target, returning, bind_types, conversion(env))
@@ -85,32 +84,36 @@ def _plan_joined(
         raise OraError(3001, "unimplemented feature: RETURNING of a join view", returning.at)
     x, table = scan.x, scan.target.table
     assigned = plan_assigned(x, scan.target, scan.scope, assignments)
-    tests = list(scan.conditions)
+    joined = f"{scan.rows} join {version_rows(x, table)} t0 on t0.vid={scan.vid}"
+    return ScanPlan(table, _scan_sql(x, assigned, joined, scan.conditions, where, scan.scope), x.parameters, assigned)
+
+
+def _scan_sql(
+    x: Expressions, assigned: Assigned, rows: str, tests: Sequence[str], where: ast.Expr | None, scope: Scope
+) -> str:
     with x.nested(analytic=False):
         inner, limit = split_rownum(x, where)
-        tests += [x.condition(inner, scan.scope)] if inner is not None else []
-    items = [*version_items(table, "t0"), *assigned.sql]
+        tests = [*tests, *([x.condition(inner, scope)] if inner is not None else [])]
     condition = f" where {' and '.join(tests)}" if tests else ""
     tail = f" limit {limit}" if limit is not None else ""
-    joined = f"{scan.rows} join {version_rows(x, table)} t0 on t0.vid={scan.vid}"
-    return ScanPlan(table, f"select {','.join(items)} from {joined}{condition}{tail}", x.parameters, assigned)
+    return f"select {','.join([*version_items(assigned.table, 't0'), *assigned.sql])} from {rows}{condition}{tail}"
 
 
 def version_items(table: Table, alias: str) -> list[str]:
-    """The columns of `version_rows` that a `Target` is made of."""
+    """The columns of `version_rows` that a `Target` is made of, under its alias."""
     return [f"{alias}.{name}" for name in ("vid", "s", "e", "x", *(f"c{c.slot}" for c in table.columns))]
 
 
 def version_rows(x: Expressions, table: Table) -> str:
-    """The rows a statement sees, with their version's stamps."""
+    """SQL of the row versions that a statement sees, with vid, s, e, x and the columns."""
     slots = "".join(f",c{c.slot}" for c in table.columns)
     return f"(select vid,s,e,x{slots} from {segment(table)} where {visible(x.snapshot, x.own)}{active(x.env, table)})"
 
 
 def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Failed | None = None) -> list[Target]:
-    """The rows to change, with their new values.
+    """Run the scan: the rows to change, with their new values.
 
-    :param failed: takes the error of a row that cannot have them, which is then left out.
+    :param failed: called for a row whose new values raise an error, which is then left out; None: the error is raised.
     """
     run = begin_run(session, binds)
     width = 4 + len(plan.table.columns)
@@ -131,14 +134,17 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Fail
 
 @dataclass(slots=True)
 class ChangePlan:
-    """UPDATE or DELETE of the rows that a scan finds; restarted with a new snapshot when it meets a row that changed meanwhile."""
+    """UPDATE or DELETE of the rows that a scan finds; run again with a new snapshot when one of them has changed meanwhile.
+
+    :param errors: of LOG ERRORS, else None.
+    """
 
     scan: ScanPlan
     deletes: bool
     errors: ErrorLogPlan | None
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Each row of binds is a statement of its own."""
+        """Run it for each row of binds, see `iterate`."""
         returning = self.scan.returning
 
         def once(result: Result, binds: BindRow) -> tuple[int, list[BindRow]]:

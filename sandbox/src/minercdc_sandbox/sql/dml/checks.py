@@ -24,7 +24,10 @@ _CHANGING = frozenset(
 
 @dataclass(slots=True)
 class CheckPlan:
-    """All checks of a table as one expression, which gives the number of the first that is false."""
+    """All checks of a table as one query, which gives the number of the first that fails, else NULL.
+
+    :param names: of the constraints; the number after them is the WITH CHECK OPTION of a view.
+    """
 
     table: Table
     names: list[str]
@@ -32,7 +35,7 @@ class CheckPlan:
     parameters: list[Parameter]
 
     def enforce(self, session: SqlSession, row: Sequence[Cell]) -> None:
-        """Raises ORA-02290."""
+        """Check a row. Raises ORA-02290, ORA-01402."""
         [found] = evaluate_row(self.sql, self.parameters, begin_run(session, row=tuple(row)))
         if isinstance(found, int) and found == len(self.names):
             raise OraError(1402, "view WITH CHECK OPTION where-clause violation")
@@ -40,14 +43,15 @@ class CheckPlan:
             raise OraError(2290, f"check constraint ({self.table.owner}.{self.names[found]}) violated")
 
 
-def _field(at: int) -> Callable[[Run], object]:
+def row_field(at: int) -> Callable[[Run], object]:
+    """Parameter that is the field `at` of the run's row."""
     return lambda run: run.row[at]
 
 
 def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None) -> CheckPlan | None:
-    """None for a table without enabled checks. Raises what is wrong with a condition.
+    """The enabled checks of a table; None when there are none. Raises the errors of their conditions.
 
-    :param view: what the statement changes; a view WITH CHECK OPTION keeps its rows visible (ORA-01402).
+    :param view: the statement's target; of a view WITH CHECK OPTION the plan checks its WHERE too.
     """
     enabled = [check for check in table.checks if check.enabled]
     kept = view.where if view is not None and view.view is not None and view.view.check else []
@@ -60,13 +64,14 @@ def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None
         f"when not ({x.condition(Parser(check.condition or '').expr(), scope)}) then {n}" for n, check in enumerate(enabled)
     ]
     tests += [f"when ({x.condition(term, scope)}) is not true then {len(enabled)}" for term in kept]
-    fields = ",".join(f"{x.parameter(('row', at), _field(at))} as c{at}" for at in range(len(table.columns)))
+    fields = ",".join(f"{x.parameter(('row', at), row_field(at))} as c{at}" for at in range(len(table.columns)))
     sql = f"select case {' '.join(tests)} end from (select {fields}) r"
     return CheckPlan(table, [check.name for check in enabled], sql, x.parameters)
 
 
 def columns_of_check(table: Table, condition: str) -> tuple[str, ...]:
-    """Columns a condition names. Raises ORA-02251, ORA-02436 and ORA-01027 for what a check may not have."""
+    """Columns that a condition names, in the table's order. Raises ORA-02251 for a subquery, ORA-02436 for SYSDATE and the like,
+    ORA-01027 for a bind."""
     known = {column.name for column in table.columns}
     tokens = tokenize(condition)
     for token in tokens:
@@ -81,7 +86,7 @@ def columns_of_check(table: Table, condition: str) -> tuple[str, ...]:
 
 
 def rename_in_check(check: Constraint, old: str, new: str) -> None:
-    """Follow a rename_in_check column."""
+    """Rename a column in a check's condition and columns; nothing for a check that does not name it."""
     if old not in check.columns or check.condition is None:
         return
     text = check.condition

@@ -1,7 +1,7 @@
-"""Foreign keys and deferrable constraints: checked after the statement, or when they are deferred at COMMIT (ORA-02091).
+"""Foreign keys and deferrable constraints: checked after the statement, deferred ones at COMMIT (ORA-02091).
 
-A parent key must be there as it is now, not at the statement's snapshot: a change by another open transaction that decides it
-is waited for, as Oracle waits for the lock on the index entry.
+A parent key must exist now, not at the statement's snapshot. When a change by another open transaction decides that, the check waits
+for the transaction, as Oracle waits for the lock on the index entry.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.sql.dml.target import column_path
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.transaction_control import Deferred
 from minercdc_sandbox.storage.changes import Target
@@ -18,31 +19,26 @@ from minercdc_sandbox.storage.transactions import TENTATIVE, Transaction
 from minercdc_sandbox.tables import Constraint, ConstraintKind, Index, Table
 
 
-def guarded(table: Table) -> bool:
-    """Whether rows must be looked at after they are there."""
-    return any(c.enabled and (c.kind == ConstraintKind.FOREIGN or c.deferrable) for c in table.constraints)
+def guards(table: Table) -> list[Constraint]:
+    """Constraints that are checked after a change: enabled foreign keys and enabled deferrable constraints."""
+    return [c for c in table.constraints if c.enabled and (c.kind == ConstraintKind.FOREIGN or c.deferrable)]
 
 
 # ---- after the change ----
 
 
 def after_insert(session: SqlSession, table: Table, rows: Sequence[tuple[Cell, ...]]) -> None:
-    """Raises ORA-02291, ORA-00001 of a deferrable key."""
-    for constraint in table.constraints:
-        if constraint.enabled and (constraint.kind == ConstraintKind.FOREIGN or constraint.deferrable):
-            places = table.positions(constraint.columns)
-            _check_all(session, table, constraint, {tuple(row[at] for at in places) for row in rows})
+    """Check inserted rows against the `guards`, or note them for later. Raises ORA-02291, ORA-00001 of a deferrable key."""
+    for constraint in guards(table):
+        places = table.positions(constraint.columns)
+        _check_all(session, table, constraint, {tuple(row[at] for at in places) for row in rows})
 
 
 def after_update(session: SqlSession, table: Table, targets: Sequence[Target], changed: Sequence[int]) -> None:
-    """Raises ORA-02291 for children, ORA-02292 for parents whose key changed."""
-    for constraint in table.constraints:
+    """Check updated rows as `after_insert`, where their keys changed, and raise ORA-02292 for a parent whose children lost it."""
+    for constraint in guards(table):
         places = table.positions(constraint.columns)
-        if (
-            constraint.enabled
-            and set(places) & set(changed)
-            and (constraint.kind == ConstraintKind.FOREIGN or constraint.deferrable)
-        ):
+        if set(places) & set(changed):
             _check_all(session, table, constraint, {tuple(t.after[at] for at in places) for t in targets})
     for child, constraint in session.catalog.children_of(table):
         assert constraint.reference is not None
@@ -57,7 +53,7 @@ def after_update(session: SqlSession, table: Table, targets: Sequence[Target], c
 
 
 def delete_rows(session: SqlSession, table: Table, targets: Sequence[Target]) -> None:
-    """Delete claimed rows, and what ON DELETE says of the rows that refer to them. Raises ORA-02292."""
+    """Delete claimed rows, and delete or set to NULL rows that refer to them by ON DELETE. Raises ORA-02292 for others that do."""
     storage, client = session.storage, session.client
     children = session.catalog.children_of(table)
     if not any(c.delete_rule != "NO ACTION" for _, c in children):
@@ -97,8 +93,7 @@ def _follow(session: SqlSession, table: Table, child: Table, constraint: Constra
         row.after = tuple(None if at in places else cell for at, cell in enumerate(row.before))
     for at in places:
         if not child.columns[at].nullable:
-            path = f'"{child.owner}"."{child.name}"."{child.columns[at].name}"'
-            raise OraError(1407, f"cannot update ({path}) to NULL")
+            raise OraError(1407, f"cannot update ({column_path(child, child.columns[at])}) to NULL")
     storage.changes.update(client, child, rows, places)
 
 
@@ -177,7 +172,7 @@ def _settled(session: SqlSession, table: Table, columns: tuple[str, ...], key: t
 
 
 def is_deferred(session: SqlSession, constraint: Constraint) -> bool:
-    """As SET CONSTRAINTS said in this transaction, else as the constraint was declared."""
+    """Whether the constraint is checked at COMMIT: by SET CONSTRAINTS in this transaction, else by its declaration."""
     if not constraint.deferrable:
         return False
     modes = session.transactions.constraint_modes
@@ -185,7 +180,7 @@ def is_deferred(session: SqlSession, constraint: Constraint) -> bool:
 
 
 def verify_deferred(session: SqlSession) -> None:
-    """Look at all deferred keys again. Raises the violation found."""
+    """Check all keys that were noted for later, and forget them. Raises the first violation."""
     waiting, session.transactions.deferred = session.transactions.deferred, set()
     for one in waiting:
         table = session.catalog.table_of(one.table_id)

@@ -25,7 +25,7 @@ from minercdc_sandbox.sql.types import LARGE, Family, SqlType, column_type, varc
 from minercdc_sandbox.tables import Column, Table
 
 Values: TypeAlias = "Mapping[str, tuple[Cell, SqlType]]"
-"""Of a row that failed, by column, as they were given."""
+"""Values of a row that failed, by column, before their conversion."""
 CONTROL = ("ORA_ERR_NUMBER$", "ORA_ERR_MESG$", "ORA_ERR_ROWID$", "ORA_ERR_OPTYP$", "ORA_ERR_TAG$")
 _OF_THE_STATEMENT = frozenset((28, 54, 60, 600, 1012, 1013, 1456, 1555, 3001, 3113, 8177, 30006))
 """Errors that are nothing about a row."""
@@ -35,7 +35,11 @@ _LONGEST = 25
 
 @dataclass(slots=True)
 class ErrorLogPlan:
-    """:param limit: how many errors are taken; None for any number."""
+    """The plan of LOG ERRORS.
+
+    :param limit: how many errors are logged; None for any number.
+    :param tag: SQL of the tag, else None.
+    """
 
     table: Table
     limit: int | None
@@ -44,12 +48,12 @@ class ErrorLogPlan:
 
 
 def default_name(table: str) -> str:
-    """The error log that DBMS_ERRLOG creates and LOG ERRORS without INTO means."""
+    """Name of the error log of a table, when none is given."""
     return f"ERR$_{table[:_LONGEST]}"
 
 
 def plan_error_log(env: Environment, log: ast.ErrorLog, changed: Table, bind_types: Sequence[BindType]) -> ErrorLogPlan:
-    """Raises ORA-00942, and ORA-38900 for a table that is no error log."""
+    """Plan LOG ERRORS. Raises ORA-00942, and ORA-38900 for a table without the columns of an error log."""
     owner, name = (log.owner, log.name) if log.name is not None else (changed.owner, default_name(changed.name))
     table = change_target(env, ast.TableRef(owner, name, None, log.at), "INSERT").table
     known = {column.name for column in table.columns}
@@ -64,7 +68,7 @@ def plan_error_log(env: Environment, log: ast.ErrorLog, changed: Table, bind_typ
 
 @dataclass(slots=True)
 class FailedRows:
-    """Of one run of a statement. What it holds is written by `write`, at its end or when there are too many."""
+    """The failed rows of one run of a statement, until `write` logs them."""
 
     session: SqlSession
     plan: ErrorLogPlan
@@ -72,7 +76,8 @@ class FailedRows:
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
 
     def note(self, error: OraError, kind: str, row_id: str | None, values: Values) -> None:
-        """Take an error, or raise it: when it is none of a row, or one too many.
+        """Keep an error of a row for the log. Raises it when it is an error of the statement, and, with the log written, when it
+        exceeds the limit.
 
         :param kind: I, U or D.
         """
@@ -89,7 +94,7 @@ class FailedRows:
             raise error
 
     def write(self) -> None:
-        """Write the log, in a transaction of its own."""
+        """Log the rows, in a transaction of its own, and forget them."""
         if not self.rows:
             return
         storage, client = self.session.storage, self.session.client
@@ -121,12 +126,13 @@ class FailedRows:
 
 
 def row_values(table: Table, row: Sequence[Cell]) -> Values:
-    """All columns of a row of a table."""
+    """The cells of a table's row as `Values`."""
     return {column.name: (cell, column_type(column)) for column, cell in zip(table.columns, row, strict=True)}
 
 
 def error_log_ddl(table: Table, owner: str, name: str, *, skip_unsupported: bool) -> str:
-    """CREATE TABLE of an error log (PL/SQL Packages Reference, DBMS_ERRLOG). Raises ORA-20069 for columns it cannot have."""
+    """Text of CREATE TABLE of an error log (PL/SQL Packages Reference, DBMS_ERRLOG). Raises ORA-20069 for columns of types that it
+    cannot have, unless they are skipped."""
     control = ("NUMBER", "VARCHAR2(2000)", "ROWID", "VARCHAR2(2)", "VARCHAR2(2000)")
     columns = [f'"{column}" {kind}' for column, kind in zip(CONTROL, control, strict=True)]
     refused = []

@@ -1,4 +1,4 @@
-"""INSERT: planned once per text, run per row of binds, each run atomic."""
+"""INSERT .. VALUES and INSERT .. SELECT, planned once and run for each row of binds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from minercdc_sandbox.interfaces import BatchError, BindType, Cell, ColumnDescription, OraError, Result
 from minercdc_sandbox.sql import ast
-from minercdc_sandbox.sql.dml.constraints import after_insert, guarded
+from minercdc_sandbox.sql.dml.constraints import after_insert, guards
 from minercdc_sandbox.sql.dml.error_log import ErrorLogPlan, FailedRows, Values, plan_error_log
 from minercdc_sandbox.sql.dml.iterations import iterate
 from minercdc_sandbox.sql.dml.returning import ReturningPlan, plan_returning
@@ -34,12 +34,12 @@ class InsertPlan:
     errors: ErrorLogPlan | None = None
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Every row of binds is a statement of its own: an error leaves the rows before it, as Oracle's array DML does."""
+        """Insert for each row of binds. An error leaves the rows of those before it, as Oracle's array DML does."""
         if self.errors is not None:
             return self._logging(session, self.errors, call)
         if self.query is not None:
             return self._from_query(session, call)
-        if self.returning is not None or guarded(self.rows.table):
+        if self.returning is not None or guards(self.rows.table):
             return self._singly(session, call)
         return self._together(session, call)
 
@@ -133,7 +133,7 @@ class InsertPlan:
 
 
 def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindType]) -> InsertPlan:
-    """Raises ORA-00947, ORA-00913 and what its parts raise, with the position of the culprit."""
+    """Plan an INSERT. Raises ORA-00947, ORA-00913, ORA-00933 and the errors of its parts, with their positions."""
     target = change_target(env, insert.target, "INSERT")
     x, how = Expressions(env, bind_types), conversion(env, target.table)
     queries = Queries(env, x)
@@ -141,13 +141,13 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
     rows_of = insert.query if not insert.more else _listed(env, insert)
     if rows_of is not None:
         query = queries.plan(rows_of)
-        planner = RowPlanner(x, target, how, len(query.columns), [])
+        planner = RowPlanner(x, target, how, len(query.columns))
         positions = planner.positions(insert.columns)
         check_count(len(positions), len(query.columns), insert.target.at)
         makers = {at: planner.given(at, n, described(query.columns[n])) for n, at in enumerate(positions)}
     else:
         assert insert.values is not None
-        planner = RowPlanner(x, target, how, len(bind_types), [])
+        planner = RowPlanner(x, target, how, len(bind_types))
         positions = planner.positions(insert.columns)
         check_count(len(positions), len(insert.values), insert.target.at)
         x.note_drawn(insert.values)
@@ -182,7 +182,7 @@ def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
 
 
 def described(column: ColumnDescription) -> SqlType:
-    """Type of a result column."""
+    """Type of a result's column."""
     return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
 
 
@@ -194,7 +194,7 @@ def _failed(error: OraError, result: Result, row_counts: bool) -> OraError:
 
 
 def note_row(result: Result, table: Table, rid: int) -> None:
-    """The ROWID that clients show as that of the last row changed."""
+    """Set the result's `last_row_id` to that of a row number, if the statement changed rows."""
     if result.row_count:
         result.last_row_id = of_row(table, rid)
 
@@ -206,7 +206,7 @@ def _given(plan: RowPlan, inputs: BindRow) -> Values:
 
 
 def insert_rows(session: SqlSession, plan: RowPlan, rows: Sequence[tuple[Cell, ...]]) -> int:
-    """Insert finished rows and check what they refer to. The caller undoes them when this raises."""
+    """Insert finished rows and check the `guards`; returns how many. The caller undoes them when this raises."""
     if not rows:
         return 0
     count, error = session.storage.changes.insert(session.client, plan.table, rows)

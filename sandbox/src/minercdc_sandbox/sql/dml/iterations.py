@@ -1,4 +1,4 @@
-"""Array DML row of binds by row of binds: each is a statement of its own, whose error undoes it alone (JDBC and OCI batch errors)."""
+"""Array DML: each row of binds is a statement of its own, whose error undoes it alone (JDBC and OCI batch errors)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def iterate(
     once: Callable[[Result, BindRow], tuple[int, list[BindRow]]],
     returning: ReturningPlan | None = None,
 ) -> Result:
-    """All iterations.
+    """Run DML for each row of binds. An error is noted with batch errors on, else raised with the counts of the rows before.
 
-    :param once: runs one; how many rows it changed, and the values of RETURNING.
+    :param once: runs it for one row of binds; returns how many rows it changed, and the rows of values of RETURNING.
     """
     result = Result()
     for number, binds in enumerate(call.bind_rows):
@@ -48,7 +48,7 @@ def iterate(
 
 
 def restarting(session: SqlSession, table: Table, change: Callable[[], T]) -> T:
-    """Change rows of a table, again with a new snapshot when it meets a row that changed meanwhile; an error undoes the change."""
+    """Lock the table for DML and run `change`, again with a new snapshot after each StatementRestart; an error undoes the change."""
     storage, client = session.storage, session.client
     storage.changes.lock_for_dml(client, table)
     mark = session.transactions.mark()

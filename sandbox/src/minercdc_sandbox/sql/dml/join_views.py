@@ -27,7 +27,7 @@ from minercdc_sandbox.tables import KEYS, Table
 
 @dataclass(frozen=True, slots=True)
 class JoinView:
-    """The query DML goes through. `env` is of who may see its tables."""
+    """The query DML goes through: a view's, or with `view` None a subquery. `env` is that of the owner of the view."""
 
     select: ast.Select
     env: Environment
@@ -36,10 +36,10 @@ class JoinView:
 
 @dataclass(slots=True)
 class JoinScan:
-    """The join and the table of it that a statement changes.
+    """The translated join, and the table of it that a statement changes.
 
-    :param scope: the view's columns as the statement names them.
-    :param rows: FROM, with the target's version id in `vid`; `conditions` of the view itself.
+    :param scope: the view's columns by the names of the statement.
+    :param rows: SQL of FROM, in which `vid` is the target's version id; `conditions` SQL of the view's own WHERE.
     """
 
     x: Expressions
@@ -78,7 +78,8 @@ class _Joined:
 
 
 def join_view(env: Environment, ref: ast.TableRef) -> JoinView | None:
-    """The join under the relation that a statement changes; None when there is none."""
+    """The join that a view or subquery selects from; None for a table, a read-only view, a query of one table, and one with grouping,
+    DISTINCT, WITH, FETCH FIRST, CONNECT BY, aggregates or ROWNUM."""
     view: StoredView | None = None
     query = ref.inline
     if query is None:
@@ -104,9 +105,10 @@ def plan_join(
     bind_types: Sequence[BindType],
     privilege: str,
 ) -> JoinScan:
-    """Find the table that is changed, and translate the join.
+    """Find the table that is changed, and translate the join. Raises ORA-00904, ORA-01733, ORA-01752, ORA-01776, ORA-01779, ORA-03001, and
+    as `change_target`.
 
-    :param assigned: the columns that UPDATE assigns, with their place in the text; none for DELETE.
+    :param assigned: the columns that UPDATE assigns, with their offsets in the text; none for DELETE.
     """
     if joined.view is not None and joined.view.check:
         raise OraError(3001, "unimplemented feature: DML through a join view WITH CHECK OPTION", ref.at)

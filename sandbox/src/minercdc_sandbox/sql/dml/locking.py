@@ -1,4 +1,4 @@
-"""SELECT FOR UPDATE: lock what the query's WHERE finds."""
+"""SELECT FOR UPDATE: lock the rows that the query's WHERE finds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from minercdc_sandbox.tables import Table
 
 
 def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.LockWait) -> None:
-    """FOR UPDATE: claim and lock what the query's WHERE finds."""
+    """FOR UPDATE: claim and lock the rows of a scan. Raises as `lock_for_dml` and `claim`, whose `seconds` are those of `wait`."""
     session.storage.changes.lock_for_dml(session.client, plan.table, wait.seconds)
     while True:
         try:
@@ -32,7 +32,7 @@ def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.Loc
 
 
 def lock_free_rows(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[str]:
-    """FOR UPDATE SKIP LOCKED: lock rows that no other transaction holds; returns the ROWIDs."""
+    """FOR UPDATE SKIP LOCKED: lock the rows of a scan that no other transaction holds; returns their ROWIDs."""
     storage, client = session.storage, session.client
     transaction = storage.changes.lock_for_dml(client, plan.table)
     targets = [t for t in targets_of(session, plan, binds) if storage.changes.blocker(plan.table, t, transaction) is None]
@@ -45,7 +45,8 @@ def tables_to_lock(env: Environment, query: ast.Query) -> list[tuple[ast.TableRe
     """The tables whose rows FOR UPDATE locks, each with the condition that finds them: of a join all of them, or those that OF
     names a column of (SQL Language Reference, SELECT, for_update_clause).
 
-    Raises ORA-02014 for a query whose rows are no rows of tables, ORA-00904 for no column.
+    Raises ORA-02014 for DISTINCT, GROUP BY, WITH and FETCH FIRST, ORA-03001 for a subquery and SKIP LOCKED of a join, ORA-00904 for an
+    unknown column.
     """
     select, wait = query.body, query.for_update
     assert wait is not None
@@ -97,7 +98,7 @@ _LIST = 500
 
 
 def only_rows(query: ast.Query, row_ids: Sequence[str]) -> ast.Query:
-    """The query of one table, of these rows only."""
+    """The query of one table without FOR UPDATE, of the rows with these ROWIDs only."""
     select = query.body
     assert isinstance(select, ast.Select)
     name = ast.Name(("ROWID",), select.at, False)

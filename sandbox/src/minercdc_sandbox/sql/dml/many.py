@@ -21,7 +21,11 @@ from minercdc_sandbox.sql.translate.expressions import Expressions
 
 @dataclass(slots=True)
 class ManyPlan:
-    """`branches`: where in a row of the query the condition's value is, and the tables it leads to."""
+    """The plan of INSERT ALL and, with `first`, INSERT FIRST.
+
+    :param branches: of each WHEN the place of its condition's value in a row of the query, and the rows to insert.
+    :param otherwise: of ELSE.
+    """
 
     first: bool
     query: Plan
@@ -29,7 +33,7 @@ class ManyPlan:
     otherwise: list[RowPlan] = field(default_factory=list)
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Each row of binds is one statement: an error undoes all its rows."""
+        """Run it for each row of binds, see `iterate`."""
 
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
             count = 0
@@ -54,7 +58,8 @@ class ManyPlan:
 
 
 def plan_many(env: Environment, insert: ast.InsertMany, bind_types: Sequence[BindType]) -> ManyPlan:
-    """Conditions and values are columns of the query, so each is computed once per row, NEXTVAL too."""
+    """Plan INSERT ALL or INSERT FIRST: conditions and values are columns of one query, so each is computed once per row, NEXTVAL
+    too. Raises the errors of its parts."""
     x = Expressions(env, bind_types)
     queries = Queries(env, x)
     scope = Scope()
@@ -79,7 +84,7 @@ def plan_many(env: Environment, insert: ast.InsertMany, bind_types: Sequence[Bin
 def _into(x: Expressions, into: ast.InsertInto, scope: Scope, items: list[str]) -> Callable[[int], RowPlan]:
     """Translate one INTO; finish it when the width of the row is known, as defaults come after it."""
     target = change_target(x.env, into.target, "INSERT")
-    planner = RowPlanner(x, target, conversion(x.env, target.table), 0, [])
+    planner = RowPlanner(x, target, conversion(x.env, target.table), 0)
     if into.target.partition is not None:
         planner.only = wanted_partition(x.env, target.table, into.target.partition)
     positions = planner.positions(into.columns)

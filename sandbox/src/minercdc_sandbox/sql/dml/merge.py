@@ -31,8 +31,8 @@ from minercdc_sandbox.tables import Table
 
 @dataclass(slots=True)
 class MergePlan:
-    """Rows of the query: the target's version or NULLs, and, when there is an update, new values, whether to update, whether to
-    delete then; after them, when there is an insert, its values, and whether to insert."""
+    """The plan of MERGE. A row of its query has the target's version or NULLs; with an update the new values, whether to update, and
+    whether to delete then; with an insert its values, and whether to insert."""
 
     table: Table
     sql: str
@@ -42,7 +42,7 @@ class MergePlan:
     update: bool
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Each row of binds is a statement of its own."""
+        """Run it for each row of binds, see `iterate`."""
         return iterate(session, call, lambda _, binds: (self._once(session, binds), []))
 
     def _once(self, session: SqlSession, binds: BindRow) -> int:
@@ -89,7 +89,7 @@ class MergePlan:
 
 
 def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType]) -> MergePlan:
-    """Raises ORA-38104 for an updated column that ON names, and what the parts raise."""
+    """Plan a MERGE. Raises ORA-38104 for an updated column that ON names, and what its parts raise."""
     x = Expressions(env, bind_types)
     queries = Queries(env, x)
     target = change_target(env, merge.target, "UPDATE" if merge.update is not None else "INSERT")
@@ -141,7 +141,7 @@ def _insert_rows(
         return None
     columns, values, where = merge.insert
     x.note_drawn(values)
-    planner = RowPlanner(x, target, conversion(x.env, target.table), len(items) + len(values) + 1, [])
+    planner = RowPlanner(x, target, conversion(x.env, target.table), len(items) + len(values) + 1)
     if merge.target.partition is not None:
         planner.only = wanted_partition(x.env, target.table, merge.target.partition)
     positions = planner.positions(columns)

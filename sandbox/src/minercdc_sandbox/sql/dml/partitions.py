@@ -1,4 +1,4 @@
-"""Where a changed row goes: into its partition, which INTERVAL or AUTOMATIC makes when it is needed.
+"""The partition of a changed row, which INTERVAL or AUTOMATIC makes when it is needed.
 
 A row moves to another partition only where ROW MOVEMENT is enabled, and then is deleted and inserted (VLDB and Partitioning
 Guide, "Row Movement"). LogMiner has no row of a partition that made itself: its DDL is recursive.
@@ -20,7 +20,8 @@ AUTOMATIC = Interval("", "AUTOMATIC", Decimal(0))
 
 
 def home(session: SqlSession, table: Table, row: Sequence[Cell], only: TablePartition | None = None) -> TablePartition:
-    """The partition of a row. Raises ORA-14400, and ORA-14401 when it is not the one that the statement named."""
+    """The partition of a row, made if need be. Raises ORA-14400 without one, ORA-14401 when it is not `only`, which the statement
+    named."""
     by = table.partitioning
     assert by is not None
     key = table.partition_key(tuple(row))
@@ -35,7 +36,7 @@ def home(session: SqlSession, table: Table, row: Sequence[Cell], only: TablePart
 
 
 def stays(session: SqlSession, table: Table, before: Sequence[Cell], after: Sequence[Cell]) -> None:
-    """An updated row stays where it is, or may move. Raises ORA-14402, ORA-14400."""
+    """Check the partition of an updated row. Raises ORA-14402 when it changes without ROW MOVEMENT, with it as `home`."""
     by = table.partitioning
     if by is None or table.partition_key(tuple(before)) == table.partition_key(tuple(after)):
         return
@@ -48,7 +49,10 @@ def stays(session: SqlSession, table: Table, before: Sequence[Cell], after: Sequ
 def new_partition(
     session: SqlSession, table: Table, name: str | None, bound: str | None, keys: list[Bound], low: Bound | None = None
 ) -> TablePartition:
-    """An empty partition of its own object, not yet among the others. Raises ORA-14013, ORA-14299."""
+    """An empty partition with object ids of its own, not yet among the others. Raises ORA-14013, ORA-14299.
+
+    :param name: None for a generated one.
+    """
     by, catalog = table.partitioning, session.catalog
     assert by is not None
     name = name or f"SYS_P{catalog.new_object_id()}"
@@ -66,7 +70,9 @@ def _grown(session: SqlSession, table: Table, interval: Interval, key: Key) -> T
     column = table.columns[table.position(by.columns[0])]
     if interval is AUTOMATIC or interval.unit == AUTOMATIC.unit:
         keys: list[Bound] = [key]
-        made = new_partition(session, table, None, ", ".join(_bound_text(c, cell) for c, cell in _pairs(table, key)), keys)
+        columns = [table.columns[at] for at in table.positions(by.columns)]
+        text = ", ".join(_bound_text(one, cell) for one, cell in zip(columns, key, strict=True))
+        made = new_partition(session, table, None, text, keys)
         at = next((n for n, other in enumerate(by.partitions) if not other.keys), len(by.partitions))
     else:
         anchor = next(p for p in reversed(by.partitions) if not p.automatic).keys[0][0]
@@ -78,11 +84,6 @@ def _grown(session: SqlSession, table: Table, interval: Interval, key: Key) -> T
     by.partitions.insert(at, made)
     session.catalog.note_segments(table)
     return made
-
-
-def _pairs(table: Table, key: Key) -> list[tuple[Column, Cell]]:
-    assert table.partitioning is not None
-    return [(table.columns[at], cell) for at, cell in zip(table.positions(table.partitioning.columns), key, strict=True)]
 
 
 def _bounds_around(interval: Interval, column: Column, anchor: bytes, value: bytes) -> tuple[bytes, bytes]:

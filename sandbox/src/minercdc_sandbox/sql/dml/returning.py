@@ -6,14 +6,15 @@ They are computed from parameters: the row of binds, then the row (after the cha
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.convert import Conversion, Convert, convert
+from minercdc_sandbox.sql.dml.checks import row_field
 from minercdc_sandbox.sql.dml.target import ChangeTarget
-from minercdc_sandbox.sql.execution import Parameter, Run, SqlSession
+from minercdc_sandbox.sql.execution import Parameter, SqlSession
 from minercdc_sandbox.sql.query.select import Queries
 from minercdc_sandbox.sql.query.trees import has_aggregate
 from minercdc_sandbox.sql.runtime import begin_run, evaluate_row
@@ -24,7 +25,11 @@ from minercdc_sandbox.sql.types import bind_type
 
 @dataclass(slots=True)
 class ReturningPlan:
-    """`binds` are the positions of the INTO list; `fits` bring values to the types of the binds."""
+    """The plan of RETURNING.
+
+    :param binds: positions of the binds of INTO; `fits` convert the values to their types.
+    :param aggregated: the items are aggregates, with one row of values for all affected rows.
+    """
 
     sql: str
     parameters: list[Parameter]
@@ -35,7 +40,10 @@ class ReturningPlan:
     def rows(
         self, session: SqlSession, binds: Sequence[Cell], affected: Sequence[tuple[Sequence[Cell], int]]
     ) -> list[tuple[Cell, ...]]:
-        """Values of the affected rows, each with its version id; of aggregates one row of all of them."""
+        """The values of each affected row, of aggregates one row of all of them.
+
+        :param affected: rows with their version ids.
+        """
         if self.aggregated:
             packed = marshal.dumps([(*row, vid) for row, vid in affected])
             return [self._fitted(evaluate_row(self.sql, self.parameters, begin_run(session, tuple(binds), (packed,))))]
@@ -49,26 +57,23 @@ class ReturningPlan:
         return tuple([cell if fit is None else fit(cell) for fit, cell in zip(self.fits, cells, strict=True)])
 
 
-def _field(at: int) -> Callable[[Run], object]:
-    return lambda run: run.row[at]
-
-
 def plan_returning(
     env: Environment, target: ChangeTarget, returning: ast.Returning, bind_types: Sequence[BindType], how: Conversion
 ) -> ReturningPlan:
-    """Raises ORA-00904 and the like for expressions, ORA-00932 for binds of another type."""
+    """Plan RETURNING. Raises the errors of its expressions, ORA-01008 for a bind that is not given, ORA-00932 for one of a type that
+    the value does not convert to."""
     x = Expressions(env, bind_types)
     Queries(env, x)
     table = target.table
     grouped = any(has_aggregate(item) for item in returning.items)
     scope = target.scope(x, "r", by_position=True)
     if grouped:
-        source = f"o_unpack({x.parameter(('row', 0), _field(0))})"
+        source = f"o_unpack({x.parameter(('row', 0), row_field(0))})"
         heads = [f"c{at}" for at in range(len(table.columns))] + [f"c{len(table.columns)} as vid"]
         source = f"(select {','.join(heads)} from {source})"
     else:
-        fields = [f"{x.parameter(('row', at), _field(at))} as c{at}" for at in range(len(table.columns))]
-        fields.append(f"{x.parameter(('row', 'vid'), _field(len(table.columns)))} as vid")
+        fields = [f"{x.parameter(('row', at), row_field(at))} as c{at}" for at in range(len(table.columns))]
+        fields.append(f"{x.parameter(('row', 'vid'), row_field(len(table.columns)))} as vid")
         source = f"(select {','.join(fields)})"
     items: list[str] = []
     fits: list[Convert | None] = []
@@ -84,6 +89,6 @@ def plan_returning(
 
 
 def note(result: Result, plan: ReturningPlan, rows: list[tuple[Cell, ...]]) -> None:
-    """Add what one row of binds returned."""
+    """Add the rows of values that one row of binds returned."""
     result.return_binds = plan.binds
     result.returned.append(rows)

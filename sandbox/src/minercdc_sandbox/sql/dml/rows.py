@@ -24,8 +24,11 @@ from minercdc_sandbox.tables import Column, Table
 class RowPlan:
     """How a row of inputs (with the values of computed expressions after it) becomes a row of the table.
 
+    :param makers: of each column: makes its cell from that row.
+    :param required: position and path of columns that are NOT NULL.
+    :param computed: SQL of the computed expressions; None without any.
     :param only: the partition that the statement named, where all rows must go.
-    :param given: which input each column takes, and its type, of those the statement gives.
+    :param given: place in that row, and type, of each column that the statement gives.
     """
 
     table: Table
@@ -44,11 +47,11 @@ class RowPlan:
         return (*inputs, *evaluate_row(self.computed, self.parameters, begin_run(session, inputs)))
 
     def row(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """Raises ORA-01400, ORA-02290 and what conversions raise."""
+        """The table's row of inputs. Raises ORA-01400, ORA-01402, ORA-02290, ORA-14400, ORA-14401 and what conversions raise."""
         return self.fitted(session, self.completed(session, inputs))
 
     def fitted(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The row of completed inputs; raises as `row`."""
+        """The table's row of completed inputs. Raises as `row`."""
         row = tuple([make(inputs) for make in self.makers])
         for at, name in self.required:
             if row[at] is None:
@@ -62,18 +65,22 @@ class RowPlan:
 
 @dataclass(slots=True)
 class RowPlanner:
-    """Collects makers; `width` inputs come first in the row that makers read."""
+    """Makes the parts of a `RowPlan`.
+
+    :param width: how many inputs come first in the row that makers read; `computed` is the SQL of the values after them.
+    """
 
     x: Expressions
     target: ChangeTarget
     how: Conversion
     width: int
-    computed: list[str]
+    computed: list[str] = field(default_factory=list)
     only: Wanted | None = None
     given_inputs: dict[int, tuple[int, SqlType]] = field(default_factory=dict)
 
     def positions(self, columns: list[tuple[str, int]]) -> list[int]:
-        """Where the named columns are; all stored ones when none is named. Raises ORA-00957, ORA-54013."""
+        """Positions of the named columns, of all shown stored ones when none is named. Raises ORA-00904, ORA-00957, ORA-01733,
+        ORA-54013 for a virtual column."""
         if not columns:
             columns = [(name, 0) for name in self.target.shown()]
             virtual = {column.name for _, column in self.target.table.virtual}
@@ -92,7 +99,7 @@ class RowPlanner:
         return found
 
     def given(self, at: int, n: int, kind: SqlType) -> Callable[[BindRow], Cell]:
-        """The n-th input, of a query."""
+        """Maker of the column at `at` from the n-th input, of type `kind`. Raises ORA-32795."""
         column = self.target.table.columns[at]
         self._not_always(column, 0)
         self.given_inputs[at] = (n, kind)
@@ -103,7 +110,8 @@ class RowPlanner:
         return lambda row: fit(row[n]) if row[n] is not None else other(row)
 
     def expression(self, at: int, expr: ast.Expr) -> Callable[[BindRow], Cell]:
-        """A bind is converted directly; anything else is computed by SQLite beforehand and follows the inputs."""
+        """Maker of the column at `at` from an expression: a bind is an input, anything else is computed. Raises ORA-01008, ORA-32795 and
+        the errors of the expression."""
         column = self.target.table.columns[at]
         if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
             return self.default(column)
@@ -125,9 +133,9 @@ class RowPlanner:
         return self._computed(sql, storer(typed.type, column, path, self.how))
 
     def default(self, column: Column) -> Callable[[BindRow], Cell]:
-        """The column's default."""
+        """Maker of the column's default, NULL without one."""
         if column.default is None:
-            return nothing
+            return lambda row: None
         typed = self.x.value(default_of(column), None)
         return self._computed(typed.sql, storer(typed.type, column, column_path(self.target.table, column), self.how))
 
@@ -140,7 +148,7 @@ class RowPlanner:
             raise OraError(32795, "cannot insert into a generated always identity column", at)
 
     def plan(self, makers: dict[int, Callable[[BindRow], Cell]]) -> RowPlan:
-        """The whole row, with defaults for what was not given."""
+        """The plan with these makers by position, and defaults for the other columns."""
         table = self.target.table
         every = [makers[at] if at in makers else self.default(column) for at, column in enumerate(table.columns)]
         required = [(at, column_path(table, c)) for at, c in enumerate(table.columns) if not c.nullable]
@@ -150,18 +158,13 @@ class RowPlanner:
 
 
 def check_count(columns: int, values: int, at: int) -> None:
-    """Raises ORA-00947, ORA-00913."""
+    """Raises ORA-00947 for fewer values than columns, ORA-00913 for more."""
     if values < columns:
         raise OraError(947, "not enough values", at)
     if values > columns:
         raise OraError(913, "too many values", at)
 
 
-def nothing(row: BindRow) -> Cell:
-    """NULL."""
-    return None
-
-
 def from_input(at: int, fit: Convert) -> Callable[[BindRow], Cell]:
-    """The converted input at a place."""
+    """Maker that converts the input at a place."""
     return lambda row: fit(row[at])

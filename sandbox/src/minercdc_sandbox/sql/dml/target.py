@@ -29,10 +29,14 @@ BindRow: TypeAlias = "tuple[Cell, ...]"
 
 @dataclass(slots=True)
 class ChangeTarget:
-    """The table below; of a view the column each of its columns is (None for an expression), and its WHERE.
+    """The target: a table, or a view or subquery that stands for one.
 
+    :param table: the table that is changed.
+    :param columns: of the target, with the column of the table that each is; None for an expression.
+    :param names: by which the statement may qualify columns; `inner`: those of the view's own query.
+    :param where: conditions of the view and of views below it.
     :param computed: columns that are expressions, in the names of `below`.
-    :param below: what the view or subquery selects from.
+    :param below: the target of the view's own query; None for a table.
     """
 
     table: Table
@@ -46,11 +50,11 @@ class ChangeTarget:
 
     @property
     def through(self) -> bool:
-        """Whether it is changed through a view, or a subquery that stands for one."""
+        """Whether it is a view or subquery."""
         return self.below is not None
 
     def shown(self) -> list[str]:
-        """The columns of `*`: all but INVISIBLE ones."""
+        """The columns of `*`: of a table all but INVISIBLE ones."""
         invisible = {c.name for c in self.table.all_columns() if c.invisible} if not self.through else set()
         return [name for name in self.columns if name not in invisible]
 
@@ -66,7 +70,7 @@ class ChangeTarget:
         return self.table.position(below)
 
     def scope(self, x: Expressions, alias: str, *, by_position: bool = False) -> Scope:
-        """The row as the statement names it."""
+        """The columns of one row, in the row source `alias`, by the names of the statement."""
         below = stored_columns(x, self.table, self.names, alias, by_position=by_position)
         columns = below
         if self.through:
@@ -85,19 +89,20 @@ class ChangeTarget:
         return [Visible(name, replace(x.value(expr, inner), vid=None)) for name, expr in self.computed.items()]
 
     def condition(self, x: Expressions, alias: str) -> list[str]:
-        """The WHERE of the view, in the names of the table."""
+        """SQL of the conditions in `where`, over the row source `alias`."""
         below = stored_columns(x, self.table, self.names, alias)
         scope = Scope([Source(((self.table.name,), self.inner), below, None, self.table)])
         return [x.condition(term, scope) for term in self.where]
 
 
 def conversion(env: Environment, table: Table | None = None) -> Conversion:
-    """Settings of implicit conversions; of values that go into a table, their LOBs are its segment's."""
+    """Settings of implicit conversions; new LOBs belong to the segment of `table`, to none without it."""
     return Conversion(env.nls, date.today(), env.lobs, table.data_object_id if table is not None else 0)
 
 
 def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> ChangeTarget:
-    """Raises ORA-00942, ORA-01031, ORA-02030 and the errors of views that cannot be changed."""
+    """The target that a reference names. Raises ORA-00942, ORA-01031, ORA-02030 for a dictionary view, ORA-12081 for a read-only table,
+    ORA-14501, and of views ORA-01732, ORA-42399, ORA-03001."""
     if ref.inline is not None:
         return _through(env, ref.inline, ref, privilege)
     found = find_relation(env, ref.owner, ref.name, ref.at, privilege)
@@ -171,7 +176,7 @@ def _names(select: ast.Select, below: ChangeTarget) -> Iterator[str]:
 
 
 def target_table(env: Environment, owner: str | None, name: str, at: int, privilege: str = "ALTER") -> Table:
-    """The table a DDL or LOCK TABLE is about. Raises ORA-00942, ORA-01031."""
+    """The table that a DDL or LOCK TABLE names, not the session's copy of a temporary one. Raises ORA-00942, ORA-01031."""
     found = find_relation(env, owner, name, at, privilege)
     if isinstance(found, Table):
         return env.catalog.table(found.container, found.owner, found.name) or found
@@ -179,8 +184,10 @@ def target_table(env: Environment, owner: str | None, name: str, at: int, privil
 
 
 def column_path(table: Table, column: Column) -> str:
+    """`"OWNER"."TABLE"."COLUMN"`."""
     return f'"{table.owner}"."{table.name}"."{column.name}"'
 
 
 def default_of(column: Column) -> ast.Expr:
+    """The default's expression, NULL without one."""
     return Parser(column.default or "NULL").expr()

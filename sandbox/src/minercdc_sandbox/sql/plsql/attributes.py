@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast, number
@@ -14,10 +14,11 @@ from minercdc_sandbox.sql.plsql.program import Compiled
 from minercdc_sandbox.sql.plsql.variables import BOOLEAN, NUMBER, TEXT, Collection, OpenCursor, Record, Scalar, Variable
 
 Index = Callable[[Frame], Any]
+Rules: TypeAlias = dict[str, tuple[Scalar, Value]]
 
 
 class Attributes:
-    """Compiles them.
+    """Compiles elements, methods and attributes.
 
     :param compiled: compiles an expression, such as the index of an element.
     """
@@ -26,7 +27,7 @@ class Attributes:
         self._sql, self._names, self._compiled = sql, names, compiled
 
     def compiled(self, node: ast.Call) -> tuple[Scalar, Value]:
-        """Type and value. Raises PLS-00201, PLS-00302 within ORA-06550."""
+        """Type and value of an element, method or attribute. Raises PLS-00201, PLS-00208, PLS-00302, PLS-00382 within ORA-06550."""
         owner = node.args[0]
         assert isinstance(owner, ast.Name)
         if owner.parts == ("SQL",):
@@ -34,29 +35,35 @@ class Attributes:
         variable, _ = self._names.variable_of(owner.parts)
         if variable is not None and isinstance(variable.type, Collection):
             return self._of_collection(node, variable, variable.type)
-        slot = self._names.cursor_slot(owner.parts[0], owner.at)
-        return self._of_cursor(node, slot)
+        return self._of_cursor(node, self._names.cursor_slot(owner.parts[0], owner.at))
 
     def _of_sql(self, node: ast.Call) -> tuple[Scalar, Value]:
         """SQL%..: of the last statement, NULL before the first."""
         if node.name == "%BULK_ROWCOUNT":
-            index = self._whole(node.args[1])
-
-            def of_one(frame: Frame) -> bytes:
-                at = index(frame)
-                if not isinstance(at, int) or not 0 < at <= len(frame.bulk):
-                    raise OraError(6533, "Subscript beyond count")
-                return number.encode(frame.bulk[at - 1])
-
-            return NUMBER, of_one
+            return self._at(node.args[1], lambda frame: frame.bulk)
         if node.name.startswith("%BULK_EXCEPTIONS."):
             return self._of_bulk_exceptions(node)
-        rules: dict[str, tuple[Scalar, Value]] = {
+        rules: Rules = {
             "%ROWCOUNT": (NUMBER, lambda f: None if f.row_count is None else number.encode(f.row_count)),
             "%FOUND": (BOOLEAN, lambda f: _truth(None if f.row_count is None else f.row_count > 0)),
             "%NOTFOUND": (BOOLEAN, lambda f: _truth(None if f.row_count is None else f.row_count == 0)),
             "%ISOPEN": (BOOLEAN, lambda f: b"\x00"),
         }
+        return self._attribute(rules, node)
+
+    def _at(self, expr: ast.Expr, numbers: Callable[[Frame], Sequence[int]]) -> tuple[Scalar, Value]:
+        """One of these numbers, by an index from 1. Raises ORA-06533 for another index."""
+        index = self._whole(expr)
+
+        def of_one(frame: Frame) -> bytes:
+            at, found = index(frame), numbers(frame)
+            if not 0 < at <= len(found):
+                raise OraError(6533, "Subscript beyond count")
+            return number.encode(found[at - 1])
+
+        return NUMBER, of_one
+
+    def _attribute(self, rules: Rules, node: ast.Call) -> tuple[Scalar, Value]:
         if node.name not in rules:
             raise located(self._sql, node.at, f"PLS-00208: identifier '{node.name[1:]}' is not a legal cursor attribute")
         return rules[node.name]
@@ -69,51 +76,35 @@ class Attributes:
         fields = {"ERROR_INDEX": 0, "ERROR_CODE": 1}
         if name not in fields or len(node.args) == 1:
             raise located(self._sql, node.at, f"PLS-00302: component '{name}' must be declared")
-        index, field = self._whole(node.args[1]), fields[name]
-
-        def of_one(frame: Frame) -> bytes:
-            at = index(frame)
-            if not 0 < at <= len(frame.bulk_errors):
-                raise OraError(6533, "Subscript beyond count")
-            return number.encode(frame.bulk_errors[at - 1][field])
-
-        return NUMBER, of_one
+        return self._at(node.args[1], lambda frame: [error[fields[name]] for error in frame.bulk_errors])
 
     def _of_cursor(self, node: ast.Call, slot: int) -> tuple[Scalar, Value]:
-        rules: dict[str, tuple[Scalar, Value]] = {
+        rules: Rules = {
             "%ROWCOUNT": (NUMBER, lambda f: number.encode(f.cursor(slot).fetched)),
             "%FOUND": (BOOLEAN, lambda f: _truth(f.cursor(slot).found)),
             "%NOTFOUND": (BOOLEAN, lambda f: _truth(None if (found := f.cursor(slot).found) is None else not found)),
             "%ISOPEN": (BOOLEAN, lambda f: _truth(isinstance(f.cells[slot], OpenCursor))),
         }
-        if node.name not in rules:
-            raise located(self._sql, node.at, f"PLS-00208: identifier '{node.name[1:]}' is not a legal cursor attribute")
-        return rules[node.name]
+        return self._attribute(rules, node)
 
     def _whole(self, expr: ast.Expr) -> Index:
-        value = self._compiled(expr)
-
-        def whole(frame: Frame) -> int:
-            cell = frame.fitted(NUMBER, value.value(frame), value.type)
-            if not isinstance(cell, bytes):
-                raise OraError(6502, "PL/SQL: numeric or value error: NULL index table key value")
-            return int(number.rounded(number.decode(cell), 0))
-
-        return whole
+        key = self._key(NUMBER, expr)
+        return lambda frame: int(number.rounded(number.decode(key(frame)), 0))
 
     def index_of(self, collection: Collection, expr: ast.Expr) -> Index:
-        """The key of an element. Raises ORA-06502 for NULL."""
-        if not collection.text:
-            return self._whole(expr)
+        """The key of an element: an int, or a str of a collection indexed by VARCHAR2. It raises ORA-06502 for NULL."""
+        return self._key(TEXT, expr) if collection.text else self._whole(expr)
+
+    def _key(self, kind: Scalar, expr: ast.Expr) -> Index:
         value = self._compiled(expr)
 
-        def text(frame: Frame) -> str:
-            cell = frame.fitted(TEXT, value.value(frame), value.type)
-            if not isinstance(cell, str):
+        def key(frame: Frame) -> Any:
+            cell = frame.fitted(kind, value.value(frame), value.type)
+            if cell is None:
                 raise OraError(6502, "PL/SQL: numeric or value error: NULL index table key value")
             return cell
 
-        return text
+        return key
 
     def _of_collection(self, node: ast.Call, variable: Variable, kind: Collection) -> tuple[Scalar, Value]:
         if node.name == "%ELEMENT":
@@ -126,13 +117,13 @@ class Attributes:
 
         if node.name in ("%NEXT", "%PRIOR", "%EXISTS") and len(node.args) == 2:
             index = self.index_of(kind, node.args[1])
-            beside: dict[str, tuple[Scalar, Value]] = {
+            beside: Rules = {
                 "%EXISTS": (BOOLEAN, lambda f: _truth(f.cells[slot] is not None and index(f) in f.cells[slot])),
                 "%NEXT": (key, lambda f: shown(min((k for k in f.elements(slot) if k > index(f)), default=None))),
                 "%PRIOR": (key, lambda f: shown(max((k for k in f.elements(slot) if k < index(f)), default=None))),
             }
             return beside[node.name]
-        rules: dict[str, tuple[Scalar, Value]] = {
+        rules: Rules = {
             "%COUNT": (NUMBER, lambda f: number.encode(len(f.elements(slot)))),
             "%FIRST": (key, lambda f: shown(min(f.elements(slot), default=None))),
             "%LAST": (key, lambda f: shown(max(f.elements(slot), default=None))),

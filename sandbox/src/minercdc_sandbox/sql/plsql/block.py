@@ -17,9 +17,9 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
-    """Run it; the result has its OUT binds. An error undoes the block.
+    """Compile and run a block or CALL; the result has its OUT binds. An error undoes the changes it has made since its last COMMIT.
 
-    Raises ORA-06550 with PLS- text for unknown names and syntax, before anything has run; errors of running have ORA-06512 lines.
+    Raises ORA-06550 with PLS- text before anything has run, and errors of running with lines of ORA-06512.
     """
     slots = Slots(list(bind_types[: len(binds)]))
     compilation = Compilation(sql, session, slots)

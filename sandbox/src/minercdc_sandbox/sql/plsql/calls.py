@@ -38,7 +38,10 @@ class Calls:
         self._session, self._expressions = block.session, expressions
 
     def call(self, *, ends: bool = True) -> Step:
-        """`procedure[(arguments)];`, `package.procedure..`, `collection.method..`; CALL has no semicolon."""
+        """`procedure[(arguments)];`, `package.procedure..`, `collection.method..`. Raises PLS- errors within ORA-06550.
+
+        :param ends: False for CALL, whose semicolon may be missing.
+        """
         start = self._parser.token
         parts = [self._parser.take().text]
         while self._parser.op("."):
@@ -48,9 +51,7 @@ class Calls:
             return self._method(variable, variable.type, rest[0])
         local = self._names.subprogram(parts[0]) if len(parts) == 1 else None
         if local is not None:
-            run = self._expressions.call(
-                local, self._parser.call_arguments() if self._parser.token.text == "(" else [], start.start
-            )
+            run = self._expressions.call(local, self._parser.optional_arguments(), start.start)
             if local.returns is not None:
                 raise self._parser.wrong(start.start, f"PLS-00221: '{parts[0]}' is not a procedure or is undefined")
             self._parser.need(";")
@@ -122,7 +123,12 @@ class Calls:
         variable, _ = self._names.variable_of(expr.parts)
         parts = expr.parts[1:] if expr.parts[0] == "SYS" else expr.parts
         known = ".".join(parts) in self._session.database.constants
-        return variable is None and not known and expr.parts[-1] not in ("NEXTVAL", "CURRVAL") and not _is_function(parts)
+        return (
+            variable is None
+            and not known
+            and expr.parts[-1] not in ("NEXTVAL", "CURRVAL")
+            and ".".join(parts) not in PACKAGED
+        )
 
     def _application_error(self) -> Step:
         """RAISE_APPLICATION_ERROR(number, text [, keep the stack]). Raises ORA-21000 for a number out of range."""
@@ -163,7 +169,7 @@ class Calls:
 
     def _method(self, variable: Variable, kind: Collection, name: str) -> Step:
         """DELETE, EXTEND and TRIM of a collection."""
-        given = self._parser.call_arguments() if self._parser.token.text == "(" else []
+        given = self._parser.optional_arguments()
         self._parser.need(";")
         slot = variable.slot
         index = [self._expressions.attributes.index_of(kind, expr) for expr in given]
@@ -185,10 +191,6 @@ class Calls:
                 _extend(found, kind, keys)
 
         return step
-
-
-def _is_function(parts: tuple[str, ...]) -> bool:
-    return ".".join(parts) in PACKAGED
 
 
 def _delete(found: dict[Any, Any], keys: list[Any]) -> None:
@@ -213,20 +215,13 @@ def _extend(found: dict[Any, Any], kind: Collection, keys: list[Any]) -> None:
 
 
 def _assign(frame: Frame, given: _Given | None, argument: Argument, place: int | str, sql: str, at: int) -> None:
+    """An OUT parameter's value goes to its variable; a cursor and an array replace it as they are."""
     if given is None or given.slot is None:
         raise located(sql, at, f"PLS-00363: expression '{place}' cannot be used as an assignment target")
     value: Any = argument.value
-    if isinstance(value, Result):
-        frame.cells[given.slot] = OpenCursor(value)
+    if isinstance(value, Result | tuple):
+        found: Any = OpenCursor(value) if isinstance(value, Result) else {n: (cell,) for n, cell in enumerate(value, 1)}
+        frame.cells[given.slot] = found
         frame.assigned.add(given.slot)
-    elif isinstance(value, tuple):
-        _assign_array(frame, given, value)
     else:
         frame.store(given.slot, value, type_of_wire(argument.type, 0, -127, 4000))
-
-
-def _assign_array(frame: Frame, given: _Given, cells: tuple[Any, ...]) -> None:
-    """A packaged procedure's array goes to a collection, or to a client's."""
-    assert given.slot is not None
-    frame.cells[given.slot] = {n: (cell,) for n, cell in enumerate(cells, 1)}
-    frame.assigned.add(given.slot)

@@ -19,7 +19,9 @@ from minercdc_sandbox.sql.plsql.variables import Slots
 class Unit:
     """A block, or a local subprogram, whose text is being read.
 
-    :param gotos: labels that GOTO names, and where, and that no sequence around it has had so far.
+    :param subprogram: None for the block.
+    :param autonomous: it has PRAGMA AUTONOMOUS_TRANSACTION.
+    :param gotos: label and offset of each GOTO whose label was not found so far.
     """
 
     subprogram: Subprogram | None = None
@@ -28,9 +30,10 @@ class Unit:
 
 
 class Compilation:
-    """The text of a block, what its names mean, and the places of its row of cells.
+    """The parser of a block, the meanings of its names, and the places of its row of cells.
 
-    :ivar read: client binds that are read, not only assigned.
+    :ivar read: indexes of client binds that are read, not only assigned.
+    :ivar unit: the unit whose text is being read.
     """
 
     def __init__(self, sql: str, session: SqlSession, slots: Slots) -> None:
@@ -42,7 +45,7 @@ class Compilation:
 
     @contextmanager
     def reading(self, unit: Unit) -> Iterator[None]:
-        """Text that is read belongs to that unit until the context ends."""
+        """Until the context ends, the text read belongs to that unit."""
         outer, self.unit = self.unit, unit
         try:
             yield
@@ -50,7 +53,8 @@ class Compilation:
             self.unit = outer
 
     def finished(self, body: Step) -> Step:
-        """The body of the unit that has been read. Raises PLS-00375 for a label that GOTO cannot reach."""
+        """The body of the present unit, in a transaction of its own if it is autonomous. Raises PLS-00375 for a GOTO whose label was
+        not found."""
         for label, at in self.unit.gotos:
             text = f"PLS-00375: illegal GOTO statement; this GOTO cannot branch to label '{label}'"
             raise located(self.parser.sql, at, text)

@@ -2,8 +2,8 @@
 
     cursor c is select * from item i for update     is run as     select i.*, i.ROWID from item i for update
 
-PL/SQL does the same with the ROWID (PL/SQL Language Reference, "UPDATE Statement Extensions"); here it is one column more, which
-FETCH keeps to itself.
+PL/SQL uses the ROWID too (PL/SQL Language Reference, "UPDATE Statement Extensions"); here it is one more column of the query, which
+FETCH does not assign.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def with_row_id(text: str) -> str | None:
-    """The query with its row's ROWID as last column; None unless it is FOR UPDATE of one table."""
+    """The query with its row's ROWID as last column; None unless it is a correct query FOR UPDATE of one table or view."""
     parser = Parser(text)
     try:
         query = parser.query()
@@ -42,7 +42,8 @@ def with_row_id(text: str) -> str | None:
 
 
 def current_row(slot: int) -> Value:
-    """ROWID of the row last fetched. Raises ORA-01001 for a cursor that is not open, ORA-01410 before the first fetch."""
+    """ROWID of the row that the cursor in a place fetched last. It raises ORA-01001 for a cursor that is not open, ORA-01410 when the
+    last fetch, or none yet, found no row."""
 
     def row_id(frame: Frame) -> str:
         cursor = frame.cursor(slot)

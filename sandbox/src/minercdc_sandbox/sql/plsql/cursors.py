@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.embedded import StaticSql
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler, integer_of
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
-from minercdc_sandbox.sql.plsql.program import Compiled, DeclaredCursor, Target, assign_all, types_of
+from minercdc_sandbox.sql.plsql.program import Compiled, DeclaredCursor, Target, assign_all, store_row, types_of
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.variables import OpenCursor, Variable
 from minercdc_sandbox.sql.tokens import TokenKind
@@ -50,8 +50,7 @@ class CursorStatements:
 
     def _opened_query(self) -> Callable[[Frame], Result]:
         if self._parser.is_word("SELECT") or self._parser.is_word("WITH") or self._parser.token.text == "(":
-            statement = self._sql.statement(into=False)
-            return statement.run
+            return self._sql.statement(into=False).run
         text = self._expressions.expression()
         using = self.using()
 
@@ -65,22 +64,17 @@ class CursorStatements:
         return run
 
     def using(self) -> Callable[[Frame], tuple[tuple[Any, ...], list[Any]]]:
-        """`USING a, b`, of values alone."""
-        values = []
-        if self._parser.word("USING"):
-            self._parser.word("IN")
-            values.append(self._expressions.expression())
-            while self._parser.op(","):
-                self._parser.word("IN")
-                values.append(self._expressions.expression())
+        """`[USING [IN] a, [IN] b]`: cells and types of the values, computed when it is called."""
+        values = self._parser.listed(self._value) if self._parser.word("USING") else []
         return lambda frame: (tuple(v.value(frame) for v in values), [v.wire_type() for v in values])
 
+    def _value(self) -> Compiled:
+        self._parser.word("IN")
+        return self._expressions.expression()
+
     def arguments(self, cursor: DeclaredCursor, at: int) -> list[tuple[Variable, Compiled]]:
-        given = (
-            [self._expressions.compiled(expr) for expr in self._parser.call_arguments()]
-            if self._parser.token.text == "("
-            else []
-        )
+        """Read `[(arguments)]`; the value of each parameter. Raises PLS-00306 at the offset `at`."""
+        given = [self._expressions.compiled(expr) for expr in self._parser.optional_arguments()]
         found = []
         for n, (parameter, default) in enumerate(cursor.parameters):
             value = given[n] if n < len(given) else default
@@ -132,10 +126,7 @@ class CursorStatements:
                 assign_all(frame, targets, rows, types)
             elif rows:
                 _check_width(targets, len(types))
-                at = 0
-                for target in targets:
-                    target.store(frame, rows[0][at : at + target.width], types[at : at + target.width])
-                    at += target.width
+                store_row(frame, targets, rows[0], types)
 
         return step
 
@@ -146,6 +137,8 @@ def _check_width(targets: Sequence[Target], columns: int) -> None:
 
 
 def opening_of(cursor: DeclaredCursor, arguments: Sequence[tuple[Variable, Compiled]]) -> Step:
+    """The step that opens an explicit cursor; it raises ORA-06511 for one that is open."""
+
     def step(frame: Frame) -> None:
         if isinstance(frame.cells[cursor.slot], OpenCursor):
             raise OraError(6511, "PL/SQL: cursor already open")

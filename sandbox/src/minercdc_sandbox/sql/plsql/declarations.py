@@ -19,9 +19,9 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Declarations:
-    """Compiles declarations into the scope where the compiler is.
+    """Compiles declarations into the present scope.
 
-    :param block_of: compiles `BEGIN .. END` of a local subprogram.
+    :param block_of: compiles the declarations and `BEGIN .. END` of a local subprogram.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Declarations:
         }
 
     def read(self) -> list[Step]:
-        """Reads declarations up to BEGIN; returns the steps that run when the block is entered."""
+        """Read declarations up to BEGIN; returns the steps that run each time the block is entered."""
         steps: list[Step] = []
         while not self._parser.is_word("BEGIN"):
             step = self._declaration()
@@ -107,19 +107,18 @@ class Declarations:
 
     def _cursor_parameters(self) -> list[tuple[Variable, Compiled | None]]:
         """`name [IN] type [:= value], ..)`."""
-        parameters = []
-        while True:
-            token = self._parser.take()
-            self._parser.word("IN")
-            kind = self._types.datatype()
-            default = self._expressions.expression() if self._defaults() else None
-            variable = Variable(token.text, kind, self._slots.take(kind))
-            self._names.scope.known[token.text] = variable
-            parameters.append((variable, default))
-            if not self._parser.op(","):
-                break
+        parameters = self._parser.listed(self._cursor_parameter)
         self._parser.need(")")
         return parameters
+
+    def _cursor_parameter(self) -> tuple[Variable, Compiled | None]:
+        token = self._parser.take()
+        self._parser.word("IN")
+        kind = self._types.datatype()
+        default = self._expressions.expression() if self._defaults() else None
+        variable = Variable(token.text, kind, self._slots.take(kind))
+        self._names.scope.known[token.text] = variable
+        return variable, default
 
     def _subprogram_declaration(self) -> None:
         function = self._parser.take().text == "FUNCTION"
@@ -153,23 +152,22 @@ class Declarations:
 
     def _parameters(self) -> list[Parameter]:
         self._parser.need("(")
-        found = []
-        while True:
-            token = self._parser.take()
-            mode = "IN OUT" if self._parser.word("IN", "OUT") else (self._parser.any_word("IN", "OUT") or "IN")
-            self._parser.word("NOCOPY")
-            at = self._parser.token.start
-            kind = self._types.unsized()
-            if not isinstance(kind, Scalar):
-                raise self._parser.refused("parameters that are records, collections or cursors", at)
-            variable = Variable(token.text, kind, self._slots.take(kind), constant=mode == "IN")
-            default = self._targets.assigning(self._targets.of_variable(variable)) if self._defaults() else None
-            self._names.declare(token.text, token.start, variable)
-            found.append(Parameter(variable, mode, default))
-            if not self._parser.op(","):
-                break
+        found = self._parser.listed(self._parameter)
         self._parser.need(")")
         return found
+
+    def _parameter(self) -> Parameter:
+        token = self._parser.take()
+        mode = "IN OUT" if self._parser.word("IN", "OUT") else (self._parser.any_word("IN", "OUT") or "IN")
+        self._parser.word("NOCOPY")
+        at = self._parser.token.start
+        kind = self._types.unsized()
+        if not isinstance(kind, Scalar):
+            raise self._parser.refused("parameters that are records, collections or cursors", at)
+        variable = Variable(token.text, kind, self._slots.take(kind), constant=mode == "IN")
+        default = self._targets.assigning(self._targets.of_variable(variable)) if self._defaults() else None
+        self._names.declare(token.text, token.start, variable)
+        return Parameter(variable, mode, default)
 
     def _defaults(self) -> bool:
         return bool(self._parser.op(":=")) or self._parser.word("DEFAULT")

@@ -10,7 +10,7 @@ from minercdc_sandbox.interfaces import BindType, OraError, OraType, Result
 from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
-from minercdc_sandbox.sql.plsql.program import Compiled, Target, assign_all, store_one, store_returned, types_of
+from minercdc_sandbox.sql.plsql.program import Compiled, Target, store_returned, store_rows, types_of
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.variables import OpenCursor
 from minercdc_sandbox.sql.types import type_of_wire
@@ -38,17 +38,13 @@ class DynamicSql:
         self._parser, self._expressions, self._targets = block.parser, expressions, targets
 
     def execute_immediate(self) -> Step:
-        """`EXECUTE IMMEDIATE text [[BULK COLLECT] INTO ..] [USING [IN|OUT|IN OUT] ..] [RETURNING INTO ..];`"""
+        """`EXECUTE IMMEDIATE text [[BULK COLLECT] INTO ..] [USING [IN|OUT|IN OUT] ..] [RETURNING [BULK COLLECT] INTO ..];`"""
         self._parser.need("EXECUTE")
         self._parser.need("IMMEDIATE")
         text = self._expressions.expression()
         bulk = self._parser.word("BULK", "COLLECT")
         targets = self._targets.targets() if self._parser.word("INTO") else []
-        using: list[_Using] = []
-        if self._parser.word("USING"):
-            using.append(self._using())
-            while self._parser.op(","):
-                using.append(self._using())
+        using = self._parser.listed(self._using) if self._parser.word("USING") else []
         returning: list[Target] = []
         if self._parser.any_word("RETURNING", "RETURN"):
             bulk = self._parser.word("BULK", "COLLECT")
@@ -93,17 +89,12 @@ def _into(frame: Frame, result: Result, targets: Sequence[Target], *, bulk: bool
         frame.row_count = 0
         return
     types = types_of(result.columns or ())
-    rows = result.rows.fetch(1 << 62 if bulk else 2)
-    result.rows.close()
-    frame.row_count = len(rows)
-    if bulk:
-        assign_all(frame, targets, rows, types)
-        return
     width = sum(target.width for target in targets)
-    if width != len(types):
+    if width != len(types) and not bulk:
+        result.rows.close()
         few = width > len(types)
         raise OraError(1007 if few else 1006, "variable not in select list" if few else "bind variable does not exist")
-    store_one(frame, targets, rows, types)
+    store_rows(frame, targets, result.rows, types, bulk=bulk)
 
 
 def _out(frame: Frame, result: Result, using: Sequence[_Using], bound: Sequence[tuple[Any, BindType]]) -> None:

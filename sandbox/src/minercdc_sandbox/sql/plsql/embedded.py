@@ -1,4 +1,4 @@
-"""SQL statements in a block: their text as it stands, but for INTO, and for what only PL/SQL can compute.
+"""SQL statements in a block: their text without INTO, and with places for values that only PL/SQL can compute.
 
     select v into r from t where id = k(i) and n = :b     select v from t where id = "%1" and n = :b      into r; "%1" := k(i)
 
@@ -19,7 +19,7 @@ from minercdc_sandbox.sql.plsql.errors import in_statement
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
 from minercdc_sandbox.sql.plsql.parser import BlockParser
-from minercdc_sandbox.sql.plsql.program import StaticStatement, Target, assign_all, store_one, store_returned, types_of
+from minercdc_sandbox.sql.plsql.program import StaticStatement, Target, store_returned, store_rows, types_of
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.variables import TEXT, Collection, Record, Scalar, Slots, Variable
 from minercdc_sandbox.sql.tokens import TokenKind
@@ -37,9 +37,10 @@ class StaticSql:
         self._expressions, self._targets = expressions, targets
 
     def statement(self, *, end: str = ";", into: bool = True, marked: bool = False) -> StaticStatement:
-        """Read a statement up to `end`, which is left, and plan it. Raises ORA-06550 with what planning found.
+        """Read a statement up to the operator `end`, which is left unread, and plan it. Raises ORA-06550 with the error of planning.
 
-        :param marked: rows that are locked end with their ROWIDs.
+        :param into: an INTO of a query belongs to the block.
+        :param marked: a query FOR UPDATE of one table gets its ROWID as last column.
         """
         cut = _Cut(self._parser, self._slots)
         first = self._parser.token.start
@@ -158,7 +159,7 @@ class StaticSql:
         cut.resume()
 
     def sql_statement(self) -> Step:
-        """INSERT, UPDATE, DELETE, MERGE, LOCK TABLE, SET TRANSACTION, transaction control."""
+        """Read and compile INSERT, UPDATE, DELETE, MERGE, LOCK TABLE, SET TRANSACTION or transaction control."""
         word = self._parser.token.text
         statement = self.statement()
         self._parser.need(";")
@@ -174,36 +175,26 @@ class StaticSql:
         return run
 
     def select_into(self) -> Step:
-        """`SELECT .. INTO ..`: exactly one row, or any number with BULK COLLECT."""
+        """`SELECT .. INTO ..`: exactly one row, or any number with BULK COLLECT. Raises PLS-00428 without INTO."""
         at = self._parser.token.start
         statement = self.statement()
         self._parser.need(";")
         if not statement.targets:
             raise self._parser.wrong(at, "PLS-00428: an INTO clause is expected in this SELECT statement")
         columns = statement.columns or ()
-        self.check_width(statement, len(columns), at)
+        width = sum(target.width for target in statement.targets)
+        if width != len(columns) and not (statement.bulk and width == len(statement.targets) == 1):
+            few = width > len(columns)
+            error = OraError(947 if few else 913, "not enough values" if few else "too many values")
+            raise in_statement(self._parser.sql, at, at, error)
         types = types_of(columns)
 
         def run(frame: Frame) -> None:
             rows = statement.run(frame).rows
             assert rows is not None
-            found = rows.fetch(1 << 62 if statement.bulk else 2)
-            rows.close()
-            frame.row_count = len(found)
-            if statement.bulk:
-                assign_all(frame, statement.targets, found, types)
-                return
-            store_one(frame, statement.targets, found, types)
+            store_rows(frame, statement.targets, rows, types, bulk=statement.bulk)
 
         return run
-
-    def check_width(self, statement: StaticStatement, columns: int, at: int) -> None:
-        """Raises ORA-00947 or 00913 within ORA-06550 when INTO does not fit the select list."""
-        width = sum(target.width for target in statement.targets)
-        if width != columns and not (statement.bulk and width == len(statement.targets) == 1):
-            few = width > columns
-            error = OraError(947 if few else 913, "not enough values" if few else "too many values")
-            raise in_statement(self._parser.sql, at, at, error)
 
 
 def _is_record(variable: Variable) -> bool:

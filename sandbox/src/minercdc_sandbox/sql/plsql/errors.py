@@ -61,7 +61,7 @@ MESSAGES = {
 }
 """Messages of the predefined exceptions, for RAISE."""
 UNTRAPPED = frozenset((28, 1012, 1013))
-"""A killed session and a cancelled call end the block whatever its handlers say."""
+"""Errors that no handler handles: of a killed or ended session and a cancelled call."""
 _VALUE_ERRORS = {
     1438: "number precision too large",
     1722: "character to number conversion error",
@@ -73,12 +73,13 @@ _VALUE_ERRORS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedException:
-    """`name EXCEPTION`; `code` the ORA- number that PRAGMA EXCEPTION_INIT ties to it, None for an error of its own."""
+    """A predefined exception or one of `name EXCEPTION`; `code` is its ORA- number, None without PRAGMA EXCEPTION_INIT."""
 
     name: str
     code: int | None = None
 
     def catches(self, error: OraError) -> bool:
+        """Whether a handler of this exception handles the error."""
         if isinstance(error, UserError):
             return error.exception is self
         return self.code == error.number
@@ -98,7 +99,7 @@ def place(sql: str, at: int) -> tuple[int, int]:
 
 
 def located(sql: str, at: int, text: str, *, ignored: str = "Statement") -> OraError:
-    """ORA-06550 with PL/SQL's own error, by line and column."""
+    """ORA-06550 with PL/SQL's own error `text` at the offset `at`, by line and column; `ignored` names the part not compiled."""
     line, column = place(sql, at)
     where = f"line {line}, column {column}:"
     return OraError(6550, f"{where}\n{text}\nORA-06550: {where}\nPL/SQL: {ignored} ignored", at)
@@ -118,14 +119,14 @@ def in_statement(sql: str, start: int, at: int, error: OraError) -> OraError:
 
 
 def value_error(error: OraError) -> OraError:
-    """The error of a value that does not fit a variable: ORA-06502 in place of SQL's own."""
+    """ORA-06502 in place of SQL's own error for a value that does not fit a variable; any other error as it is."""
     if error.number not in _VALUE_ERRORS or error.number == 6502:
         return error
     return OraError(6502, f"PL/SQL: numeric or value error: {_VALUE_ERRORS[error.number]}")
 
 
 def sqlcode(error: OraError | None) -> int:
-    """0 outside a handler, +100 of NO_DATA_FOUND, 1 of a user-defined exception, else minus the number."""
+    """SQLCODE: 0 without an error, 100 for ORA-01403, 1 for a user-defined exception, else minus the number."""
     if error is None:
         return 0
     if isinstance(error, UserError):
@@ -134,13 +135,14 @@ def sqlcode(error: OraError | None) -> int:
 
 
 def sqlerrm(error: OraError | None) -> str:
+    """SQLERRM."""
     if error is None:
         return "ORA-0000: normal, successful completion"
     return "User-Defined Exception" if isinstance(error, UserError) else str(error)
 
 
 def message_of(code: int) -> str:
-    """SQLERRM(code), of codes whose text is known without an error."""
+    """SQLERRM(code): the texts of 0, 1, 100 and of numbers of RAISE_APPLICATION_ERROR; of others that there is none."""
     if code == 0:
         return "ORA-0000: normal, successful completion"
     if code == 1:

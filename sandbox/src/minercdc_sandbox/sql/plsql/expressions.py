@@ -1,4 +1,4 @@
-"""PL/SQL expressions: SQL's, over variables, with what only PL/SQL has put into places of the row beforehand.
+"""PL/SQL expressions: those of SQL over variables; what only PL/SQL has is computed before them, into places of the row.
 
 n + t(i) * length(r.name)     place k := t(i);  select n + k * length(r.name), the names being places
 a and b or not c              evaluated here, so that what need not be evaluated is not
@@ -29,12 +29,22 @@ _CONDITIONS = (
     *(ast.Exists, ast.Quantified),
 )
 TRUTH = {True: b"\x01", False: b"\x00", None: None}
+"""BOOLEAN cells of truth values."""
+_COMPUTED: dict[str, tuple[Scalar, Value]] = {
+    "SQLCODE": (NUMBER, lambda frame: number.encode(sqlcode(frame.error))),
+    "SQLERRM": (TEXT, lambda frame: sqlerrm(frame.error)),
+    "DBMS_UTILITY.FORMAT_ERROR_STACK": (TEXT, lambda frame: frame.error and str(frame.error)),
+    "DBMS_UTILITY.FORMAT_ERROR_BACKTRACE": (TEXT, lambda frame: (frame.error and frame.stack(frame.error)[1:]) or None),
+    "TRUE": (BOOLEAN, lambda frame: TRUTH[True]),
+    "FALSE": (BOOLEAN, lambda frame: TRUTH[False]),
+}
+"""Names that are no variables and have a value: its type, and what computes it."""
 
 
 class ExpressionCompiler:
     """Compiles expressions and conditions.
 
-    :ivar attributes: compiles what an expression takes of collections and cursors.
+    :ivar attributes: compiles elements and methods of collections and attributes of cursors.
     """
 
     def __init__(self, block: Compilation) -> None:
@@ -51,7 +61,7 @@ class ExpressionCompiler:
         return self.truth(self._parser.expression_tree())
 
     def compiled(self, expr: ast.Expr) -> Compiled:
-        """Raises PLS-00201 and others within ORA-06550."""
+        """Compile a value. Raises PLS- errors within ORA-06550."""
         if isinstance(expr, _CONDITIONS):
             truth = self.truth(expr)
             return Compiled(lambda frame: TRUTH[truth(frame)], BOOLEAN_TYPE)
@@ -75,6 +85,7 @@ class ExpressionCompiler:
         return self._translated(resolved, prelude)
 
     def type_of(self, slot: int) -> SqlType:
+        """Type of the value in a place; NULL's type for a cursor."""
         scalar = self._slots.scalars[slot]
         if scalar is not None:
             return column_type(scalar.column)
@@ -96,7 +107,8 @@ class ExpressionCompiler:
         return Compiled(_after(prelude, value), typed.type)
 
     def truth(self, expr: ast.Expr) -> Test:
-        """Three truth values; AND and OR stop as soon as they know."""
+        """Compile a condition to True, False or None for unknown; AND and OR stop at the first operand that decides. Raises PLS-00405
+        for subqueries, PLS-00382 for a value that is no BOOLEAN."""
         if isinstance(expr, ast.Logic):
             parts = [self.truth(operand) for operand in expr.operands]
             return _negated(parts[0]) if expr.op == "NOT" else _joined(parts, stop=expr.op == "OR")
@@ -183,22 +195,11 @@ class ExpressionCompiler:
         slot = self._names.slot_of(node.parts, node.at)
         if slot is not None:
             return ast.Bind(slot, node.parts[-1], node.at)
-        if node.parts == ("SQLCODE",):
-            return self._place(NUMBER, lambda frame: number.encode(sqlcode(frame.error)), prelude, node.at)
-        if node.parts == ("SQLERRM",):
-            return self._place(TEXT, lambda frame: sqlerrm(frame.error), prelude, node.at)
-        parts = node.parts[1:] if node.parts[0] == "SYS" else node.parts
-        if parts == ("DBMS_UTILITY", "FORMAT_ERROR_STACK"):
-            return self._place(TEXT, lambda frame: frame.error and str(frame.error), prelude, node.at)
-        if parts == ("DBMS_UTILITY", "FORMAT_ERROR_BACKTRACE"):
-            return self._place(TEXT, lambda frame: (frame.error and frame.stack(frame.error)[1:]) or None, prelude, node.at)
-        constant = self._session.database.constants.get(".".join(parts))
-        if constant is not None:
-            return ast.Literal(ast.LiteralKind.NUMBER, str(constant), node.at)
-        if node.parts in (("TRUE",), ("FALSE",)):
-            cell = TRUTH[node.parts == ("TRUE",)]
-            return self._place(BOOLEAN, lambda frame: cell, prelude, node.at)
-        return node
+        name = ".".join(node.parts[1:] if node.parts[0] == "SYS" else node.parts)
+        if name in _COMPUTED and ("." in name or node.parts == (name,)):
+            return self._place(*_COMPUTED[name], prelude, node.at)
+        constant = self._session.database.constants.get(name)
+        return node if constant is None else ast.Literal(ast.LiteralKind.NUMBER, str(constant), node.at)
 
     def _computed(self, node: ast.Call, prelude: list[Step]) -> ast.Expr:
         """Elements, attributes and calls of local functions."""
@@ -224,7 +225,7 @@ class ExpressionCompiler:
         return ast.Bind(slot, "", at)
 
     def call(self, subprogram: Subprogram, given: Sequence[ast.Expr], at: int) -> Value:
-        """A call with arguments by position. Raises PLS-00306."""
+        """Compile a call of a local subprogram with arguments by position. Raises PLS-00306, PLS-00363."""
         if len(given) > len(subprogram.parameters):
             raise self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'")
         incoming: list[tuple[Parameter, Compiled | None]] = []
@@ -275,7 +276,7 @@ def _joined(parts: list[Test], *, stop: bool) -> Test:
 
 
 def integer_of(value: Compiled) -> Callable[[Frame], int | None]:
-    """A whole number, as loops and indexes want it; NULL is None. Raises ORA-06502."""
+    """The value rounded to a whole number, None for NULL. It raises ORA-06502 for what is no number."""
     kind = NUMBER_TYPE
 
     def whole(frame: Frame) -> int | None:

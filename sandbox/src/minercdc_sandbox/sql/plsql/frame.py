@@ -27,11 +27,12 @@ class Frame:
     """The state of one run of a block.
 
     :param cells: values by place: cells, open cursors, dicts of collections.
-    :param assigned: places of client binds that were assigned.
+    :param assigned: places of client binds that were assigned, and perhaps others.
     :param row_count: SQL%ROWCOUNT, None before the first statement; `bulk` SQL%BULK_ROWCOUNT.
     :param bulk_errors: SQL%BULK_EXCEPTIONS: iteration and error number.
-    :param error: what a handler is handling.
+    :param error: the error that a handler is handling, else None.
     :param depth: calls of local subprograms around the statement.
+    :param implicit: open queries of DBMS_SQL.RETURN_RESULT.
     """
 
     session: SqlSession
@@ -49,12 +50,13 @@ class Frame:
     _stores: dict[tuple[int, SqlType], Convert] = field(default_factory=dict)
 
     def conversion(self) -> Conversion:
-        """Settings of implicit conversions now."""
+        """The present settings of implicit conversions."""
         env = self.session.environment
         return Conversion(env.nls, date.fromtimestamp(self.session.storage.clock.now()), env.lobs)
 
     def store(self, slot: int, cell: Any, source: SqlType) -> None:
-        """Assign a cell of a type to a scalar. Raises ORA-06502 for what does not fit, ORA-06502 too for conversions that fail."""
+        """Assign a cell of a type to a scalar or client's bind. Raises ORA-06502 when it does not fit or a conversion fails, ORA-01426
+        for a PLS_INTEGER out of range."""
         scalar = self.slots.scalars[slot]
         if scalar is None:
             self._store_bind(slot, cell, source)
@@ -62,7 +64,7 @@ class Frame:
             self.cells[slot] = self.fitted(scalar, cell, source)
 
     def fitted(self, scalar: Scalar, cell: Any, source: SqlType) -> Cell:
-        """The cell as a variable of that type holds it."""
+        """The cell as a variable of that type holds it. Raises as `store`."""
         column = scalar.column
         if column.type in _LOBS:
             return self._lob(column.type, cell, source)
@@ -107,7 +109,7 @@ class Frame:
         self.assigned.add(slot)
 
     def cursor(self, slot: int) -> OpenCursor:
-        """An open cursor. Raises ORA-01001."""
+        """The open cursor in a place. Raises ORA-01001."""
         found = self.cells[slot]
         if not isinstance(found, OpenCursor):
             raise OraError(1001, "invalid cursor")
@@ -122,7 +124,8 @@ class Frame:
         return found
 
     def element(self, slot: int, kind: Collection, key: Any) -> tuple[Any, ...]:
-        """The cells of one element. Raises ORA-01403 or ORA-06533 for an element that does not exist."""
+        """The cells of one element. Raises ORA-06531 as `elements`; for an element that does not exist ORA-01403, of a nested table or
+        varray ORA-06533 or ORA-06532."""
         found: tuple[Any, ...] | None = self.elements(slot).get(key)
         if found is None:
             if kind.indexed:
@@ -131,14 +134,14 @@ class Frame:
         return found
 
     def note(self, error: OraError, line: int) -> None:
-        """Remember the statement that raised it, and each call around that."""
+        """Remember the line of the statement that raised it, and of each call around that."""
         if self._failing is not error:
             self._failing, self._lines = error, [(self.depth, line)]
         elif self.depth < self._lines[-1][0]:
             self._lines.append((self.depth, line))
 
     def stack(self, error: OraError) -> str:
-        """ORA-06512 lines of an error."""
+        """The ORA-06512 lines of an error, each after a newline; '' for an error that was not noted last."""
         if self._failing is not error:
             return ""
         return "".join(f"\nORA-06512: at line {line}" for _, line in self._lines)
@@ -150,7 +153,10 @@ Test: TypeAlias = "Callable[[Frame], bool | None]"
 
 
 class Leave(Exception):
-    """EXIT, CONTINUE, GOTO or RETURN on its way to the loop, label or subprogram it is meant for; `label` None: the innermost loop."""
+    """EXIT, CONTINUE, GOTO or RETURN, raised up to its loop, label or subprogram.
+
+    :param label: of GOTO and of EXIT and CONTINUE with a label; None: the innermost loop.
+    """
 
     def __init__(self, kind: str, label: str | None = None) -> None:
         super().__init__(kind)

@@ -20,13 +20,13 @@ from minercdc_sandbox.sql.plsql.variables import INTEGER, Collection, OpenCursor
 SQL_WORDS = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"))
 """First words of SQL statements other than queries."""
 _AHEAD = 100
-"""Rows a cursor FOR loop reads at once, as PL/SQL does since 10g."""
+"""Rows that a cursor FOR loop reads at once, as PL/SQL does since 10g."""
 
 
 class Loops:
-    """Compiles loops.
+    """Compiles loops and FORALL.
 
-    :param statements: compiles statements up to one of these words.
+    :param statements: compiles statements up to one of the words given.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Loops:
         self._expressions, self._sql, self._cursors, self._statements = expressions, sql, cursors, statements
 
     def loop(self, word: str, label: str | None) -> Step:
+        """LOOP, WHILE or FOR, which `word` is; `label` is that before it."""
         if word == "FOR":
             return self._for(label)
         test: Test | None = None
@@ -65,18 +66,13 @@ class Loops:
         query = self._parser.token.text == "(" and self._parser.peek().text in ("SELECT", "WITH", "(")
         if not reverse and (query or isinstance(declared, DeclaredCursor)):
             return self._cursor_loop(name, label)
-        low = integer_of(self._expressions.compiled(self._parser.sum()))
-        self._parser.need("..")
-        high = integer_of(self._expressions.compiled(self._parser.sum()))
+        bounds = self._bounds()
         index = Variable(name, INTEGER, self._slots.take(INTEGER), constant=True)
         with self._names.inside(Scope(self._names.scope, None, {name: index})):
             body = self._loop_body(label)
 
         def step(frame: Frame) -> None:
-            first, last = low(frame), high(frame)
-            if first is None or last is None:
-                raise OraError(6502, "PL/SQL: numeric or value error")
-            every = range(first, last + 1)
+            every = bounds(frame)
             for n in reversed(every) if reverse else every:
                 frame.session.client.check()
                 frame.cells[index.slot] = number.encode(n)
@@ -86,7 +82,7 @@ class Loops:
         return step
 
     def forall(self) -> Step:
-        """`FORALL i IN low .. high | INDICES OF t | VALUES OF t [SAVE EXCEPTIONS] statement;`"""
+        """`FORALL i IN low .. high | INDICES OF t [SAVE EXCEPTIONS] statement;`. VALUES OF is refused (PLS-00103)."""
         self._parser.need("FORALL")
         name = self._parser.take().text
         self._parser.need("IN")
@@ -137,17 +133,21 @@ class Loops:
                 raise self._parser.refused("FORALL .. VALUES OF", token.start)
             slot = variable.slot
             return lambda frame: sorted(frame.elements(slot))
+        return self._bounds()
+
+    def _bounds(self) -> Callable[[Frame], range]:
+        """`low .. high`. Raises ORA-06502 for NULL."""
         low = integer_of(self._expressions.compiled(self._parser.sum()))
         self._parser.need("..")
         high = integer_of(self._expressions.compiled(self._parser.sum()))
 
-        def keys(frame: Frame) -> Sequence[int]:
+        def bounds(frame: Frame) -> range:
             first, last = low(frame), high(frame)
             if first is None or last is None:
                 raise OraError(6502, "PL/SQL: numeric or value error")
             return range(first, last + 1)
 
-        return keys
+        return bounds
 
     def _cursor_loop(self, name: str, label: str | None) -> Step:
         """`FOR record IN c | (query) LOOP .. END LOOP;`, after IN."""

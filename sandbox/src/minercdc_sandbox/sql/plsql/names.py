@@ -1,4 +1,4 @@
-"""Meanings of names at the place of the compiler: variables, fields, cursors, exceptions, types, local subprograms."""
+"""Meanings of names in a block: variables, fields, cursors, exceptions, types, local subprograms."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ Declared: TypeAlias = "Variable | NamedException | Type | DeclaredCursor | Subpr
 
 @dataclass(slots=True)
 class Scope:
-    """Meanings of names in a block, which may be inside other blocks. `label` qualifies them."""
+    """Meanings of names in a block, subprogram or loop, whose parent is the one around it. `label` qualifies them."""
 
     parent: Scope | None = None
     label: str | None = None
     known: dict[str, Declared] = field(default_factory=dict)
 
     def find(self, name: str) -> Declared | None:
+        """The meaning of a name, declared here or around, or a predefined exception; else None."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.known:
@@ -31,6 +32,7 @@ class Scope:
         return NamedException(name, NAMED[name]) if name in NAMED else None
 
     def labelled(self, label: str) -> Scope | None:
+        """The innermost scope with this label, here or around; else None."""
         scope: Scope | None = self
         while scope is not None and scope.label != label:
             scope = scope.parent
@@ -38,7 +40,7 @@ class Scope:
 
 
 class NameResolver:
-    """Resolves names in the scope where the compiler is.
+    """Resolves names in the present scope.
 
     :param sql: the text of the block, for the places of errors.
     """
@@ -49,7 +51,7 @@ class NameResolver:
 
     @contextmanager
     def inside(self, scope: Scope) -> Iterator[None]:
-        """Names are those of that scope until the context ends."""
+        """Until the context ends, that scope is the present one."""
         outer, self.scope = self.scope, scope
         try:
             yield
@@ -57,19 +59,22 @@ class NameResolver:
             self.scope = outer
 
     def find(self, name: str) -> Declared | None:
+        """See `Scope.find`."""
         return self.scope.find(name)
 
     def labelled(self, label: str) -> Scope | None:
+        """See `Scope.labelled`."""
         return self.scope.labelled(label)
 
     def declare(self, name: str, at: int, meaning: Declared) -> None:
-        """Raises PLS-00371."""
+        """Declare a name in the present scope. Raises PLS-00371 for a second declaration."""
         if name in self.scope.known:
             raise located(self._sql, at, f"PLS-00371: at most one declaration for '{name}' is permitted")
         self.scope.known[name] = meaning
 
     def variable_of(self, parts: Sequence[str]) -> tuple[Variable | None, list[str]]:
-        """The variable that a name begins with, and what follows: `label.v`, `v`, `r.field`."""
+        """The variable that a name (`label.v`, `v`, `r.field`) begins with, and the parts that follow; None and all parts without
+        one."""
         scope = self.labelled(parts[0]) if len(parts) > 1 else None
         if scope is not None and isinstance(found := scope.known.get(parts[1]), Variable):
             return found, list(parts[2:])
@@ -77,7 +82,8 @@ class NameResolver:
         return (found, list(parts[1:])) if isinstance(found, Variable) else (None, list(parts))
 
     def slot_of(self, parts: tuple[str, ...], at: int) -> int | None:
-        """The place of a scalar, field or cursor variable. Raises PLS-00302 for no field."""
+        """The place of a scalar, field or cursor variable; None for no variable. Raises PLS-00302 for an unknown field, PLS-00382 for a
+        whole record or collection."""
         variable, rest = self.variable_of(parts)
         if variable is None:
             return None
@@ -91,7 +97,7 @@ class NameResolver:
         return variable.slot
 
     def subprogram(self, name: str) -> Subprogram | None:
-        """A local function or procedure of that name."""
+        """The local function or procedure of that name, else None."""
         found = self.find(name)
         return found if isinstance(found, Subprogram) else None
 
@@ -103,7 +109,7 @@ class NameResolver:
         raise undeclared(self._sql, at, name)
 
     def scalars(self) -> dict[tuple[str, ...], int]:
-        """Places of scalars and fields of records by all the names they have here."""
+        """Places of scalars and fields of records by all the names they have in the present scope."""
         found: dict[tuple[str, ...], int] = {}
         scope: Scope | None = self.scope
         while scope is not None:

@@ -12,7 +12,10 @@ from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 
 class BlockParser(Parser):
-    """:param clients: how many binds the client has given."""
+    """The parser of one block.
+
+    :param clients: how many binds the client has given.
+    """
 
     def __init__(self, sql: str, names: NameResolver, clients: int) -> None:
         super().__init__(sql, by_name=True)
@@ -26,7 +29,10 @@ class BlockParser(Parser):
         return bind
 
     def unexpected(self, expected: str = "") -> OraError:
-        """PLS-00103 at the next word."""
+        """PLS-00103 for the next word.
+
+        :param expected: the words that may stand there, '' for none to name.
+        """
         token = self.token
         shown = "end-of-file" if token.kind is TokenKind.END else token.text
         wanted = f" when expecting {expected}" if expected else ""
@@ -37,16 +43,18 @@ class BlockParser(Parser):
         return located(self.sql, at, text)
 
     def refused(self, what: str, at: int) -> OraError:
+        """PLS-00103 for what the sandbox does not have."""
         return self.wrong(at, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
 
     def need(self, text: str) -> None:
-        """Read this operator or word."""
+        """Read this operator or word. Raises PLS-00103 for another."""
         if self.token.kind in "WO" and self.token.text == text:
             self.at += 1
             return
         raise self.unexpected(f'"{text}"' if not text[0].isalpha() else text)
 
     def line(self) -> int:
+        """Line of the next word, from 1."""
         return place(self.sql, self.token.start)[0]
 
     def named(self, token: Token) -> ast.Expr:
@@ -63,13 +71,12 @@ class BlockParser(Parser):
         if variable is not None and isinstance(variable.type, Collection):
             return self._element(variable, rest, token.start)
         if self._names.subprogram(parts[0]) is not None and len(parts) == 1:
-            arguments = self.call_arguments() if self.token.text == "(" else []
-            return ast.Call("%CALL", [ast.Name((parts[0],), token.start), *arguments], token.start)
+            return ast.Call("%CALL", [ast.Name((parts[0],), token.start), *self.optional_arguments()], token.start)
         self.at = start
         return super().named(token)
 
     def call_arguments(self) -> list[ast.Expr]:
-        """`(a, b)`; of local functions by position only."""
+        """`(a, b)`: arguments by position."""
         self.need("(")
         found: list[ast.Expr] = []
         while self.token.text != ")":
@@ -79,35 +86,36 @@ class BlockParser(Parser):
         self.need(")")
         return found
 
+    def optional_arguments(self) -> list[ast.Expr]:
+        """`[(a, b)]`; empty without a parenthesis."""
+        return self.call_arguments() if self.token.text == "(" else []
+
     def _attribute(self, parts: list[str], at: int) -> ast.Expr:
         name = self.take().text
         if name == "BULK_EXCEPTIONS":
             return self._bulk_exception(parts, at)
-        if name == "BULK_ROWCOUNT":
-            self.need("(")
-            index = self.expr()
-            self.need(")")
-            return ast.Call(f"%{name}", [ast.Name(tuple(parts), at), index], at)
-        return ast.Call(f"%{name}", [ast.Name(tuple(parts), at)], at)
+        index = [self._index()] if name == "BULK_ROWCOUNT" else []
+        return ast.Call(f"%{name}", [ast.Name(tuple(parts), at), *index], at)
+
+    def _index(self) -> ast.Expr:
+        self.need("(")
+        index = self.expr()
+        self.need(")")
+        return index
 
     def _bulk_exception(self, parts: list[str], at: int) -> ast.Expr:
         """`SQL%BULK_EXCEPTIONS.COUNT`, `SQL%BULK_EXCEPTIONS(i).ERROR_INDEX | ERROR_CODE`."""
         owner = ast.Name(tuple(parts), at)
         if self.op("."):
             return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner], at)
-        self.need("(")
-        index = self.expr()
-        self.need(")")
+        index = self._index()
         self.need(".")
         return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner, index], at)
 
     def _element(self, variable: Variable, rest: list[str], at: int) -> ast.Expr:
         """`t(i)`, `t(i).field`, `t.COUNT`, `t.NEXT(i)`, or `t` itself."""
         name = ast.Name((variable.name,), at)
-        index: list[ast.Expr] = []
-        if self.op("("):
-            index = [self.expr()]
-            self.need(")")
+        index = [self._index()] if self.token.text == "(" and self.token.kind is TokenKind.OPERATOR else []
         if rest:
             return ast.Call(f"%{rest[0]}", [name, *index], at)
         if not index:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from minercdc_sandbox.interfaces import BindType, ColumnDescription, OraError, Result
+from minercdc_sandbox.interfaces import BindType, ColumnDescription, OraError, Result, Rows
 from minercdc_sandbox.sql.declare import declared_like
 from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Value
 from minercdc_sandbox.sql.plsql.variables import Collection, Record, Scalar, Variable
@@ -20,7 +20,12 @@ _DEEPEST = 100
 
 @dataclass(slots=True)
 class Compiled:
-    """An expression ready to run. `slot`: it is nothing but that place; `constant`: nothing but a constant."""
+    """A compiled expression.
+
+    :param type: of its value; NULL's type for a record, collection or cursor.
+    :param slot: the place, when the expression is nothing but one place.
+    :param variable: the record, collection or cursor variable that it is, else None.
+    """
 
     value: Value
     type: SqlType
@@ -35,7 +40,12 @@ class Compiled:
 
 @dataclass(slots=True)
 class Target:
-    """`scalars`: the cells it takes; `variable` when it is a whole variable, `slot` when it is one place."""
+    """A target of assignments.
+
+    :param scalars: types of the cells that it takes.
+    :param store: assigns cells, given with their types.
+    :param variable: of a whole record, collection or cursor variable; `slot` of one place.
+    """
 
     scalars: list[Scalar]
     store: Store
@@ -44,16 +54,18 @@ class Target:
 
     @property
     def width(self) -> int:
+        """How many cells it takes."""
         return len(self.scalars)
 
     @property
     def place(self) -> int | None:
-        """The one place it is, or the first place of a whole variable."""
+        """The one place it is, or the first place of a whole variable; None for an element of a collection."""
         return self.variable.slot if self.variable is not None else self.slot
 
 
 def assign_all(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], types: Sequence[SqlType]) -> None:
-    """BULK COLLECT INTO: the collections are filled from 1 on."""
+    """BULK COLLECT INTO: each target, a collection, is replaced by cells of the rows, with keys from 1 on. Raises ORA-06502 for other
+    targets."""
     at = 0
     for target in targets:
         variable = target.variable
@@ -68,17 +80,20 @@ def assign_all(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[
 
 
 def types_of(columns: Sequence[ColumnDescription]) -> list[SqlType]:
+    """Types of the columns of a result."""
     return [type_of_wire(c.type, c.precision, c.scale, c.size, c.national) for c in columns]
 
 
 @dataclass(slots=True)
 class StaticStatement:
-    """A statement ready to run.
+    """A compiled SQL statement of a block.
 
-    :param used: places of the client binds it names, in order.
-    :param types: of these, then of all places there were when it was compiled.
-    :param targets: INTO's, of a query's columns or of RETURNING; `bulk` when BULK COLLECT stands before it.
-    :param columns: of a query.
+    :param used: places of its binds, in order.
+    :param names: the variables it may name, by their places among the values it runs with.
+    :param prelude: steps that fill places before it runs.
+    :param types: of the places in `used`, then of all places there were when it was compiled.
+    :param targets: INTO's, of a query's columns or of RETURNING; `bulk`: BULK COLLECT stands before it.
+    :param columns: of a query, else None.
     :param marked: each row ends with its ROWID.
     """
 
@@ -93,7 +108,7 @@ class StaticStatement:
     marked: bool = False
 
     def run(self, frame: Frame) -> Result:
-        """Run it once, with the values the variables have now."""
+        """Run it once, with the present values of its binds and variables."""
         for step in self.prelude:
             step(frame)
         cells = frame.cells
@@ -101,21 +116,35 @@ class StaticStatement:
         return frame.session.statements.run_inner(self.text, self.types, [row], self.names)
 
 
+def store_row(frame: Frame, targets: Sequence[Target], row: Sequence[Any], types: Sequence[SqlType]) -> None:
+    """Assign the cells of one row, which the targets take in turn."""
+    at = 0
+    for target in targets:
+        target.store(frame, row[at : at + target.width], types[at : at + target.width])
+        at += target.width
+
+
 def store_one(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], types: Sequence[SqlType]) -> None:
-    """Raises ORA-01403, ORA-01422."""
+    """Assign the one row there must be. Raises ORA-01403, ORA-01422; SQL%ROWCOUNT is then 0 or 1."""
     if len(rows) != 1:
         missing = not rows
         frame.row_count = 0 if missing else 1
         text = "no data found" if missing else "exact fetch returns more than requested number of rows"
         raise OraError(1403 if missing else 1422, text)
-    at = 0
-    for target in targets:
-        target.store(frame, rows[0][at : at + target.width], types[at : at + target.width])
-        at += target.width
+    store_row(frame, targets, rows[0], types)
+
+
+def store_rows(frame: Frame, targets: Sequence[Target], rows: Rows, types: Sequence[SqlType], *, bulk: bool) -> None:
+    """INTO of an open query, which is closed: as `store_one`, with BULK COLLECT as `assign_all`. Sets SQL%ROWCOUNT."""
+    found = rows.fetch(1 << 62 if bulk else 2)
+    rows.close()
+    frame.row_count = len(found)
+    (assign_all if bulk else store_one)(frame, targets, found, types)
 
 
 def store_returned(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], *, bulk: bool) -> None:
-    """RETURNING INTO: at most one row, NULLs when none was affected; with BULK COLLECT all."""
+    """RETURNING INTO: the values of one row, nothing when there is none, with BULK COLLECT those of all. Raises ORA-01422 for more
+    than one row otherwise."""
     types = [column_type(scalar.column) for target in targets for scalar in target.scalars]
     if bulk:
         assign_all(frame, targets, rows, types)
@@ -123,12 +152,12 @@ def store_returned(frame: Frame, targets: Sequence[Target], rows: Sequence[Seque
     if len(rows) > 1:
         raise OraError(1422, "exact fetch returns more than requested number of rows")
     if rows:
-        store_one(frame, targets, rows, types)
+        store_row(frame, targets, rows[0], types)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeclaredCursor:
-    """`CURSOR name(parameters) IS query`; `marked` when its rows can be named by CURRENT OF."""
+    """`CURSOR name(parameters) IS query`: parameters with their defaults."""
 
     name: str
     slot: int
@@ -137,10 +166,12 @@ class DeclaredCursor:
 
     @property
     def marked(self) -> bool:
+        """Whether CURRENT OF can name its rows."""
         return self.statement.marked
 
     @property
     def columns(self) -> tuple[ColumnDescription, ...]:
+        """The query's columns, without the ROWID of a marked one."""
         columns = self.statement.columns or ()
         return columns[:-1] if self.marked else columns
 
@@ -163,7 +194,12 @@ class Parameter:
 
 @dataclass(slots=True, eq=False)
 class Subprogram:
-    """`body` is None until it has been read; `first` and `last` are its places."""
+    """A local procedure or function.
+
+    :param returns: type of a function's result, None of a procedure; `result` the place of it.
+    :param body: None until it has been read.
+    :param first, last: its places, the last not included, are saved around each call.
+    """
 
     name: str
     parameters: list[Parameter]
@@ -171,12 +207,16 @@ class Subprogram:
     body: Step | None = None
     first: int = 0
     last: int = 0
-    result: int = field(default=0)
+    result: int = 0
 
     def run(
         self, frame: Frame, incoming: Sequence[tuple[Parameter, Compiled | None]], outgoing: Sequence[tuple[Parameter, int]]
     ) -> Any:
-        """Call it: `incoming` are the arguments by parameter, `outgoing` the places that OUT parameters go to."""
+        """Call it. Returns a function's result; raises ORA-06500 for calls nested too deep and without a body, ORA-06503.
+
+        :param incoming: the argument of each parameter, None for its default.
+        :param outgoing: the place that each OUT parameter is assigned to after the call.
+        """
         if frame.depth >= _DEEPEST or self.body is None:
             raise OraError(6500, "PL/SQL: storage error")
         values = [(p, v if v is None else (v.value(frame), v.type)) for p, v in incoming]

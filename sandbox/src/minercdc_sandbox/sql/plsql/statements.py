@@ -1,4 +1,4 @@
-"""Blocks and the statements that steer them: IF, CASE, EXIT, RAISE, GOTO, exception handlers."""
+"""Blocks, their exception handlers, and the statements that control their flow: IF, CASE, EXIT, RETURN, RAISE, GOTO."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minercdc_sandbox.sql.plsql.cursors import CursorStatements
 from minercdc_sandbox.sql.plsql.declarations import Declarations
 from minercdc_sandbox.sql.plsql.dynamic import DynamicSql
 from minercdc_sandbox.sql.plsql.embedded import StaticSql
-from minercdc_sandbox.sql.plsql.errors import MESSAGES, UNTRAPPED, NamedException, UserError, located, undeclared
+from minercdc_sandbox.sql.plsql.errors import MESSAGES, UNTRAPPED, NamedException, UserError, undeclared
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
 from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Test
 from minercdc_sandbox.sql.plsql.loops import SQL_WORDS, Loops
@@ -36,7 +36,10 @@ class _Handler:
 
 
 class Statements:
-    """Compiles statements, each by the compiler of its first word, and the blocks they make."""
+    """Compiles blocks and statements, each by the compiler of its first word.
+
+    :ivar calls: compiles calls of procedures.
+    """
 
     def __init__(self, block: Compilation) -> None:
         self._block, self._parser, self._names = block, block.parser, block.names
@@ -66,7 +69,7 @@ class Statements:
         }
 
     def block_of(self, scope: Scope) -> Step:
-        """`[declarations] BEGIN .. [EXCEPTION ..] END [name];`"""
+        """`[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`."""
         with self._names.inside(scope):
             entering = self._declarations.read()
             self._parser.need("BEGIN")
@@ -82,7 +85,7 @@ class Statements:
         return _block(entering, body, handlers)
 
     def statements(self, *ends: str) -> Step:
-        """One or more statements up to one of these words."""
+        """One or more statements up to one of these words, which is left unread."""
         steps: list[Step] = []
         labels: dict[str, int] = {}
         outer, self._block.unit.gotos = self._block.unit.gotos, []
@@ -142,14 +145,9 @@ class Statements:
         return self._targets.assignment() if self._assigns() else self.calls.call()
 
     def _assigns(self) -> bool:
-        n = 0
-        while self._parser.peek(n).kind is not TokenKind.END and not (
-            self._parser.peek(n).kind is TokenKind.OPERATOR and self._parser.peek(n).text == ";"
-        ):
-            if self._parser.peek(n).kind is TokenKind.OPERATOR and self._parser.peek(n).text == ":=":
-                return True
-            n += 1
-        return False
+        rest = self._parser.tokens[self._parser.at :]
+        first = next((t.text for t in rest if t.kind is TokenKind.OPERATOR and t.text in (";", ":=")), "")
+        return first == ":="
 
     def _null(self) -> Step:
         self._parser.need("NULL")
@@ -222,11 +220,8 @@ class Statements:
                 frame.cells[slot] = frame.fitted(kind, value.value(frame), value.type)
 
         elif subprogram is not None and subprogram.returns is not None:
-            raise located(
-                self._parser.sql,
-                self._parser.token.start,
-                "PLS-00503: RETURN <value> statement required for this return from function",
-            )
+            text = "PLS-00503: RETURN <value> statement required for this return from function"
+            raise self._parser.wrong(self._parser.token.start, text)
         self._parser.need(";")
 
         def step(frame: Frame) -> None:

@@ -25,11 +25,11 @@ class TargetCompiler:
         self._expressions = expressions
 
     def targets(self) -> list[Target]:
-        """`a, :b, r.c, t(i)`"""
+        """Read targets: `a, :b, r.c, t(i)`."""
         return self._parser.listed(self.target)
 
     def target(self) -> Target:
-        """Raises PLS-00201, PLS-00363 for what cannot be assigned."""
+        """Read one target. Raises PLS-00201 for an unknown name, PLS-00363 for a constant."""
         token = self._parser.token
         if token.kind is TokenKind.BIND:
             index = self._parser.bind(self._parser.take()).index
@@ -54,7 +54,7 @@ class TargetCompiler:
         return self._at_place(slot)
 
     def of_variable(self, variable: Variable) -> Target:
-        """A whole variable."""
+        """The target that is a whole variable."""
         if isinstance(variable.type, Record):
             return self._record(variable, variable.type)
         if isinstance(variable.type, Collection | RefCursor):
@@ -65,10 +65,10 @@ class TargetCompiler:
         def store(frame: Frame, cells: Sequence[Any], types: Sequence[SqlType]) -> None:
             frame.store(slot, cells[0], types[0])
 
-        return Target([self._slots.scalars[slot] or self.client_scalar(slot)], store, slot=slot)
+        return Target([self._slots.scalars[slot] or self._client_scalar(slot)], store, slot=slot)
 
-    def client_scalar(self, slot: int) -> Scalar:
-        """A client's bind as RETURNING fills it."""
+    def _client_scalar(self, slot: int) -> Scalar:
+        """The type of a client's bind."""
         bind = self._slots.types[slot]
         size = bind.size or 32767
         column = replace(TEXT.column, type=bind.type, size=size, char_length=size, national=bind.national, precision=0)
@@ -83,13 +83,16 @@ class TargetCompiler:
 
         return Target([scalar for _, scalar in kind.fields], store, variable)
 
-    def _element_target(self, node: ast.Call) -> Target:
+    def _collection_of(self, node: ast.Call) -> tuple[Variable, Collection]:
         owner = node.args[0]
         assert isinstance(owner, ast.Name)
         variable, _ = self._names.variable_of(owner.parts)
         assert variable is not None
-        kind = variable.type
-        assert isinstance(kind, Collection)
+        assert isinstance(variable.type, Collection)
+        return variable, variable.type
+
+    def _element_target(self, node: ast.Call) -> Target:
+        variable, kind = self._collection_of(node)
         index = self._expressions.attributes.index_of(kind, node.args[1])
         fields = kind.element.fields if isinstance(kind.element, Record) else (("", kind.element),)
         chosen = range(len(fields))
@@ -116,7 +119,7 @@ class TargetCompiler:
         return Target([fields[n][1] for n in chosen], store)
 
     def assignment(self) -> Step:
-        """`target := value;`"""
+        """Read `target := value;`."""
         target = self.target()
         if not (self._parser.token.kind is TokenKind.OPERATOR and self._parser.token.text == ":="):
             raise self._parser.unexpected()
@@ -126,7 +129,7 @@ class TargetCompiler:
         return store
 
     def assigning(self, target: Target) -> Step:
-        """Read the value that goes to a target."""
+        """Read a value; returns the step that assigns it to the target. Raises PLS-00382 for a value of another kind."""
         at = self._parser.token.start
         constructed = self._constructor(target)
         if constructed is not None:
@@ -185,12 +188,8 @@ class TargetCompiler:
 
     def _cursor_copy(self, target: Target, source: int | None, at: int) -> Step:
         slot = target.place
-        if (
-            not self._is_cursor(target)
-            or slot is None
-            or source is None
-            or self._slots.types[source].type is not OraType.CURSOR
-        ):
+        cursors = [place is not None and self._slots.types[place].type is OraType.CURSOR for place in (slot, source)]
+        if slot is None or source is None or not all(cursors):
             raise self._parser.wrong(at, "PLS-00382: expression is of wrong type")
 
         def copy(frame: Frame) -> None:
@@ -202,12 +201,7 @@ class TargetCompiler:
     def _record_of_element(self, target: Target, expr: ast.Call) -> Step:
         """`record := records(i);`"""
         source = self._element_target(expr)
-        owner = expr.args[0]
-        assert isinstance(owner, ast.Name)
-        variable, _ = self._names.variable_of(owner.parts)
-        assert variable is not None
-        assert isinstance(variable.type, Collection)
-        kind = variable.type
+        variable, kind = self._collection_of(expr)
         index = self._expressions.attributes.index_of(kind, expr.args[1])
         if source.width != target.width:
             raise self._parser.wrong(expr.at, "PLS-00382: expression is of wrong type")

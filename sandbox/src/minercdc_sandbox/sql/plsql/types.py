@@ -37,14 +37,14 @@ _SIZED = frozenset(("VARCHAR2", "VARCHAR", "STRING", "NVARCHAR2", "RAW"))
 
 
 class TypeReader:
-    """Reads types."""
+    """Reads types, and the declarations TYPE and SUBTYPE."""
 
     def __init__(self, block: Compilation) -> None:
         self._parser, self._names, self._slots = block.parser, block.names, block.slots
         self._session = block.session
 
     def datatype(self) -> Type:
-        """A type's name, with size, %TYPE or %ROWTYPE. Raises PLS-00201, PLS-00215."""
+        """Read a type: a name with size, %TYPE or %ROWTYPE. Raises PLS-00201, PLS-00215 for a text type without size."""
         token = self._parser.token
         parts = self._path()
         if self._parser.op("%"):
@@ -114,6 +114,7 @@ class TypeReader:
         return record_of(columns or ())
 
     def declaration(self) -> None:
+        """Read `TYPE name IS ..;` or `SUBTYPE name IS type;` and declare the name."""
         subtype = self._parser.take().text == "SUBTYPE"
         name = self._parser.take()
         self._parser.need("IS")
@@ -155,22 +156,21 @@ class TypeReader:
 
     def _record_type(self) -> Record:
         self._parser.need("(")
-        fields: list[tuple[str, Scalar]] = []
-        while True:
-            token = self._parser.take()
-            kind = self.datatype()
-            if not isinstance(kind, Scalar):
-                raise self._parser.refused("records within records", token.start)
-            if self._parser.token.text in (":=", "DEFAULT", "NOT"):
-                raise self._parser.refused("defaults of a record's fields", self._parser.token.start)
-            fields.append((token.text, kind))
-            if not self._parser.op(","):
-                break
+        fields = self._parser.listed(self._field)
         self._parser.need(")")
         return Record(tuple(fields))
 
+    def _field(self) -> tuple[str, Scalar]:
+        token = self._parser.take()
+        kind = self.datatype()
+        if not isinstance(kind, Scalar):
+            raise self._parser.refused("records within records", token.start)
+        if self._parser.token.text in (":=", "DEFAULT", "NOT"):
+            raise self._parser.refused("defaults of a record's fields", self._parser.token.start)
+        return token.text, kind
+
     def unsized(self) -> Type:
-        """A parameter's type, which has no size."""
+        """Read a parameter's type, where a text type or RAW has no size."""
         if self._parser.token.text in _SIZED and self._parser.peek().text != "(":
             national = self._parser.token.text == "NVARCHAR2"
             raw = self._parser.take().text == "RAW"

@@ -15,15 +15,19 @@ from minercdc_sandbox.tables import Column
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
-    """`column` says how values fit it; `not_null` and PLS_INTEGER's range are checked too."""
+    """A type whose values are single cells.
+
+    :param column: the type, as of a column.
+    :param not_null: NULL does not fit; `small`: values are in the range of PLS_INTEGER.
+    """
 
     column: Column
     not_null: bool = False
     small: bool = False
 
     def bind(self) -> BindType:
-        national = self.column.national
-        return BindType(self.column.type, min(self.column.size, 32767), national)
+        """The type it is bound as."""
+        return BindType(self.column.type, min(self.column.size, 32767), self.column.national)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +39,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
-    """TYPE .. IS TABLE OF, VARRAY. Elements are scalars or records; `indexed` by integer or, when `text`, by VARCHAR2."""
+    """TYPE .. IS TABLE OF, VARRAY.
+
+    :param indexed: INDEX BY an integer type or, with `text`, VARCHAR2.
+    :param limit: of a VARRAY; None for any number of elements.
+    """
 
     element: Scalar | Record
     indexed: bool
@@ -53,7 +61,7 @@ Type: TypeAlias = Scalar | Record | Collection | RefCursor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """`slot`: the first of its places."""
+    """A variable or parameter; `slot` is the first of its places. A `constant` cannot be assigned."""
 
     name: str
     type: Type
@@ -62,12 +70,13 @@ class Variable:
 
     @property
     def width(self) -> int:
+        """How many places it has."""
         return len(self.type.fields) if isinstance(self.type, Record) else 1
 
 
 @dataclass(slots=True)
 class OpenCursor:
-    """An open cursor: `found` None before the first fetch.
+    """An open cursor: %ROWCOUNT is `fetched`, %FOUND `found`, None before the first fetch.
 
     :param marked: each row ends with its ROWID, see `current_rows`; `row_id` is that of the last one fetched.
     """
@@ -79,7 +88,7 @@ class OpenCursor:
     row_id: str | None = None
 
     def fetch(self, count: int) -> list[tuple[Any, ...]]:
-        """The next rows as the query's columns are."""
+        """At most `count` next rows, without the ROWID of a marked cursor."""
         assert self.result.rows is not None
         rows = self.result.rows.fetch(count)
         if not self.marked:
@@ -88,13 +97,17 @@ class OpenCursor:
         return [row[:-1] for row in rows]
 
     def columns(self) -> tuple[ColumnDescription, ...]:
-        """The columns that a row shows."""
+        """The columns of these rows."""
         columns = self.result.columns or ()
         return columns[:-1] if self.marked else columns
 
 
 class Slots:
-    """The types of the block's row of cells, as they are given out."""
+    """The types of the places of the block's row of cells.
+
+    :ivar types: as binds; `scalars` None for binds of the client, cursors and collections.
+    :ivar clients: how many binds the client has given; they have the first places.
+    """
 
     def __init__(self, clients: list[BindType]) -> None:
         self.types = list(clients)
@@ -102,12 +115,12 @@ class Slots:
         self.clients = len(clients)
 
     def take(self, type_: Type) -> int:
-        """Places for a variable; the first one."""
+        """Add places for a value of a type; returns the first one."""
         at = len(self.types)
-        for scalar in [one for _, one in type_.fields] if isinstance(type_, Record) else [type_]:
-            known = isinstance(scalar, Scalar)
-            self.types.append(scalar.bind() if isinstance(scalar, Scalar) else BindType(OraType.CURSOR))
-            self.scalars.append(scalar if known and isinstance(scalar, Scalar) else None)
+        for one in [scalar for _, scalar in type_.fields] if isinstance(type_, Record) else [type_]:
+            scalar = one if isinstance(one, Scalar) else None
+            self.types.append(BindType(OraType.CURSOR) if scalar is None else scalar.bind())
+            self.scalars.append(scalar)
         return at
 
 
