@@ -31,7 +31,7 @@ def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, hi
         return max(bounds) if where.op == "AND" else min(bounds)
     if isinstance(where, ast.Compare):
         return _compared(where, known, thread, low, high)
-    if isinstance(where, ast.InList) and _column(where.operand) == "THREAD#":
+    if isinstance(where, ast.In) and isinstance(where.items, list) and _column(where.operand) == "THREAD#":
         values = [known(item) for item in where.items]
         if all(isinstance(value, int) for value in values):
             return "" if (thread in values) is not where.negated else NOTHING

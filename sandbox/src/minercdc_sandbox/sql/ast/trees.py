@@ -1,4 +1,4 @@
-"""Expressions and queries. Each may contain the other: a condition has subqueries, a query has conditions."""
+"""Expressions and queries, in one module because each may contain the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OrderItem:
 
 
 FrameBound: TypeAlias = "tuple[str, Expr | None]"
-"""`CURRENT ROW`, `UNBOUNDED PRECEDING`, `UNBOUNDED FOLLOWING`, or PRECEDING and FOLLOWING with how many."""
+"""`CURRENT ROW`, `UNBOUNDED PRECEDING` or `UNBOUNDED FOLLOWING` with None; `PRECEDING` or `FOLLOWING` with the distance."""
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class Parent:
 
 @dataclass(slots=True)
 class Missing:
-    """A NULL of the operand's type: a column that a grouping set leaves out."""
+    """A NULL of the operand's type, for an expression of GROUP BY that is not in the grouping set."""
 
     operand: Expr
     at: int
@@ -88,8 +88,7 @@ class Quantified:
 
 
 @dataclass(slots=True)
-class Unary:
-    op: str
+class Negative:
     operand: Expr
     at: int
 
@@ -114,7 +113,7 @@ class Compare:
 
 @dataclass(slots=True)
 class Logic:
-    """AND, OR over two or more; NOT over one."""
+    """`op` AND or OR over two or more operands, NOT over one."""
 
     op: str
     operands: list[Expr]
@@ -131,17 +130,9 @@ class Between:
 
 
 @dataclass(slots=True)
-class InList:
+class In:
     operand: Expr
-    items: list[Expr]
-    negated: bool
-    at: int
-
-
-@dataclass(slots=True)
-class InQuery:
-    operand: Expr
-    query: Query
+    items: list[Expr] | Query
     negated: bool
     at: int
 
@@ -170,7 +161,7 @@ class Exists:
 
 @dataclass(slots=True)
 class Scalar:
-    """`(query)`; in SET (a, b) = (query) the value is one `column` of as many as are assigned, `width`."""
+    """Column `column` of `(query)`, which must have `width` columns: more than one only in SET (a, b) = (query)."""
 
     query: Query
     at: int
@@ -221,7 +212,7 @@ class Row:
 
 
 Expr: TypeAlias = (
-    "Literal | IntervalLiteral | AtZone | IsBinary | Bind | Name | Call | Unary | Binary | Compare | Logic | Between | InList | InQuery"
+    "Literal | IntervalLiteral | AtZone | IsBinary | Bind | Name | Call | Negative | Binary | Compare | Logic | Between | In"
     " | Like | IsNull | Exists | Scalar | Case | Cast | Row"
     " | Parent | Missing | Quantified"
 )
@@ -240,8 +231,9 @@ class Partition:
 class TableRef:
     """A table in FROM, or the target of DML.
 
-    `as_of`: ('SCN' | 'TIMESTAMP', expression); `versions`: the same with both ends, None for MINVALUE and MAXVALUE.
-    `inline`: the subquery of `UPDATE (SELECT ..)`, whose `name` is ''.
+    :ivar as_of: 'SCN' or 'TIMESTAMP', and the expression.
+    :ivar versions: 'SCN' or 'TIMESTAMP', low and high end of VERSIONS BETWEEN; None for MINVALUE and MAXVALUE.
+    :ivar inline: the subquery of `UPDATE (SELECT ..)`; then `name` is ''.
     """
 
     owner: str | None
@@ -256,7 +248,7 @@ class TableRef:
 
 @dataclass(slots=True)
 class Derived:
-    """A subquery in FROM; `lateral` when it may name columns of the relations before it."""
+    """A subquery in FROM; `lateral`: it may name columns of the relations before it."""
 
     query: Query
     alias: str | None
@@ -308,7 +300,7 @@ Relation: TypeAlias = "TableRef | Derived | Join | Pivot | Unpivot"
 
 @dataclass(slots=True)
 class Item:
-    """A select item; `expr` None is `*`, with `star_of` the qualifier."""
+    """A select item. `expr` None is `*`, of the relation `star_of` or of all; `heading`: the text an unnamed column is named by."""
 
     expr: Expr | None
     alias: str | None
@@ -330,7 +322,7 @@ class Hierarchy:
 
 @dataclass(slots=True)
 class Select:
-    """`grouping`: the grouping sets of ROLLUP, CUBE and GROUPING SETS; then `group_by` has all their expressions."""
+    """One query block. `grouping`: its grouping sets if it has several; then `group_by` has all their expressions."""
 
     items: list[Item]
     relations: list[Relation]
@@ -345,7 +337,7 @@ class Select:
 
 @dataclass(slots=True)
 class SetOperation:
-    """`op`: UNION, INTERSECT, MINUS, each with ALL too."""
+    """`op`: UNION, INTERSECT or MINUS, or one of them with ` ALL`."""
 
     op: str
     left: Select | SetOperation | Query
@@ -355,7 +347,11 @@ class SetOperation:
 
 @dataclass(slots=True)
 class Query:
-    """`fetch` counts rows, or `percent` of them; `ties` also takes those equal to the last."""
+    """A query with its clauses.
+
+    :ivar with_: name, column names and query of each CTE.
+    :ivar fetch: number of rows of FETCH, or with `percent` their percentage; `ties` is WITH TIES.
+    """
 
     body: Select | SetOperation | Query
     with_: list[tuple[str, list[str], Query]] = field(default_factory=list)

@@ -34,7 +34,7 @@ def _ungrouped(x: Expressions, expr: ast.Expr, known: set[str], scope: Scope) ->
         if found is None and len(expr.parts) == 1 and expr.parts[0] in scope.pseudo:
             return expr if scope.pseudo[expr.parts[0]].sql not in known else None
         return expr if found is not None and found[1] is scope and found[0].sql not in known else None
-    composed = isinstance(expr, (ast.Call, ast.Binary, ast.Unary, ast.Case, ast.Cast, ast.Parent))
+    composed = isinstance(expr, (ast.Call, ast.Binary, ast.Negative, ast.Case, ast.Cast, ast.Parent))
     if composed and x.value(expr, scope).sql in known:
         return None
     for child in children(expr):

@@ -50,10 +50,10 @@ class Conditions(Conversions):
             if expr.escape is not None:
                 parts.append(self.to(self.value_of(expr.escape, scope), Family.VARCHAR, expr.at))
             return f"{'not ' if expr.negated else ''}o_like({','.join(parts)})"
-        if isinstance(expr, ast.InList):
-            return self._in_list(expr, scope)
-        if isinstance(expr, ast.InQuery):
-            return self._in_query(expr, scope)
+        if isinstance(expr, ast.In):
+            if isinstance(expr.items, ast.Query):
+                return self._in_query(expr, expr.items, scope)
+            return self._in_list(expr, expr.items, scope)
         if isinstance(expr, ast.Quantified):
             return self._quantified(expr, scope)
         if isinstance(expr, ast.Exists):
@@ -151,25 +151,25 @@ class Conditions(Conversions):
             return f"rtrim({left.sql},' ')", f"rtrim({right.sql},' ')"
         return left.sql, right.sql
 
-    def _in_list(self, expr: ast.InList, scope: Scope | None) -> str:
+    def _in_list(self, expr: ast.In, listed: list[ast.Expr], scope: Scope | None) -> str:
         if isinstance(expr.operand, ast.Row):
-            tests = [self._compare_rows(ast.Compare("=", expr.operand, item, expr.at), scope) for item in expr.items]
+            tests = [self._compare_rows(ast.Compare("=", expr.operand, item, expr.at), scope) for item in listed]
             return f"{'not ' if expr.negated else ''}({' or '.join(tests)})"
         operand = self.value_of(expr.operand, scope)
-        items = [self.value_of(item, scope) for item in expr.items]
+        items = [self.value_of(item, scope) for item in listed]
         if operand.vid is None and all(item.vid is None for item in items):
             pairs = [self.aligned(operand, item, expr.at) for item in items]
             if len({left for left, _ in pairs}) == 1:
-                listed = ",".join(right for _, right in pairs)
-                return f"({pairs[0][0]} {'not ' if expr.negated else ''}in ({listed}))"
+                rest = ",".join(right for _, right in pairs)
+                return f"({pairs[0][0]} {'not ' if expr.negated else ''}in ({rest}))"
         tests = [self.compare("=", operand, item, expr.at) for item in items]
         return f"{'not ' if expr.negated else ''}({' or '.join(tests)})"
 
-    def _in_query(self, expr: ast.InQuery, scope: Scope | None) -> str:
+    def _in_query(self, expr: ast.In, query: ast.Query, scope: Scope | None) -> str:
         assert self.subquery is not None
         operands = expr.operand.items if isinstance(expr.operand, ast.Row) else [expr.operand]
         left = [self.value_of(operand, scope) for operand in operands]
-        sql, columns = self.subquery(expr.query, scope)
+        sql, columns = self.subquery(query, scope)
         if len(columns) != len(left):
             raise OraError(
                 913 if len(columns) > len(left) else 947,

@@ -67,7 +67,7 @@ class Expressions(Conditions):
             return call_function(self, expr, scope)
         if isinstance(expr, ast.Binary):
             return self._binary(expr, scope)
-        if isinstance(expr, ast.Unary):
+        if isinstance(expr, ast.Negative):
             return self._negative(self.value(expr.operand, scope), expr.at)
         if isinstance(expr, ast.Case):
             return self._case(expr, scope)
