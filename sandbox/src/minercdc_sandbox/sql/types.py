@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -165,6 +166,11 @@ _LARGE = {
     OraType.BFILE: Family.BFILE,
     OraType.BOOLEAN: Family.BOOLEAN,
 }
+
+
+def calculated(families: Collection[Family]) -> SqlType:
+    """The type numbers of these families calculate in: BINARY_DOUBLE if one is, else BINARY_FLOAT if one is, else NUMBER."""
+    return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
 
 
 def varchar(size: int = 4000) -> SqlType:

@@ -12,7 +12,7 @@ from minercdc_sandbox.sql.ast.leaves import Bind, IntervalLiteral, Literal, Lock
 class OrderItem:
     expr: Expr
     descending: bool
-    nulls_first: bool | None
+    nulls_first: bool
 
 
 FrameBound: TypeAlias = "tuple[str, Expr | None]"

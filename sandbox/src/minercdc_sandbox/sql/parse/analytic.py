@@ -27,8 +27,9 @@ class AnalyticGrammar(TypeGrammar):
     def _order_item(self) -> ast.OrderItem:
         expr = self.expr()
         descending = self.any_word("ASC", "DESC") == "DESC"
-        nulls_first = self.word("NULLS", "FIRST")
-        return ast.OrderItem(expr, descending, nulls_first if nulls_first or self.word("NULLS", "LAST") else None)
+        nulls_first = self.word("NULLS", "FIRST") or (descending and not self.word("NULLS", "LAST"))
+        self.word("NULLS", "LAST")
+        return ast.OrderItem(expr, descending, nulls_first)
 
     def _order_by(self) -> list[ast.OrderItem]:
         self.expect_word("ORDER", 924, "missing BY keyword")

@@ -217,14 +217,17 @@ class ExpressionGrammar(AnalyticGrammar):
         """`XMLSERIALIZE(DOCUMENT | CONTENT xml [AS CLOB | VARCHAR2(n)])`."""
         self.one_of("DOCUMENT", "CONTENT")
         operand = self.expr()
-        kind = self._returned(token, "AS", "CLOB", "VARCHAR2").name if self.word("AS") else "CLOB"
-        return ast.Call(f"XMLTYPE.{'GETCLOBVAL' if kind == 'CLOB' else 'GETSTRINGVAL'}", [operand], token.start)
+        target = self.type_name() if self.word("AS") else None
+        if target is not None and target.name not in ("CLOB", "VARCHAR2"):
+            raise OraError(3001, f"unimplemented feature: XMLSERIALIZE AS {target.name}", target.at)
+        method = "GETCLOBVAL" if target is None or target.name == "CLOB" else "GETSTRINGVAL"
+        return ast.Call(f"XMLTYPE.{method}", [operand], token.start)
 
-    def _returned(self, token: Token, word: str, *names: str) -> ast.TypeName:
-        """The type that a function returns, after AS or RETURNING. Raises ORA-03001 for one that is not among `names`."""
+    def _returned(self, token: Token, *names: str) -> ast.TypeName:
+        """The type after RETURNING. Raises ORA-03001 for one that is not among `names`."""
         target = self.type_name()
         if target.name not in names:
-            raise OraError(3001, f"unimplemented feature: {token.text} {word} {target.name}", target.at)
+            raise OraError(3001, f"unimplemented feature: {token.text} RETURNING {target.name}", target.at)
         return target
 
     def _on_error(self, otherwise: str) -> str:
@@ -243,7 +246,7 @@ class ExpressionGrammar(AnalyticGrammar):
         value = self.expr()
         kind, size = "VARCHAR2", 0
         if self.word("RETURNING"):
-            target = self._returned(token, "RETURNING", "VARCHAR2", "CLOB", "BLOB")
+            target = self._returned(token, "VARCHAR2", "CLOB", "BLOB")
             kind, size = target.name, (target.numbers[0] or 0) if target.numbers else 0
         on_error = self._on_error("NULL") if token.text == "JSON_SERIALIZE" else "ERROR"
         self._no_more(token)
@@ -260,7 +263,7 @@ class ExpressionGrammar(AnalyticGrammar):
             raise OraError(40454, "path expression not a literal", self.token.start)
         options = [self.take().text]
         known = ("VARCHAR2", "NUMBER") if token.text == "JSON_VALUE" else ("VARCHAR2",)
-        numeric = self.word("RETURNING") and self._returned(token, "RETURNING", *known).name == "NUMBER"
+        numeric = self.word("RETURNING") and self._returned(token, *known).name == "NUMBER"
         if token.text == "JSON_VALUE":
             options.append("N" if numeric else "T")
         if token.text != "JSON_EXISTS":

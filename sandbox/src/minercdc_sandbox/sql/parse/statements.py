@@ -88,13 +88,14 @@ class Parser(QueryGrammar):
 
     def _intos(self) -> list[ast.InsertInto]:
         found: list[ast.InsertInto] = []
-        while not found or self.is_word("INTO"):
-            self.expect_word("INTO", 925, "missing INTO keyword")
+        while self.word("INTO"):
             at = self.token.start
             owner, name = self.qualified()
             columns = self._insert_columns()
             values = self._values() if self.word("VALUES") else None
             found.append(ast.InsertInto(ast.TableRef(owner, name, None, at), columns, values))
+        if not found:
+            raise OraError(925, "missing INTO keyword", self.token.start)
         return found
 
     def merge(self) -> ast.Merge:

@@ -43,9 +43,6 @@ class Blocks(Pivots):
             return next((n for n, column in enumerate(columns) if column.name == expr.parts[0]), None)
         return None
 
-    def ordered(self, typed: Typed, item: ast.OrderItem) -> str:
-        return self.x.ordering(typed, item.descending, item.nulls_first)
-
     def block(
         self,
         select: ast.Select,
@@ -202,7 +199,7 @@ class Blocks(Pivots):
                 raise OraError(1791, "not a SELECTed expression", item.expr.at)
             if grouped and at is None:
                 exprs.append(item.expr)
-            out.append(self.ordered(typed, item))
+            out.append(self.x.ordering(typed, item))
         return out
 
     def item_columns(self, item: ast.Item, scope: Scope) -> Iterator[tuple[Visible, ast.Expr | None]]:

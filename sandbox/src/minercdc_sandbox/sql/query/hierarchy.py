@@ -151,8 +151,7 @@ class Tree:
         return f" limit max(1,{self._limit})" if self._limit is not None else ""
 
     def _key_order(self, n: int, key: Typed, item: ast.OrderItem) -> str:
-        first = item.descending if item.nulls_first is None else item.nulls_first
-        return f"k{n}{' desc' if item.descending else ''} nulls {'first' if first else 'last'}"
+        return f"k{n}{' desc' if item.descending else ''} nulls {'first' if item.nulls_first else 'last'}"
 
 
 def plant(x: Expressions, clause: ast.Hierarchy, source: str, scope: Scope, alias: str) -> Tree:

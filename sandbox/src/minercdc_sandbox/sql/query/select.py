@@ -211,7 +211,7 @@ class Queries(Blocks):
             if at is None:
                 raise OraError(904, "invalid identifier in ORDER BY of a set operation", item.expr.at)
             typed = columns[at].typed
-            out.append(self.ordered(Typed(f"c{at}", typed.type, typed.nullable), item))
+            out.append(self.x.ordering(Typed(f"c{at}", typed.type, typed.nullable), item))
         return ",".join(out)
 
 

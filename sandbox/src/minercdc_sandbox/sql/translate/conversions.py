@@ -15,17 +15,15 @@ from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.environment import Environment, quote
 from minercdc_sandbox.sql.types import (
     BINARY_SIZES,
-    DOUBLE,
-    FLOAT,
     INTERVALS,
     KIND,
     LARGE,
-    NUMBER,
     NUMERIC,
     TEMPORAL,
     TEXT,
     Family,
     SqlType,
+    calculated,
     inconsistent,
     varchar,
 )
@@ -214,16 +212,11 @@ class Conversions:
         return self.instant(typed) if typed.type.family is Family.ZONED else typed.sql
 
     def numeric(self, *operands: Typed) -> SqlType:
-        """The type numbers calculate and compare in: BINARY_DOUBLE before BINARY_FLOAT before NUMBER."""
-        families = {operand.type.family for operand in operands}
-        return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
+        """The type in which values are calculated and compared as numbers."""
+        return calculated({operand.type.family for operand in operands})
 
-    def ordering(self, typed: Typed, descending: bool, nulls_first: bool | None) -> str:
-        """A term of ORDER BY: NULLs come last ascending and first descending unless said otherwise.
-
-        A descending index scan could show a row twice: `+` forbids it.
-        """
+    def ordering(self, typed: Typed, item: ast.OrderItem) -> str:
+        """SQL of a term of ORDER BY. Raises ORA-00932 for LOBs, ORA-00997 for LONG."""
         sql = typed.vid[1] if typed.vid is not None else self.comparable(typed)
-        first = descending if nulls_first is None else nulls_first
-        text = f"+{sql} desc" if descending else sql
-        return f"{text} nulls {'first' if first else 'last'}" if typed.nullable else text
+        text = f"+{sql} desc" if item.descending else sql  # a descending index scan could show a row twice: `+` forbids it
+        return f"{text} nulls {'first' if item.nulls_first else 'last'}" if typed.nullable else text
