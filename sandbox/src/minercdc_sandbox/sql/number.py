@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import lru_cache
 
 from minercdc_sandbox.interfaces import OraError
@@ -160,10 +160,6 @@ def _scientific(value: Decimal, point: str) -> str:
 def rounded(value: Decimal, places: int) -> Decimal:
     """ROUND: half away from zero."""
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, ARITHMETIC_WIDE)
-
-
-def floor(value: Decimal) -> Decimal:
-    return value.to_integral_value(ROUND_FLOOR)
 
 
 ARITHMETIC_WIDE = Context(prec=400, rounding=ROUND_HALF_UP, Emin=-999, Emax=999)

@@ -26,22 +26,6 @@ def shift_days(cell: bytes, days: bytes) -> bytes:
     return temporal.shift(base, seconds * 1_000_000_000, fraction=False)
 
 
-def shift_interval(cell: bytes, interval: bytes, direction: int) -> bytes:
-    return temporal.shift(cell, direction * intervals.decode(interval), fraction=True)
-
-
-def shift_months(cell: bytes, interval: bytes, direction: int) -> bytes:
-    return temporal.shift_months(cell, direction * intervals.decode_months(interval))
-
-
-def days_between(a: bytes, b: bytes) -> bytes:
-    return encode(ARITHMETIC.divide(Decimal(_ns(a) - _ns(b)), Decimal(DAY_NS)))
-
-
-def interval_between(a: bytes, b: bytes) -> bytes:
-    return intervals.encode(_ns(a) - _ns(b))
-
-
 def _ns(cell: bytes) -> int:
     return temporal.to_ns(temporal.decode(cell))
 
@@ -83,33 +67,12 @@ def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
 # ---- conversions ----
 
 
-def zone_key(cell: bytes, zone: str) -> bytes:
-    """The key that timestamps of different kinds compare by. Local ones are UTC already and never come here."""
-    return temporal.instant(cell, zones.parse(zone))
-
-
-def date_text(cell: bytes, model: str, digits: int, zone: str, kind: str) -> str:
-    if kind in _WITHOUT_ZONE and cell[0] >= 100 and cell[1] >= 100:
-        quick = date_formats.compiled(model, digits)
-        if quick is not None:
-            return quick(cell)
-    return convert.date_text(cell, kind, model, digits, zones.parse(zone))
-
-
 def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
     moment, found = date_formats.to_moment(text, model, date.fromisoformat(today))
     if kind in _WITHOUT_ZONE:
         return temporal.encode(moment, fraction=kind == TimeKind.TIMESTAMP)
     own = zones.parse(zone) if found is None else found
     return temporal.zoned(moment, own) if kind == TimeKind.ZONED else temporal.encode(temporal.to_utc(moment, own))
-
-
-def retime(cell: bytes, have: str, want: str, zone: str) -> bytes:
-    return temporal.retime(cell, have, want, zones.parse(zone))
-
-
-def at_zone(cell: bytes, zone: str) -> bytes:
-    return temporal.at_zone(cell, zones.parse(zone))
 
 
 def zone_offset(zone: str, now: bytes) -> str:
@@ -187,11 +150,6 @@ _UNIT_DAYS: tuple[tuple[tuple[str, ...], float], ...] = (
 _UNIT_MONTHS = ((("MONTH", "MON", "MM", "RM"), 1), (("Q",), 3), (("YEAR", "SYEAR", "YYYY", "SYYYY", "YYY", "YY", "Y"), 12))
 
 
-def round_date(cell: bytes) -> bytes:
-    ns = temporal.to_ns(temporal.local(cell))
-    return temporal.encode(temporal.from_ns((ns + DAY_NS // 2) // DAY_NS * DAY_NS))
-
-
 def last_day(cell: bytes) -> bytes:
     year, month, _, hour, minute, second, _ = temporal.local(cell)
     return temporal.encode((year, month, calendar.month_length(year, month), hour, minute, second, 0))
@@ -254,10 +212,10 @@ def zone_name(cell: bytes) -> str:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "days": shift_days,
-    "shift": shift_interval,
-    "shift_months": shift_months,
-    "days_between": days_between,
-    "interval_between": interval_between,
+    "shift": lambda cell, interval, sign: temporal.shift(cell, sign * intervals.decode(interval), fraction=True),
+    "shift_months": lambda cell, interval, sign: temporal.shift_months(cell, sign * intervals.decode_months(interval)),
+    "days_between": lambda a, b: encode(ARITHMETIC.divide(Decimal(_ns(a) - _ns(b)), Decimal(DAY_NS))),
+    "interval_between": lambda a, b: intervals.encode(_ns(a) - _ns(b)),
     "interval": interval_from,
     "month_interval": months_from,
     "combine_intervals": combine_intervals,
@@ -268,18 +226,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "months_text": intervals.months_text,
     "fit_interval": intervals.fitted,
     "fit_months": intervals.fitted_months,
-    "zone_key": zone_key,
-    "date_text": date_text,
+    "zone_key": lambda cell, zone: temporal.instant(cell, zones.parse(zone)),
+    "date_text": lambda cell, model, digits, zone, kind: convert.date_text(cell, kind, model, digits, zones.parse(zone)),
     "text_date": text_date,
-    "retime": retime,
-    "at_zone": at_zone,
+    "retime": lambda cell, have, want, zone: temporal.retime(cell, have, want, zones.parse(zone)),
+    "at_zone": lambda cell, zone: temporal.at_zone(cell, zones.parse(zone)),
+    "range_number": lambda cell: float(decode(cell)),
+    "range_time": _ns,
     "zone_offset": zone_offset,
     "zone_name": zone_name,
     "round_fraction": temporal.round_fraction,
     "trunc_date": truncate_date,
     "next_day": next_day,
     "round_to": round_to,
-    "round_date": round_date,
+    "round_date": lambda cell: round_to(cell, "DD"),
     "last_day": last_day,
     "add_months": add_months,
     "months_between": months_between,
