@@ -24,9 +24,10 @@ def _strict(function: Callable[..., Any], *, textual: bool = False) -> Callable[
         for arg in args:
             if arg is None:
                 return None
-        return function(*args)
+        found = function(*args)
+        return found or None if textual else found
 
-    return (lambda *args: call(*args) or None) if textual else call
+    return call
 
 
 _STRICT: dict[str, Callable[..., Any]] = {
