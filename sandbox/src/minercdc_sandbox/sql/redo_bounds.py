@@ -18,7 +18,6 @@ Known: TypeAlias = "Callable[[ast.Expr], str | int | None]"
 
 NOTHING: Final = "\U0010ffff"
 """Above every RS_ID: no row of the log can fulfil the condition."""
-_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, high: str) -> str:
@@ -41,7 +40,7 @@ def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, hi
 def _compared(where: ast.Compare, known: Known, thread: int, low: str, high: str) -> str:
     left, right, op = where.left, where.right, where.op
     if _column(right):
-        left, right, op = right, left, _FLIPPED.get(op, op)
+        left, right, op = right, left, ast.FLIPPED[op]
     column, value = _column(left), known(right)
     if column == "THREAD#" and op == "=" and isinstance(value, int):
         return "" if value == thread else NOTHING

@@ -111,6 +111,10 @@ class Compare:
     at: int
 
 
+FLIPPED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+"""Operators of `Compare`, by those that mean the same with the sides exchanged."""
+
+
 @dataclass(slots=True)
 class Logic:
     """`op` AND or OR over two or more operands, NOT over one."""

@@ -23,7 +23,10 @@ def row_text(table_id: int, vid: int) -> str:
 
 
 def row_bound(text: str, table_id: int, after: int) -> int:
-    """The first version id of the row with a ROWID (`after` 0), or the first one after its versions (1)."""
+    """Version ids of the row that a ROWID names: the first (`after` 0), or the first one beyond (1); equal for another object's row.
+
+    Raises ORA-01410 for a text that is no ROWID, ORA-08103 for a partitioned table that was dropped.
+    """
     found = rowid.bounds(text, table_id) if table_id >= 0 else rowid.partition_bounds(text, _table(table_id))
     rid = found[after]
     return rid << VERSION_BITS if rid < rowid.ABOVE else _ABOVE

@@ -1,4 +1,4 @@
-"""Typed translation of conditions to SQLite's three truth values: both sides are brought to the type Oracle compares in."""
+"""Typed translation of conditions: both sides of a comparison are converted to the type Oracle compares in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Conditions(Conversions):
     value_of: Callable[[ast.Expr, Scope | None], Typed] = field(init=False)
 
     def condition(self, expr: ast.Expr, scope: Scope | None) -> str:
-        """A condition, as SQL with SQLite's three truth values."""
+        """SQL of a condition: 1, 0 or, for unknown, NULL. Raises ORA-00920 for a value, and the errors of `value_of`."""
         if isinstance(expr, ast.Logic):
             parts = [self.condition(operand, scope) for operand in expr.operands]
             return f"not ({parts[0]})" if expr.op == "NOT" else "(" + f" {expr.op.lower()} ".join(parts) + ")"
@@ -87,10 +87,9 @@ class Conditions(Conversions):
         return test if expr.op == "=" else f"not {test}"
 
     def compare(self, op: str, left: Typed, right: Typed, at: int) -> str:
-        """`left op right` in the type Oracle would compare in."""
+        """SQL of `left op right`, compared in the type that Oracle compares them in. Raises ORA-00932, ORA-00997 for LONG."""
         if right.vid is not None and left.vid is None:
-            flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
-            return self.compare(flipped, right, left, at)
+            return self.compare(ast.FLIPPED[op], right, left, at)
         if left.vid is not None:
             return self._compare_rowid(op, left, right, at)
         a, b = self.aligned(left, right, at)
@@ -113,7 +112,7 @@ class Conditions(Conversions):
         }[op]
 
     def aligned(self, left: Typed, right: Typed, at: int) -> tuple[str, str]:
-        """Both sides as SQL that compares rightly byte by byte."""
+        """SQL of both sides in one type, whose values compare like their bytes. Raises ORA-00932, ORA-00997 for LONG."""
         a, b = left.type.family, right.type.family
         for side in (left, right):
             self.comparable(side)  # LOBs and LONGs are not
@@ -171,11 +170,8 @@ class Conditions(Conversions):
         left = [self.value_of(operand, scope) for operand in operands]
         sql, columns = self.subquery(query, scope)
         if len(columns) != len(left):
-            raise OraError(
-                913 if len(columns) > len(left) else 947,
-                "too many values" if len(columns) > len(left) else "not enough values",
-                expr.at,
-            )
+            many = len(columns) > len(left)
+            raise OraError(913 if many else 947, "too many values" if many else "not enough values", expr.at)
         plain = [Typed(one.sql, one.type, one.nullable) for one in left]
         pairs = [
             self.aligned(a, Typed(f"c{n}", b.type), expr.at) for n, (a, b) in enumerate(zip(plain, columns, strict=True))
