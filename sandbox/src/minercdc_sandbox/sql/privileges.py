@@ -96,7 +96,7 @@ GUARDED = frozenset(["DBMS_LOGMNR", "DBMS_LOGMNR_D", "DBMS_FLASHBACK"])
 
 
 def may_execute(catalog: Catalog, container: int, user: str, package: str) -> bool:
-    """Whether the user may execute a package: all but `GUARDED` ones, and these by EXECUTE on it or a role or system privilege.
+    """Whether the user may execute a package. `GUARDED` ones need EXECUTE, EXECUTE_CATALOG_ROLE, EXECUTE ANY PROCEDURE or DBA.
 
     Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, which 12c and later require besides EXECUTE (Utilities, LogMiner).
     """

@@ -33,7 +33,7 @@ def running_session() -> SqlSession:
 
 
 def watch_cancel(connection: apsw.Connection) -> None:
-    """Have a connection interrupt the statement of a cancelled session, which may share it with others."""
+    """Let SQLite interrupt the statement that a connection executes when its session is cancelled."""
 
     def stop() -> bool:
         run: Run | None = getattr(_active, "run", None)

@@ -10,7 +10,7 @@ from minercdc_sandbox.interfaces import OraError
 
 
 class TokenKind(StrEnum):
-    """Kinds of words; the values are names of groups of `_WORD`."""
+    """Kinds of words."""
 
     WORD = "W"
     QUOTED = "Q"

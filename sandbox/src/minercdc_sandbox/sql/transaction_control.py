@@ -44,7 +44,7 @@ class TransactionControl:
         self.constraint_modes: dict[str, bool] = {}
 
     def before_change(self) -> None:
-        """To be called before a row changes, with the storage locked. Raises the errors of a cancelled or killed session."""
+        """To be called before a row changes, with the storage locked. Raises ORA-01013 when the session was cancelled."""
         self._client.check()
         self._settle()
 

@@ -40,7 +40,7 @@ class Window:
 
 @dataclass(slots=True)
 class Keep:
-    """KEEP (DENSE_RANK FIRST | LAST ORDER BY ..)."""
+    """`KEEP (DENSE_RANK FIRST | LAST ORDER BY ..)`; LAST when `first` is False."""
 
     first: bool
     order: list[OrderItem]
@@ -61,7 +61,7 @@ class Call:
 
 @dataclass(slots=True)
 class Parent:
-    """`PRIOR operand`, and `CONNECT_BY_ROOT operand` when `root`."""
+    """`PRIOR operand`, or `CONNECT_BY_ROOT operand` when `root`."""
 
     operand: Expr
     root: bool
@@ -209,7 +209,7 @@ class Cast:
 
 @dataclass(slots=True)
 class Row:
-    """(a, b) on the left of IN, or inside its list."""
+    """`(a, b, ..)`, two or more expressions."""
 
     items: list[Expr]
     at: int
@@ -304,7 +304,7 @@ Relation: TypeAlias = "TableRef | Derived | Join | Pivot | Unpivot"
 
 @dataclass(slots=True)
 class Item:
-    """A select item. `expr` None is `*`, of the relation `star_of` or of all; `heading`: the text an unnamed column is named by."""
+    """A select item. `expr` None is `*`, of the relation `star_of` or of all; `heading`: the name of a column without alias."""
 
     expr: Expr | None
     alias: str | None
@@ -326,7 +326,7 @@ class Hierarchy:
 
 @dataclass(slots=True)
 class Select:
-    """One query block. `grouping`: its grouping sets if it has several; then `group_by` has all their expressions."""
+    """One query block. `grouping`: its grouping sets if it has several, and `group_by` all their expressions; [] of GROUP BY ()."""
 
     items: list[Item]
     relations: list[Relation]

@@ -22,7 +22,7 @@ def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int |
 
 
 def common_type(args: Sequence[Typed], at: int) -> SqlType:
-    """Type of CASE, UNPIVOT and set operations: one that all values convert to; NULL's when all are. Raises ORA-00932 when there is none."""
+    """Type of CASE, UNPIVOT and set operations: one that all values convert to; NULL when all are NULL. Raises ORA-00932 if there is none."""
     known = [arg.type for arg in args if arg.type.family is not Family.NULL]
     if not known:
         return NULL
@@ -49,7 +49,10 @@ def common_type(args: Sequence[Typed], at: int) -> SqlType:
 
 
 def first_type(args: Sequence[Typed], at: int) -> SqlType:
-    """Type of NVL, COALESCE, DECODE, GREATEST: that of the first argument that is not NULL, wide enough for texts and floats."""
+    """Type of NVL, COALESCE, DECODE, GREATEST: that of the first argument that is not NULL.
+
+    Texts have the greatest size of all, numbers the type in which all are calculated.
+    """
     first = next((arg.type for arg in args if arg.type.family is not Family.NULL), NULL)
     if first.family in TEXT:
         size = max([arg.type.size for arg in args if arg.type.family in TEXT] or [4000])

@@ -50,7 +50,7 @@ def extreme(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def nanvl(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """NANVL: the second value when the first is NaN."""
+    """NANVL: the second value when the first is NaN, else the first."""
     kind = x.numeric(*args)
     first, second = (x.to(arg, kind.family, expr.at) for arg in args)
     return Typed(first if kind is NUMBER else f"case when o_is_nan({first}) then {second} else {first} end", kind)

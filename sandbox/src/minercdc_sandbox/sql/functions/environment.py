@@ -82,7 +82,7 @@ def current_scn(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 def local_transaction_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     """DBMS_TRANSACTION.LOCAL_TRANSACTION_ID [(create_transaction)]: `usn.slot.sequence` of the open transaction, else NULL.
 
-    TRUE begins a transaction if none is open. Raises ORA-03001 for an argument that is neither a literal nor a bind.
+    TRUE begins a transaction if none is open. Raises ORA-03001 for an argument other than TRUE, FALSE, NULL or a bind.
     """
     flag = expr.args[0] if expr.args else None
     known = args[0].sql if args else ""

@@ -93,7 +93,7 @@ def instr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def compare(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_LOB.COMPARE(lob, lob [, amount [, offset [, offset]]]), by default all from 1."""
+    """DBMS_LOB.COMPARE(lob, lob [, amount [, offset [, offset]]]), by default 4294967295 from 1 and 1."""
     tail = _numbers(x, args[2:], expr.at, (1 << 32) - 1, 1, 1)
     return Typed(f"o_lob_compare({lob_of(x, args[0], expr.at)},{lob_of(x, args[1], expr.at)},{tail})", NUMBER)
 

@@ -198,7 +198,7 @@ class RelationGrammar(ExpressionGrammar):
         return (self.one_of("SCN", "TIMESTAMP"), self.sum()) if self.word("AS", "OF") else None
 
     def is_alias(self) -> bool:
-        """Whether the next word is an alias: a quoted name, or a word that begins no clause."""
+        """Whether the next word is an alias: a quoted name, or a word that is not in `STOP_ALIAS`."""
         return self.token.kind is TokenKind.QUOTED or (
             self.token.kind is TokenKind.WORD and self.token.text not in STOP_ALIAS
         )

@@ -22,7 +22,7 @@ class TypeGrammar(Words):
     """Reads names of types and interval literals."""
 
     def type_name(self) -> ast.TypeName:
-        """A type with its sizes. Its name has blanks between its words; `.. VARYING` reads as VARCHAR2 or NVARCHAR2.
+        """A type with its sizes. Its words are joined by blanks; standard names of VARCHAR2, NCHAR and NVARCHAR2 become these.
 
         Raises ORA-00902 when no name comes next. Whether there is such a type is not checked.
         """

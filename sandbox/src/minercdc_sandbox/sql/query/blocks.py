@@ -200,7 +200,7 @@ class Blocks(Pivots):
         return out
 
     def item_columns(self, item: ast.Item, scope: Scope) -> Iterator[tuple[Visible, ast.Expr | None]]:
-        """The columns of a select item, each with its expression; of `*` those of the relations, with None."""
+        """The columns of a select item, each with its expression; of `*` those of the relations, with None. Raises ORA-00904."""
         if item.expr is not None:
             typed = self.x.value(item.expr, scope)
             name = item.alias

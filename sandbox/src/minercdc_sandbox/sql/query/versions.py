@@ -25,7 +25,7 @@ _BLOCK_BITS = VERSION_BITS + ROWS_PER_BLOCK.bit_length() - 1
 def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
     """ORA_ROWSCN: of the row in a table with ROWDEPENDENCIES, else the newest of its block up to `snapshot`.
 
-    With ROWDEPENDENCIES it is NULL for a row that an open transaction, the own one, has changed.
+    With ROWDEPENDENCIES it is NULL for a row that the own transaction has changed.
     """
     names = (segment(table), history(table)) if table.has_history else (segment(table),)
     if table.row_dependencies:

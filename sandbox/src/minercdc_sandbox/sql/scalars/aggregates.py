@@ -101,7 +101,7 @@ class Single:
 
 
 class Listed:
-    """LISTAGG in the order of the rows. Raises ORA-01489 for a result beyond 4000 bytes."""
+    """LISTAGG in the order of the rows, of each text once when `distinct`. Raises ORA-01489 for a result beyond 4000 bytes."""
 
     def __init__(self, distinct: bool) -> None:
         self.parts: deque[str] = deque()

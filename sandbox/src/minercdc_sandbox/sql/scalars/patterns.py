@@ -79,7 +79,7 @@ def regexp_instr(
     flags: str = "",
     group: bytes = number.ZERO,
 ) -> bytes:
-    """REGEXP_INSTR: position of the match, or of its end plus 1 unless `after` is 0; 0 for no match and for a group without one."""
+    """REGEXP_INSTR of a group: its position, or, unless `after` is 0, the one after its end; 0 for no match of it."""
     found = _match(text, pattern, position, occurrence, flags)
     wanted = number.to_int(group)
     if found is None or wanted > found.re.groups or found.start(wanted) < 0:
@@ -100,7 +100,10 @@ def regexp_replace(
     occurrence: bytes = number.ZERO,
     flags: str = "",
 ) -> str | None:
-    """REGEXP_REPLACE from a position on: all matches for occurrence 0, else the n-th. None as `new` removes them; None for a NULL text or an empty result."""
+    """REGEXP_REPLACE from a position on of all matches, or the n-th; `new` None removes them. None for an empty result.
+
+    A text or pattern that is None leaves the text as it is.
+    """
     if text is None or pattern is None:
         return text
     start, nth = number.to_int(position) - 1, number.to_int(occurrence)

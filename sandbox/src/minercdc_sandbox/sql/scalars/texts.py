@@ -113,7 +113,7 @@ def _bytes_of(text: str) -> bytes:
 
 
 def substr_bytes(text: str, start: bytes, length: bytes | None = None) -> str:
-    """SUBSTRB: a character of which bytes are cut off is blanks instead."""
+    """SUBSTRB: a character that is cut becomes blanks."""
     return _part(_bytes_of(text), start, length).decode("utf-8", "replace").replace("\ufffd", " ")
 
 

@@ -105,7 +105,7 @@ _WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY",
 
 
 def next_day(cell: bytes, name: str) -> bytes:
-    """NEXT_DAY: the first such day after the date, with its time. Raises ORA-01846."""
+    """NEXT_DAY: the first day with that name, of which three letters count, after the date, with its time. Raises ORA-01846."""
     wanted = next((n for n, day in enumerate(_WEEKDAYS) if name.upper().startswith(day[:3])), None)
     if wanted is None:
         raise OraError(1846, "not a valid day of the week")

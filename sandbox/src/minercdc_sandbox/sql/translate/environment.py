@@ -54,7 +54,7 @@ class Environment:
     variables: VariableNames = NO_VARIABLES
 
     def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
-        """Raises ORA-00942 for an object that the user may not see, ORA-01031 for one that he may see, but not use with `privilege`."""
+        """Raises ORA-00942 for an object that the user may not see, ORA-01031 for a visible one without `privilege`."""
         check_object(self.catalog, self.container, self.user, privilege, owner, name, at)
 
     def may_see(self, view: str, at: int) -> None:
