@@ -51,7 +51,7 @@ def of_number(cell: bytes, size: int) -> bytes:
 
 
 def to_number(cell: bytes) -> bytes:
-    """The NUMBER: of a BINARY_FLOAT 9 digits, of a BINARY_DOUBLE the fewest that mean it. Raises ORA-01722 for NaN, ORA-01426 for infinities."""
+    """As a NUMBER: 9 digits of a BINARY_FLOAT, the fewest of a BINARY_DOUBLE. Raises ORA-01722 for NaN, ORA-01426 for infinities."""
     value = decode(cell)
     if value != value:
         raise OraError(1722, "invalid number")
@@ -160,4 +160,4 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "is_nan": lambda a: math.isnan(decode(a)),
     "is_infinite": lambda a: math.isinf(decode(a)),
 }
-"""What SQLite calls, by the name without `o_`. The results have the type of the first argument; that of SIGN is a NUMBER, -1 or 1."""
+"""What SQLite calls, by the name without `o_`. SIGN is the NUMBER -1 or 1, also of 0 and NaN."""

@@ -59,7 +59,7 @@ def from_day_number(number: int) -> tuple[int, int, int]:
 
 
 def check_day(year: int, month: int, day: int) -> None:
-    """Raises ORA-01841, ORA-01843 or ORA-01847 for a year, month or day out of range, ORA-01839 for a day its month does not have."""
+    """Raises ORA-01841, ORA-01843 or ORA-01847 for a year, month or day out of range, ORA-01839 for a date that is none."""
     if not FIRST_YEAR <= year <= LAST_YEAR or year == 0:
         raise year_out_of_range()
     if not 1 <= month <= 12:

@@ -122,7 +122,7 @@ def _declare_vector(name: str, target: ast.TypeName) -> Column:
 
 
 def check_declared(columns: Sequence[Column], release: int, *, extended: bool) -> None:
-    """Raises ORA-00902 for a type that the release does not have, ORA-00910 for one too long unless `extended`, ORA-01754 for two LONGs."""
+    """Raises ORA-00902 for a type of a later release, ORA-00910 for one too long unless `extended`, ORA-01754 for two LONGs."""
     for column in columns:
         if column.type in _SINCE_23 and release < 23:
             raise OraError(902, "invalid datatype")

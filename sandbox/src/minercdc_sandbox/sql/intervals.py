@@ -151,7 +151,7 @@ def parse_months(value: str) -> bytes:
 
 
 def literal(value: str, first: str, last: str, lead: int, digits: int) -> bytes:
-    """INTERVAL 'value' first(lead) TO last(digits). Raises ORA-01867, ORA-01873 for too many leading digits, and errors of fields."""
+    """INTERVAL 'value' first(lead) TO last(digits). Raises ORA-01867, ORA-01873 and errors of single fields."""
     if first in MONTHS:
         return _months_literal(value, first, last, lead)
     names = _PARTS[_PARTS.index(first) : _PARTS.index(last) + 1]

@@ -15,7 +15,7 @@ _MAX_DIGITS = 20
 
 
 def encode(value: Decimal | int) -> bytes:
-    """The cell of a number, rounded half up to 20 base-100 digits; too small a number is 0. Raises ORA-01426 for too large a one."""
+    """The cell of a number, rounded half up to 20 base-100 digits; 0 if it is too small. Raises ORA-01426 if it is too large."""
     if isinstance(value, int):
         sign, text, exponent = value < 0, str(abs(value)), 0
     else:
@@ -113,7 +113,7 @@ def to_int(cell: bytes) -> int:
 
 
 def parse(text: str) -> bytes:
-    """The cell of a number's text, with a point, blanks around it allowed. Raises ORA-01722 for any other text, ORA-01426 for too large a number."""
+    """The cell of a text with a point, without regard to blanks around it. Raises ORA-01722 for no number, ORA-01426 for too large a one."""
     try:
         value = Decimal(text.strip())
     except InvalidOperation:

@@ -82,7 +82,7 @@ class Scope:
     calls: dict[str, Callable[[ast.Call], Typed]] = field(default_factory=dict)
 
     def resolve(self, name: ast.Name) -> tuple[Typed, Scope] | None:
-        """The column and its scope, this one or one around it; None when no scope has it. Raises ORA-00918 for two in one scope."""
+        """The column and its scope, this or an outer one; None if none has it. Raises ORA-00918 for two in one scope."""
         *qualifier, column = name.parts
         found: list[Typed] = []
         for source in self.sources:

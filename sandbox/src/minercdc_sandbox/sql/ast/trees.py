@@ -326,7 +326,11 @@ class Hierarchy:
 
 @dataclass(slots=True)
 class Select:
-    """One query block. `grouping`: its grouping sets if it has several, and `group_by` all their expressions; [] of GROUP BY ()."""
+    """One query block.
+
+    :ivar group_by: the expressions of GROUP BY, of grouping sets those of all.
+    :ivar grouping: the grouping sets if there are several, else None; `spread` makes it [] for GROUP BY ().
+    """
 
     items: list[Item]
     relations: list[Relation]

@@ -22,7 +22,7 @@ def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int |
 
 
 def common_type(args: Sequence[Typed], at: int) -> SqlType:
-    """Type of CASE, UNPIVOT and set operations: one that all values convert to; NULL when all are NULL. Raises ORA-00932 if there is none."""
+    """Type of CASE, UNPIVOT and set operations, to which all values convert; NULL if all are. Raises ORA-00932 if there is none."""
     known = [arg.type for arg in args if arg.type.family is not Family.NULL]
     if not known:
         return NULL

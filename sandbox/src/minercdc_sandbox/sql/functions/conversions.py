@@ -29,7 +29,7 @@ def to_nchar(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def to_time(kind: SqlType) -> Rule:
-    """TO_DATE and its like: one argument is converted implicitly, a second one is the format, a third has no effect."""
+    """TO_DATE and its like: one argument is converted implicitly, a second is the format, a third has no effect."""
 
     def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
         if len(args) == 1:
@@ -41,7 +41,7 @@ def to_time(kind: SqlType) -> Rule:
 
 
 def to_number(kind: SqlType) -> Rule:
-    """TO_NUMBER and its like: one argument is converted implicitly, a second one is the format of a NUMBER, a third has no effect."""
+    """TO_NUMBER and its like: one argument is converted implicitly, a second is the format, a third has no effect."""
 
     def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
         operand = args[0]

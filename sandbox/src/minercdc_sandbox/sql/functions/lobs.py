@@ -118,9 +118,9 @@ def to_boolean(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def text_of(family: Family, function: str) -> Rule:
-    """JSON_SERIALIZE or FROM_VECTOR, as the parser passes them: (value, VARCHAR2, CLOB or BLOB, ERROR or NULL on error, size or 0).
+    """JSON_SERIALIZE or FROM_VECTOR, as the parser passes them: (value, VARCHAR2, CLOB or BLOB, ERROR or NULL, size or 0).
 
-    The last two are of a VARCHAR2: what becomes of a text beyond its size; size 0 is 4000.
+    The last two are of a VARCHAR2: for a text beyond its size an error or NULL; size 0 is 4000.
     """
 
     def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:

@@ -17,7 +17,7 @@ Rule: TypeAlias = tuple[Translate, int, int | None]
 """A translation, and how many arguments it takes at least and at most; None: any number."""
 
 Plain: TypeAlias = tuple[str, str, int, SqlType]
-"""A call of the SQLite function `o_<name>`: name, a letter of `registry.FAMILIES` for each argument, how many are required, result."""
+"""A call of SQLite's `o_<name>`: name, a letter of `registry.FAMILIES` per argument, number of required ones, result."""
 
 
 def converted(kind: SqlType, result: SqlType | None = None) -> Rule:

@@ -157,7 +157,7 @@ def _generated(parser: Parser, column: Column, into: Definition) -> None:
 
 
 def large_storage(parser: Parser, columns: list[Column]) -> bool:
-    """`LOB (c, ..) STORE AS [SECUREFILE | BASICFILE] ..` or `XMLTYPE [COLUMN] c STORE AS [..] BINARY XML | CLOB`; whether one came.
+    """`LOB (c, ..) STORE AS [SECUREFILE | BASICFILE] ..` or `XMLTYPE [COLUMN] c STORE AS [..] BINARY XML | CLOB`; whether it came.
 
     Raises ORA-00904 for a column that is not among `columns`, ORA-22859 for one of another type, ORA-03001 for other storage.
     """
@@ -219,7 +219,7 @@ _STORAGE_WORDS = [
 
 
 def physical_options(parser: Parser) -> bool:
-    """Read storage clauses, which have no effect; whether there were any. Raises ORA-03001 for ORGANIZATION but HEAP, and CLUSTER."""
+    """Read storage clauses, which have no effect; whether any came. Raises ORA-03001 for CLUSTER and ORGANIZATION but HEAP."""
     begun = parser.at
     while True:
         at = parser.token.start

@@ -17,7 +17,7 @@ class RelationGrammar(ExpressionGrammar):
     """Reads relations."""
 
     def heading(self, start: int, end: int) -> str:
-        """Column heading of the expression from `start` to `end`: its text without blanks, in upper case but for strings and quoted names."""
+        """Heading of the expression from `start` to `end`: its text without blanks, in upper case outside quotes."""
         out = []
         for token in tokenize(self.sql[start:end]):
             raw = self.sql[start + token.start : start + token.end]

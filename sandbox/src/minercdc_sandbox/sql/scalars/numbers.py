@@ -51,7 +51,7 @@ def _truncated(a: bytes, places: bytes) -> bytes:
 
 
 def width_bucket(value: bytes, low: bytes, high: bytes, count: bytes) -> bytes:
-    """WIDTH_BUCKET: 0 before `low`, count + 1 from `high` on. Raises ORA-30494 for a count below 1, ORA-30495 when `low` is `high`."""
+    """WIDTH_BUCKET: 0 before `low`, count + 1 from `high` on. Raises ORA-30494 for count < 1, ORA-30495 for low = high."""
     x, first, last, buckets = decode(value), decode(low), decode(high), number.to_int(count)
     if buckets <= 0:
         raise OraError(30494, "The argument [4] of WIDTH_BUCKET function is NULL or invalid.")

@@ -23,7 +23,7 @@ def row_text(table_id: int, vid: int) -> str:
 
 
 def row_bound(text: str, table_id: int, after: int) -> int:
-    """Version ids of the row that a ROWID names: the first (`after` 0), or the first one beyond (1); equal for another object's row.
+    """Bounds of the version ids of a ROWID's row: the first (`after` 0), or the first beyond (1); equal for another object's.
 
     Raises ORA-01410 for a text that is no ROWID, ORA-08103 for a partitioned table that was dropped.
     """

@@ -94,7 +94,7 @@ _SOUNDS = {letter: str(n) for n, letters in enumerate(("BFPV", "CGJKQSXZ", "DT",
 
 
 def soundex(text: str) -> str | None:
-    """SOUNDEX by Knuth's rules: equal codes side by side, or separated by H and W only, count once. None without an ASCII letter."""
+    """SOUNDEX by Knuth's rules: equal codes with nothing or only H and W between them count once. None without ASCII letters."""
     letters = [c for c in text.upper() if c.isascii() and c.isalpha()]
     if not letters:
         return None

@@ -108,7 +108,7 @@ class Conversions:
         return self.parameter("today", lambda run: date(*temporal.from_ns(int(run.now) * 10**9)[:3]).isoformat())
 
     def to(self, typed: Typed, family: Family, at: int) -> str:
-        """SQL of the value in another family, by Oracle's implicit conversions. Raises ORA-00932 if there is none, ORA-00997 for LONG."""
+        """SQL of the value, converted implicitly to a family. Raises ORA-00932 if it cannot be, ORA-00997 for LONG."""
         have = typed.type.family
         if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
             return typed.sql
@@ -201,7 +201,7 @@ class Conversions:
         return typed.sql if typed.type.family is Family.LOCAL else f"o_zone_key({typed.sql},{self.zone})"
 
     def comparable(self, typed: Typed) -> str:
-        """SQL by which a value sorts and groups: of TIMESTAMP WITH TIME ZONE its instant. Raises ORA-00932 for LOBs, ORA-00997 for LONG."""
+        """SQL by which a value sorts and groups; a zoned one does by its instant. Raises ORA-00932 for LOBs, ORA-00997 for LONG."""
         if typed.type.family in LARGE:
             raise inconsistent("-", typed.type.family)
         if typed.type.family in (Family.LONG, Family.LONG_RAW):
