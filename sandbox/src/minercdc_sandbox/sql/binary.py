@@ -1,4 +1,4 @@
-"""BINARY_FLOAT (4 bytes) and BINARY_DOUBLE (8 bytes): IEEE 754 big-endian, changed so that the bytes order as the values.
+"""BINARY_FLOAT (4 bytes) and BINARY_DOUBLE (8 bytes): IEEE 754 big-endian, changed so that the bytes compare like the values.
 
 A positive value has its sign bit flipped, a negative one all bits. -0 becomes 0 and every NaN the one NaN, which is the
 greatest value and equal to itself (SQL Language Reference, Floating-Point Numbers).
@@ -7,8 +7,10 @@ greatest value and equal to itself (SQL Language Reference, Floating-Point Numbe
 from __future__ import annotations
 
 import math
+import operator
 import struct
-from decimal import ROUND_HALF_UP, Decimal
+from collections.abc import Callable
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import number
@@ -17,7 +19,7 @@ _SPECIAL = {"NAN": math.nan, "INF": math.inf, "INFINITY": math.inf, "-INF": -mat
 
 
 def encode(value: float, size: int) -> bytes:
-    """`size` 4 or 8; a value beyond BINARY_FLOAT becomes an infinity."""
+    """The cell of a value: BINARY_FLOAT for `size` 4, BINARY_DOUBLE for 8. A value beyond BINARY_FLOAT becomes an infinity."""
     if value != value:
         value = math.nan
     elif value == 0:
@@ -32,24 +34,24 @@ def encode(value: float, size: int) -> bytes:
 
 
 def decode(cell: bytes) -> float:
-    """The value, exactly."""
+    """The exact value of a cell of either type."""
     raw = bytes((cell[0] & 0x7F, *cell[1:])) if cell[0] & 0x80 else bytes(b ^ 0xFF for b in cell)
     value: float = struct.unpack(">f" if len(cell) == 4 else ">d", raw)[0]
     return value
 
 
 def resized(cell: bytes, size: int) -> bytes:
-    """Between the two types; also makes a driver's -0 and NaN canonical."""
+    """The cell in the type of `size`, rounded if that is smaller; -0 and NaN, as drivers may send them, in their one form."""
     return encode(decode(cell), size)
 
 
 def of_number(cell: bytes, size: int) -> bytes:
-    """A NUMBER, rounded once."""
+    """A NUMBER's cell as BINARY_FLOAT (`size` 4) or BINARY_DOUBLE (8)."""
     return encode(float(number.decode(cell)), size)
 
 
 def to_number(cell: bytes) -> bytes:
-    """The NUMBER with the fewest digits that mean this value. Raises ORA-01722 for NaN, ORA-01426 for infinities."""
+    """As a NUMBER: 9 digits of a BINARY_FLOAT, the fewest of a BINARY_DOUBLE. Raises ORA-01722 for NaN, ORA-01426 for infinities."""
     value = decode(cell)
     if value != value:
         raise OraError(1722, "invalid number")
@@ -59,7 +61,7 @@ def to_number(cell: bytes) -> bytes:
 
 
 def parse(text: str, size: int) -> bytes:
-    """A string or literal, `Nan` and `Inf` included. Raises ORA-01722 and ORA-01426."""
+    """The cell of a text, `Nan` and `Inf` included. Raises ORA-01722 for what is no number, ORA-01426 for one beyond the type."""
     plain = text.strip().upper()
     special = _SPECIAL.get(plain.removeprefix("+"))
     if special is not None:
@@ -77,7 +79,7 @@ def parse(text: str, size: int) -> bytes:
 
 
 def text(cell: bytes, point: str = ".") -> str:
-    """TO_CHAR without a format, and LogMiner's text: `1.50000005E+010`, `2.5E+000`, `0`, `Nan`, `Inf`, `-Inf`."""
+    """TO_CHAR without a format: `1.50000005E+010`, `2.5E+000`, `0`, `Nan`, `Inf`, `-Inf`. `point`: the decimal character."""
     value = decode(cell)
     if value != value:
         return "Nan"
@@ -95,84 +97,67 @@ def _shortest(value: float) -> str:
     return next(text for places in range(17) if float(text := f"{value:.{places}E}") == value)
 
 
-def add(a: bytes, b: bytes) -> bytes:
-    return encode(decode(a) + decode(b), len(a))
-
-
-def subtract(a: bytes, b: bytes) -> bytes:
-    return encode(decode(a) - decode(b), len(a))
-
-
-def multiply(a: bytes, b: bytes) -> bytes:
-    return encode(decode(a) * decode(b), len(a))
-
-
-def divide(a: bytes, b: bytes) -> bytes:
+def _divide(x: float, y: float) -> float:
     """By zero: an infinity or NaN, no error."""
-    x, y = decode(a), decode(b)
     if y == 0:
-        return encode(math.nan if x == 0 or x != x else math.copysign(math.inf, x), len(a))
-    return encode(x / y, len(a))
+        return math.nan if x == 0 or x != x else math.copysign(math.inf, x)
+    return x / y
 
 
-def negate(a: bytes) -> bytes:
-    return encode(-decode(a), len(a))
-
-
-def absolute(a: bytes) -> bytes:
-    return encode(abs(decode(a)), len(a))
-
-
-def sign(a: bytes) -> bytes:
-    """-1 or 1 (also of 0 and NaN), a NUMBER."""
-    return number.encode(-1 if decode(a) < 0 else 1)
-
-
-def square_root(a: bytes) -> bytes:
-    value = decode(a)
-    return encode(math.sqrt(value) if value >= 0 else math.nan, len(a))
-
-
-def power(a: bytes, b: bytes) -> bytes:
-    x, y = decode(a), decode(b)
+def _power(x: float, y: float) -> float:
     try:
         found = x**y
     except ZeroDivisionError:
-        found = math.inf
+        return math.inf
     except OverflowError:
-        found = math.inf if x > 0 or y % 2 == 0 else -math.inf
-    return encode(found if isinstance(found, float) else math.nan, len(a))
+        return math.inf if x > 0 or y % 2 == 0 else -math.inf
+    return found if isinstance(found, float) else math.nan
 
 
-def modulo(a: bytes, b: bytes) -> bytes:
-    x, y = decode(a), decode(b)
+def _modulo(x: float, y: float) -> float:
     if y == 0:
-        return a
-    return encode(math.nan if math.isinf(x) or x != x else math.fmod(x, y), len(a))
+        return x
+    return math.fmod(x, y) if math.isfinite(x) else math.nan
 
 
 def rounded(a: bytes, places: bytes, how: str = ROUND_HALF_UP) -> bytes:
-    """ROUND, and TRUNC with ROUND_DOWN."""
+    """ROUND to `places`, a NUMBER; with `how` ROUND_DOWN TRUNC. Infinities and NaN stay as they are."""
     value = decode(a)
-    if math.isinf(value) or value != value:
+    if not math.isfinite(value):
         return a
     exact = Decimal(repr(value)).quantize(Decimal(1).scaleb(-number.to_int(places)), how, number.ARITHMETIC_WIDE)
     return encode(float(exact), len(a))
 
 
-def ceiling(a: bytes) -> bytes:
-    value = decode(a)
-    return a if math.isinf(value) or value != value else encode(float(math.ceil(value)), len(a))
+def _of_one(function: Callable[[float], float]) -> Callable[[bytes], bytes]:
+    return lambda a: encode(function(decode(a)), len(a))
 
 
-def floor(a: bytes) -> bytes:
-    value = decode(a)
-    return a if math.isinf(value) or value != value else encode(float(math.floor(value)), len(a))
+def _of_two(function: Callable[[float, float], float]) -> Callable[[bytes, bytes], bytes]:
+    return lambda a, b: encode(function(decode(a), decode(b)), len(a))
 
 
-def is_nan(a: bytes) -> int:
-    return decode(a) != decode(a)
-
-
-def is_infinite(a: bytes) -> int:
-    return math.isinf(decode(a))
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    "float_add": _of_two(operator.add),
+    "float_sub": _of_two(operator.sub),
+    "float_mul": _of_two(operator.mul),
+    "float_div": _of_two(_divide),
+    "float_mod": _of_two(_modulo),
+    "float_power": _of_two(_power),
+    "float_neg": _of_one(operator.neg),
+    "float_abs": _of_one(abs),
+    "float_sqrt": _of_one(lambda x: math.sqrt(x) if x >= 0 else math.nan),
+    "float_ceil": _of_one(lambda x: float(math.ceil(x)) if math.isfinite(x) else x),
+    "float_floor": _of_one(lambda x: float(math.floor(x)) if math.isfinite(x) else x),
+    "float_sign": lambda a: number.encode(-1 if decode(a) < 0 else 1),
+    "float_round": rounded,
+    "float_trunc": lambda a, places: rounded(a, places, ROUND_DOWN),
+    "float_of_number": of_number,
+    "float_of_text": lambda text, size, point: parse(text if point == "." else text.replace(point, "."), size),
+    "float_resized": resized,
+    "float_number": to_number,
+    "float_text": text,
+    "is_nan": lambda a: math.isnan(decode(a)),
+    "is_infinite": lambda a: math.isinf(decode(a)),
+}
+"""What SQLite calls, by the name without `o_`. SIGN is the NUMBER -1 or 1, also of 0 and NaN."""

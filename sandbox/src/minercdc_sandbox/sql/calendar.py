@@ -1,7 +1,7 @@
 """Day numbers of Oracle's calendar: Julian until 4 October 1582, Gregorian from 15 October 1582 on.
 
-Day 1 is 1 January of year 1 counted in the Gregorian way, as Python counts. Years run from -4712 to 9999. There is no year 0
-to write, yet day arithmetic counts one (Oracle's difference between 31-DEC-0001 BC and 01-JAN-0001 is 367 days).
+Day 1 is 1 January of year 1 of the Gregorian calendar extended back, as in Python. Years run from -4712 to 9999. No date has the
+year 0, but day arithmetic counts it (Oracle's difference between 31-DEC-0001 BC and 01-JAN-0001 is 367 days).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def month_length(year: int, month: int) -> int:
 
 
 def day_number(year: int, month: int, day: int) -> int:
-    """The day's number. Days that the change of calendars left out count as the first Gregorian day."""
+    """The number of a day. The days that the change of calendars left out have that of the first Gregorian day."""
     if (year, month, day) >= (1582, 10, 15):
         return date(year, month, day).toordinal()
     shift = (14 - month) // 12
@@ -59,7 +59,7 @@ def from_day_number(number: int) -> tuple[int, int, int]:
 
 
 def check_day(year: int, month: int, day: int) -> None:
-    """Raises ORA-01841, ORA-01843, ORA-01847 or ORA-01839."""
+    """Raises ORA-01841, ORA-01843 or ORA-01847 for a year, month or day out of range, ORA-01839 for a date that is none."""
     if not FIRST_YEAR <= year <= LAST_YEAR or year == 0:
         raise year_out_of_range()
     if not 1 <= month <= 12:
@@ -71,5 +71,5 @@ def check_day(year: int, month: int, day: int) -> None:
 
 
 def weekday(number: int) -> int:
-    """0 Monday .. 6 Sunday."""
+    """The day of the week of a day number, from 0 for Monday."""
     return (number - 1) % 7

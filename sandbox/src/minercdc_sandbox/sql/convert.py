@@ -1,11 +1,11 @@
-"""Conversions of cells between families of types, chosen once per statement."""
+"""Implicit conversions of cells between families of types, chosen once per statement."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.lobs.values import LobStore
@@ -21,7 +21,7 @@ Convert: TypeAlias = Callable[[Cell], Cell]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """Settings of implicit conversions. `lobs`: where the contents of LOBs are."""
+    """What implicit conversions depend on: `today` completes dates, new LOBs are stored in `lobs` for `segment`."""
 
     nls: Nls
     today: date
@@ -30,7 +30,7 @@ class Conversion:
 
 
 def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
-    """How a cell of `source` becomes `family` implicitly; None when it already is. Raises ORA-00932 when it cannot."""
+    """The implicit conversion of a cell of `source`; None when the cell need not change. Raises ORA-00932 if there is none."""
     have = source.family
     if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
         return None
@@ -38,82 +38,80 @@ def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
     if have in LARGE or family in LARGE:
         return _large(have, family, how)
     if have in NUMERIC and family in NUMERIC:
-        return _between_numbers(have, family)
-    if have in TEXT:
-        if family is Family.NUMBER:
-            return lambda cell: None if cell is None else number.parse(_plain(str(cell), nls))
-        if family in BINARY_SIZES:
-            size = BINARY_SIZES[family]
-            return lambda cell: None if cell is None else binary.parse(_plain(str(cell), nls), size)
-        if family is Family.INTERVAL:
-            return lambda cell: None if cell is None else intervals.parse(str(cell))
-        if family is Family.MONTHS:
-            return lambda cell: None if cell is None else intervals.parse_months(str(cell))
-        if family in TEMPORAL:
-            return lambda cell: None if cell is None else parse_temporal(str(cell), family, None, how)
-        if family is Family.RAW:
-            return lambda cell: None if cell is None else hex_to_raw(str(cell))
-        if family is Family.ROWID:
-            return None
-    elif family in TEXT:
-        return lambda cell: None if cell is None else to_text(cell, source, nls)
-    elif have in TEMPORAL and family in TEMPORAL:
+        return _strict(_between_numbers(have, family))
+    if have in TEXT and family is Family.ROWID:
+        return None
+    of_text = _of_text(family, how) if have in TEXT else None
+    if of_text is not None:
+        return _strict(of_text)
+    if family in TEXT:
+        return _strict(lambda cell: to_text(cell, source, nls))
+    if have in TEMPORAL and family in TEMPORAL:
         kinds, zone = (KIND[have], KIND[family]), nls.zone
-        return lambda cell: temporal.retime(cell, *kinds, zone) if isinstance(cell, bytes) else None
+        return _strict(lambda cell: temporal.retime(cell, *kinds, zone))
     raise inconsistent(family, have)
+
+
+def _strict(function: Callable[[Any], Cell]) -> Convert:
+    return lambda cell: None if cell is None else function(cell)
+
+
+def _of_text(family: Family, how: Conversion) -> Callable[[Any], Cell] | None:
+    point = how.nls.numeric_characters[0]
+    if family is Family.NUMBER:
+        return lambda cell: number.parse(cell.replace(point, "."))
+    if family in BINARY_SIZES:
+        return lambda cell: binary.parse(cell.replace(point, "."), BINARY_SIZES[family])
+    if family in TEMPORAL:
+        return lambda cell: parse_temporal(cell, family, None, how)
+    return {Family.INTERVAL: intervals.parse, Family.MONTHS: intervals.parse_months, Family.RAW: hex_to_raw}.get(family)
 
 
 def _large(have: Family, family: Family, how: Conversion) -> Convert | None:
     """Between LOBs and what fits into a VARCHAR2 or RAW; text and bytes for a LOB stay as they are until it is stored."""
     lobs = how.lobs
     if have in (Family.CLOB, Family.XML) and family in TEXT:
-        return lambda cell: None if cell is None else short_text(lobs, cell)
+        return _strict(lambda cell: short_text(lobs, cell))
     if have is Family.BLOB and family is Family.RAW:
-        return lambda cell: None if cell is None else short_raw(lobs, cell)
-    if have in TEXT and family in (Family.CLOB, Family.XML):
-        return None
-    if have is Family.RAW and family is Family.BLOB:
+        return _strict(lambda cell: short_raw(lobs, cell))
+    if (have in TEXT and family in (Family.CLOB, Family.XML)) or (have is Family.RAW and family is Family.BLOB):
         return None
     if have in TEXT and family is Family.BLOB:
-        return lambda cell: None if cell is None else hex_to_raw(str(cell))
+        return _strict(hex_to_raw)
     raise inconsistent(family, have)
 
 
 SHORT_BYTES = 4000
-"""The part of a LOB that SQL converts: the size of a VARCHAR2; RAW has half."""
+"""The longest CLOB in bytes that is converted to VARCHAR2; of a BLOB to RAW half."""
 
 
 def short_text(lobs: LobStore, cell: Cell) -> str | None:
-    """A CLOB as VARCHAR2. Raises ORA-22835."""
+    """The text of a CLOB's locator as VARCHAR2; None when it is empty. Raises ORA-22835 beyond 4000 bytes."""
     value = lobs.value(cell)
     text = lobs.text(value) if value.length <= SHORT_BYTES else ""
     if value.length > SHORT_BYTES or len(text.encode("utf-8", "surrogatepass")) > SHORT_BYTES:
-        size = f"(actual: {value.length}, maximum: {SHORT_BYTES})"
-        raise OraError(22835, f"Buffer too small for CLOB to CHAR or BLOB to RAW conversion {size}")
+        raise _too_long(value.length, SHORT_BYTES)
     return text or None
 
 
 def short_raw(lobs: LobStore, cell: Cell) -> bytes | None:
-    """A BLOB as RAW. Raises ORA-22835."""
+    """The content of a BLOB's locator as RAW; None when it is empty. Raises ORA-22835 beyond 2000 bytes."""
     value = lobs.value(cell)
     if value.length > SHORT_BYTES // 2:
-        size = f"(actual: {value.length}, maximum: {SHORT_BYTES // 2})"
-        raise OraError(22835, f"Buffer too small for CLOB to CHAR or BLOB to RAW conversion {size}")
+        raise _too_long(value.length, SHORT_BYTES // 2)
     return lobs.raw(value) or None
 
 
-def _between_numbers(have: Family, family: Family) -> Convert:
+def _too_long(actual: int, maximum: int) -> OraError:
+    size = f"(actual: {actual}, maximum: {maximum})"
+    return OraError(22835, f"Buffer too small for CLOB to CHAR or BLOB to RAW conversion {size}")
+
+
+def _between_numbers(have: Family, family: Family) -> Callable[[Any], Cell]:
     if family is Family.NUMBER:
-        return lambda cell: binary.to_number(cell) if isinstance(cell, bytes) else None
+        return binary.to_number
     size = BINARY_SIZES[family]
-    if have is Family.NUMBER:
-        return lambda cell: binary.of_number(cell, size) if isinstance(cell, bytes) else None
-    return lambda cell: binary.resized(cell, size) if isinstance(cell, bytes) else None
-
-
-def _plain(text: str, nls: Nls) -> str:
-    point = nls.numeric_characters[0]
-    return text if point == "." else text.replace(point, ".")
+    return lambda cell: binary.of_number(cell, size) if have is Family.NUMBER else binary.resized(cell, size)
 
 
 def hex_to_raw(text: str) -> bytes | None:
@@ -124,7 +122,7 @@ def hex_to_raw(text: str) -> bytes | None:
 
 
 def parse_temporal(text: str, family: Family, model: str | None, how: Conversion) -> bytes:
-    """Text to DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE by a model or the session's."""
+    """The cell of a text in a family of TEMPORAL, by `model` or, when that is None, the session's format."""
     nls = how.nls
     if model is None:
         model = model_of(family, nls)
@@ -137,7 +135,7 @@ def parse_temporal(text: str, family: Family, model: str | None, how: Conversion
 
 
 def to_text(cell: Cell, source: SqlType, nls: Nls) -> str:
-    """Implicit TO_CHAR."""
+    """Implicit TO_CHAR of a cell that is not NULL. Raises ORA-00932 for a family without text."""
     family = source.family
     if isinstance(cell, str):
         return cell
@@ -159,14 +157,14 @@ def to_text(cell: Cell, source: SqlType, nls: Nls) -> str:
 
 
 def model_of(family: Family, nls: Nls) -> str:
-    """The session's default format of dates or timestamps."""
+    """The session's default format of a family of TEMPORAL."""
     if family is Family.DATE:
         return nls.date_format
     return nls.timestamp_tz_format if family is Family.ZONED else nls.timestamp_format
 
 
 def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> str:
-    """TO_CHAR of a date or timestamp; local ones, and the zone of those without, are in the session's `zone`."""
+    """TO_CHAR of a date or timestamp of a `TimeKind`. `digits`: of plain FF; `zone`: of the session, for all but ZONED."""
     if kind == TimeKind.ZONED:
         shown = temporal.zone_of(cell)
         return to_char(temporal.local(cell), model, digits=digits, zone=shown, offset=temporal.offset_of(cell))
@@ -181,5 +179,5 @@ def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> st
 
 
 def utf16_units(text: str) -> int:
-    """Length in the national character set."""
+    """Length in UTF-16 units, the characters of the national character set."""
     return len(text) if text.isascii() else len(text.encode("utf-16-be")) // 2

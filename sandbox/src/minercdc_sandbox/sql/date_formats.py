@@ -13,28 +13,22 @@ from minercdc_sandbox.sql.temporal import Moment
 from minercdc_sandbox.sql.zones import Zone
 
 _MONTHS = [
-    *("JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER"),
-    *("DECEMBER",),
+    *("JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE"),
+    *("JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"),
 ]
-
-
 _DAYS = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"]
-
-
 _ELEMENT = re.compile(
     r"FM|FX|SYYYY|YYYY|RRRR|YYY|YY|RR|Y|MONTH|MON|MM|DDD|DD|DAY|DY|D|HH24|HH12|HH|MI|SSSSS|SS|FF[1-9]|FF|A\.M\.|P\.M\.|A\.D\.|B\.C\.|AD|BC"
     r'|AM|PM|TZH|TZM|TZR|TZD|IYYY|IW|WW|W|Q|J|CC|X|"[^"]*"|[-/,.;: ]',
     re.IGNORECASE,
 )
-
-
 _WIDTH = {"YYYY": 4, "RRRR": 4, "YYY": 3, "YY": 2, "RR": 2, "Y": 1, "MM": 2, "DD": 2, "DDD": 3, "HH24": 2, "HH12": 2}
 _WIDTH |= {"HH": 2, "MI": 2, "SS": 2, "SSSSS": 5, "J": 7}
 
 
 @lru_cache(maxsize=256)
 def elements(model: str) -> tuple[str, ...]:
-    """The model's elements, literals in quotes. Raises ORA-01821."""
+    """The elements of a model as written, quoted texts with their quotes. Raises ORA-01821 for what is no element."""
     found, at = [], 0
     while at < len(model):
         match = _ELEMENT.match(model, at)
@@ -52,7 +46,7 @@ def _cased(text: str, like: str) -> str:
 
 
 def to_char(moment: Moment, model: str, *, digits: int = 6, zone: Zone = 0, offset: int = 0) -> str:
-    """TO_CHAR of a date. `digits`: of plain FF; `zone` and its `offset` then, minutes east."""
+    """TO_CHAR of a date or timestamp. `digits`: of plain FF; `offset`: of `zone` at the moment, in minutes east."""
     out, fill = [], True
     for raw in elements(model):
         if raw.upper() == "FM":
@@ -63,27 +57,19 @@ def to_char(moment: Moment, model: str, *, digits: int = 6, zone: Zone = 0, offs
 
 
 _PLAIN = [f"{n:02d}" for n in range(256)]
-
-
 _EXCESS_1 = [f"{n - 1:02d}" for n in range(256)]
-
-
 _EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
-
-
 _YEAR = "excess_100[cell[0]] + excess_100[cell[1]]"
-
-
 _FIXED = {
     **{"YYYY": _YEAR, "SYYYY": f"' ' + {_YEAR}", "MM": "plain[cell[2]]", "DD": "plain[cell[3]]"},
     **{"HH24": "excess_1[cell[4]]", "MI": "excess_1[cell[5]]", "SS": "excess_1[cell[6]]", "X": "'.'"},
 }
-"""Elements of fixed width, as Python over the stored bytes of a DATE or TIMESTAMP."""
+"""Elements of fixed width, as Python expressions over the cell of a DATE or TIMESTAMP."""
 
 
 @lru_cache(maxsize=256)
 def compiled(model: str, digits: int) -> Callable[[bytes], str] | None:
-    """TO_CHAR of AD values without zone, from their 7 or 11 bytes; None when the model needs `to_char`. Raises ORA-01821.
+    """TO_CHAR of a cell of a DATE or TIMESTAMP AD; None when the model has elements that only `to_char` knows. Raises ORA-01821.
 
     :param digits: of plain FF.
     """
@@ -195,23 +181,22 @@ class _Scan:
         self.half: str | None = None
         self.zone: Zone | None = None
         self.before_christ = False
-        self.twelve = False
         self.day_of_year: int | None = None
 
-    def digits(
-        self, width: int, number_: int = 1858, text: str = "a non-numeric character was found where a numeric was expected"
-    ) -> str:
+    def digits(self, width: int) -> str:
+        """The digits that come next, at most `width`. Raises ORA-01840 at the end of the text, ORA-01858 without a digit."""
         end = self.at
         while end < len(self.text) and end - self.at < width and self.text[end].isdigit():
             end += 1
         if end == self.at:
             if end == len(self.text):
                 raise OraError(1840, "input value not long enough for date format")
-            raise OraError(number_, text)
+            raise OraError(1858, "a non-numeric character was found where a numeric was expected")
         found, self.at = self.text[self.at : end], end
         return found
 
     def letters(self, names: list[str], short: bool) -> int | None:
+        """Index of the name that comes next, in full or by three letters, which `short` tries first; None for no name."""
         rest = self.text[self.at :].upper()
         for full in (False, True) if short else (True, False):
             for n, name in enumerate(names):
@@ -223,7 +208,10 @@ class _Scan:
 
 
 def to_moment(text: str, model: str, today: date) -> tuple[Moment, Zone | None]:
-    """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ: fields as written, and the zone when the model has one."""
+    """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ: the fields as written, and the zone, None when the model has none.
+
+    A year and a month that the model does not have are those of `today`, a day is 1, times are 0. Raises ORA-01820 to ORA-01882.
+    """
     scan = _Scan(text.strip())
     for raw in elements(model):
         _read(scan, raw.upper(), today)
@@ -347,29 +335,31 @@ def _read_zone(scan: _Scan, name: str) -> None:
     scan.zone = -minutes if match.group(1) == "-" else minutes
 
 
+_LIMITS: dict[str, tuple[int, int, Callable[[], OraError]]] = {
+    "MM": (1, 12, lambda: OraError(1843, "not a valid month")),
+    "HH24": (0, 23, lambda: OraError(1850, "hour must be between 0 and 23")),
+    **dict.fromkeys(("HH", "HH12"), (1, 12, lambda: OraError(1849, "hour must be between 1 and 12"))),
+    "MI": (0, 59, lambda: OraError(1851, "minutes must be between 0 and 59")),
+    "SS": (0, 59, lambda: OraError(1852, "seconds must be between 0 and 59")),
+}
+
+
 def _read_number(scan: _Scan, name: str) -> None:
     value = int(scan.digits(_WIDTH[name]))
+    limits = _LIMITS.get(name)
+    if limits is not None and not limits[0] <= value <= limits[1]:
+        raise limits[2]()
     if name == "MM":
         scan.month = value
-        if not 1 <= value <= 12:
-            raise OraError(1843, "not a valid month")
     elif name == "DD":
         scan.day = value
     elif name == "DDD":
         scan.day_of_year = value
     elif name in ("HH24", "HH", "HH12"):
-        if name == "HH24" and value > 23:
-            raise OraError(1850, "hour must be between 0 and 23")
-        if name != "HH24" and not 1 <= value <= 12:
-            raise OraError(1849, "hour must be between 1 and 12")
         scan.hour = value
     elif name == "MI":
-        if value > 59:
-            raise OraError(1851, "minutes must be between 0 and 59")
         scan.minute = value
     elif name == "SS":
-        if value > 59:
-            raise OraError(1852, "seconds must be between 0 and 59")
         scan.second = value
     elif name == "SSSSS":
         scan.hour, scan.minute, scan.second = value // 3600, value // 60 % 60, value % 60

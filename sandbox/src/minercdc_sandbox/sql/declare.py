@@ -1,4 +1,4 @@
-"""Declared types: a column of CREATE TABLE or the target of a CAST."""
+"""Columns from declared types, of CREATE TABLE, CAST or PL/SQL."""
 
 from __future__ import annotations
 
@@ -28,41 +28,33 @@ TYPES = {
     "XMLTYPE": "text in and out, binary or CLOB storage; described to clients as CLOB",
     "JSON, BOOLEAN, VECTOR": "23ai profile only (else ORA-00902); LogMiner prints them as Unsupported, JSON as a LOB when ENABLE_GOLDENGATE_REPLICATION is TRUE",
 }
-"""Types that can be declared, with remarks."""
+"""Types that can be declared, with remarks for the page of the sandbox."""
 
 
 def declare(name: str, target: ast.TypeName, *, default_char: LengthSemantics = LengthSemantics.BYTE) -> Column:
-    """A column (or CAST target) of the declared type. Raises ORA-00902 and the range errors of each type."""
+    """A column of the declared type. `default_char`: semantics of a length without BYTE or CHAR.
+
+    Raises ORA-00902 for an unknown type, ORA-03001 for one of `UNKNOWN_TYPES`, and the errors of sizes out of range.
+    """
     numbers = target.numbers
     one = numbers[0] if numbers else None
     word = target.name
-    if word in ("VARCHAR2", "VARCHAR", "CHAR", "CHARACTER"):
+    if word in ("VARCHAR2", "VARCHAR", "CHAR", "CHARACTER", "NVARCHAR2", "NCHAR"):
         return _declare_text(name, target, default_char)
-    if word in ("NVARCHAR2", "NCHAR"):
-        return _declare_national(name, target)
     if word in ("NUMBER", "NUMERIC", "DECIMAL", "DEC"):
         return _declare_number(name, numbers, word)
-    if word in ("INTEGER", "INT", "SMALLINT"):
-        return Column(name, OraType.NUMBER, 0, 0, 22)
     if word in ("FLOAT", "DOUBLE PRECISION", "REAL"):
         bits = one if one is not None else (63 if word == "REAL" else 126)
         if not 1 <= bits <= 126:
             raise OraError(1734, "illegal parameters - FLOAT precision must be between 1 and 126", target.at)
         return Column(name, OraType.NUMBER, bits, -127, 22, float_=True)
-    if word == "DATE":
-        return Column(name, OraType.DATE, size=7)
-    if word.startswith("TIMESTAMP"):
-        digits = _digits(one, 6, target.at)
-        code = _TIMESTAMPS[word]
-        return Column(name, code, scale=digits, size=13 if code is OraType.TIMESTAMP_TZ else 11)
+    if word in _TIMESTAMPS:
+        code, size = _TIMESTAMPS[word]
+        return Column(name, code, scale=_digits(one, 6, target.at), size=size)
     if word == "INTERVAL YEAR TO MONTH":
         return Column(name, OraType.INTERVAL_YM, _digits(one, 2, target.at), 0, 5)
     if word == "INTERVAL DAY TO SECOND":
         return Column(name, OraType.INTERVAL_DS, _digits(one, 2, target.at), _digits(numbers[1], 6, target.at), 11)
-    if word == "BINARY_FLOAT":
-        return Column(name, OraType.BINARY_FLOAT, size=4)
-    if word == "BINARY_DOUBLE":
-        return Column(name, OraType.BINARY_DOUBLE, size=8)
     if word == "RAW":
         if one is None:
             raise OraError(906, "missing left parenthesis", target.at)
@@ -84,22 +76,20 @@ def declare(name: str, target: ast.TypeName, *, default_char: LengthSemantics = 
 
 
 LONGEST = 32767
-"""Bytes of VARCHAR2 and RAW when MAX_STRING_SIZE is EXTENDED."""
+"""The most bytes of VARCHAR2 and RAW, when MAX_STRING_SIZE is EXTENDED."""
 NO_KEY = frozenset(
     (
-        OraType.CLOB,
-        OraType.BLOB,
-        OraType.XMLTYPE,
-        OraType.LONG,
-        OraType.LONG_RAW,
-        OraType.JSON,
-        OraType.VECTOR,
-        OraType.BFILE,
+        *(OraType.CLOB, OraType.BLOB, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW),
+        *(OraType.JSON, OraType.VECTOR, OraType.BFILE),
     )
 )
-"""Types that no key or index can have."""
+"""Types that columns of keys and indexes cannot have."""
 _STANDARD_LIMITS = {OraType.VARCHAR2: 4000, OraType.RAW: 2000}
 _SIMPLE = {
+    **dict.fromkeys(("INTEGER", "INT", "SMALLINT"), (OraType.NUMBER, 22, False, "")),
+    "DATE": (OraType.DATE, 7, False, ""),
+    "BINARY_FLOAT": (OraType.BINARY_FLOAT, 4, False, ""),
+    "BINARY_DOUBLE": (OraType.BINARY_DOUBLE, 8, False, ""),
     "CLOB": (OraType.CLOB, 4000, False, SECUREFILE),
     "NCLOB": (OraType.CLOB, 4000, True, SECUREFILE),
     "BLOB": (OraType.BLOB, 4000, False, SECUREFILE),
@@ -112,10 +102,10 @@ _SIMPLE = {
     "BFILE": (OraType.BFILE, 530, False, ""),
     "BOOL": (OraType.BOOLEAN, 1, False, ""),
 }
-"""Types without a length: type, DATA_LENGTH, national, storage."""
+"""Types without a length: type, size, national, storage."""
 _SINCE_23 = frozenset((OraType.BOOLEAN, OraType.JSON, OraType.VECTOR))
 UNKNOWN_TYPES = {"ANYDATA", "SDO_GEOMETRY", "REF"}
-"""Refused by name; so are names of object types and collections, which cannot be created."""
+"""Types of Oracle that are refused with ORA-03001; other names are ORA-00902."""
 
 
 def _declare_vector(name: str, target: ast.TypeName) -> Column:
@@ -132,7 +122,7 @@ def _declare_vector(name: str, target: ast.TypeName) -> Column:
 
 
 def check_declared(columns: Sequence[Column], release: int, *, extended: bool) -> None:
-    """Whether the database has the types of a table's columns. Raises ORA-00902, ORA-00910, ORA-01754."""
+    """Raises ORA-00902 for a type of a later release, ORA-00910 for one too long unless `extended`, ORA-01754 for two LONGs."""
     for column in columns:
         if column.type in _SINCE_23 and release < 23:
             raise OraError(902, "invalid datatype")
@@ -143,9 +133,9 @@ def check_declared(columns: Sequence[Column], release: int, *, extended: bool) -
 
 
 _TIMESTAMPS = {
-    "TIMESTAMP": OraType.TIMESTAMP,
-    "TIMESTAMP WITH TIME ZONE": OraType.TIMESTAMP_TZ,
-    "TIMESTAMP WITH LOCAL TIME ZONE": OraType.TIMESTAMP_LTZ,
+    "TIMESTAMP": (OraType.TIMESTAMP, 11),
+    "TIMESTAMP WITH TIME ZONE": (OraType.TIMESTAMP_TZ, 13),
+    "TIMESTAMP WITH LOCAL TIME ZONE": (OraType.TIMESTAMP_LTZ, 11),
 }
 
 
@@ -156,35 +146,23 @@ def _digits(given: int | None, otherwise: int, at: int) -> int:
     return digits
 
 
-def _declare_national(name: str, target: ast.TypeName) -> Column:
-    """NCHAR and NVARCHAR2: two bytes for each UTF-16 unit."""
-    varying = target.name == "NVARCHAR2"
-    if varying and not target.numbers:
+def _declare_text(name: str, target: ast.TypeName, default_char: LengthSemantics) -> Column:
+    """A character type. N types have two bytes for each UTF-16 unit, other ones up to four for a character."""
+    national, varying = target.name.startswith("N"), "VARCHAR" in target.name
+    if varying and (not target.numbers or (target.numbers[0] is None and not national)):
         raise OraError(906, "missing left parenthesis", target.at)
-    one = (target.numbers[0] if target.numbers else 1) or 0
+    one = target.numbers[0] if target.numbers else 1
+    if one is None:
+        one = 0 if national else 1
     if one < 1:
         raise OraError(1723, "zero-length columns are not allowed", target.at)
-    if one > (LONGEST // 2 if varying else 1000):
+    if one > (LONGEST // (1 + national) if varying else 1000 if national else 2000):
         raise OraError(910, "specified length too long for its datatype", target.at)
     code = OraType.VARCHAR2 if varying else OraType.CHAR
-    return Column(name, code, size=2 * one, char_length=one, semantics=LengthSemantics.CHAR, national=True)
-
-
-def _declare_text(name: str, target: ast.TypeName, default_char: LengthSemantics) -> Column:
-    one = target.numbers[0] if target.numbers else None
-    varying = target.name.startswith("VARCHAR")
-    if one is None:
-        if varying:
-            raise OraError(906, "missing left parenthesis", target.at)
-        one = 1
-    if one < 1:
-        raise OraError(1723, "zero-length columns are not allowed", target.at)
-    limit = LONGEST if varying else 2000
-    if one > limit:
-        raise OraError(910, "specified length too long for its datatype", target.at)
+    if national:
+        return Column(name, code, size=2 * one, char_length=one, semantics=LengthSemantics.CHAR, national=True)
     semantics = LengthSemantics[target.unit] if target.unit else default_char
     size = min(one * 4, max(one, 4000 if varying else 2000)) if semantics == LengthSemantics.CHAR else one
-    code = OraType.VARCHAR2 if varying else OraType.CHAR
     return Column(name, code, size=size, char_length=one, semantics=semantics)
 
 
@@ -202,7 +180,7 @@ def _declare_number(name: str, numbers: list[int | None], word: str) -> Column:
 
 
 def declared_like(name: str, kind: SqlType) -> Column:
-    """A column that holds values of an expression: of CREATE TABLE AS, or a virtual column without a type."""
+    """A column for the values of an expression, of its type: in CREATE TABLE AS, or a virtual column without a type."""
     described = kind.describe(name)
     text = described.type in (OraType.VARCHAR2, OraType.CHAR)
     chars = (described.size // 2 if described.national else described.size) if text else 0

@@ -1,4 +1,4 @@
-"""The session and the database as statements see them, one run of a query, its plan."""
+"""The session and the database as statements see them, the plan of a query, and one run of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from minercdc_sandbox.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class StatementCall:
-    """One execution of a statement. Positional binds: `bind_rows` has several rows for array DML."""
+    """One execution of a statement; `bind_rows` has its positional binds, several rows for array DML."""
 
     bind_types: tuple[BindType, ...] = ()
     bind_rows: Sequence[tuple[Any, ...]] = ((),)
@@ -39,7 +39,7 @@ class StatementCall:
 
 @dataclass(frozen=True, slots=True)
 class ViewUse:
-    """The part of a view that a query reads which names it once: these columns, of rows that fulfil `where`."""
+    """The part of a view that a query reads: these columns, of rows that fulfil `where`; None for all rows."""
 
     name: str
     columns: frozenset[int]
@@ -47,7 +47,7 @@ class ViewUse:
 
 
 class Scanned(Protocol):
-    """A view that is being read, at one of its rows."""
+    """A cursor on a view; `row` is None at the end."""
 
     row: tuple[Cell, ...] | None
 
@@ -56,9 +56,12 @@ class Scanned(Protocol):
 class Run:
     """One run of a query: its parameters take their values from here.
 
-    :param snapshot: SCN the statement sees; `own` the stamp of its transaction.
+    :param snapshot: SCN that the statement sees; `own`: the stamp of its transaction, or `runtime.NO_TRANSACTION`.
     :param now: host time in seconds.
     :param row: the row that CHECK and RETURNING expressions are evaluated on.
+    :param view_rows: rows of views that this run has read to the end, by name.
+    :param uses: as in the plan.
+    :param scanned: the view cursor that was opened last.
     """
 
     session: SqlSession
@@ -72,18 +75,18 @@ class Run:
     scanned: Scanned | None = None
 
     def view(self, view: View) -> Iterator[tuple[Cell, ...]]:
-        """The rows of a view that this run may want."""
+        """The rows of a view; those that the query surely leaves out may be missing."""
         use = self.uses.get(view.name)
         if view.restricted is None or use is None:
             return view.rows(self.session)
         return view.restricted(self.session, self.restriction(use))
 
     def restriction(self, use: ViewUse) -> Restriction:
-        """The part of the query that the view can use."""
+        """The columns and the lower bound of redo addresses by which a view can leave rows out."""
         return Restriction(use.columns, partial(first_record, use.where, self._known))
 
     def _known(self, expr: ast.Expr) -> str | int | None:
-        """Value of a literal or bind, as `redo_bounds` wants it."""
+        """Value of a text or whole number given by literal or bind; None for anything else and for NULL."""
         if isinstance(expr, ast.Bind):
             cell = self.binds[expr.index] if expr.index < len(self.binds) else None
             if isinstance(cell, bytes):
@@ -104,10 +107,10 @@ class Plan:
     """A translated query.
 
     :param stored: it reads tables, so it runs on the shared store; else on the session's own connection.
-    :param tables: with the AS OF parameter of each, for the checks at run time.
-    :param uses: views named once, by name.
-    :param picked: of a query that only picks columns of one view's rows: their positions. Its SQL then finds the rows, and
-        shows none of their columns.
+    :param tables: the tables that it reads, each with the parameter of its AS OF or None, for the checks at run time.
+    :param uses: of the views that it names once, by name.
+    :param picked: positions of the columns of a query that only picks columns of V$LOGMNR_CONTENTS, whose `sql` then finds
+        the rows and selects no column; () for any other query.
     :param picked_where: the condition of such a query, as in `sql`; None for none.
     """
 
@@ -124,7 +127,9 @@ class Plan:
 class Instance(Protocol):
     """The database as its sessions see it.
 
-    :ivar name, instance: as V$DATABASE and V$INSTANCE have them.
+    :ivar name, instance: names of the database and the instance.
+    :ivar constants: of packages, by qualified name.
+    :ivar startup_time: host seconds.
     """
 
     clock: ScnClock
@@ -150,19 +155,19 @@ class Instance(Protocol):
     def sessions(self) -> Mapping[int, SqlSession]: ...
 
     def new_connection(self) -> apsw.Connection:
-        """A private SQLite connection that knows the functions and views but no stored rows."""
+        """A SQLite connection of its own, with the functions and views but without stored rows."""
 
     def forget(self, session: Session) -> None:
-        """A session has closed."""
+        """Remove a closed session."""
 
 
 class InnerStatements(Protocol):
-    """Statements inside others: those of blocks, and queries of INSERT and CREATE TABLE."""
+    """Statements inside others: of blocks, and queries of INSERT and CREATE TABLE."""
 
     def check(
         self, sql: str, bind_types: Sequence[BindType] = (), names: VariableNames = NO_VARIABLES
     ) -> tuple[ColumnDescription, ...] | None:
-        """Plan a query or DML statement of a block; the columns of a query. Raises the errors of its names and types."""
+        """Plan a query or DML statement of a block; its columns, None for DML. Raises the errors of its names and types."""
 
     def run_inner(
         self,
@@ -174,19 +179,19 @@ class InnerStatements(Protocol):
         """Run a statement of a block, in which names that are no columns may be variables; their values are binds."""
 
     def plan_inner(self, query: ast.Query) -> Plan:
-        """Plan of a query inside another statement (CREATE TABLE AS), which takes no binds."""
+        """Plan of a query without binds inside another statement."""
 
     def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
-        """All rows of a query, for INSERT .. SELECT."""
+        """Run a query inside another statement; all its rows."""
 
 
 class SqlSession(Session, Protocol):
     """A session as statements, packages and views see it.
 
-    :ivar state: session state of packages, by package name.
-    :ivar pga: bytes of memory that the views show for the session.
+    :ivar state: state of packages, by package name.
+    :ivar pga: bytes of memory that views show for the session.
     :ivar lobs: its temporary LOBs.
-    :ivar details: program, machine, osuser, .. as the client named them at connect.
+    :ivar details: program, machine, osuser, .. as the client sent them at connect.
     :ivar logon_time: host seconds.
     """
 
@@ -214,7 +219,7 @@ class SqlSession(Session, Protocol):
     def statements(self) -> InnerStatements: ...
 
     def tables(self) -> Iterator[Table]:
-        """Tables that have rows the session may see: its own copies of temporary ones before all others."""
+        """The tables of the database, and before them the session's own copies of temporary tables."""
 
     def kill(self) -> None:
-        """Another session ends this one: what runs is interrupted, the transaction rolled back, all later calls are ORA-00028."""
+        """End the session from another one: interrupt its call, roll back its transaction; later calls raise ORA-00028."""

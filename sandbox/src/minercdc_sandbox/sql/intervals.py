@@ -1,6 +1,6 @@
 """INTERVAL DAY TO SECOND (11 bytes) and INTERVAL YEAR TO MONTH (5 bytes): encoding, text, and the forms of literals.
 
-Every field is biased and has the sign of the whole, so the bytes order as the values:
+Every field has the sign of the whole and a bias, so that the bytes compare like the values:
 days + 0x80000000, hours + 60, minutes + 60, seconds + 60, nanoseconds + 0x80000000; years + 0x80000000, months + 60.
 """
 
@@ -35,7 +35,7 @@ def invalid() -> OraError:
 
 
 def encode(ns: int) -> bytes:
-    """INTERVAL DAY TO SECOND of nanoseconds."""
+    """INTERVAL DAY TO SECOND of nanoseconds. Raises ORA-01873 beyond 9 digits of days."""
     sign = -1 if ns < 0 else 1
     seconds, nano = divmod(abs(ns), SECOND_NS)
     days, seconds = divmod(seconds, 86_400)
@@ -47,14 +47,14 @@ def encode(ns: int) -> bytes:
 
 
 def decode(cell: bytes) -> int:
-    """Nanoseconds."""
+    """The nanoseconds of an INTERVAL DAY TO SECOND."""
     days = int.from_bytes(cell[:4], "big") - _BIAS
     seconds = ((days * 24 + cell[4] - 60) * 60 + cell[5] - 60) * 60 + cell[6] - 60
     return seconds * SECOND_NS + int.from_bytes(cell[7:11], "big") - _BIAS
 
 
 def encode_months(months: int) -> bytes:
-    """INTERVAL YEAR TO MONTH."""
+    """INTERVAL YEAR TO MONTH of months. Raises ORA-01873 beyond 9 digits of years."""
     sign = -1 if months < 0 else 1
     years, rest = divmod(abs(months), 12)
     if years > _MOST:
@@ -67,7 +67,7 @@ def decode_months(cell: bytes) -> int:
 
 
 def text(cell: bytes, lead: int, digits: int) -> str:
-    """`+01 02:03:04.500000`. `lead`: width of the days, `digits`: of the fraction."""
+    """`+01 02:03:04.500000`. `lead`: the least width of the days, `digits`: of the fraction, 0 for none."""
     ns = decode(cell)
     seconds, nano = divmod(abs(ns), SECOND_NS)
     days, seconds = divmod(seconds, 86_400)
@@ -76,14 +76,14 @@ def text(cell: bytes, lead: int, digits: int) -> str:
 
 
 def months_text(cell: bytes, lead: int) -> str:
-    """`+01-02`."""
+    """`+01-02`. `lead`: the least width of the years."""
     months = decode_months(cell)
     years, rest = divmod(abs(months), 12)
     return f"{'-' if months < 0 else '+'}{years:0{lead}d}-{rest:02d}"
 
 
 def fitted(cell: bytes, lead: int, digits: int) -> bytes:
-    """As a column INTERVAL DAY(lead) TO SECOND(digits) stores it. Raises ORA-01873."""
+    """The cell as a column INTERVAL DAY(lead) TO SECOND(digits) stores it, rounded half up. Raises ORA-01873 for too many days."""
     ns = decode(cell)
     unit = 10 ** (9 - digits)
     whole = (abs(ns) + unit // 2) // unit * unit
@@ -93,7 +93,7 @@ def fitted(cell: bytes, lead: int, digits: int) -> bytes:
 
 
 def fitted_months(cell: bytes, lead: int) -> bytes:
-    """As a column INTERVAL YEAR(lead) TO MONTH. Raises ORA-01873."""
+    """The cell, if it fits a column INTERVAL YEAR(lead) TO MONTH. Raises ORA-01873 for too many years."""
     if abs(decode_months(cell)) // 12 >= 10**lead:
         raise too_small()
     return cell
@@ -107,7 +107,7 @@ def _iso(value: str) -> re.Match[str]:
 
 
 def parse(value: str) -> bytes:
-    """TO_DSINTERVAL: `[+-] d hh:mi:ss[.f]` or ISO `P1DT2H3M4.5S`. Raises ORA-01867, ORA-01850, .."""
+    """TO_DSINTERVAL: `[+-] d hh:mi:ss[.f]` or ISO `[-]P1DT2H3M4.5S`. Raises ORA-01867 and ORA-01850 to ORA-01852."""
     if value.strip().lstrip("-").upper().startswith("P"):
         sign, years, months, days, hours, minutes, seconds = _iso(value).groups()
         if years or months:
@@ -135,7 +135,7 @@ def _check_fields(hours: int, minutes: int, seconds: int) -> None:
 
 
 def parse_months(value: str) -> bytes:
-    """TO_YMINTERVAL: `[+-]y-mm` or ISO `P1Y2M`."""
+    """TO_YMINTERVAL: `[+-]y-mm` or ISO `[-]P1Y2M`. Raises ORA-01867, and ORA-01843 for more than 11 months."""
     if value.strip().lstrip("-").upper().startswith("P"):
         sign, years, months, *_ = _iso(value).groups()
         total = int(years or 0) * 12 + int(months or 0)
@@ -151,7 +151,7 @@ def parse_months(value: str) -> bytes:
 
 
 def literal(value: str, first: str, last: str, lead: int, digits: int) -> bytes:
-    """INTERVAL 'value' first(lead) TO last(digits). Raises ORA-01867, ORA-01873 and the field errors."""
+    """INTERVAL 'value' first(lead) TO last(digits). Raises ORA-01867, ORA-01873 and errors of single fields."""
     if first in MONTHS:
         return _months_literal(value, first, last, lead)
     names = _PARTS[_PARTS.index(first) : _PARTS.index(last) + 1]

@@ -1,12 +1,12 @@
 """SQL/JSON paths, the basic steps: `$.name`, `$."any name"`, `$[0]` (SQL Language Reference, JSON_VALUE and JSON_QUERY).
 
-A name on an array looks into its elements, as lax paths do. What a path cannot say here is ORA-03001, what none can say ORA-40442.
+A name on an array looks into its elements, as lax paths do.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -20,7 +20,7 @@ _BEYOND = re.compile(r"\s*(?:\.\.|\.\s*\*|\[|\?|\.\s*[A-Za-z_]\w*\()")
 
 @lru_cache(maxsize=256)
 def steps(path: str) -> tuple[str | int, ...]:
-    """The steps after `$`."""
+    """The steps after `$`: names and indexes. Raises ORA-40442 for bad syntax, ORA-03001 for steps that are not read here."""
     text = path.strip()
     if text.startswith(("lax ", "strict ")):
         raise OraError(3001, "unimplemented feature: JSON path modes")
@@ -61,21 +61,30 @@ def _document(text: str) -> Any:
     return oson.decode(oson.parse_json(text))
 
 
-def _single(text: str, path: str) -> tuple[Any, bool]:
-    """The one value a path leads to, and whether there is one. Raises ORA-40441, ORA-40470."""
-    values = list(_found(_document(text), steps(path)))
-    if len(values) > 1:
-        raise OraError(40470, "JSON path evaluated to multiple values")
-    return (values[0], True) if values else (None, False)
+def _returned(text: str, path: str, on_error: str, result: Callable[[Any], Cell]) -> Cell:
+    """What `result` makes of the one value that a path leads to; of errors NULL unless `on_error` is ERROR."""
+    wanted = steps(path)
+    try:
+        values = list(_found(_document(text), wanted))
+        if len(values) > 1:
+            raise OraError(40470, "JSON path evaluated to multiple values")
+        if not values:
+            raise OraError(40462, "JSON path evaluated to no value")
+        return result(values[0])
+    except OraError:
+        if on_error == "ERROR":
+            raise
+        return None
 
 
 def json_value(text: str, path: str, kind: str, on_error: str) -> Cell:
-    """A scalar as text (kind `T`) or NUMBER (`N`). With `on_error` ERROR raises ORA-40462, 40456, 40470, 01722, 40441."""
-    steps(path)
-    try:
-        value, there = _single(text, path)
-        if not there:
-            raise OraError(40462, "JSON path evaluated to no value")
+    """JSON_VALUE: a scalar as text (`kind` T) or NUMBER (N). With `on_error` ERROR it raises, else errors are NULL:
+
+    ORA-40441 for a text that is no JSON, ORA-40462 without a value, ORA-40470 for several, ORA-40456 for an object or array,
+    ORA-01722 for a text that is no number. The errors of the path itself (`steps`) are always raised.
+    """
+
+    def result(value: Any) -> Cell:
         if isinstance(value, dict | list):
             raise OraError(40456, "JSON_VALUE evaluated to non-scalar value")
         if value is None:
@@ -84,30 +93,23 @@ def json_value(text: str, path: str, kind: str, on_error: str) -> Cell:
         if kind == "T":
             return shown or None
         return number.encode(value) if isinstance(value, Decimal) else number.parse(shown)
-    except OraError:
-        if on_error == "ERROR":
-            raise
-        return None
+
+    return _returned(text, path, on_error, result)
 
 
 def json_query(text: str, path: str, on_error: str) -> Cell:
-    """An object or array as JSON text; a scalar is ORA-40480 with ERROR, else NULL."""
-    steps(path)
-    try:
-        value, there = _single(text, path)
-        if not there:
-            raise OraError(40462, "JSON path evaluated to no value")
+    """JSON_QUERY: an object or array as JSON text. With `on_error` ERROR a scalar is ORA-40480, else errors are NULL."""
+
+    def result(value: Any) -> Cell:
         if not isinstance(value, dict | list):
             raise OraError(40480, "result cannot be returned without array wrapper")
         return oson.text_of(value)
-    except OraError:
-        if on_error == "ERROR":
-            raise
-        return None
+
+    return _returned(text, path, on_error, result)
 
 
 def json_exists(text: str, path: str) -> int:
-    """Whether a path leads anywhere; false for what is no JSON (FALSE ON ERROR)."""
+    """JSON_EXISTS: 1 when a path leads to a value, else 0, also for a text that is no JSON."""
     wanted = steps(path)
     try:
         return int(any(True for _ in _found(_document(text), wanted)))

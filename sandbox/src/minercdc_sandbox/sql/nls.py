@@ -1,4 +1,4 @@
-"""NLS settings of a session: the formats of implicit conversions and of LogMiner's literals."""
+"""NLS settings of a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from minercdc_sandbox.sql import zones
 
 @dataclass(frozen=True, slots=True)
 class Nls:
-    """Values as ALTER SESSION sets them; the defaults are those of territory AMERICA.
+    """NLS settings of a session, by default those of territory AMERICA.
 
     :param numeric_characters: decimal character, then group separator.
     :param time_zone: `+00:00` form or a region's name.
@@ -27,5 +27,5 @@ class Nls:
 
     @property
     def zone(self) -> zones.Zone:
-        """Session time zone."""
+        """The session's time zone."""
         return zones.parse(self.time_zone)

@@ -1,21 +1,21 @@
-"""Oracle NUMBER: sign and exponent byte, then base-100 digits; comparing the bytes compares the values."""
+"""Oracle NUMBER: a byte with sign and exponent, then base-100 digits. The bytes compare like the values."""
 
 from __future__ import annotations
 
-from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import lru_cache
 
 from minercdc_sandbox.interfaces import OraError
 
 ZERO = b"\x80"
 ARITHMETIC = Context(prec=44, rounding=ROUND_HALF_UP, Emin=-400, Emax=400)
-"""Wide enough that rounding to 20 base-100 digits happens once, in `encode`."""
+"""Has more digits than 20 base-100 digits, so that `encode` rounds."""
 
 _MAX_DIGITS = 20
 
 
 def encode(value: Decimal | int) -> bytes:
-    """Exact up to 38 digits (20 base-100 digits), rounded half up beyond. Raises ORA-01426 on overflow."""
+    """The cell of a number, rounded half up to 20 base-100 digits; 0 if it is too small. Raises ORA-01426 if it is too large."""
     if isinstance(value, int):
         sign, text, exponent = value < 0, str(abs(value)), 0
     else:
@@ -66,7 +66,7 @@ def _round(pairs: list[int], power: int) -> tuple[list[int], int]:
 
 @lru_cache(maxsize=1 << 14)
 def integer(value: int) -> bytes:
-    """`encode` of an int, remembered: counts, codes and SCNs recur."""
+    """`encode` of an int, cached, because counts, codes and SCNs recur."""
     if not 0 < value < 100_000_000:
         return encode(value)
     digits = value
@@ -82,7 +82,7 @@ def integer(value: int) -> bytes:
 
 @lru_cache(maxsize=1 << 14)
 def decode(cell: bytes) -> Decimal:
-    """The exact value."""
+    """The exact value of a cell."""
     first = cell[0]
     if cell == ZERO:  # 1E-130 begins with the same byte
         return Decimal(0)
@@ -102,18 +102,18 @@ def decode(cell: bytes) -> Decimal:
 
 
 def canonical(cell: bytes) -> bytes:
-    """Without trailing zero pairs, which a driver may send: equal values must have equal bytes."""
+    """The cell without trailing zero pairs, which a driver may send, so that equal values have equal bytes."""
     last = cell[-1] if cell[-1] != 0x66 or cell[0] & 0x80 else cell[-2]
     return encode(decode(cell)) if len(cell) > 1 and last == (1 if cell[0] & 0x80 else 101) else cell
 
 
 def to_int(cell: bytes) -> int:
-    """Integer part, towards zero."""
+    """The integer part of a cell's value."""
     return int(decode(cell))
 
 
 def parse(text: str) -> bytes:
-    """A number literal or the implicit TO_NUMBER of a string. Raises ORA-01722."""
+    """The cell of a text with a point, without regard to blanks around it. Raises ORA-01722 for no number, ORA-01426 for too large a one."""
     try:
         value = Decimal(text.strip())
     except InvalidOperation:
@@ -129,7 +129,7 @@ _LONGEST_PLAIN = 40
 
 
 def text(cell: bytes, point: str = ".") -> str:
-    """TO_CHAR without a format: no leading zero before the point, E notation past 40 characters."""
+    """TO_CHAR without a format: no zero before the decimal character `point`, E notation beyond 40 digits."""
     first = cell[0]
     if first & 0x80:
         sign, places = "", 2 * (first - 192)
@@ -158,19 +158,15 @@ def _scientific(value: Decimal, point: str) -> str:
 
 
 def rounded(value: Decimal, places: int) -> Decimal:
-    """ROUND: half away from zero."""
+    """The value rounded to `places` after the point, half away from zero."""
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, ARITHMETIC_WIDE)
-
-
-def floor(value: Decimal) -> Decimal:
-    return value.to_integral_value(ROUND_FLOOR)
 
 
 ARITHMETIC_WIDE = Context(prec=400, rounding=ROUND_HALF_UP, Emin=-999, Emax=999)
 
 
 def exact_text(cell: bytes, point: str = ".") -> str:
-    """As `text`, but with all digits in E notation: LogMiner's statements make the same value again."""
+    """As `text`, but E notation has all digits, so that LogMiner's statements restore the value."""
     if cell == ZERO:
         return "0"
     plain = text(cell, point)

@@ -12,7 +12,10 @@ _NUMBER_MODEL = re.compile(r"^(FM)?(\$?)(S?)([09,G]*)(?:([.D])([09]*))?(S|MI|PR)
 
 
 def number_to_char(value: Decimal, model: str, characters: str = ".,") -> str:
-    """TO_CHAR of a number; what does not fit becomes `#`. Raises ORA-01481."""
+    """TO_CHAR of a number with a model; `#`s for a number that does not fit. Raises ORA-01481 for a model that is not read here.
+
+    :param characters: decimal character and group separator.
+    """
     upper = model.upper()
     if upper.replace("FM", "").strip("0X") == "" and "X" in upper:
         return _hex(value, model)
@@ -54,7 +57,7 @@ def _signed(body: str, negative: bool, dollar: str, lead: str, tail: str | None,
 
 
 def _grouped(digits: str, whole: str, characters: str) -> str:
-    """Digits laid into the model from the right; leading zeros from the first 0 on."""
+    """Digits set into the model from the right, with zeros from its first 0 on."""
     out: list[str] = []
     rest = list(digits)
     first_zero = whole.find("0")
@@ -82,7 +85,10 @@ def _hex(value: Decimal, model: str) -> str:
 
 
 def char_to_number(text: str, model: str, characters: str = ".,") -> Decimal:
-    """TO_NUMBER with a format. Raises ORA-01722."""
+    """TO_NUMBER with a model: only hexadecimal ones matter, else `$` and group separators are left out. Raises ORA-01722.
+
+    :param characters: decimal character and group separator.
+    """
     upper = model.upper().replace("FM", "")
     try:
         if upper.strip("0X") == "" and "X" in upper:

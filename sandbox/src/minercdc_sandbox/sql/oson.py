@@ -31,7 +31,7 @@ _COUNTS = {0x00: (1, ">B"), 0x08: (2, ">H"), 0x10: (4, ">I")}
 
 
 def parse_json(text: str) -> bytes:
-    """The image of a JSON text. Raises ORA-40441."""
+    """The image of a JSON text. Raises ORA-40441 for a text that is no JSON."""
     try:
         return encode(json.loads(text, parse_float=Decimal, parse_int=Decimal))
     except json.JSONDecodeError as error:
@@ -41,14 +41,14 @@ def parse_json(text: str) -> bytes:
 
 
 def serialize(image: bytes) -> str:
-    """JSON text of an image, without blanks. Raises ORA-40568 for what is none."""
+    """JSON text of an image, without blanks between its tokens. Raises the errors of `decode`."""
     return text_of(decode(image))
 
 
 def checked(image: bytes) -> bytes:
-    """The image a client sent, as the server keeps it. Raises ORA-40568 when it is damaged.
+    """The image that a client sent, with the flag for short leaves. Raises the errors of `decode`.
 
-    ojdbc reads only images that may have short leaves; python-oracledb writes such that have none and says so.
+    ojdbc reads only images with this flag; python-oracledb writes images without it.
     """
     decode(image)
     version, flags = struct.unpack_from(">BH", image, len(MAGIC))
@@ -56,7 +56,7 @@ def checked(image: bytes) -> bytes:
 
 
 def text_of(value: Any) -> str:
-    """JSON text of a value, without blanks."""
+    """JSON text of a value as `decode` returns it, without blanks between its tokens."""
     if isinstance(value, dict):
         return (
             "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{text_of(item)}" for name, item in value.items()) + "}"
@@ -69,11 +69,8 @@ def text_of(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# ---- writing ----
-
-
 def encode(value: Any) -> bytes:
-    """:param value: None, bool, Decimal, str, list or dict of such."""
+    """The image of None, a bool, Decimal or str, or of a list or dict of such. Raises ORA-03001 for names beyond 255 bytes."""
     if not isinstance(value, list | dict):
         node = _scalar(value)
         wide = len(node) > 0xFFFF
@@ -90,18 +87,15 @@ def encode(value: Any) -> bytes:
         flags, offset = flags | _SEGMENT_UINT32, ">I"
     wide = len(tree.data) > 0xFFFF
     flags |= _TREE_UINT32 if wide else 0
-    return b"".join(
-        (
-            *(MAGIC, struct.pack(">BH", _NAMES_255, flags), struct.pack(count, len(names.numbers))),
-            *(struct.pack(offset, len(names.segment)), struct.pack(">I" if wide else ">H", len(tree.data)), b"\0\0"),
-            *(
-                bytes(names.hashes),
-                b"".join(struct.pack(offset, at) for at in names.offsets),
-                names.segment,
-                bytes(tree.data),
-            ),
-        )
-    )
+    head = MAGIC + struct.pack(">BH", _NAMES_255, flags) + struct.pack(count, len(names.numbers))
+    sizes = struct.pack(offset, len(names.segment)) + struct.pack(">I" if wide else ">H", len(tree.data)) + b"\0\0"
+    offsets = b"".join(struct.pack(offset, at) for at in names.offsets)
+    return head + sizes + bytes(names.hashes) + offsets + names.segment + bytes(tree.data)
+
+
+def _form(count: int) -> str:
+    """Format of the numbers up to `count`."""
+    return ">B" if count <= 0xFF else ">H" if count <= 0xFFFF else ">I"
 
 
 def _names_of(value: Any) -> set[bytes]:
@@ -146,13 +140,11 @@ class _Tree:
         if not isinstance(value, list | dict):
             self.data += _scalar(value)
             return
-        kind, fmt = (_OBJECT, ">B") if isinstance(value, dict) else (_ARRAY, ">B")
-        bits = 0
-        if len(value) > 0xFF:
-            bits, fmt = (0x08, ">H") if len(value) <= 0xFFFF else (0x10, ">I")
+        kind, fmt = _OBJECT if isinstance(value, dict) else _ARRAY, _form(len(value))
+        bits = {">B": 0, ">H": 0x08, ">I": 0x10}[fmt]
         self.data += bytes((kind | _WIDE_OFFSETS | bits,)) + struct.pack(fmt, len(value))
         if isinstance(value, dict):
-            form = ">B" if len(self.numbers) <= 0xFF else ">H" if len(self.numbers) <= 0xFFFF else ">I"
+            form = _form(len(self.numbers))
             self.data += b"".join(struct.pack(form, self.numbers[name.encode()]) for name in value)
             value = list(value.values())
         at = len(self.data)
@@ -175,11 +167,11 @@ def _scalar(value: Any) -> bytes:
     return bytes((_NUMBER8, len(cell))) + cell
 
 
-# ---- reading ----
-
-
 def decode(image: bytes) -> Any:
-    """Raises ORA-40568 for bytes that are no image, ORA-03001 for a value JSON text here has no form for."""
+    """The value of an image: None, bool, Decimal, str, list or dict; dates as texts of ISO 8601.
+
+    Raises ORA-40568 for bytes that are no image, ORA-03001 for forms that are not read here.
+    """
     if not image.startswith(MAGIC):
         raise OraError(40568, "JSON path expression or image is invalid")
     try:
@@ -233,7 +225,7 @@ class _Reader:
         count, at = self._take(_COUNTS[kind & 0x18][1], at + 1)
         names: list[str] = []
         if kind & 0x40 == 0:
-            form = ">B" if len(self._names) <= 0xFF else ">H" if len(self._names) <= 0xFFFF else ">I"
+            form = _form(len(self._names))
             for _ in range(count):
                 place, at = self._take(form, at)
                 names.append(self._names[place - 1])

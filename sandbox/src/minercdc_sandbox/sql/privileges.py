@@ -1,6 +1,6 @@
-"""Who may do what: object privileges, system privileges and roles (Security Guide, Configuring Privilege and Role Authorization).
+"""Object privileges, system privileges and roles (Security Guide, Configuring Privilege and Role Authorization).
 
-An object the user has no privilege on at all does not exist for him (ORA-00942); with another privilege it is ORA-01031.
+An object on which the user has no privilege does not exist for the user (ORA-00942); with only other privileges it is ORA-01031.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ ANY = {
     "INDEX": ("CREATE ANY INDEX",),
     "COMMENT": ("COMMENT ANY TABLE",),
 }
-"""System privileges that stand for an object privilege on any table outside SYS."""
+"""System privileges that allow an action on objects of all owners."""
 
 ENOUGH = {
     "SELECT": frozenset({"SELECT", "READ"}),
     "LOCK": frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "ALTER"}),
     "COMMENT": frozenset[str](),
 }
-"""Object privileges that allow an action, where they are not just the one of its name."""
+"""Object privileges that allow an action, if they are others than the one of its name."""
 
 _OPEN = ("ALL_", "USER_", "SESSION_", "ROLE_", "NLS_", "PRODUCT_", "DICT", "PLAN_TABLE", "CAT", "TAB", "COLS")
-"""Views that everybody sees, by how their names begin; V$NLS_PARAMETERS and V$VERSION too."""
+"""How the names of views begin that all users may read; besides, those of `_OPEN_V`."""
 _OPEN_V = frozenset(["V$NLS_PARAMETERS", "V$NLS_VALID_VALUES", "V$VERSION", "V$TIMEZONE_NAMES", "V$OPTION"])
 
 
 def grants_of(catalog: Catalog, container: int, user: str) -> set[Grant]:
-    """All a user has, directly, by PUBLIC and by roles in roles."""
+    """The grants to a user, to PUBLIC and, at any depth, to the roles among them."""
     place = catalog.containers[container]
     found = place.users.get(user)
     pending = list(found.grants) if found is not None else []
@@ -54,50 +54,56 @@ def grants_of(catalog: Catalog, container: int, user: str) -> set[Grant]:
     return seen
 
 
+def _system(grants: set[Grant]) -> set[str]:
+    return {grant.privilege for grant in grants if grant.object is None}
+
+
 def has_system(catalog: Catalog, container: int, user: str, *wanted: str) -> bool:
-    """Whether one of these system privileges or roles was granted; DBA has all."""
+    """Whether the user has one of these system privileges or roles, DBA or ALL PRIVILEGES; SYS has all."""
     if user == "SYS":
         return True
-    names = {grant.privilege for grant in grants_of(catalog, container, user) if grant.object is None}
-    return bool(names & {"DBA", "ALL PRIVILEGES", *wanted})
+    return bool(_system(grants_of(catalog, container, user)) & {"DBA", "ALL PRIVILEGES", *wanted})
 
 
 def require(catalog: Catalog, container: int, user: str, *wanted: str) -> None:
-    """Raises ORA-01031 when none of these was granted."""
+    """Raises ORA-01031 unless `has_system`."""
     if not has_system(catalog, container, user, *wanted):
         raise OraError(1031, "insufficient privileges")
 
 
 def check_object(catalog: Catalog, container: int, user: str, privilege: str, owner: str, name: str, at: int) -> None:
-    """May the user do this with another's object? Raises ORA-00942, ORA-01031."""
+    """Raises ORA-00942 for an object that does not exist for the user, ORA-01031 for one that exists, but without `privilege`.
+
+    An owner and SYS have all privileges.
+    """
     if user in (owner, "SYS"):
         return
     grants = grants_of(catalog, container, user)
-    system = {grant.privilege for grant in grants if grant.object is None}
+    system = _system(grants)
     if system & {"DBA", "ALL PRIVILEGES", *ANY.get(privilege, ())}:
         return
     path = f"{owner}.{name}"
     here = {grant.privilege for grant in grants if grant.object == path}
     if here & (ENOUGH.get(privilege, frozenset({privilege})) | {"ALL"}):
         return
-    if here or system & {one for many in ANY.values() for one in many if one in ("SELECT ANY TABLE", "READ ANY TABLE")}:
+    if here or system & {"SELECT ANY TABLE", "READ ANY TABLE"}:
         raise OraError(1031, "insufficient privileges", at)
     raise OraError(942, f'table or view "{owner}"."{name}" does not exist', at)
 
 
 GUARDED = frozenset(["DBMS_LOGMNR", "DBMS_LOGMNR_D", "DBMS_FLASHBACK"])
-"""Packages that PUBLIC may not execute; EXECUTE_CATALOG_ROLE may, and who was granted EXECUTE on one."""
+"""Packages that are not granted to PUBLIC."""
 
 
 def may_execute(catalog: Catalog, container: int, user: str, package: str) -> bool:
-    """Whether the package is there for the user; for others its name does not exist (PLS-00201).
+    """Whether the user may execute a package. `GUARDED` ones need EXECUTE, EXECUTE_CATALOG_ROLE, EXECUTE ANY PROCEDURE or DBA.
 
-    Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, which 12c and later want besides EXECUTE (Utilities, LogMiner).
+    Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, which 12c and later require besides EXECUTE (Utilities, LogMiner).
     """
     if package not in GUARDED or user in ("SYS", "SYSTEM"):
         return True
     grants = grants_of(catalog, container, user)
-    system = {grant.privilege for grant in grants if grant.object is None}
+    system = _system(grants)
     if system & {"DBA", "ALL PRIVILEGES"}:
         return True
     here = {grant.privilege for grant in grants if grant.object == f"SYS.{package}"}
@@ -109,11 +115,14 @@ def may_execute(catalog: Catalog, container: int, user: str, package: str) -> bo
 
 
 def check_view(catalog: Catalog, container: int, user: str, view: str, at: int) -> None:
-    """V$ and DBA_ views take SELECT_CATALOG_ROLE, SELECT ANY DICTIONARY or a grant on the view. Raises ORA-00942."""
+    """Raises ORA-00942 for a V$ or DBA_ view without SELECT_CATALOG_ROLE, SELECT ANY DICTIONARY, DBA or a grant on the view.
+
+    SYS and SYSTEM may read all views; all users the open ones, as ALL_ and USER_ views.
+    """
     if user in ("SYS", "SYSTEM") or view.startswith(_OPEN) or view in _OPEN_V:
         return
     grants = grants_of(catalog, container, user)
-    system = {grant.privilege for grant in grants if grant.object is None}
+    system = _system(grants)
     if system & {"DBA", "ALL PRIVILEGES", "SELECT_CATALOG_ROLE", "SELECT ANY DICTIONARY"}:
         return
     spellings = {f"SYS.{view}", f"SYS.{view.replace('V$', 'V_$', 1)}", f"PUBLIC.{view}"}

@@ -1,9 +1,9 @@
-"""Bounds of redo addresses in a WHERE clause: from which record on the rows of one log can fulfil it.
+"""Bounds of redo addresses in a WHERE clause: the first record of one log whose rows can fulfil it.
 
     THREAD# NOT IN (1) OR RS_ID = ' 0x000000..' OR (THREAD# = 1 AND RS_ID >= :mark)     log of thread 1: from :mark on
 
-AND takes the later bound, OR the earlier one; whatever is not understood bounds nothing, so the bound may come too early
-but never too late, and the condition itself is still evaluated on every row.
+AND takes the later bound, OR the earlier one. A condition that is not read here is no bound, so the bound may come too early
+but never too late. The condition itself is still evaluated on every row.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ Known: TypeAlias = "Callable[[ast.Expr], str | int | None]"
 
 NOTHING: Final = "\U0010ffff"
 """Above every RS_ID: no row of the log can fulfil the condition."""
-_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, high: str) -> str:
-    """The least RS_ID of a row that can fulfil `where`; '' when nothing bounds it, NOTHING when there is no such row.
+    """A bound below which no row fulfils `where`: an RS_ID, '' for no bound, NOTHING when no row of the log can fulfil it.
 
     :param low, high: the first and the last RS_ID that the log of `thread` can have.
     """
@@ -31,7 +30,7 @@ def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, hi
         return max(bounds) if where.op == "AND" else min(bounds)
     if isinstance(where, ast.Compare):
         return _compared(where, known, thread, low, high)
-    if isinstance(where, ast.InList) and _column(where.operand) == "THREAD#":
+    if isinstance(where, ast.In) and isinstance(where.items, list) and _column(where.operand) == "THREAD#":
         values = [known(item) for item in where.items]
         if all(isinstance(value, int) for value in values):
             return "" if (thread in values) is not where.negated else NOTHING
@@ -41,7 +40,7 @@ def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, hi
 def _compared(where: ast.Compare, known: Known, thread: int, low: str, high: str) -> str:
     left, right, op = where.left, where.right, where.op
     if _column(right):
-        left, right, op = right, left, _FLIPPED.get(op, op)
+        left, right, op = right, left, ast.FLIPPED[op]
     column, value = _column(left), known(right)
     if column == "THREAD#" and op == "=" and isinstance(value, int):
         return "" if value == thread else NOTHING

@@ -1,10 +1,9 @@
-"""Conditions on a view's rows as Python functions: a query that only picks rows of one view needs no SQLite.
+"""Conditions on the rows of a view as Python functions, by which a query that only picks rows of one view needs no SQLite.
 
     ((t1.c16 in (x'c102',x'c104')) and (t1.c61=?1))    ->    row[16] in k0 and row[61] == k1
 
-The text is what the query was translated to, so types and their conversions are settled. What is read here is a small part
-of it: comparisons of columns with constants, IN, IS NULL, AND and OR; of any other text there is no test, and SQLite must do.
-There is no NOT over conditions, so unknown and false need not be distinguished: a comparison with NULL is just not true.
+The text is the translated one, in which types are converted already. Only comparisons of columns with constants, IN,
+IS NULL, AND and OR are read; for any other text there is no test. As no NOT is read, unknown counts as false.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ class _NoTest(Exception):
 
 
 def row_test(condition: str | None, columns: Sequence[ColumnDescription], parameter: Callable[[int], Any]) -> RowTest | None:
-    """The test for a condition on the view that the statement calls t1; None when there is none.
+    """The test of a condition on the view whose alias is t1; None for a condition that is not read here.
 
-    :param condition: SQLite's text of WHERE; None for a query without.
+    :param condition: SQLite's text of WHERE; None for no condition, which is true for all rows.
     :param parameter: the value of the parameter with that number.
     """
     if condition is None:

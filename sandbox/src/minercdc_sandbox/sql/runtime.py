@@ -1,4 +1,4 @@
-"""Runs of translated SQL: parameters, and the SQLite cursor in batches; views are `virtual_tables`."""
+"""Runs of translated SQL, and the rows of queries."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _active = threading.local()
 
 
 def active_run() -> Run:
-    """The run that SQLite works for."""
+    """The run for which SQLite executes on this thread."""
     run: Run = _active.run
     return run
 
 
 def running_session() -> SqlSession:
-    """The session whose statement SQLite works for."""
+    """The session of `active_run`."""
     return active_run().session
 
 
 def watch_cancel(connection: apsw.Connection) -> None:
-    """Let a cancelled session's step stop in the middle, but no one else's."""
+    """Let SQLite interrupt the statement that a connection executes when its session is cancelled."""
 
     def stop() -> bool:
         run: Run | None = getattr(_active, "run", None)
@@ -63,7 +63,7 @@ def _highest(sql: str) -> int:
 
 
 def execute(connection: apsw.Connection, sql: str, parameters: Sequence[Parameter], run: Run) -> apsw.Cursor:
-    """Start a query; SQLite's own complaints become ORA- errors."""
+    """Start a query with the parameters' values of a run. Raises SQLite's errors as `translated`."""
     values = tuple([parameter(run) for parameter in parameters[: _highest(sql)]])
     try:
         with _Activity(run):
@@ -73,7 +73,10 @@ def execute(connection: apsw.Connection, sql: str, parameters: Sequence[Paramete
 
 
 def begin_run(session: SqlSession, binds: Sequence[Cell] = (), row: tuple[Any, ...] = ()) -> Run:
-    """A run that begins now."""
+    """A run that begins now: at the SCN of DBMS_FLASHBACK, of a serializable transaction, or the current one.
+
+    Begins the transaction of a serializable session that has none.
+    """
     client, storage = session.client, session.storage
     if client.serializable and client.transaction is None:
         with storage.lock:
@@ -89,18 +92,19 @@ def begin_run(session: SqlSession, binds: Sequence[Cell] = (), row: tuple[Any, .
 
 
 def evaluate(sql: str, parameters: Sequence[Parameter], run: Run) -> Cell:
-    """One constant expression."""
+    """The value of one SQL expression over parameters."""
     return evaluate_row(f"select {sql}", parameters, run)[0]
 
 
 def evaluate_row(sql: str, parameters: Sequence[Parameter], run: Run) -> tuple[Cell, ...]:
-    """Expressions that may hold subqueries, so they run where the rows are."""
+    """The first row of a query, executed on the shared store."""
     storage = run.session.storage
     with storage.lock:
         return cast(tuple[Cell, ...], execute(storage.db, sql, parameters, run).fetchone())
 
 
 def translated(error: apsw.Error, run: Run) -> OraError:
+    """ORA-01013 for an interrupt, which ends the session's cancel; ORA-00600 for any other error of SQLite."""
     if isinstance(error, apsw.InterruptError):
         run.session.client.cancelled = False
         return OraError(1013, "user requested cancel of current operation")
@@ -108,10 +112,10 @@ def translated(error: apsw.Error, run: Run) -> OraError:
 
 
 class QueryRows:
-    """An open cursor (interfaces.Rows). `lock` guards the connection for the length of one batch.
+    """An open cursor (interfaces.Rows). `lock` guards the connection during each batch.
 
-    :param oldest: the oldest SCN it reads tables at; None when it reads none.
-    :param picked: see `queries.Plan`.
+    :param oldest: the oldest SCN at which it reads tables; None when it reads none.
+    :param picked: as in `execution.Plan`.
     """
 
     def __init__(
@@ -126,12 +130,12 @@ class QueryRows:
 
     @property
     def oldest(self) -> int | None:
-        """The oldest SCN it reads tables at; None when it reads no more."""
+        """The oldest SCN at which it still reads tables; None when it reads none, or all rows have been read."""
         return self._oldest if self._cursor is not None else None
 
     @property
     def saw_own_changes(self) -> bool:
-        """Whether it reads versions that its own transaction may still overwrite."""
+        """Whether it still reads from SQLite in a run that has a transaction, whose rows that transaction may overwrite."""
         return self._cursor is not None and self._run.own != NO_TRANSACTION
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
@@ -163,7 +167,7 @@ class QueryRows:
             raise translated(error, self._run) from error
 
     def drain(self) -> None:
-        """Read the rest into memory: the rows are about to change."""
+        """Read the rest into memory, before rows change."""
         if self._cursor is not None:
             with self._lock:
                 self._drained = iter(self._read(None))
@@ -180,7 +184,9 @@ class QueryRows:
 class PickedRows:
     """Rows that a view picks itself (interfaces.Rows), without SQLite.
 
-    :param batches: some may be empty. The first rows are found at once, because a query reports its errors when it is executed.
+    The first row is read at once, because a query reports its errors when it is executed.
+
+    :param batches: of rows; some may be empty.
     """
 
     def __init__(self, batches: Iterator[list[tuple[Cell, ...]]], run: Run) -> None:
@@ -215,7 +221,7 @@ class PickedRows:
 
 
 class FixedRows:
-    """Rows that are already there."""
+    """Rows in memory (interfaces.Rows)."""
 
     def __init__(self, rows: Sequence[tuple[Cell, ...]]) -> None:
         self._rows = iter(rows)

@@ -1,4 +1,4 @@
-"""Names in a query: the relations of each level, their columns, and which one a name means."""
+"""Names in a query: the relations of each level, their columns, and the resolution of names."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from minercdc_sandbox.tables import Column, Table
 class Typed:
     """A translated expression: SQLite text, its Oracle type, whether it may be NULL.
 
-    :param literal: the text of a string literal, which fixed CHAR columns compare by padding.
-    :param vid: for ROWID of a table: (what `Table.row_ids` says of it, SQL of the version id).
+    :param literal: the text of a string literal.
+    :param vid: of the ROWID of a table: (`Table.row_ids`, SQL of the version id).
     """
 
     sql: str
@@ -28,10 +28,10 @@ class Typed:
 
 @dataclass(slots=True)
 class Visible:
-    """A column of a relation as the query sees it.
+    """A column of a relation in a query.
 
-    :param hidden: merged by USING into another, so found with its relation's name only.
-    :param invisible: an INVISIBLE column: found by its name, but not what `*` means.
+    :param hidden: merged by USING, so found with its relation's name only.
+    :param invisible: an INVISIBLE column, which `*` leaves out.
     """
 
     name: str
@@ -42,7 +42,12 @@ class Visible:
 
 @dataclass(slots=True)
 class Source:
-    """A relation in FROM. `names`: its alias, or its name with and without owner; `pseudo`: its pseudo-columns but ROWID."""
+    """A relation in FROM.
+
+    :param names: qualifiers that find it: its alias, or its name with and without owner.
+    :param vid: as of the `Typed` of its ROWID; None for a relation without ROWID.
+    :param pseudo: its pseudo-columns but ROWID.
+    """
 
     names: tuple[tuple[str, ...], ...]
     columns: list[Visible]
@@ -64,9 +69,9 @@ class Scope:
 
     :param parent: the query around it.
     :param pseudo: pseudo-columns it has: ROWNUM, LEVEL, CONNECT_BY_ISLEAF, CONNECT_BY_ISCYCLE.
-    :param prior: what names after PRIOR mean, in a hierarchical query.
+    :param prior: the scope of names after PRIOR, in a hierarchical query.
     :param root: translates the operand of CONNECT_BY_ROOT.
-    :param calls: functions only this SELECT knows: SYS_CONNECT_BY_PATH, GROUPING.
+    :param calls: functions of this SELECT only: SYS_CONNECT_BY_PATH.
     """
 
     sources: list[Source] = field(default_factory=list)
@@ -77,7 +82,7 @@ class Scope:
     calls: dict[str, Callable[[ast.Call], Typed]] = field(default_factory=dict)
 
     def resolve(self, name: ast.Name) -> tuple[Typed, Scope] | None:
-        """The column and the level it is of; None when no level knows it. Raises ORA-00918."""
+        """The column and its scope, this or an outer one; None if none has it. Raises ORA-00918 for two in one scope."""
         *qualifier, column = name.parts
         found: list[Typed] = []
         for source in self.sources:
@@ -101,9 +106,9 @@ class Scope:
 
 
 def column_value(table: Table, column: Column, sql: str, vid: str | None) -> Typed:
-    """A stored column of a table; a LOB knows the row it is of, so that it can be written through its locator.
+    """A stored column of a table. A CLOB or BLOB is located in its row, so that it can be written through the locator.
 
-    :param sql: of the stored cell; `vid` of the row's version id, if there is one.
+    :param sql: of the stored cell; `vid`: of the row's version id, None for a row without one.
     """
     kind = column_type(column)
     if vid is not None and column.type in (OraType.CLOB, OraType.BLOB):

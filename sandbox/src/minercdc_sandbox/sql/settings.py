@@ -1,4 +1,4 @@
-"""Settings of one session, by ALTER SESSION, packages and the client."""
+"""Settings of one session."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from minercdc_sandbox.sql.nls import Nls
 
 @dataclass(slots=True)
 class Settings:
-    """Settings of a session.
+    """Settings of a session, by ALTER SESSION, packages and the client.
 
-    :ivar schema: current schema, the user unless ALTER SESSION changed it.
+    :ivar schema: current schema.
     :ivar parameters: settings that only views show.
-    :ivar flashback_scn: SCN that DBMS_FLASHBACK shows to queries; None: the present.
-    :ivar module, action, client_info: what the client calls its work.
+    :ivar flashback_scn: SCN that queries see by DBMS_FLASHBACK; None when it is disabled.
+    :ivar module, action, client_info: as the client or DBMS_APPLICATION_INFO set them.
     """
 
     schema: str

@@ -1,8 +1,10 @@
-"""How a cell is stored into a column: conversion, precision and length, chosen once per statement."""
+"""Storing cells into columns: conversion, precision and length, chosen once per statement."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
 from minercdc_sandbox.interfaces import Cell, LobKind, OraError, OraType
@@ -14,21 +16,22 @@ from minercdc_sandbox.sql.types import LARGE, TEXT, Family, SqlType, column_type
 from minercdc_sandbox.storage import rowid
 from minercdc_sandbox.tables import Column, LengthSemantics
 
+Fit: TypeAlias = Callable[[Any], Cell]
+"""Fits a cell that is not NULL to a column."""
+
 
 def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Convert:
-    """Convert a cell of `source` and fit it to the column.
+    """A function that converts a cell of `source` and fits it to the column. Raises ORA-00932 when there is no conversion.
 
-    :param where: `"OWNER"."TABLE"."COLUMN"`, for messages. Raises ORA-01438, ORA-12899, ORA-00932 and conversion errors.
+    The function raises ORA-01438, ORA-12899 and the errors of the conversion.
+
+    :param where: `"OWNER"."TABLE"."COLUMN"`, for ORA-12899.
     """
     if column.type in _LARGE_COLUMNS:
         return _large_storer(source, column, how)
     target = column_type(column)
-    first = convert(source, target.family, how)
-    fit = _fit(column, where)
-    if first is None:
-        return fit
-    second = first
-    return lambda cell: fit(second(cell))
+    first, fit = convert(source, target.family, how), _fit(column, where)
+    return fit if first is None else lambda cell: fit(first(cell))
 
 
 _IMAGES = {OraType.JSON: Family.JSON, OraType.VECTOR: Family.VECTOR}
@@ -103,7 +106,7 @@ def _long_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
 
 
 def check_xml(text: str) -> None:
-    """Raises ORA-31011 for what is no well-formed document."""
+    """Raises ORA-31011 for a text that is not a well-formed XML document."""
     try:
         ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
@@ -117,7 +120,7 @@ _TRUTHS = {
 
 
 def boolean(cell: Cell, source: SqlType) -> bytes:
-    """BOOLEAN of a number or text. Raises ORA-61800."""
+    """BOOLEAN of a cell that is not NULL: text, NUMBER or BOOLEAN. Raises ORA-61800 for other texts, ORA-00932 for other types."""
     if source.family is Family.BOOLEAN:
         assert isinstance(cell, bytes)
         return cell
@@ -132,39 +135,21 @@ def boolean(cell: Cell, source: SqlType) -> bytes:
 
 
 def _fit(column: Column, where: str) -> Convert:
-    if column.type is OraType.NUMBER:
-        return _fit_number(column)
-    if column.type in (OraType.VARCHAR2, OraType.CHAR):
-        return _fit_text(column, where)
-    if column.type is OraType.RAW:
-        return _fit_raw(column, where)
-    if column.type in (OraType.ROWID, OraType.UROWID):
-        return _fit_row_id(column, where)
-    if column.type is OraType.DATE:
-        return lambda cell: cell[:7] if isinstance(cell, bytes) else None
-    if column.type in (OraType.BINARY_FLOAT, OraType.BINARY_DOUBLE):
-        return lambda cell: binary.resized(cell, column.size) if isinstance(cell, bytes) else None
-    if column.type is OraType.INTERVAL_DS:
-        return lambda cell: intervals.fitted(cell, column.precision, column.scale) if isinstance(cell, bytes) else None
-    if column.type is OraType.INTERVAL_YM:
-        return lambda cell: intervals.fitted_months(cell, column.precision) if isinstance(cell, bytes) else None
-    digits = column.scale
-    return lambda cell: temporal.round_fraction(temporal.canonical(cell), digits) if isinstance(cell, bytes) else None
+    fit = _FITS.get(column.type, _fit_stamp)(column, where)
+    return lambda cell: fit(cell) if cell else None
 
 
-def _fit_number(column: Column) -> Convert:
+def _fit_number(column: Column, where: str) -> Fit:
     if column.float_:
         digits = -(-column.precision * 30103 // 100000)
-        return lambda cell: _round_float(cell, digits) if isinstance(cell, bytes) else None
+        return lambda cell: _round_float(cell, digits)
     if column.scale == -127:
-        return lambda cell: number.canonical(cell) if isinstance(cell, bytes) else None
+        return number.canonical
     precision, scale = column.precision or 38, column.scale
     limit = Decimal(10) ** (precision - scale)
     quick = 193 + (precision - scale) // 2 if scale == 0 else 0
 
-    def fit(cell: Cell) -> Cell:
-        if not isinstance(cell, bytes):
-            return None
+    def fit(cell: bytes) -> Cell:
         # An integer with fewer digit pairs than the precision needs no arithmetic.
         if 193 <= cell[0] < quick and len(cell) - 2 <= cell[0] - 193 and cell[-1] != 1:
             return cell
@@ -190,32 +175,13 @@ def _too_large(where: str, actual: int, maximum: int) -> OraError:
     return OraError(12899, f"value too large for column {where} (actual: {actual}, maximum: {maximum})")
 
 
-def _fit_national(column: Column, where: str) -> Convert:
-    chars, padded = column.char_length, column.type is OraType.CHAR
-
-    def fit(cell: Cell) -> Cell:
-        if not cell:
-            return None
-        assert isinstance(cell, str)
-        length = utf16_units(cell)
-        if length > chars:
-            raise _too_large(where, length, chars)
-        return cell + " " * (chars - length) if padded else cell
-
-    return fit
-
-
-def _fit_text(column: Column, where: str) -> Convert:
-    if column.national:
-        return _fit_national(column, where)
+def _fit_text(column: Column, where: str) -> Fit:
     chars, size, padded = column.char_length, column.size, column.type is OraType.CHAR
-    by_char = column.semantics == LengthSemantics.CHAR
+    by_char = column.semantics == LengthSemantics.CHAR and not column.national
+    measure = utf16_units if column.national else len if by_char else lambda cell: len(cell.encode())
 
-    def fit(cell: Cell) -> Cell:
-        if not cell:
-            return None
-        assert isinstance(cell, str)
-        length = len(cell) if by_char or cell.isascii() else len(cell.encode())
+    def fit(cell: str) -> Cell:
+        length = measure(cell)
         if length > chars:
             raise _too_large(where, length, chars)
         if by_char and length * 4 > size and len(cell.encode()) > size:
@@ -225,24 +191,39 @@ def _fit_text(column: Column, where: str) -> Convert:
     return fit
 
 
-def _fit_row_id(column: Column, where: str) -> Convert:
+def _fit_row_id(column: Column, where: str) -> Fit:
     """Any row's ROWID. Raises ORA-01410 for what none can be."""
 
-    def fit(cell: Cell) -> Cell:
-        if not cell:
-            return None
-        rowid.parse(str(cell))
-        return str(cell)
+    def fit(cell: str) -> Cell:
+        rowid.parse(cell)
+        return cell
 
     return fit
 
 
-def _fit_raw(column: Column, where: str) -> Convert:
-    def fit(cell: Cell) -> Cell:
-        if not cell:
-            return None
+def _fit_raw(column: Column, where: str) -> Fit:
+    def fit(cell: bytes) -> Cell:
         if len(cell) > column.size:
             raise _too_large(where, len(cell), column.size)
         return cell
 
     return fit
+
+
+def _fit_stamp(column: Column, where: str) -> Fit:
+    digits = column.scale
+    return lambda cell: temporal.round_fraction(temporal.canonical(cell), digits)
+
+
+_FITS: dict[OraType, Callable[[Column, str], Fit]] = {
+    OraType.NUMBER: _fit_number,
+    **dict.fromkeys((OraType.VARCHAR2, OraType.CHAR), _fit_text),
+    OraType.RAW: _fit_raw,
+    **dict.fromkeys((OraType.ROWID, OraType.UROWID), _fit_row_id),
+    OraType.DATE: lambda column, where: lambda cell: cell[:7],
+    **dict.fromkeys(
+        (OraType.BINARY_FLOAT, OraType.BINARY_DOUBLE), lambda column, where: lambda cell: binary.resized(cell, column.size)
+    ),
+    OraType.INTERVAL_DS: lambda column, where: lambda cell: intervals.fitted(cell, column.precision, column.scale),
+    OraType.INTERVAL_YM: lambda column, where: lambda cell: intervals.fitted_months(cell, column.precision),
+}

@@ -1,7 +1,7 @@
 """DATE and the TIMESTAMP types in Oracle's bytes.
 
 DATE has 7 bytes; TIMESTAMP and TIMESTAMP WITH LOCAL TIME ZONE 7 when the fraction is zero, else 11; TIMESTAMP WITH TIME ZONE
-13, fields in UTC, then the zone. Without a zone the bytes compare like the values, with one only the first 11 do.
+13, fields in UTC, then the zone. Without a zone the bytes compare like the values, with one the first 11 bytes do.
 TIMESTAMP WITH LOCAL TIME ZONE is kept in the database's time zone, which is UTC.
 """
 
@@ -19,7 +19,7 @@ Moment: TypeAlias = "tuple[int, int, int, int, int, int, int]"
 
 
 class TimeKind(StrEnum):
-    """Families of dates and timestamps; ZONED and LOCAL: with time zone, with local time zone."""
+    """DATE, TIMESTAMP, TIMESTAMP WITH TIME ZONE and WITH LOCAL TIME ZONE."""
 
     DATE = "D"
     TIMESTAMP = "T"
@@ -33,7 +33,7 @@ _EPOCH = calendar.day_number(1970, 1, 1)
 
 
 def encode(moment: Moment, *, fraction: bool = True) -> bytes:
-    """DATE (`fraction` False drops nanoseconds) or TIMESTAMP. Century and year of years BC are below 100."""
+    """The cell of a TIMESTAMP, or, without `fraction`, of a DATE. Century and year of years BC are below 100."""
     year, month, day, hour, minute, second, nano = moment
     century, rest = divmod(abs(year), 100)
     sign = -1 if year < 0 else 1
@@ -47,12 +47,12 @@ def encode_zoned(utc: Moment, zone: Zone) -> bytes:
 
 
 def zoned(wall: Moment, zone: Zone) -> bytes:
-    """TIMESTAMP WITH TIME ZONE from the time on the wall of the zone."""
+    """TIMESTAMP WITH TIME ZONE from the local time of the zone. Raises ORA-01878 as `to_utc`."""
     return encode_zoned(to_utc(wall, zone), zone)
 
 
 def to_utc(wall: Moment, zone: Zone) -> Moment:
-    """Raises ORA-01878 for a time a region's clocks leave out."""
+    """The moment in UTC of a local time. Raises ORA-01878 for a time that the clocks of a region leave out."""
     minutes = zones.offset_of_local(zone, wall)
     return from_ns(to_ns(wall) - minutes * MINUTE_NS) if minutes else wall
 
@@ -64,19 +64,19 @@ def to_wall(utc: Moment, zone: Zone) -> Moment:
 
 @lru_cache(maxsize=1 << 13)
 def decode(cell: bytes) -> Moment:
-    """Fields as stored: UTC when there is a zone."""
+    """The fields of a cell as stored: in UTC for a value with a zone."""
     nano = int.from_bytes(cell[7:11], "big") if len(cell) >= 11 else 0
     year = (cell[0] - 100) * 100 + cell[1] - 100
     return year, cell[2], cell[3], cell[4] - 1, cell[5] - 1, cell[6] - 1, nano
 
 
 def zone_of(cell: bytes) -> Zone:
-    """Zone of a 13-byte value. Raises ORA-01882 for unknown region ids."""
+    """The zone of a TIMESTAMP WITH TIME ZONE. Raises ORA-01882 for an unknown region."""
     return zones.of_tail(cell[11:13])
 
 
 def offset_of(cell: bytes) -> int:
-    """Offset of a 13-byte value at its instant, minutes east."""
+    """The offset of a TIMESTAMP WITH TIME ZONE at its instant, in minutes east."""
     return zones.offset_at(zone_of(cell), decode(cell))
 
 
@@ -88,7 +88,7 @@ def to_ns(moment: Moment) -> int:
 
 
 def from_ns(ns: int) -> Moment:
-    """Raises ORA-01841 outside years -4712 to 9999."""
+    """The moment of nanoseconds since 1970. Raises ORA-01841 outside years -4712 to 9999."""
     days, rest = divmod(ns, DAY_NS)
     year, month, day = calendar.from_day_number(days + _EPOCH)
     seconds, nano = divmod(rest, 1_000_000_000)
@@ -96,13 +96,13 @@ def from_ns(ns: int) -> Moment:
 
 
 def local(cell: bytes) -> Moment:
-    """Fields as the clock on the wall of the value's zone shows them."""
+    """The fields of a cell in its own time zone; as stored for a value without one."""
     moment = decode(cell)
     return to_wall(moment, zone_of(cell)) if len(cell) == 13 else moment
 
 
 def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
-    """The value `ns` later, in its own form."""
+    """The value `ns` nanoseconds later, in its zone if it has one; else without `fraction` as a DATE."""
     moment = from_ns(to_ns(decode(cell)) + ns)
     if len(cell) == 13:
         return encode_zoned(moment, zone_of(cell))
@@ -110,7 +110,7 @@ def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
 
 
 def shift_months(cell: bytes, months: int) -> bytes:
-    """An interval of months later, on the wall. Raises ORA-01839 when that month has no such day."""
+    """The value `months` later by its local fields. Raises ORA-01839 when that month does not have the day."""
     year, month, day, *time = local(cell)
     total = year * 12 + month - 1 + months
     new_year, new_month = total // 12, total % 12 + 1
@@ -120,7 +120,7 @@ def shift_months(cell: bytes, months: int) -> bytes:
 
 
 def round_fraction(cell: bytes, digits: int) -> bytes:
-    """TIMESTAMP(`digits`): half a unit and more goes up."""
+    """The value with `digits` of the fraction, rounded half up."""
     if len(cell) < 11 or digits >= 9:
         return cell
     unit = 10 ** (9 - digits)
@@ -137,9 +137,9 @@ def canonical(cell: bytes) -> bytes:
 
 
 def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
-    """A value of one `TimeKind` as another.
+    """A value of the `TimeKind` `have` as one of `want`.
 
-    :param zone: of the session, which values without one are in.
+    :param zone: of the session: values without a zone are its local times.
     """
     if have == want:
         return cell
@@ -151,12 +151,12 @@ def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
 
 
 def instant(cell: bytes, zone: Zone) -> bytes:
-    """The key that timestamps of different kinds compare by: UTC fields. `zone`: of a value that has none."""
+    """The UTC fields of a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE, as bytes to compare. `zone`: of a value that has none."""
     if len(cell) == 13:
         return canonical(cell[:11])
     return encode(to_utc(decode(cell), zone))
 
 
 def at_zone(cell: bytes, zone: Zone) -> bytes:
-    """AT TIME ZONE: the same instant in another zone."""
+    """AT TIME ZONE: the instant of a TIMESTAMP WITH TIME ZONE in another zone."""
     return cell[:11] + zones.tail(zone)

@@ -1,4 +1,4 @@
-"""Words of Oracle SQL, with their place in the text so that errors and column headings can point back to it."""
+"""Words of Oracle SQL with their places in the text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minercdc_sandbox.interfaces import OraError
 
 
 class TokenKind(StrEnum):
-    """Kinds of words, by the groups of the pattern that finds them; the text of a WORD is in upper case."""
+    """Kinds of words."""
 
     WORD = "W"
     QUOTED = "Q"
@@ -23,7 +23,7 @@ class TokenKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """:param national: of a string written N'..'."""
+    """A word from `start` up to `end` in the text. `national`: a string written N'..'."""
 
     kind: TokenKind
     text: str
@@ -33,7 +33,7 @@ class Token:
 
     @property
     def is_name(self) -> bool:
-        """Whether it may be a name: a word or a quoted name."""
+        """Whether it is a word or a quoted name."""
         return self.kind is TokenKind.WORD or self.kind is TokenKind.QUOTED
 
 
@@ -53,7 +53,10 @@ _WORD = re.compile(
 
 
 def tokenize(sql: str) -> list[Token]:
-    """Raises ORA-01756 (open quote), ORA-00911 (foreign character)."""
+    """The words of a text, at last one of kind END; WORD and BIND in upper case, texts and quoted names without quotes.
+
+    Raises ORA-01756 for an open quote, ORA-00911 for a character that begins no word.
+    """
     found: list[Token] = []
     at, end = 0, len(sql)
     while at < end:

@@ -1,4 +1,4 @@
-"""Transaction control of one session: commit, rollback, savepoints, autonomous transactions, deferred constraints."""
+"""Transaction control of one session: COMMIT, ROLLBACK, savepoints, autonomous transactions, deferred constraints."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Deferred:
 class TransactionControl:
     """Ends and divides the transaction of a session.
 
-    :param settle: reads open cursors that show the transaction's own changes to their end.
+    :param settle: reads open cursors that see the transaction's own changes to their end.
     :param verify: checks the deferred keys.
-    :param ended: called after a transaction has ended, for temporary tables.
+    :param ended: called after a commit or rollback, for temporary tables.
     :ivar deferred: keys to check at commit.
-    :ivar constraint_modes: modes of SET CONSTRAINTS, by constraint or `ALL`: whether it is deferred.
+    :ivar constraint_modes: by constraint or `ALL`, whether SET CONSTRAINTS made it deferred.
     """
 
     def __init__(
@@ -44,16 +44,16 @@ class TransactionControl:
         self.constraint_modes: dict[str, bool] = {}
 
     def before_change(self) -> None:
-        """Called with the storage locked, before a row changes."""
+        """To be called before a row changes, with the storage locked. Raises ORA-01013 when the session was cancelled."""
         self._client.check()
         self._settle()
 
     def mark(self) -> int:
-        """Where statement rollback goes back to."""
+        """The length of the transaction's undo, to which a statement rollback goes back; 0 without a transaction."""
         return len(self._client.transaction.undo) if self._client.transaction is not None else 0
 
     def commit(self) -> None:
-        """Raises ORA-02091 when a deferred constraint is violated, after rolling back."""
+        """COMMIT. Rolls back and raises ORA-02091 when a deferred constraint is violated."""
         with self._storage.lock:
             self._settle()
             self._verify_deferred()
@@ -88,7 +88,7 @@ class TransactionControl:
             transaction.savepoints.append((name, len(transaction.undo)))
 
     def rollback_to(self, name: str) -> None:
-        """Raises ORA-01086."""
+        """ROLLBACK TO a savepoint. Raises ORA-01086 for one that the transaction does not have."""
         with self._storage.lock:
             transaction = self._client.transaction
             found = [s for s in transaction.savepoints if s[0] == name] if transaction is not None else []
@@ -99,7 +99,7 @@ class TransactionControl:
 
     @contextmanager
     def autonomous(self) -> Iterator[None]:
-        """A transaction of its own in place of the session's. Raises ORA-06519 when it is left open."""
+        """Within it, the session has a transaction of its own. Rolls that back and raises ORA-06519 when it is left open."""
         with self._storage.lock:
             self._settle()
             outer, self._client.transaction = self._client.transaction, None

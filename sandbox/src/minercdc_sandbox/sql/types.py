@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -11,7 +12,7 @@ from minercdc_sandbox.tables import Column
 
 
 class Family(StrEnum):
-    """Types that compare and calculate alike."""
+    """Kinds of types whose values have one encoding and follow the same rules of comparison and conversion."""
 
     NUMBER = "NUMBER"
     FLOAT = "BINARY_FLOAT"
@@ -40,25 +41,18 @@ class Family(StrEnum):
 
 TEXT = frozenset({Family.CHAR, Family.VARCHAR})
 
-
 LARGE = frozenset({Family.CLOB, Family.BLOB, Family.XML, Family.JSON, Family.VECTOR, Family.BFILE})
-"""Values are locators. They have no order and no equality: ORA-00932."""
-
+"""Their values are locators, which have no order and no equality: ORA-00932."""
 
 TEMPORAL = frozenset({Family.DATE, Family.TIMESTAMP, Family.ZONED, Family.LOCAL})
 
-
 INSTANTS = frozenset({Family.ZONED, Family.LOCAL})
-
 
 NUMERIC = frozenset({Family.NUMBER, Family.FLOAT, Family.DOUBLE})
 
-
 BINARY_SIZES = {Family.FLOAT: 4, Family.DOUBLE: 8}
 
-
 INTERVALS = frozenset({Family.INTERVAL, Family.MONTHS})
-
 
 KIND = {
     Family.DATE: TimeKind.DATE,
@@ -66,13 +60,18 @@ KIND = {
     Family.ZONED: TimeKind.ZONED,
     Family.LOCAL: TimeKind.LOCAL,
 }
-"""Letters that `temporal.retime` knows the families by."""
+"""The families of TEMPORAL as `temporal` names them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """`scale` is NUMBER's scale or a timestamp's or interval's fractional digits, `precision` also an interval's leading
-    digits; `size` bytes; `national` the national character set."""
+    """The type of an expression.
+
+    :ivar precision: digits of a NUMBER, or leading digits of an interval.
+    :ivar scale: scale of a NUMBER, -127 for none, or fractional digits of a timestamp or interval.
+    :ivar size: bytes of text and RAW.
+    :ivar national: the national character set.
+    """
 
     family: Family
     precision: int = 0
@@ -117,54 +116,56 @@ _CODES: dict[Family, tuple[OraType, int]] = {
     Family.LONG_RAW: (OraType.LONG_RAW, 0x7FFFFFFF),
 }
 
-
 NUMBER = SqlType(Family.NUMBER)
-
 
 NULL = SqlType(Family.NULL)
 
-
 DATE = SqlType(Family.DATE)
-
 
 TIMESTAMP = SqlType(Family.TIMESTAMP, scale=9)
 
-
 ZONED = SqlType(Family.ZONED, scale=6)
-
 
 INTERVAL = SqlType(Family.INTERVAL, 9, 9)
 
-
 MONTHS = SqlType(Family.MONTHS, 9, 0)
-
 
 FLOAT = SqlType(Family.FLOAT)
 
-
 DOUBLE = SqlType(Family.DOUBLE)
-
 
 LOCAL = SqlType(Family.LOCAL, scale=6)
 
-
 ROWID = SqlType(Family.ROWID, size=18)
-
 
 CLOB, NCLOB, BLOB = SqlType(Family.CLOB), SqlType(Family.CLOB, national=True), SqlType(Family.BLOB)
 
-
 BOOLEAN = SqlType(Family.BOOLEAN)
 
-
-_LARGE = {
-    OraType.BLOB: Family.BLOB,
-    OraType.XMLTYPE: Family.XML,
-    OraType.JSON: Family.JSON,
-    OraType.VECTOR: Family.VECTOR,
-    OraType.BFILE: Family.BFILE,
-    OraType.BOOLEAN: Family.BOOLEAN,
+_STAMPS = {
+    OraType.TIMESTAMP: Family.TIMESTAMP,
+    OraType.TIMESTAMP_TZ: Family.ZONED,
+    OraType.TIMESTAMP_LTZ: Family.LOCAL,
 }
+_FIXED = {
+    OraType.DATE: DATE,
+    OraType.BINARY_FLOAT: FLOAT,
+    OraType.BINARY_DOUBLE: DOUBLE,
+    OraType.ROWID: ROWID,
+    OraType.UROWID: ROWID,
+    OraType.BLOB: BLOB,
+    OraType.XMLTYPE: SqlType(Family.XML),
+    OraType.JSON: SqlType(Family.JSON),
+    OraType.VECTOR: SqlType(Family.VECTOR),
+    OraType.BFILE: SqlType(Family.BFILE),
+    OraType.BOOLEAN: BOOLEAN,
+}
+"""Types that need no sizes."""
+
+
+def calculated(families: Collection[Family]) -> SqlType:
+    """The type numbers of these families calculate in: BINARY_DOUBLE if one is, else BINARY_FLOAT if one is, else NUMBER."""
+    return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
 
 
 def varchar(size: int = 4000) -> SqlType:
@@ -172,44 +173,30 @@ def varchar(size: int = 4000) -> SqlType:
 
 
 def type_of_wire(code: OraType, precision: int = 0, scale: int = -127, size: int = 0, national: bool = False) -> SqlType:
-    """Type of a described column or bind. Raises ORA-00932 for what SQL cannot compute with here."""
+    """Type of a described column or bind; LONG is VARCHAR2, LONG RAW is RAW. Raises ORA-00932 for a type without a family."""
     if code is OraType.NUMBER:
         return SqlType(Family.NUMBER, precision, scale)
     if code in (OraType.VARCHAR2, OraType.LONG):
         return replace(varchar(size or 4000), national=national)
     if code is OraType.CHAR:
         return SqlType(Family.CHAR, size=size or 1, national=national)
-    if code is OraType.DATE:
-        return DATE
-    if code is OraType.TIMESTAMP:
-        return SqlType(Family.TIMESTAMP, scale=scale if 0 <= scale <= 9 else 9)
-    if code is OraType.TIMESTAMP_TZ:
-        return SqlType(Family.ZONED, scale=scale if 0 <= scale <= 9 else 9)
-    if code is OraType.TIMESTAMP_LTZ:
-        return SqlType(Family.LOCAL, scale=scale if 0 <= scale <= 9 else 9)
+    if code in _STAMPS:
+        return SqlType(_STAMPS[code], scale=scale if 0 <= scale <= 9 else 9)
     if code is OraType.INTERVAL_DS:
         return SqlType(Family.INTERVAL, precision, scale)
     if code is OraType.INTERVAL_YM:
         return SqlType(Family.MONTHS, precision, 0)
-    if code is OraType.BINARY_FLOAT:
-        return FLOAT
-    if code is OraType.BINARY_DOUBLE:
-        return DOUBLE
-    if code is OraType.RAW:
+    if code in (OraType.RAW, OraType.LONG_RAW):
         return SqlType(Family.RAW, size=size or 2000)
-    if code in (OraType.ROWID, OraType.UROWID):
-        return ROWID
     if code is OraType.CLOB:
         return NCLOB if national else CLOB
-    if code in _LARGE:
-        return SqlType(_LARGE[code])
-    if code is OraType.LONG_RAW:
-        return SqlType(Family.RAW, size=size or 2000)
+    if code in _FIXED:
+        return _FIXED[code]
     raise OraError(932, f"inconsistent datatypes: {code.name} is not supported here")
 
 
 def bind_type(bind: BindType) -> SqlType:
-    """A CHAR bind (JDBC's fixed) compares padded; str binds come as VARCHAR2."""
+    """Type of a bind; of a NUMBER without precision and scale."""
     if bind.type is OraType.NUMBER:
         return NUMBER
     return type_of_wire(bind.type, 9, 9, bind.size, bind.national)
@@ -219,7 +206,7 @@ _LONG = {OraType.LONG: SqlType(Family.LONG), OraType.LONG_RAW: SqlType(Family.LO
 
 
 def column_type(column: Column) -> SqlType:
-    """LONG values of tables can be selected and stored, and nothing else."""
+    """Type of a table's column; LONG and LONG RAW have families of their own."""
     if column.type in _LONG:
         return _LONG[column.type]
     return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)

@@ -8,7 +8,7 @@ from minercdc_sandbox.sql.execution import SqlSession
 
 
 def session_value(session: SqlSession, name: str) -> str | None:
-    """The value of one parameter. Raises ORA-02003 for an unknown name."""
+    """The value of one parameter; None when it has none. Raises ORA-02003 for an unknown name."""
     container = session.catalog.containers[session.container]
     values: dict[str, str | None] = {
         "CON_NAME": container.name,

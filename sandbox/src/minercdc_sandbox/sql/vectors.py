@@ -23,7 +23,7 @@ LARGEST = 65535
 
 
 def parse_vector(text: str, declared: str = "*") -> bytes:
-    """The image of `[1, 2.5, ..]` in the declared format, FLOAT32 for `*`. Raises ORA-51805."""
+    """The image of `[1, 2.5, ..]` in the declared format, FLOAT32 for `*`. Raises ORA-51805 for another form, and as `image`."""
     body = text.strip()
     if not (body.startswith("[") and body.endswith("]")):
         raise OraError(51805, "Vector is not properly formatted")
@@ -36,7 +36,10 @@ def parse_vector(text: str, declared: str = "*") -> bytes:
 
 
 def image(values: list[Decimal], kind: int) -> bytes:
-    """:param kind: format byte."""
+    """The image of values in a format. Raises ORA-51801 for none or more than 65535, ORA-51806 for values beyond INT8.
+
+    :param kind: format byte.
+    """
     if not 1 <= len(values) <= LARGEST:
         raise OraError(51801, f"VECTOR column type specification has an unsupported dimension count ({len(values)})")
     head = _HEAD.pack(MAGIC, 0, _NORM_RESERVED, kind, len(values)) + bytes(8)
@@ -52,9 +55,9 @@ def _element(value: Decimal, kind: int) -> bytes:
 
 
 def check_vector(data: bytes, dimensions: int, declared: str) -> bytes:
-    """An image that fits the column: brought to its format. Raises ORA-51803 for another number of dimensions.
+    """The image in the format of a column. Raises ORA-51803 for another number of dimensions, and errors of damaged images.
 
-    :param dimensions: 0 for any; `declared` format, `*` for any.
+    :param dimensions: of the column, 0 for any; `declared`: its format, `*` for any.
     """
     kind, elements = _elements(data)
     if dimensions and len(elements) != dimensions:
@@ -68,7 +71,7 @@ def check_vector(data: bytes, dimensions: int, declared: str) -> bytes:
 
 
 def vector_text(data: bytes) -> str:
-    """FROM_VECTOR: elements as BINARY_FLOAT and BINARY_DOUBLE print."""
+    """FROM_VECTOR: `[1.0E+000,2.5E+000]`, or integers of INT8."""
     kind, elements = _elements(data)
     if kind == FORMATS["INT8"]:
         return "[" + ",".join(str(int.from_bytes(element, "big", signed=True)) for element in elements) + "]"

@@ -1,7 +1,8 @@
-"""Virtual tables of SQLite: the database's views, and rows packed into one value.
+"""What SQLite calls back for rows: the database's views, rows packed into one value, and sequences.
 
-V$LOG, ALL_TABLES, ..      modules of their names, whose rows come from Python
-o_pack(..), o_unpack(..)   rows as one value and back: lateral subqueries, RETURNING of aggregates
+V$LOG, ALL_TABLES, ..      virtual tables of their names, whose rows come from Python
+o_pack(..), o_unpack(..)   an aggregate and a table-valued function: rows as one value and back
+o_sequence(..)             NEXTVAL and CURRVAL
 """
 
 from __future__ import annotations
@@ -22,27 +23,32 @@ _WIDEST = 1001
 """Columns of a packed row: of the widest table, and its version id."""
 
 
-class _ViewTable:
-    """apsw's two-level virtual table: module and table at once."""
+class _Table:
+    """apsw's two levels of a virtual table, module and table, at once."""
 
-    def __init__(self, view: View) -> None:
-        self.view = view
-        self._declaration = f"create table v({','.join(f'c{n}' for n in range(len(view.columns)))})"
+    def __init__(self, columns: int, hidden: str = "") -> None:
+        self._declaration = f"create table v({','.join(f'c{n}' for n in range(columns))}{hidden})"
 
-    def Connect(self, *_: Any) -> tuple[str, _ViewTable]:
+    def Connect(self, *_: Any) -> tuple[str, _Table]:
         return self._declaration, self
 
     Create = Connect
 
-    def BestIndex(self, *_: Any) -> None:
+    def BestIndex(self, constraints: Any, _: Any) -> Any:
         return None
-
-    def Open(self) -> _ViewCursor:
-        return _ViewCursor(self.view)
 
     def Disconnect(self) -> None: ...
 
     Destroy = Disconnect
+
+
+class _ViewTable(_Table):
+    def __init__(self, view: View) -> None:
+        super().__init__(len(view.columns))
+        self.view = view
+
+    def Open(self) -> _ViewCursor:
+        return _ViewCursor(self.view)
 
 
 class _ViewCursor:
@@ -93,23 +99,17 @@ class _ViewCursor:
 
 
 def register_views(connection: apsw.Connection, views: Mapping[str, View]) -> None:
-    """Each view is an eponymous virtual table of its name."""
+    """Create each view as an eponymous virtual table of its name, and the functions of `register_row_sets`, on a connection."""
     register_row_sets(connection)
     for name, view in views.items():
         connection.create_module(name, cast(Any, _ViewTable(view)), eponymous=True, eponymous_only=True)
 
 
-class _RowSet:
+class _RowSet(_Table):
     """The table-valued function o_unpack(packed): rows that o_pack made one value of."""
 
     def __init__(self) -> None:
-        columns = ",".join(f"c{n}" for n in range(_WIDEST))
-        self._declaration = f"create table v({columns},packed hidden)"
-
-    def Connect(self, *_: Any) -> tuple[str, _RowSet]:
-        return self._declaration, self
-
-    Create = Connect
+        super().__init__(_WIDEST, ",packed hidden")
 
     def BestIndex(self, constraints: Any, _: Any) -> Any:
         used = [0 if column == _WIDEST and op == apsw.SQLITE_INDEX_CONSTRAINT_EQ else None for column, op in constraints]
@@ -120,10 +120,6 @@ class _RowSet:
 
     def Open(self) -> _RowSetCursor:
         return _RowSetCursor()
-
-    def Disconnect(self) -> None: ...
-
-    Destroy = Disconnect
 
 
 class _RowSetCursor:
@@ -171,7 +167,7 @@ def _draw(object_id: int, first: int, following: int) -> bytes:
 
 
 def register_row_sets(connection: apsw.Connection) -> None:
-    """Functions for lateral subqueries, RETURNING of aggregates and sequences."""
+    """Create o_pack, o_unpack and o_sequence on a connection."""
     connection.create_module("o_unpack", cast(Any, _RowSet()), eponymous=True, eponymous_only=True)
     connection.create_aggregate_function("o_pack", cast(Any, _Packed), -1)
     connection.create_scalar_function("o_sequence", cast(Any, _draw), 3)

@@ -1,4 +1,4 @@
-"""Oracle's numbers of time zone regions, which drivers know too: what they find in a TIMESTAMP WITH TIME ZONE is a number."""
+"""Oracle's numbers of time zone regions, by which a TIMESTAMP WITH TIME ZONE names its region."""
 
 from __future__ import annotations
 

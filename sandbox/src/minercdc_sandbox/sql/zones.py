@@ -34,7 +34,7 @@ def unknown_region() -> OraError:
 
 @lru_cache(maxsize=1 << 10)
 def parse(text: str) -> Zone:
-    """`+05:30` or a region name. Raises ORA-01874 and ORA-01882."""
+    """`+05:30` or a region's name in any case. Raises ORA-01874 for too large an offset, ORA-01882 for an unknown region."""
     match = _OFFSET.fullmatch(text.strip())
     if match is None:
         name = _KNOWN.get(text.strip().upper())
@@ -49,7 +49,7 @@ def parse(text: str) -> Zone:
 
 
 def text(zone: Zone) -> str:
-    """TZR: the region's name, or `+05:30`."""
+    """The region's name, or the offset as `+05:30`."""
     if isinstance(zone, str):
         return zone
     hours, minutes = divmod(abs(zone), 60)
@@ -57,7 +57,7 @@ def text(zone: Zone) -> str:
 
 
 def tail(zone: Zone) -> bytes:
-    """The two bytes."""
+    """The two bytes of a zone."""
     if isinstance(zone, int):
         sign = -1 if zone < 0 else 1
         hours, minutes = divmod(abs(zone), 60)
@@ -67,7 +67,7 @@ def tail(zone: Zone) -> bytes:
 
 
 def of_tail(data: bytes) -> Zone:
-    """The zone of the two bytes. Raises ORA-01882 for a region there is not."""
+    """The zone of the two bytes. Raises ORA-01882 for an unknown region."""
     if not data[0] & 0x80:
         return (data[0] - 20) * 60 + data[1] - 60
     number = (data[0] & 0x7F) << 6 | data[1] >> 2
@@ -75,7 +75,7 @@ def of_tail(data: bytes) -> Zone:
 
 
 def region_of(number: int) -> str:
-    """Raises ORA-01882 for a number that is no region's."""
+    """The name of the region with Oracle's number. Raises ORA-01882 for an unknown number."""
     name = _BY_NUMBER.get(number)
     if name is None:
         raise unknown_region()
@@ -89,7 +89,7 @@ def _minutes(moment: datetime) -> int:
 
 
 def _plain(fields: _FieldTuple) -> datetime:
-    """Regions had local mean time before the rules begin, so a far year may stand for another."""
+    """The fields as a datetime, with years before 1600 and after 9990 as these: rules of regions do not differ there."""
     year, month, day, *time = fields
     year = min(max(year, 1600), 9990)
     return datetime(year, month, min(day, 28) if month == 2 else day, time[0], time[1], time[2])
@@ -105,7 +105,7 @@ def offset_at(zone: Zone, utc: _FieldTuple) -> int:
 
 @lru_cache(maxsize=1 << 12)
 def offset_of_local(zone: Zone, local: _FieldTuple) -> int:
-    """Minutes east of a time on the wall. An hour that comes twice is standard time; one left out is ORA-01878."""
+    """Minutes east at a local time. An hour that comes twice is standard time. Raises ORA-01878 for an hour left out."""
     if isinstance(zone, int):
         return zone
     info, moment = ZoneInfo(zone), _plain(local)
@@ -121,7 +121,7 @@ _MOST_CHANGES = 255
 
 @lru_cache(maxsize=64)
 def transitions(name: str) -> bytes:
-    """All changes of a region's offset, the latest if there are too many to count in a byte."""
+    """The offset of a region before 1901 and its changes up to 2037, of more than 254 the latest, in the form of drivers."""
     zone = ZoneInfo(name)
     found = [_transition(_FIRST_CHANGE.replace(year=1800), _FIRST_CHANGE.astimezone(zone))]
     day = _FIRST_CHANGE

@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.ast.trees import Expr, Query, Relation, TableRef
 
 @dataclass(slots=True)
 class Returning:
-    """`RETURNING items INTO binds`."""
+    """`RETURNING items INTO binds`; the binds by index."""
 
     items: list[Expr]
     binds: list[int]
@@ -19,7 +19,7 @@ class Returning:
 
 @dataclass(slots=True)
 class ErrorLog:
-    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT n | UNLIMITED]`; `limit` None is UNLIMITED."""
+    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT limit]`; `limit` 0 when left out, None for UNLIMITED."""
 
     owner: str | None
     name: str | None
@@ -30,7 +30,7 @@ class ErrorLog:
 
 @dataclass(slots=True)
 class Insert:
-    """:param more: rows of VALUES after the first."""
+    """INSERT of one table, from VALUES or a query. `columns`: with their offsets; `more`: the rows of VALUES after the first."""
 
     target: TableRef
     columns: list[tuple[str, int]]
@@ -53,7 +53,7 @@ class InsertInto:
 
 @dataclass(slots=True)
 class InsertMany:
-    """INSERT ALL | FIRST; branches have a condition or, without WHEN and of ELSE, none."""
+    """INSERT ALL or, when `first`, INSERT FIRST. `branches`: condition, None without WHEN, and INTO clauses; `otherwise`: ELSE."""
 
     first: bool
     branches: list[tuple[Expr | None, list[InsertInto]]]
@@ -63,11 +63,12 @@ class InsertMany:
 
 
 Assignment: TypeAlias = "tuple[str, Expr, int]"
+"""Column, value, and offset of the assignment."""
 
 
 @dataclass(slots=True)
 class Merge:
-    """`update`: SET, WHERE, DELETE WHERE; `insert`: columns, values, WHERE."""
+    """MERGE. `update`: SET, WHERE and DELETE WHERE; `insert`: columns, values and WHERE; None for a clause left out."""
 
     target: TableRef
     source: Relation
@@ -80,7 +81,7 @@ class Merge:
 @dataclass(slots=True)
 class Update:
     target: TableRef
-    assignments: list[tuple[str, Expr, int]]
+    assignments: list[Assignment]
     where: Expr | None
     at: int
     returning: Returning | None = None

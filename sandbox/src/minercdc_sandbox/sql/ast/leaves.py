@@ -25,7 +25,7 @@ class Literal:
 
 @dataclass(slots=True)
 class IntervalLiteral:
-    """`INTERVAL 'text' first(lead) TO last(digits)`, units as written: YEAR, MONTH, DAY, HOUR, MINUTE, SECOND."""
+    """`INTERVAL 'text' first(lead) TO last(digits)`; without TO, `last` is `first`."""
 
     text: str
     first: str
@@ -44,7 +44,7 @@ class Bind:
 
 @dataclass(slots=True)
 class Name:
-    """A column, pseudo-column or function without arguments; `outer` when `(+)` follows it."""
+    """A column, pseudo-column, sequence value or function without parentheses; `outer`: `(+)` follows it."""
 
     parts: tuple[str, ...]
     at: int
@@ -54,7 +54,7 @@ class Name:
 
 @dataclass(slots=True)
 class TypeName:
-    """A declared type: name and the numbers in parentheses (`*` is None)."""
+    """A declared type: name, numbers in parentheses (`*` is None), and BYTE, CHAR or a vector's format as `unit`."""
 
     name: str
     numbers: list[int | None]
@@ -64,7 +64,7 @@ class TypeName:
 
 @dataclass(slots=True)
 class LockWait:
-    """FOR UPDATE or LOCK TABLE: `seconds` None waits for ever, 0 is NOWAIT; `of` the columns of FOR UPDATE OF."""
+    """How FOR UPDATE or LOCK TABLE waits: `seconds` None without limit, 0 not at all; `of`: the columns of FOR UPDATE OF."""
 
     seconds: float | None = None
     skip_locked: bool = False

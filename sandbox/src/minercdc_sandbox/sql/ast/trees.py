@@ -1,4 +1,4 @@
-"""Expressions and queries. Each may contain the other: a condition has subqueries, a query has conditions."""
+"""Expressions and queries, in one module because each may contain the other."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from minercdc_sandbox.sql.ast.leaves import Bind, IntervalLiteral, Literal, Lock
 class OrderItem:
     expr: Expr
     descending: bool
-    nulls_first: bool | None
+    nulls_first: bool
 
 
 FrameBound: TypeAlias = "tuple[str, Expr | None]"
-"""`CURRENT ROW`, `UNBOUNDED PRECEDING`, `UNBOUNDED FOLLOWING`, or PRECEDING and FOLLOWING with how many."""
+"""`CURRENT ROW`, `UNBOUNDED PRECEDING` or `UNBOUNDED FOLLOWING` with None; `PRECEDING` or `FOLLOWING` with the distance."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Window:
 
 @dataclass(slots=True)
 class Keep:
-    """KEEP (DENSE_RANK FIRST | LAST ORDER BY ..)."""
+    """`KEEP (DENSE_RANK FIRST | LAST ORDER BY ..)`; LAST when `first` is False."""
 
     first: bool
     order: list[OrderItem]
@@ -61,7 +61,7 @@ class Call:
 
 @dataclass(slots=True)
 class Parent:
-    """`PRIOR operand`, and `CONNECT_BY_ROOT operand` when `root`."""
+    """`PRIOR operand`, or `CONNECT_BY_ROOT operand` when `root`."""
 
     operand: Expr
     root: bool
@@ -70,7 +70,7 @@ class Parent:
 
 @dataclass(slots=True)
 class Missing:
-    """A NULL of the operand's type: a column that a grouping set leaves out."""
+    """A NULL of the operand's type, for an expression of GROUP BY that is not in the grouping set."""
 
     operand: Expr
     at: int
@@ -88,8 +88,7 @@ class Quantified:
 
 
 @dataclass(slots=True)
-class Unary:
-    op: str
+class Negative:
     operand: Expr
     at: int
 
@@ -112,9 +111,13 @@ class Compare:
     at: int
 
 
+FLIPPED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+"""Operators of `Compare`, by those that mean the same with the sides exchanged."""
+
+
 @dataclass(slots=True)
 class Logic:
-    """AND, OR over two or more; NOT over one."""
+    """`op` AND or OR over two or more operands, NOT over one."""
 
     op: str
     operands: list[Expr]
@@ -131,17 +134,9 @@ class Between:
 
 
 @dataclass(slots=True)
-class InList:
+class In:
     operand: Expr
-    items: list[Expr]
-    negated: bool
-    at: int
-
-
-@dataclass(slots=True)
-class InQuery:
-    operand: Expr
-    query: Query
+    items: list[Expr] | Query
     negated: bool
     at: int
 
@@ -170,7 +165,7 @@ class Exists:
 
 @dataclass(slots=True)
 class Scalar:
-    """`(query)`; in SET (a, b) = (query) the value is one `column` of as many as are assigned, `width`."""
+    """Column `column` of `(query)`, which must have `width` columns: more than one only in SET (a, b) = (query)."""
 
     query: Query
     at: int
@@ -214,14 +209,14 @@ class Cast:
 
 @dataclass(slots=True)
 class Row:
-    """(a, b) on the left of IN, or inside its list."""
+    """`(a, b, ..)`, two or more expressions."""
 
     items: list[Expr]
     at: int
 
 
 Expr: TypeAlias = (
-    "Literal | IntervalLiteral | AtZone | IsBinary | Bind | Name | Call | Unary | Binary | Compare | Logic | Between | InList | InQuery"
+    "Literal | IntervalLiteral | AtZone | IsBinary | Bind | Name | Call | Negative | Binary | Compare | Logic | Between | In"
     " | Like | IsNull | Exists | Scalar | Case | Cast | Row"
     " | Parent | Missing | Quantified"
 )
@@ -240,8 +235,9 @@ class Partition:
 class TableRef:
     """A table in FROM, or the target of DML.
 
-    `as_of`: ('SCN' | 'TIMESTAMP', expression); `versions`: the same with both ends, None for MINVALUE and MAXVALUE.
-    `inline`: the subquery of `UPDATE (SELECT ..)`, whose `name` is ''.
+    :ivar as_of: 'SCN' or 'TIMESTAMP', and the expression.
+    :ivar versions: 'SCN' or 'TIMESTAMP', low and high end of VERSIONS BETWEEN; None for MINVALUE and MAXVALUE.
+    :ivar inline: the subquery of `UPDATE (SELECT ..)`; then `name` is ''.
     """
 
     owner: str | None
@@ -256,7 +252,7 @@ class TableRef:
 
 @dataclass(slots=True)
 class Derived:
-    """A subquery in FROM; `lateral` when it may name columns of the relations before it."""
+    """A subquery in FROM; `lateral`: it may name columns of the relations before it."""
 
     query: Query
     alias: str | None
@@ -308,7 +304,7 @@ Relation: TypeAlias = "TableRef | Derived | Join | Pivot | Unpivot"
 
 @dataclass(slots=True)
 class Item:
-    """A select item; `expr` None is `*`, with `star_of` the qualifier."""
+    """A select item. `expr` None is `*`, of the relation `star_of` or of all; `heading`: the name of a column without alias."""
 
     expr: Expr | None
     alias: str | None
@@ -330,7 +326,11 @@ class Hierarchy:
 
 @dataclass(slots=True)
 class Select:
-    """`grouping`: the grouping sets of ROLLUP, CUBE and GROUPING SETS; then `group_by` has all their expressions."""
+    """One query block.
+
+    :ivar group_by: the expressions of GROUP BY, of grouping sets those of all.
+    :ivar grouping: the grouping sets if there are several, else None; `spread` makes it [] for GROUP BY ().
+    """
 
     items: list[Item]
     relations: list[Relation]
@@ -345,7 +345,7 @@ class Select:
 
 @dataclass(slots=True)
 class SetOperation:
-    """`op`: UNION, INTERSECT, MINUS, each with ALL too."""
+    """`op`: UNION, INTERSECT or MINUS, or one of them with ` ALL`."""
 
     op: str
     left: Select | SetOperation | Query
@@ -355,7 +355,11 @@ class SetOperation:
 
 @dataclass(slots=True)
 class Query:
-    """`fetch` counts rows, or `percent` of them; `ties` also takes those equal to the last."""
+    """A query with its clauses.
+
+    :ivar with_: name, column names and query of each CTE.
+    :ivar fetch: number of rows of FETCH, or with `percent` their percentage; `ties` is WITH TIES.
+    """
 
     body: Select | SetOperation | Query
     with_: list[tuple[str, list[str], Query]] = field(default_factory=list)

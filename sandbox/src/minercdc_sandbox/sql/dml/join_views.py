@@ -18,7 +18,7 @@ from minercdc_sandbox.sql.dml.target import ChangeTarget, change_target
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.query.names import find_relation
 from minercdc_sandbox.sql.query.select import Queries
-from minercdc_sandbox.sql.query.trees import aggregated, conjuncts, descendants, uses_rownum
+from minercdc_sandbox.sql.query.trees import aggregated, conjuncts, uses_rownum
 from minercdc_sandbox.sql.scope import Scope, Source, Visible
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
@@ -190,7 +190,7 @@ def _relations(select: ast.Select, where: ast.Expr | None) -> _Joined:
     found.equal += [(term, None) for term in conjuncts(where)]
     # (+): its tables may be missing, and its conditions find rows of these alone
     for term in conjuncts(select.where):
-        outer = {name.parts[:-1] for name in descendants(term) if isinstance(name, ast.Name) and name.outer}
+        outer = {name.parts[:-1] for name in ast.descendants(term) if isinstance(name, ast.Name) and name.outer}
         marked = {n for n, ref in enumerate(found.refs) if isinstance(ref, ast.TableRef) and (_name(ref),) in outer}
         if outer:
             found.missing |= marked

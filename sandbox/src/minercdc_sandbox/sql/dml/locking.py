@@ -90,7 +90,7 @@ def _joined_rows(select: ast.Select, ref: ast.TableRef) -> ast.Expr:
     at = select.at
     item = ast.Item(ast.Name((ref.alias or ref.name, "ROWID"), at), None, "ROWID")
     rows = ast.Query(ast.Select([item], select.relations, select.where, at=at), at=at)
-    return ast.InQuery(ast.Name(("ROWID",), at), rows, False, at)
+    return ast.In(ast.Name(("ROWID",), at), rows, False, at)
 
 
 _LIST = 500
@@ -103,9 +103,7 @@ def only_rows(query: ast.Query, row_ids: Sequence[str]) -> ast.Query:
     assert isinstance(select, ast.Select)
     name = ast.Name(("ROWID",), select.at, False)
     literals: list[ast.Expr] = [ast.Literal(ast.LiteralKind.STRING, text, select.at) for text in row_ids]
-    lists: list[ast.Expr] = [
-        ast.InList(name, literals[n : n + _LIST], False, select.at) for n in range(0, len(literals), _LIST)
-    ]
+    lists: list[ast.Expr] = [ast.In(name, literals[n : n + _LIST], False, select.at) for n in range(0, len(literals), _LIST)]
     none = ast.Compare(
         "<>",
         ast.Literal(ast.LiteralKind.NUMBER, "0", select.at),

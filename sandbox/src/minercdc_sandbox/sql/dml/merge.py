@@ -20,7 +20,6 @@ from minercdc_sandbox.sql.dml.target import BindRow, ChangeTarget, change_target
 from minercdc_sandbox.sql.execution import Parameter, SqlSession, StatementCall
 from minercdc_sandbox.sql.query.partitions import in_partition, wanted_partition
 from minercdc_sandbox.sql.query.select import Queries
-from minercdc_sandbox.sql.query.trees import descendants
 from minercdc_sandbox.sql.runtime import begin_run, execute
 from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc_sandbox.sql.translate.environment import Environment
@@ -114,7 +113,7 @@ def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType
 
 
 def _not_in_on(target: ChangeTarget, merge: ast.Merge, assignments: Sequence[ast.Assignment], mine: Scope) -> None:
-    named = {n.parts[-1] for n in descendants(merge.on) if isinstance(n, ast.Name) and mine.resolve(n) is not None}
+    named = {n.parts[-1] for n in ast.descendants(merge.on) if isinstance(n, ast.Name) and mine.resolve(n) is not None}
     for name, _, at in assignments:
         if name in named:
             raise OraError(38104, f'Columns referenced in the ON Clause cannot be updated: "{name}"', at)

@@ -65,7 +65,7 @@ def plan_returning(
     x = Expressions(env, bind_types)
     Queries(env, x)
     table = target.table
-    grouped = any(has_aggregate(item) for item in returning.items)
+    grouped = has_aggregate(returning.items)
     scope = target.scope(x, "r", by_position=True)
     if grouped:
         source = f"o_unpack({x.parameter(('row', 0), row_field(0))})"

@@ -1,4 +1,4 @@
-"""Oracle's SQL functions that are not here: refused by name, unlike unknown names (SQL Language Reference, Functions)."""
+"""Oracle's SQL functions that the sandbox does not have (SQL Language Reference, Functions)."""
 
 from __future__ import annotations
 
@@ -19,3 +19,4 @@ _NAMES = (
     "XMLPI XMLQUERY XMLROOT XMLSEQUENCE XMLTRANSFORM CARDINALITY SET ORA_DST_AFFECTED ORA_DST_CONVERT ORA_DST_ERROR"
 )
 UNKNOWN_HERE = frozenset(_NAMES.split())
+"""Refused with ORA-03001; a name that is no function of Oracle is ORA-00904."""

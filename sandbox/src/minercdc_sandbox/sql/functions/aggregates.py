@@ -1,11 +1,12 @@
 """Aggregate functions, which with OVER are analytic ones too (SQL Language Reference, Aggregate Functions).
 
-A rule marks with OVER where SQLite wants the window: `o_int(count(*)<here>)`.
+The translation of one has `OVER` at the place of its window.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from minercdc_sandbox.interfaces import OraError
@@ -16,18 +17,18 @@ from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.types import BINARY_SIZES, DOUBLE, NUMBER, Family, varchar
 
 OVER = "\x01"
-"""Stands where the window of an aggregate goes; nothing is put there without one."""
+"""To be replaced by the window of the aggregate, or by nothing: `o_int(count(*)<here>)`."""
 
 Ordered: TypeAlias = list[tuple[Typed, ast.OrderItem]]
 """Translated WITHIN GROUP (ORDER BY ..)."""
 
-Aggregate: TypeAlias = Callable[[Conditions, ast.Call, list[Typed], Ordered], Typed]
+Aggregate: TypeAlias = tuple[Callable[[Conditions, ast.Call, list[Typed], Ordered], Typed], int, int]
+"""Translates a call, given its translated arguments and order; how many arguments it takes at least and at most."""
 
 
 def _count(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
     if expr.star:
         return Typed(f"o_int(count(*){OVER})", NUMBER, False)
-    count_arguments(expr, args, 1, 1)
     key = x.comparable(args[0])
     if expr.distinct and expr.over is not None:
         return Typed(f"o_int(o_count_distinct({key}){OVER})", NUMBER, False)
@@ -35,43 +36,36 @@ def _count(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> 
 
 
 def _sum(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
-    count_arguments(expr, args, 1, 1)
     if expr.distinct and expr.over is not None:
         raise OraError(3001, f"unimplemented feature: {expr.name} (DISTINCT ..) OVER", expr.at)
     distinct = "distinct " if expr.distinct else ""
     if args[0].type.family in BINARY_SIZES:
-        kind = args[0].type
         total = f"o_float_{expr.name.lower()}({distinct}{x.to(args[0], Family.DOUBLE, expr.at)}){OVER}"
-        return Typed(x.to(Typed(total, DOUBLE), kind.family, expr.at), kind)
+        return Typed(x.to(Typed(total, DOUBLE), args[0].type.family, expr.at), args[0].type)
     return Typed(f"o_{expr.name.lower()}({distinct}{x.to(args[0], Family.NUMBER, expr.at)}){OVER}", NUMBER)
 
 
 def _extreme(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
-    count_arguments(expr, args, 1, 1)
     x.comparable(args[0])
     return Typed(f"{expr.name.lower()}({args[0].sql}){OVER}", args[0].type)
 
 
 def _any_value(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
-    count_arguments(expr, args, 1, 1)
     return Typed(f"min({args[0].sql}){OVER}", args[0].type)
 
 
 def _listagg(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
     """LISTAGG; with OVER its ORDER BY becomes the window's."""
-    count_arguments(expr, args, 1, 2)
     text = x.to(args[0], Family.VARCHAR, expr.at)
     mark = x.to(args[1], Family.VARCHAR, expr.at) if len(args) > 1 else "''"
-    terms = ",".join(x.ordering(key, item.descending, item.nulls_first) for key, item in order)
+    terms = ",".join(x.ordering(key, item) for key, item in order)
     tail = f" order by {terms}" if terms and expr.over is None else ""
     name = "o_listagg_distinct" if expr.distinct else "o_listagg"
     return Typed(f"{name}({text},{mark}{tail}){OVER}", varchar())
 
 
 def _statistic(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
-    """VARIANCE, STDDEV, CORR, .. of numbers, computed with 38 digits and more."""
-    wanted = 2 if expr.name in _PAIRS else 1
-    count_arguments(expr, args, wanted, wanted)
+    """MEDIAN, VARIANCE, STDDEV, CORR, .. of values converted to NUMBER."""
     sql = ",".join(x.to(arg, Family.NUMBER, expr.at) for arg in args)
     distinct = "distinct " if expr.distinct else ""
     return Typed(f"o_{expr.name.lower()}({distinct}{sql}){OVER}", NUMBER)
@@ -79,7 +73,6 @@ def _statistic(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered)
 
 def _percentile(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
     """PERCENTILE_CONT and _DISC (p) WITHIN GROUP (ORDER BY x)."""
-    count_arguments(expr, args, 1, 1)
     if len(order) != 1:
         raise OraError(30491, "missing ORDER BY clause", expr.at)
     key, item = order[0]
@@ -89,51 +82,31 @@ def _percentile(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered
 
 
 def _bits(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
-    count_arguments(expr, args, 1, 1)
     return Typed(f"o_{expr.name.lower()}({x.to(args[0], Family.NUMBER, expr.at)}){OVER}", NUMBER)
 
 
-_PAIRS = frozenset({"CORR", "COVAR_POP", "COVAR_SAMP"})
+_STATISTICS = ("MEDIAN", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "VARIANCE", "VAR_POP", "VAR_SAMP", "STATS_MODE")
 
 AGGREGATES: dict[str, Aggregate] = {
-    "COUNT": _count,
-    "APPROX_COUNT_DISTINCT": lambda x, expr, args, order: _count(x, _distinct(expr), args, order),
-    "SUM": _sum,
-    "AVG": _sum,
-    "MIN": _extreme,
-    "MAX": _extreme,
-    "ANY_VALUE": _any_value,
-    "LISTAGG": _listagg,
-    "MEDIAN": _statistic,
-    "STDDEV": _statistic,
-    "STDDEV_POP": _statistic,
-    "STDDEV_SAMP": _statistic,
-    "VARIANCE": _statistic,
-    "VAR_POP": _statistic,
-    "VAR_SAMP": _statistic,
-    "CORR": _statistic,
-    "COVAR_POP": _statistic,
-    "COVAR_SAMP": _statistic,
-    "STATS_MODE": _statistic,
-    "PERCENTILE_CONT": _percentile,
-    "PERCENTILE_DISC": _percentile,
-    "BIT_AND_AGG": _bits,
-    "BIT_OR_AGG": _bits,
-    "BIT_XOR_AGG": _bits,
+    "COUNT": (_count, 1, 1),
+    "APPROX_COUNT_DISTINCT": (lambda x, expr, args, order: _count(x, replace(expr, distinct=True), args, order), 1, 1),
+    **dict.fromkeys(("SUM", "AVG"), (_sum, 1, 1)),
+    **dict.fromkeys(("MIN", "MAX"), (_extreme, 1, 1)),
+    "ANY_VALUE": (_any_value, 1, 1),
+    "LISTAGG": (_listagg, 1, 2),
+    **dict.fromkeys(_STATISTICS, (_statistic, 1, 1)),
+    **dict.fromkeys(("CORR", "COVAR_POP", "COVAR_SAMP"), (_statistic, 2, 2)),
+    **dict.fromkeys(("PERCENTILE_CONT", "PERCENTILE_DISC"), (_percentile, 1, 1)),
+    **dict.fromkeys(("BIT_AND_AGG", "BIT_OR_AGG", "BIT_XOR_AGG"), (_bits, 1, 1)),
 }
 """Numbers only: MEDIAN, PERCENTILE_CONT and STATS_MODE of dates and text raise what the conversion to NUMBER raises."""
-
-
-def _distinct(expr: ast.Call) -> ast.Call:
-    return ast.Call("COUNT", expr.args, expr.at, distinct=True, over=expr.over)
-
 
 KEPT = frozenset(["MIN", "MAX", "SUM", "AVG", "COUNT", "STDDEV", "VARIANCE"])
 """Aggregates that take KEEP (DENSE_RANK FIRST | LAST ORDER BY ..)."""
 
 
 def kept(x: Conditions, expr: ast.Call, args: list[Typed], keys: Ordered) -> Typed:
-    """An aggregate over the rows that come first (last) in the order of KEEP."""
+    """An aggregate with KEEP; `keys`: its translated order. Raises ORA-03001 for one that is not in `KEPT`."""
     assert expr.keep is not None
     if expr.name not in KEPT:
         raise OraError(3001, f"unimplemented feature: {expr.name} KEEP", expr.at)
@@ -143,8 +116,7 @@ def kept(x: Conditions, expr: ast.Call, args: list[Typed], keys: Ordered) -> Typ
     value = "1" if expr.star else args[0].sql if plain else x.to(args[0], Family.NUMBER, expr.at)
     parts = [f"'{expr.name}'", str(int(expr.keep.first)), value]
     for key, item in keys:
-        first = item.descending if item.nulls_first is None else item.nulls_first
-        parts += [x.comparable(key), str(int(item.descending)), str(int(first))]
+        parts += [x.comparable(key), str(int(item.descending)), str(int(item.nulls_first))]
     sql = f"o_keep({','.join(parts)}){OVER}"
     if expr.name == "COUNT":
         return Typed(f"o_int({sql})", NUMBER, False)

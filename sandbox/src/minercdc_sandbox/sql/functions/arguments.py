@@ -1,4 +1,4 @@
-"""How many arguments a function takes and the common type of several values."""
+"""The number of a function's arguments, and the common type of several values."""
 
 from __future__ import annotations
 
@@ -6,40 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql import ast, types
 from minercdc_sandbox.sql.scope import Typed
-from minercdc_sandbox.sql.types import (
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTERVALS,
-    NULL,
-    NUMBER,
-    NUMERIC,
-    TEMPORAL,
-    TEXT,
-    TIMESTAMP,
-    ZONED,
-    Family,
-    SqlType,
-    inconsistent,
-    varchar,
-)
+from minercdc_sandbox.sql.types import INTERVALS, NULL, NUMERIC, TEMPORAL, TEXT, Family, SqlType, inconsistent, varchar
 
 
 def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int | None = None) -> None:
+    """Raises ORA-00909 when the one argument is missing, ORA-00938 for fewer than `low` of several, ORA-00939 beyond `high`."""
+    if len(args) < low == 1:
+        raise OraError(909, "invalid number of arguments", expr.at)
     if len(args) < low:
-        raise OraError(
-            938 if low > 1 else 909,
-            "not enough arguments for function" if low > 1 else "invalid number of arguments",
-            expr.at,
-        )
+        raise OraError(938, "not enough arguments for function", expr.at)
     if high is not None and len(args) > high:
         raise OraError(939, "too many arguments for function", expr.at)
 
 
 def common_type(args: Sequence[Typed], at: int) -> SqlType:
-    """Type of CASE, COALESCE and set operations. Raises ORA-00932."""
+    """Type of CASE, UNPIVOT and set operations, to which all values convert; NULL if all are. Raises ORA-00932 if there is none."""
     known = [arg.type for arg in args if arg.type.family is not Family.NULL]
     if not known:
         return NULL
@@ -50,14 +33,14 @@ def common_type(args: Sequence[Typed], at: int) -> SqlType:
         national = any(kind.national for kind in known)
         return replace(varchar(max(kind.size for kind in known)), national=national)
     if families <= NUMERIC:
-        return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
+        return types.calculated(families)
     if len(families) == 1 and families <= INTERVALS:
         family = known[0].family
         return SqlType(family, max(kind.precision for kind in known), max(kind.scale for kind in known))
     if families <= TEMPORAL:
-        if families & {Family.ZONED, Family.LOCAL}:
-            return ZONED
-        return TIMESTAMP if Family.TIMESTAMP in families else DATE
+        if families & types.INSTANTS:
+            return types.ZONED
+        return types.TIMESTAMP if Family.TIMESTAMP in families else types.DATE
     if families <= {Family.RAW}:
         return SqlType(Family.RAW, size=max(kind.size for kind in known))
     if families <= {Family.ROWID, *TEXT}:
@@ -66,12 +49,14 @@ def common_type(args: Sequence[Typed], at: int) -> SqlType:
 
 
 def first_type(args: Sequence[Typed], at: int) -> SqlType:
-    """Type of NVL, COALESCE, GREATEST: the first argument's, others are converted to it."""
+    """Type of NVL, COALESCE, DECODE, GREATEST: that of the first argument that is not NULL.
+
+    Texts have the greatest size of all, numbers the type in which all are calculated.
+    """
     first = next((arg.type for arg in args if arg.type.family is not Family.NULL), NULL)
     if first.family in TEXT:
         size = max([arg.type.size for arg in args if arg.type.family in TEXT] or [4000])
         return replace(varchar(size), national=first.national)
     if first.family in NUMERIC:
-        families = {arg.type.family for arg in args}
-        return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
+        return types.calculated({arg.type.family for arg in args})
     return first

@@ -18,16 +18,11 @@ from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.types import BINARY_SIZES, NUMBER, TEXT, Family
 
-_FAMILY = {"N": Family.NUMBER, "T": Family.VARCHAR, "R": Family.RAW, "D": Family.DATE}
-
-
-PLAIN: dict[str, Plain] = {**texts.PLAIN, **numbers.PLAIN, **times.PLAIN, **conversions.PLAIN}
-
-
+FAMILIES = {"N": Family.NUMBER, "V": Family.VARCHAR, "R": Family.RAW, "D": Family.DATE, "S": Family.TIMESTAMP}
+"""Families that the letters of `Plain` convert to; besides, T is a text of any length, L a LOB."""
+PLAIN: dict[str, Plain] = {**texts.PLAIN, **numbers.PLAIN, **times.PLAIN, **conversions.PLAIN, **lobs.PLAIN}
 _FLOATING = frozenset(["ABS", "SIGN", "CEIL", "FLOOR", "SQRT", "POWER", "MOD"])
 """Functions that stay in BINARY_FLOAT or BINARY_DOUBLE when an argument is one."""
-
-
 RULES: dict[str, Rule] = {
     **choices.RULES,
     **texts.RULES,
@@ -40,7 +35,9 @@ RULES: dict[str, Rule] = {
 
 
 def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
-    """Translate a call. Raises ORA-00904 for an unknown function, ORA-00909/00938 for the number of arguments."""
+    """Translate a call. Raises ORA-00904 for an unknown function, ORA-03001 for one of Oracle that the sandbox does not have,
+    ORA-00909, ORA-00938 and ORA-00939 for a wrong number of arguments, ORA-00934 and ORA-30483 where aggregates or analytic
+    functions are not allowed, ORA-30484 for one without OVER."""
     name = expr.name.removeprefix("SYS.").removeprefix("STANDARD.")
     if expr.over is not None or name in ANALYTIC:
         return _analytic(x, name, expr, scope)
@@ -51,12 +48,10 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
             return _aggregate(x, name, expr, scope, "")
     if expr.within or expr.keep is not None:
         raise OraError(904, f'"{name}": invalid identifier', expr.at)
-    if expr.star or expr.distinct:
-        raise OraError(
-            30482 if expr.distinct else 936,
-            "DISTINCT option not allowed for this function" if expr.distinct else "missing expression",
-            expr.at,
-        )
+    if expr.distinct:
+        raise OraError(30482, "DISTINCT option not allowed for this function", expr.at)
+    if expr.star:
+        raise OraError(936, "missing expression", expr.at)
     special = scope.calls.get(name) if scope is not None else None
     if special is not None:
         return special(expr)
@@ -64,15 +59,18 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
         part = expr.args[0]
         assert isinstance(part, ast.Literal)
         return extract(x, part.text, x.value_of(expr.args[1], scope), expr.at)
-    method = name.rpartition(".")
-    if method[1] and method[2] in lobs.XML_METHODS and not name.startswith("XMLTYPE."):
-        owner = ast.Name(tuple(method[0].split(".")), expr.at)
-        return lobs.XML_METHODS[method[2]](x, expr, [x.value_of(owner, scope)])
+    owner, _, method = name.rpartition(".")
+    if owner and method in lobs.XML_METHODS and owner != "XMLTYPE":
+        return lobs.XML_METHODS[method](x, expr, [x.value_of(ast.Name(tuple(owner.split(".")), expr.at), scope)])
     args = [x.value_of(arg, scope) for arg in expr.args]
     if name in PLAIN:
         return _plain(x, name, expr, args)
+    if name in lobs.SINCE_23 and x.env.release < 23:
+        raise OraError(904, f'"{expr.name}": invalid identifier', expr.at)
     if name in RULES:
-        return RULES[name](x, expr, args)
+        translate, low, high = RULES[name]
+        count_arguments(expr, args, low, high)
+        return translate(x, expr, args)
     if name in UNKNOWN_HERE:
         raise OraError(3001, f"unimplemented feature: function {name}", expr.at)
     shown = ".".join(f'"{part}"' for part in expr.name.split("."))
@@ -88,13 +86,16 @@ def _plain(x: Conditions, name: str, expr: ast.Call, args: list[Typed]) -> Typed
         return Typed(f"o_float_{function}({operands})", NUMBER if name == "SIGN" else kind)
     if result.family in TEXT and args[0].type.national:
         result = replace(result, national=True)
-    sql = ",".join(
-        x.whole_text(arg, expr.at) if kind == "T" else x.to(arg, _FAMILY[kind], expr.at)
-        for arg, kind in zip(args, families, strict=False)
-    )
+    sql = ",".join(_converted(x, arg, letter, expr.at) for arg, letter in zip(args, families, strict=False))
     if result.family in TEXT and args[0].type.family is Family.CLOB:
         return as_clob(f"o_{function}({sql})", args[0].type.national)
     return Typed(f"o_{function}({sql})", result)
+
+
+def _converted(x: Conditions, arg: Typed, letter: str, at: int) -> str:
+    if letter == "T":
+        return x.whole_text(arg, at)
+    return lobs.lob_of(x, arg, at) if letter == "L" else x.to(arg, FAMILIES[letter], at)
 
 
 def _aggregate(x: Conditions, name: str, expr: ast.Call, scope: Scope | None, window_text: str) -> Typed:
@@ -102,7 +103,11 @@ def _aggregate(x: Conditions, name: str, expr: ast.Call, scope: Scope | None, wi
     if expr.keep is not None:
         found = kept(x, expr, args, [(x.value_of(item.expr, scope), item) for item in expr.keep.order])
     else:
-        found = AGGREGATES[name](x, expr, args, [(x.value_of(item.expr, scope), item) for item in expr.within])
+        translate, low, high = AGGREGATES[name]
+        order = [(x.value_of(item.expr, scope), item) for item in expr.within]
+        if name != "COUNT" or not expr.star:
+            count_arguments(expr, args, low, high)
+        found = translate(x, expr, args, order)
     return replace(found, sql=found.sql.replace(OVER, window_text))
 
 
@@ -118,5 +123,8 @@ def _analytic(x: Conditions, name: str, expr: ast.Call, scope: Scope | None) -> 
         listed = [(x.value_of(item.expr, scope), item) for item in expr.within] if name == "LISTAGG" else []
         over = window(x, expr.over, scope, listed)
         if name in ANALYTIC:
-            return ANALYTIC[name](x, expr, [x.value_of(arg, scope) for arg in expr.args], over)
+            translate, low, high = ANALYTIC[name]
+            args = [x.value_of(arg, scope) for arg in expr.args]
+            count_arguments(expr, args, low, high)
+            return translate(x, expr, args, over)
         return _aggregate(x, name, expr, scope, over.whole)

@@ -1,4 +1,4 @@
-"""How the translation of a SQL function is written down."""
+"""The forms in which the translations of SQL functions are declared."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from minercdc_sandbox.sql.scope import Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.types import SqlType
 
-Rule: TypeAlias = Callable[[Conditions, ast.Call, list[Typed]], Typed]
+Translate: TypeAlias = Callable[[Conditions, ast.Call, list[Typed]], Typed]
 """Translates a call, given its translated arguments."""
 
+Rule: TypeAlias = tuple[Translate, int, int | None]
+"""A translation, and how many arguments it takes at least and at most; None: any number."""
+
 Plain: TypeAlias = tuple[str, str, int, SqlType]
-"""SQLite function, argument families (N number, T text, R raw, D date), how many are required, result."""
+"""A call of SQLite's `o_<name>`: name, a letter of `registry.FAMILIES` per argument, number of required ones, result."""
+
+
+def converted(kind: SqlType, result: SqlType | None = None) -> Rule:
+    """A function that only converts its argument to the family of `kind`; of type `result`, or `kind` when that is None."""
+    return lambda x, expr, args: Typed(x.to(args[0], kind.family, expr.at), result or kind), 1, 1

@@ -1,19 +1,17 @@
-"""Functions on text: their argument and result types, and the SQLite calls that they translate to."""
+"""Functions on text, and those that show a value's bytes."""
 
 from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast, number
-from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.functions.lobs import as_clob
-from minercdc_sandbox.sql.functions.rules import Plain, Rule
+from minercdc_sandbox.sql.functions.rules import Plain, Rule, Translate
 from minercdc_sandbox.sql.scope import Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.types import NUMBER, Family, SqlType, varchar
 
 
 def concat(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    count_arguments(expr, args, 2, 2)
     parts = [f"coalesce({x.whole_text(arg, expr.at)},'')" for arg in args]
     joined = f"nullif({'||'.join(parts)},'')"
     if any(arg.type.family is Family.CLOB for arg in args):
@@ -22,44 +20,29 @@ def concat(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def charset_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """NLS_CHARSET_ID of the two character sets the database has; NULL for others, as Oracle for unknown names."""
-    count_arguments(expr, args, 1, 1)
+    """NLS_CHARSET_ID of the database's two character sets; NULL for any other name."""
     name = x.to(args[0], Family.VARCHAR, expr.at)
     known = {"AL32UTF8": 873, "AL16UTF16": 2000}
     branches = " ".join(f"when '{text}' then x'{number.integer(code).hex()}'" for text, code in known.items())
     return Typed(f"case upper({name}) {branches} end", NUMBER)
 
 
+_OF_ONE = ("UPPER", "LOWER", "INITCAP", "REVERSE", "COMPOSE", "DECOMPOSE")
+
 PLAIN: dict[str, Plain] = {
-    "UPPER": ("upper", "T", 1, varchar()),
-    "LOWER": ("lower", "T", 1, varchar()),
-    "INITCAP": ("initcap", "T", 1, varchar()),
-    "SUBSTR": ("substr", "TNN", 2, varchar()),
-    "INSTR": ("instr", "TTNN", 2, NUMBER),
+    **{name: (name.lower(), "T", 1, varchar()) for name in _OF_ONE},
+    **{f"NLS_{name}": (name.lower(), "T", 1, varchar()) for name in ("UPPER", "LOWER", "INITCAP")},
+    **{name: (name.lower(), "TT", 1, varchar()) for name in ("TRIM", "LTRIM", "RTRIM")},
+    **{name: (name.lower(), "TNT", 2, varchar()) for name in ("LPAD", "RPAD")},
+    **dict.fromkeys(("SUBSTR", "SUBSTRC", "SUBSTR4"), ("substr", "TNN", 2, varchar())),
+    **dict.fromkeys(("INSTR", "INSTRC", "INSTR4"), ("instr", "TTNN", 2, NUMBER)),
+    **dict.fromkeys(("LENGTHC", "LENGTH4", "LENGTH2"), ("length", "T", 1, NUMBER)),
     "LENGTHB": ("lengthb", "T", 1, NUMBER),
-    "TRIM": ("trim", "TT", 1, varchar()),
-    "LTRIM": ("ltrim", "TT", 1, varchar()),
-    "RTRIM": ("rtrim", "TT", 1, varchar()),
-    "LPAD": ("lpad", "TNT", 2, varchar()),
-    "RPAD": ("rpad", "TNT", 2, varchar()),
+    "SUBSTRB": ("substrb", "TNN", 2, varchar()),
+    "INSTRB": ("instrb", "TT", 2, NUMBER),
     "REPLACE": ("replace", "TTT", 2, varchar()),
     "TRANSLATE": ("translate", "TTT", 3, varchar()),
-    "SUBSTRB": ("substrb", "TNN", 2, varchar()),
-    "SUBSTRC": ("substr", "TNN", 2, varchar()),
-    "SUBSTR4": ("substr", "TNN", 2, varchar()),
-    "INSTRB": ("instrb", "TT", 2, NUMBER),
-    "INSTRC": ("instr", "TTNN", 2, NUMBER),
-    "INSTR4": ("instr", "TTNN", 2, NUMBER),
-    "LENGTHC": ("length", "T", 1, NUMBER),
-    "LENGTH4": ("length", "T", 1, NUMBER),
-    "LENGTH2": ("length", "T", 1, NUMBER),
-    "NLS_UPPER": ("upper", "T", 1, varchar()),
-    "NLS_LOWER": ("lower", "T", 1, varchar()),
-    "NLS_INITCAP": ("initcap", "T", 1, varchar()),
-    "REVERSE": ("reverse", "T", 1, varchar()),
     "SOUNDEX": ("soundex", "T", 1, varchar(4)),
-    "COMPOSE": ("compose", "T", 1, varchar()),
-    "DECOMPOSE": ("decompose", "T", 1, varchar()),
     "REGEXP_SUBSTR": ("regexp_substr", "TTNNTN", 2, varchar()),
     "REGEXP_REPLACE": ("regexp_replace", "TTTNNT", 2, varchar()),
     "REGEXP_INSTR": ("regexp_instr", "TTNNNTN", 2, NUMBER),
@@ -72,7 +55,6 @@ PLAIN: dict[str, Plain] = {
 
 def _dump(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     """DUMP, with the type code of Oracle's internal datatypes."""
-    count_arguments(expr, args, 1, 2)
     code = _CODES.get(args[0].type.family)
     if code is None:
         raise OraError(3001, f"unimplemented feature: DUMP of {args[0].type.family}", expr.at)
@@ -80,13 +62,12 @@ def _dump(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     return Typed(f"coalesce(o_dump({args[0].sql},{code}{model}),'NULL')", varchar())
 
 
-def _of_cell(function: str, result: SqlType) -> Rule:
-    def rule(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-        count_arguments(expr, args, 1, 1 if function == "vsize" else 2)
+def _of_cell(function: str, result: SqlType) -> Translate:
+    def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
         tail = f",{x.to(args[1], Family.VARCHAR, expr.at)}" if len(args) > 1 else ""
         return Typed(f"o_{function}({args[0].sql}{tail})", result)
 
-    return rule
+    return translate
 
 
 _CODES = {
@@ -103,9 +84,9 @@ _CODES = {
 }
 
 RULES: dict[str, Rule] = {
-    "DUMP": _dump,
-    "VSIZE": _of_cell("vsize", NUMBER),
-    "STANDARD_HASH": _of_cell("standard_hash", SqlType(Family.RAW, size=64)),
-    "NLS_CHARSET_ID": charset_id,
-    "CONCAT": concat,
+    "DUMP": (_dump, 1, 2),
+    "VSIZE": (_of_cell("vsize", NUMBER), 1, 1),
+    "STANDARD_HASH": (_of_cell("standard_hash", SqlType(Family.RAW, size=64)), 1, 2),
+    "NLS_CHARSET_ID": (charset_id, 1, 1),
+    "CONCAT": (concat, 2, 2),
 }

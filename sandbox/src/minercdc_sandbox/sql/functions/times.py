@@ -7,7 +7,6 @@ from dataclasses import replace
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.sql import ast, temporal
 from minercdc_sandbox.sql.execution import Run
-from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.functions.rules import Plain, Rule
 from minercdc_sandbox.sql.scope import Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
@@ -17,34 +16,30 @@ from minercdc_sandbox.sql.types import (
     INTERVALS,
     MONTHS,
     NUMBER,
-    TEMPORAL,
     TIMESTAMP,
     ZONED,
     Family,
-    SqlType,
     inconsistent,
     varchar,
 )
 from minercdc_sandbox.sql.zones import Zone
 
+_ALL_FIELDS = frozenset(["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"])
+_ZONE_FIELDS = frozenset(["TIMEZONE_HOUR", "TIMEZONE_MINUTE", "TIMEZONE_REGION"])
 _TIME_FIELDS = {
     Family.DATE: frozenset(["YEAR", "MONTH", "DAY"]),
+    Family.TIMESTAMP: _ALL_FIELDS,
+    Family.ZONED: _ALL_FIELDS | _ZONE_FIELDS,
+    Family.LOCAL: _ALL_FIELDS,
     Family.INTERVAL: frozenset(["DAY", "HOUR", "MINUTE", "SECOND"]),
     Family.MONTHS: frozenset(["YEAR", "MONTH"]),
 }
 
 
-_ALL_FIELDS = frozenset(["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"])
-
-
-_ZONE_FIELDS = frozenset(["TIMEZONE_HOUR", "TIMEZONE_MINUTE", "TIMEZONE_REGION"])
-
-
 def extract(x: Conditions, part: str, operand: Typed, at: int) -> Typed:
-    """EXTRACT(part FROM operand). Raises ORA-30076 for a part the operand has not."""
+    """EXTRACT(part FROM operand). Raises ORA-30076 for a part that the operand's type does not have."""
     family = operand.type.family
-    fields = _TIME_FIELDS.get(family, _ALL_FIELDS if family in TEMPORAL else frozenset())
-    if part not in fields and not (family is Family.ZONED and part in _ZONE_FIELDS):
+    if part not in _TIME_FIELDS.get(family, ()):
         raise OraError(30076, "invalid extract field for extract source", at)
     if part == "TIMEZONE_REGION":
         return Typed(f"o_zone_name({operand.sql})", varchar(64))
@@ -54,8 +49,7 @@ def extract(x: Conditions, part: str, operand: Typed, at: int) -> Typed:
 
 
 def from_tz(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """A TIMESTAMP on the wall of a zone."""
-    count_arguments(expr, args, 2, 2)
+    """FROM_TZ: a TIMESTAMP as the local time of a zone. Raises ORA-00932 for any other type."""
     if args[0].type.family is not Family.TIMESTAMP:
         raise inconsistent(Family.TIMESTAMP, args[0].type.family, expr.at)
     zone = x.to(args[1], Family.VARCHAR, expr.at)
@@ -63,33 +57,22 @@ def from_tz(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def sys_extract_utc(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    count_arguments(expr, args, 1, 1)
     return Typed(
         f"o_zone_key({x.to(args[0], Family.ZONED, expr.at)},'+00:00')", replace(TIMESTAMP, scale=args[0].type.scale)
     )
 
 
 def tz_offset(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    count_arguments(expr, args, 1, 1)
-    now = x.parameter("SYS_EXTRACT_UTC", lambda run: moment_of(run, TIMESTAMP, 0))
+    now = x.parameter("SYS_EXTRACT_UTC", lambda run: moment_of(run, Family.TIMESTAMP, 0))
     return Typed(f"o_zone_offset({x.to(args[0], Family.VARCHAR, expr.at)},{now})", varchar(7))
 
 
-def scn_to_timestamp(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    count_arguments(expr, args, 1, 1)
-    return Typed(f"o_scn_time({x.to(args[0], Family.NUMBER, expr.at)})", TIMESTAMP)
-
-
-def timestamp_to_scn(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    count_arguments(expr, args, 1, 1)
-    return Typed(f"o_time_scn({x.to(args[0], Family.TIMESTAMP, expr.at)})", NUMBER)
-
-
-def moment_of(run: Run, kind: SqlType, zone: Zone) -> Cell:
+def moment_of(run: Run, family: Family, zone: Zone) -> Cell:
+    """The time of a run as a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE, as clocks in `zone` show it."""
     utc = temporal.from_ns(int(run.now * 1_000_000) * 1000)
-    if kind.family is Family.ZONED:
+    if family is Family.ZONED:
         return temporal.encode_zoned(utc, zone)
-    return temporal.encode(temporal.to_wall(utc, zone), fraction=kind.family is Family.TIMESTAMP)
+    return temporal.encode(temporal.to_wall(utc, zone), fraction=family is Family.TIMESTAMP)
 
 
 PLAIN: dict[str, Plain] = {
@@ -101,13 +84,13 @@ PLAIN: dict[str, Plain] = {
     "NUMTOYMINTERVAL": ("month_interval", "NT", 2, MONTHS),
     "TO_DSINTERVAL": ("text_interval", "T", 1, INTERVAL),
     "TO_YMINTERVAL": ("text_months", "T", 1, MONTHS),
+    "SCN_TO_TIMESTAMP": ("scn_time", "N", 1, TIMESTAMP),
+    "TIMESTAMP_TO_SCN": ("time_scn", "S", 1, NUMBER),
 }
 
 
 RULES: dict[str, Rule] = {
-    "FROM_TZ": from_tz,
-    "SYS_EXTRACT_UTC": sys_extract_utc,
-    "TZ_OFFSET": tz_offset,
-    "SCN_TO_TIMESTAMP": scn_to_timestamp,
-    "TIMESTAMP_TO_SCN": timestamp_to_scn,
+    "FROM_TZ": (from_tz, 2, 2),
+    "SYS_EXTRACT_UTC": (sys_extract_utc, 1, 1),
+    "TZ_OFFSET": (tz_offset, 1, 1),
 }

@@ -7,25 +7,25 @@ TIMESTAMP in nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast, intervals, number, temporal
 from minercdc_sandbox.sql.execution import Run
-from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.runtime import evaluate
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.types import NUMBER, Family
 
-Analytic: TypeAlias = Callable[[Conditions, ast.Call, list[Typed], "Over"], Typed]
 
-
+@dataclass(frozen=True, slots=True)
 class Over:
-    """The text of OVER (..): whole, and with only its partition."""
+    """The text of OVER (..), by clauses; '' for one left out."""
 
-    def __init__(self, partition: str, order: str, frame: str) -> None:
-        self.partition, self.order, self.frame = partition, order, frame
+    partition: str
+    order: str
+    frame: str
 
     @property
     def whole(self) -> str:
@@ -36,25 +36,30 @@ class Over:
         return f" over ({self.partition})"
 
 
+Analytic: TypeAlias = tuple[Callable[[Conditions, ast.Call, list[Typed], Over], Typed], int, int]
+"""Translates a call, given its translated arguments and window; how many arguments it takes at least and at most."""
+
+
 def window(x: Conditions, over: ast.Window, scope: Scope | None, listed: list[tuple[Typed, ast.OrderItem]]) -> Over:
-    """Translate OVER (..). `listed`: the order of LISTAGG, in which the whole partition is seen.
+    """Translate OVER (..). `listed`: WITHIN GROUP (ORDER BY ..) of LISTAGG, which sees the whole partition; [] for others.
 
     Raises ORA-30485 for a frame without an order.
     """
     partition = ",".join(x.comparable(x.value_of(expr, scope)) for expr in over.partition)
+    partition = f"partition by {partition}" if partition else ""
     keys = [(x.value_of(item.expr, scope), item) for item in over.order] or listed
-    order = ",".join(x.ordering(key, item.descending, item.nulls_first) for key, item in keys)
+    order = ",".join(x.ordering(key, item) for key, item in keys)
     frame = ""
     if over.frame is not None:
         if not over.order:
             raise OraError(30485, "missing ORDER BY expression in the window specification", over.frame.at)
         if over.frame.mode == "RANGE" and any(amount is not None for _, amount in (over.frame.first, over.frame.last)):
-            return _measured(x, f"partition by {partition}" if partition else "", keys, over.frame)
+            return _measured(x, partition, keys, over.frame)
         first, last = (_bound(x, over.frame, bound) for bound in (over.frame.first, over.frame.last))
         frame = f"{over.frame.mode.lower()} between {first} and {last}"
     elif listed:
         frame = "rows between unbounded preceding and unbounded following"
-    return Over(f"partition by {partition}" if partition else "", f"order by {order}" if order else "", frame)
+    return Over(partition, f"order by {order}" if order else "", frame)
 
 
 def _bound(x: Conditions, frame: ast.Frame, bound: ast.FrameBound) -> str:
@@ -66,17 +71,17 @@ def _measured(x: Conditions, partition: str, keys: list[tuple[Typed, ast.OrderIt
     """A frame whose bounds are distances of the key. Raises ORA-30486 for several keys, ORA-00902 for keys without distance."""
     if len(keys) != 1:
         raise OraError(30486, "invalid window aggregation group in the window specification", frame.at)
-    (key, item) = keys[0]
+    key, item = keys[0]
     in_time = key.type.family in (Family.DATE, Family.TIMESTAMP)
     if not in_time and key.type.family is not Family.NUMBER:
         raise OraError(902, "invalid datatype", frame.at)
-    nulls_first = item.descending if item.nulls_first is None else item.nulls_first
     order = f"o_range_{'time' if in_time else 'number'}({key.sql}){' desc' if item.descending else ''}"
-    bounds = []
-    for side, amount in (frame.first, frame.last):
-        bounds.append(side.lower() if amount is None else f"{_distance(x, amount, in_time)} {side.lower()}")
-    text = f"range between {bounds[0]} and {bounds[1]}"
-    return Over(partition, f"order by {order} nulls {'first' if nulls_first else 'last'}", text)
+    bounds = [
+        side.lower() if amount is None else f"{_distance(x, amount, in_time)} {side.lower()}"
+        for side, amount in (frame.first, frame.last)
+    ]
+    nulls = "first" if item.nulls_first else "last"
+    return Over(partition, f"order by {order} nulls {nulls}", f"range between {bounds[0]} and {bounds[1]}")
 
 
 def _distance(x: Conditions, amount: ast.Expr, in_time: bool) -> str:
@@ -108,34 +113,29 @@ def _integer(x: Conditions, expr: ast.Expr) -> str:
 
 def _numbering(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
     """ROW_NUMBER, RANK, DENSE_RANK."""
-    count_arguments(expr, args, 0, 0)
     if not over.order:
         raise OraError(30485, "missing ORDER BY expression in the window specification", expr.at)
     return Typed(f"o_int({expr.name.lower()}(){over.whole})", NUMBER, False)
 
 
 def _ntile(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
-    count_arguments(expr, args, 1, 1)
     return Typed(f"o_int(ntile(o_to_int({x.to(args[0], Family.NUMBER, expr.at)})){over.whole})", NUMBER, False)
 
 
 def _percent_rank(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
     """(rank - 1) / (rows - 1); 0 of a single row."""
-    count_arguments(expr, args, 0, 0)
     rows = f"count(*){over.partitioned}"
     return Typed(f"o_div(o_int(rank(){over.whole}-1),o_int(max({rows}-1,1)))", NUMBER, False)
 
 
 def _cume_dist(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
     """Rows up to the last peer / rows."""
-    count_arguments(expr, args, 0, 0)
     peers = Over(over.partition, over.order, "range between unbounded preceding and current row").whole
     return Typed(f"o_div(o_int(count(*){peers}),o_int(count(*){over.partitioned}))", NUMBER, False)
 
 
 def _neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
     """LAG and LEAD (value [, distance [, default]])."""
-    count_arguments(expr, args, 1, 3)
     if not over.order:
         raise OraError(30485, "missing ORDER BY expression in the window specification", expr.at)
     kind = args[0].type
@@ -165,35 +165,26 @@ def _known_neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Ove
 
 def _edge(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
     """FIRST_VALUE, LAST_VALUE and NTH_VALUE (value, n)."""
-    nth = expr.name == "NTH_VALUE"
-    count_arguments(expr, args, 1 + nth, 1 + nth)
+    tail = f",o_to_int({x.to(args[1], Family.NUMBER, expr.at)})" if len(args) > 1 else ""
+    name = expr.name.lower()
     if expr.ignore_nulls:
-        if nth:
-            place = f"o_to_int({x.to(args[1], Family.NUMBER, expr.at)})"
-            return Typed(f"o_first_known({args[0].sql},{place}){over.whole}", args[0].type)
-        return Typed(f"o_{expr.name.lower()}_known({args[0].sql}){over.whole}", args[0].type)
-    tail = f",o_to_int({x.to(args[1], Family.NUMBER, expr.at)})" if nth else ""
-    return Typed(f"{expr.name.lower()}({args[0].sql}{tail}){over.whole}", args[0].type)
+        name = "o_first_known" if tail else f"o_{name}_known"
+    return Typed(f"{name}({args[0].sql}{tail}){over.whole}", args[0].type)
 
 
 def _ratio(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
-    count_arguments(expr, args, 1, 1)
     value = x.to(args[0], Family.NUMBER, expr.at)
     return Typed(f"o_ratio({value},o_sum({value}){over.partitioned})", NUMBER)
 
 
 ANALYTIC: dict[str, Analytic] = {
-    "ROW_NUMBER": _numbering,
-    "RANK": _numbering,
-    "DENSE_RANK": _numbering,
-    "NTILE": _ntile,
-    "PERCENT_RANK": _percent_rank,
-    "CUME_DIST": _cume_dist,
-    "LAG": _neighbour,
-    "LEAD": _neighbour,
-    "FIRST_VALUE": _edge,
-    "LAST_VALUE": _edge,
-    "NTH_VALUE": _edge,
-    "RATIO_TO_REPORT": _ratio,
+    **dict.fromkeys(("ROW_NUMBER", "RANK", "DENSE_RANK"), (_numbering, 0, 0)),
+    "NTILE": (_ntile, 1, 1),
+    "PERCENT_RANK": (_percent_rank, 0, 0),
+    "CUME_DIST": (_cume_dist, 0, 0),
+    **dict.fromkeys(("LAG", "LEAD"), (_neighbour, 1, 3)),
+    **dict.fromkeys(("FIRST_VALUE", "LAST_VALUE"), (_edge, 1, 1)),
+    "NTH_VALUE": (_edge, 2, 2),
+    "RATIO_TO_REPORT": (_ratio, 1, 1),
 }
-"""Functions that are nothing without OVER; all aggregates take it too."""
+"""Functions that need OVER. Aggregates take it, too."""

@@ -1,99 +1,88 @@
-"""Clauses after the parentheses of a function: WITHIN GROUP, KEEP, IGNORE NULLS and OVER (SQL Language Reference, Analytic Functions).
+"""ORDER BY lists, and the clauses after the arguments of a function (SQL Language Reference, Analytic Functions).
 
-call  := name(..) [WITHIN GROUP (order)] [KEEP (DENSE_RANK FIRST|LAST order)] [RESPECT|IGNORE NULLS] [OVER (window)]
-window := [PARTITION BY expr, ..] [order] [ROWS|RANGE bound | BETWEEN bound AND bound]
+tail   := [WITHIN GROUP (order)] [KEEP (DENSE_RANK FIRST|LAST order)] [RESPECT|IGNORE NULLS] [OVER (window)]
+window := [PARTITION BY expr, ..] [order] [ROWS|RANGE|GROUPS bound | BETWEEN bound AND bound]
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
-from minercdc_sandbox.sql.parse.words import Words
+from minercdc_sandbox.sql.parse.types import TypeGrammar
 
 
-class AnalyticClauses:
-    """Reads ORDER BY lists and window specifications.
+class AnalyticGrammar(TypeGrammar):
+    """Reads ORDER BY lists and the clauses after the arguments of a function.
 
-    :param expr: reads an expression in them.
+    :ivar expr: reads an expression; a method of the grammar of expressions.
     """
 
-    def __init__(self, words: Words, expr: Callable[[], ast.Expr]) -> None:
-        self._words, self._expr = words, expr
+    expr: Callable[[], ast.Expr]
 
     def order_items(self) -> list[ast.OrderItem]:
         """The list after ORDER BY."""
-        return self._words.listed(self._order_item)
+        return self.listed(self._order_item)
 
     def _order_item(self) -> ast.OrderItem:
-        expr = self._expr()
-        descending = self._words.any_word("ASC", "DESC") == "DESC"
-        nulls: bool | None = None
-        if self._words.word("NULLS", "FIRST"):
-            nulls = True
-        elif self._words.word("NULLS", "LAST"):
-            nulls = False
-        return ast.OrderItem(expr, descending, nulls)
+        expr = self.expr()
+        descending = self.any_word("ASC", "DESC") == "DESC"
+        nulls_first = self.word("NULLS", "FIRST") or (descending and not self.word("NULLS", "LAST"))
+        self.word("NULLS", "LAST")
+        return ast.OrderItem(expr, descending, nulls_first)
+
+    def _order_by(self) -> list[ast.OrderItem]:
+        self.expect_word("ORDER", 924, "missing BY keyword")
+        self.expect_word("BY", 924, "missing BY keyword")
+        return self.order_items()
 
     def read_tail(self, call: ast.Call) -> None:
-        """Read the clauses after a call into it."""
-        if self._words.word("WITHIN", "GROUP"):
-            self._words.expect_op("(")
-            self._words.expect_word("ORDER", 924, "missing BY keyword")
-            self._words.expect_word("BY", 924, "missing BY keyword")
-            call.within = self.order_items()
-            self._words.expect_op(")")
-        if self._words.is_word("KEEP") and self._words.peek().text == "(":
-            self._words.at += 2
-            call.keep = self._keep()
-        if self._words.is_word("IGNORE", "NULLS") or self._words.is_word("RESPECT", "NULLS"):
-            call.ignore_nulls = self._words.take().text == "IGNORE"
-            self._words.take()
-        if self._words.is_word("OVER") and self._words.peek().text == "(":
-            self._words.at += 2
-            call.over = self._window()
+        """Read the clauses that come after the right parenthesis of a call into it."""
+        if self.word("WITHIN", "GROUP"):
+            call.within = self.enclosed(self._order_by)
+        if self.is_word("KEEP") and self.peek().text == "(":
+            self.at += 2
+            call.keep = self.closed(self._keep)
+        self.read_nulls(call)
+        if self.is_word("OVER") and self.peek().text == "(":
+            self.at += 2
+            call.over = self.closed(self._window)
+
+    def read_nulls(self, call: ast.Call) -> None:
+        """Read IGNORE NULLS or RESPECT NULLS into a call, if one of them comes next."""
+        if self.is_word("IGNORE", "NULLS") or self.is_word("RESPECT", "NULLS"):
+            call.ignore_nulls = self.take().text == "IGNORE"
+            self.take()
 
     def _keep(self) -> ast.Keep:
-        self._words.expect_word("DENSE_RANK", 2000, "missing DENSE_RANK keyword")
-        side = self._words.any_word("FIRST", "LAST")
-        if side is None:
-            raise OraError(905, "missing keyword", self._words.token.start)
-        self._words.expect_word("ORDER", 924, "missing BY keyword")
-        self._words.expect_word("BY", 924, "missing BY keyword")
-        keep = ast.Keep(side == "FIRST", self.order_items())
-        self._words.expect_op(")")
-        return keep
+        self.expect_word("DENSE_RANK", 2000, "missing DENSE_RANK keyword")
+        return ast.Keep(self.one_of("FIRST", "LAST") == "FIRST", self._order_by())
 
     def _window(self) -> ast.Window:
         window = ast.Window()
-        if self._words.word("PARTITION", "BY"):
-            parenthesis = self._words.token.text == "("
-            window.partition = self._words.listed(self._expr)
+        if self.word("PARTITION", "BY"):
+            parenthesis = self.token.text == "("
+            window.partition = self.listed(self.expr)
             if parenthesis and len(window.partition) == 1 and isinstance(window.partition[0], ast.Row):
                 window.partition = window.partition[0].items
-        if self._words.word("ORDER", "BY"):
+        if self.word("ORDER", "BY"):
             window.order = self.order_items()
-        mode = self._words.any_word("ROWS", "RANGE", "GROUPS")
+        mode = self.any_word("ROWS", "RANGE", "GROUPS")
         if mode is not None:
             window.frame = self._frame(mode)
-        self._words.expect_op(")")
         return window
 
     def _frame(self, mode: str) -> ast.Frame:
-        at = self._words.token.start
-        if self._words.word("BETWEEN"):
+        at = self.token.start
+        if self.word("BETWEEN"):
             first = self._bound()
-            self._words.expect_word("AND")
+            self.expect_word("AND")
             return ast.Frame(mode, first, self._bound(), at)
         return ast.Frame(mode, self._bound(), ("CURRENT ROW", None), at)
 
     def _bound(self) -> ast.FrameBound:
         for words in (("CURRENT", "ROW"), ("UNBOUNDED", "PRECEDING"), ("UNBOUNDED", "FOLLOWING")):
-            if self._words.word(*words):
+            if self.word(*words):
                 return " ".join(words), None
-        amount = self._expr()
-        side = self._words.any_word("PRECEDING", "FOLLOWING")
-        if side is None:
-            raise OraError(905, "missing keyword", self._words.token.start)
-        return side, amount
+        amount = self.expr()
+        return self.one_of("PRECEDING", "FOLLOWING"), amount

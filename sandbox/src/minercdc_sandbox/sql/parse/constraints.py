@@ -1,4 +1,4 @@
-"""Constraints as they are declared, in line and out of line (SQL Language Reference, constraint).
+"""Declarations of constraints, in line and out of line (SQL Language Reference, constraint).
 
 constraint := [CONSTRAINT name] NOT NULL | UNIQUE [(..)] | PRIMARY KEY [(..)] | CHECK (..) | [FOREIGN KEY (..)] REFERENCES t [(..)]
               [ON DELETE CASCADE | SET NULL]  {[NOT] DEFERRABLE | INITIALLY DEFERRED | IMMEDIATE | ENABLE | DISABLE | ..}
@@ -6,6 +6,7 @@ constraint := [CONSTRAINT name] NOT NULL | UNIQUE [(..)] | PRIMARY KEY [(..)] | 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from minercdc_sandbox.interfaces import OraError
@@ -15,7 +16,12 @@ from minercdc_sandbox.tables import ConstraintKind
 
 @dataclass(slots=True)
 class ConstraintSpec:
-    """One constraint. `kind` as in ALL_CONSTRAINTS; NOT NULL is C without a condition."""
+    """One declared constraint.
+
+    :ivar kind: as in ALL_CONSTRAINTS; NOT NULL is CHECK without a condition.
+    :ivar reference: owner or None, table and columns that REFERENCES names.
+    :ivar index: the name after USING INDEX.
+    """
 
     name: str | None
     kind: ConstraintKind
@@ -34,81 +40,62 @@ class ConstraintSpec:
 
 def column_list(parser: Parser) -> tuple[str, ...]:
     """`(a, b, ..)`."""
-    parser.expect_op("(")
-    names = parser.names()
-    parser.expect_op(")")
-    return tuple(names)
+    return tuple(parser.enclosed(parser.names))
 
 
 def constraint(parser: Parser) -> ConstraintSpec:
-    """An out-of-line constraint."""
+    """An out-of-line constraint with its states. Raises ORA-03001 for a kind that is not known."""
     name = parser.name() if parser.word("CONSTRAINT") else None
     at = parser.token.start
-    if parser.word("PRIMARY", "KEY"):
-        spec = ConstraintSpec(name, ConstraintKind.PRIMARY, column_list(parser), at)
-    elif parser.word("UNIQUE"):
-        spec = ConstraintSpec(name, ConstraintKind.UNIQUE, column_list(parser), at)
-    elif parser.word("CHECK"):
-        spec = ConstraintSpec(name, ConstraintKind.CHECK, (), at, _condition(parser))
-    elif parser.word("FOREIGN", "KEY"):
-        columns = column_list(parser)
+    spec = _spec(parser, name, lambda: column_list(parser))
+    if spec is None and parser.word("FOREIGN", "KEY"):
+        spec = ConstraintSpec(name, ConstraintKind.FOREIGN, column_list(parser), at)
         parser.expect_word("REFERENCES")
-        spec = _references(parser, ConstraintSpec(name, ConstraintKind.FOREIGN, columns, at))
-    else:
+        _references(parser, spec)
+    if spec is None:
         raise OraError(3001, f"unimplemented feature: {parser.token.text} constraints", at)
     state(parser, spec)
     return spec
 
 
 def column_constraint(parser: Parser, column: str) -> ConstraintSpec | None:
-    """A constraint in line, if one comes. A name without one is ORA-02253."""
+    """An in-line constraint with its states; None when none comes next. Raises ORA-02253 for a name without a constraint."""
     start = parser.token.start
     name = parser.name() if parser.word("CONSTRAINT") else None
     at = parser.token.start
-    spec: ConstraintSpec | None = None
-    if parser.word("NOT", "NULL"):
+    spec = _spec(parser, name, lambda: (column,))
+    if spec is None and parser.word("NOT", "NULL"):
         spec = ConstraintSpec(name, ConstraintKind.CHECK, (column,), at)
-    elif parser.word("PRIMARY", "KEY"):
-        spec = ConstraintSpec(name, ConstraintKind.PRIMARY, (column,), at)
-    elif parser.word("UNIQUE"):
-        spec = ConstraintSpec(name, ConstraintKind.UNIQUE, (column,), at)
-    elif parser.word("CHECK"):
-        spec = ConstraintSpec(name, ConstraintKind.CHECK, (), at, _condition(parser))
-    elif parser.word("REFERENCES"):
-        spec = _references(parser, ConstraintSpec(name, ConstraintKind.FOREIGN, (column,), at))
-    elif name is not None and not parser.is_word("NULL"):
-        raise OraError(2253, "constraint specification not allowed here", start)
+    elif spec is None and parser.word("REFERENCES"):
+        spec = ConstraintSpec(name, ConstraintKind.FOREIGN, (column,), at)
+        _references(parser, spec)
     if spec is not None:
         state(parser, spec)
+    elif name is not None and not parser.is_word("NULL"):
+        raise OraError(2253, "constraint specification not allowed here", start)
     return spec
 
 
-def _references(parser: Parser, spec: ConstraintSpec) -> ConstraintSpec:
-    owner, table = parser.qualified()
-    columns = column_list(parser) if parser.token.text == "(" else ()
-    spec.reference = owner, table, columns
+def _spec(parser: Parser, name: str | None, columns: Callable[[], tuple[str, ...]]) -> ConstraintSpec | None:
+    """The constraints that are written alike in line and out of line."""
+    at = parser.token.start
+    if parser.word("PRIMARY", "KEY"):
+        return ConstraintSpec(name, ConstraintKind.PRIMARY, columns(), at)
+    if parser.word("UNIQUE"):
+        return ConstraintSpec(name, ConstraintKind.UNIQUE, columns(), at)
+    if parser.word("CHECK"):
+        return ConstraintSpec(name, ConstraintKind.CHECK, (), at, parser.enclosed(parser.source_text))
+    return None
+
+
+def _references(parser: Parser, spec: ConstraintSpec) -> None:
+    spec.reference = *parser.qualified(), column_list(parser) if parser.token.text == "(" else ()
     if parser.word("ON", "DELETE"):
-        if parser.word("CASCADE"):
-            spec.delete_rule = "CASCADE"
-        elif parser.word("SET", "NULL"):
-            spec.delete_rule = "SET NULL"
-        else:
-            raise OraError(905, "missing keyword", parser.token.start)
-    return spec
-
-
-def _condition(parser: Parser) -> str:
-    """`(condition)`, as text."""
-    parser.expect_op("(")
-    start = parser.token.start
-    parser.expr()
-    end = parser.tokens[parser.at - 1].end
-    parser.expect_op(")")
-    return parser.sql[start:end]
+        spec.delete_rule = "SET NULL" if parser.word("SET", "NULL") else parser.one_of("CASCADE")
 
 
 def state(parser: Parser, spec: ConstraintSpec) -> None:
-    """Constraint states, in any order; DISABLE alone does not validate."""
+    """Read the states that come next, in any order, into a constraint. DISABLE without VALIDATE after it is NOVALIDATE."""
     while True:
         if parser.word("USING", "INDEX"):
             _using_index(parser, spec)
@@ -120,8 +107,8 @@ def state(parser: Parser, spec: ConstraintSpec) -> None:
             spec.validated = True
         elif parser.word("NOVALIDATE"):
             spec.validated = False
-        elif parser.any_word("RELY", "NORELY"):
-            spec.rely = parser.tokens[parser.at - 1].text == "RELY"
+        elif parser.is_any_word("RELY", "NORELY"):
+            spec.rely = parser.take().text == "RELY"
         elif parser.word("NOT", "DEFERRABLE"):
             spec.deferrable = False
         elif parser.word("DEFERRABLE"):

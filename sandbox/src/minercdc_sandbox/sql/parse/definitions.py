@@ -1,6 +1,6 @@
-"""The definitions of CREATE TABLE and of ALTER TABLE ADD: columns, constraints, log groups.
+"""The definitions of CREATE TABLE and of ALTER TABLE ADD: columns, constraints, log groups; and the storage clauses of tables.
 
-definition := column type {DEFAULT expr | [CONSTRAINT n] NOT NULL | PRIMARY KEY | UNIQUE ..}
+definition := column [type] {DEFAULT expr | GENERATED .. | [CONSTRAINT n] NOT NULL | PRIMARY KEY | UNIQUE ..}
             | [CONSTRAINT n] PRIMARY KEY (..) | UNIQUE (..) | CHECK (..) | SUPPLEMENTAL LOG {DATA (..) COLUMNS | GROUP g (..) [ALWAYS]}
 """
 
@@ -28,7 +28,10 @@ _KINDS = {
 
 @dataclass(slots=True)
 class Definition:
-    """The definitions of CREATE TABLE or ADD."""
+    """The definitions that have been read.
+
+    :ivar identities: the sequence options of identity columns, by column.
+    """
 
     columns: list[Column] = field(default_factory=list)
     constraints: list[ConstraintSpec] = field(default_factory=list)
@@ -37,29 +40,23 @@ class Definition:
 
 
 def supplemental_kinds(parser: Parser) -> list[str]:
-    """`(ALL, PRIMARY KEY, ..) COLUMNS`."""
-    parser.expect_op("(")
-    kinds = []
-    while True:
-        if parser.word("ALL"):
-            kinds.append("ALL")
-        elif parser.word("PRIMARY", "KEY"):
-            kinds.append("PRIMARY KEY")
-        elif parser.word("UNIQUE", "INDEX") or parser.word("UNIQUE"):
-            kinds.append("UNIQUE")
-        elif parser.word("FOREIGN", "KEY"):
-            kinds.append("FOREIGN KEY")
-        else:
-            raise OraError(905, "missing keyword", parser.token.start)
-        if not parser.op(","):
-            break
-    parser.expect_op(")")
+    """`(ALL | PRIMARY KEY | UNIQUE [INDEX] | FOREIGN KEY, ..) COLUMNS`, as the keys of `_KINDS`."""
+    kinds = parser.enclosed(lambda: parser.listed(lambda: _supplemental_kind(parser)))
     parser.expect_word("COLUMNS")
     return kinds
 
 
+def _supplemental_kind(parser: Parser) -> str:
+    for kind in _KINDS:
+        if parser.word(*kind.split()):
+            if kind == "UNIQUE":
+                parser.word("INDEX")
+            return kind
+    raise OraError(905, "missing keyword", parser.token.start)
+
+
 def definition_item(parser: Parser, into: Definition) -> None:
-    """One column or out-of-line constraint."""
+    """Read one column, out-of-line constraint or SUPPLEMENTAL LOG clause."""
     if (
         parser.is_word("CONSTRAINT")
         or parser.is_word("PRIMARY", "KEY")
@@ -67,15 +64,14 @@ def definition_item(parser: Parser, into: Definition) -> None:
         or (parser.token.text in ("UNIQUE", "CHECK") and parser.peek().text == "(")
     ):
         into.constraints.append(constraint(parser))
-    elif parser.is_word("SUPPLEMENTAL", "LOG"):
-        parser.at += 2
+    elif parser.word("SUPPLEMENTAL", "LOG"):
         into.groups += supplemental(parser)
     else:
         _column(parser, into)
 
 
 def supplemental(parser: Parser) -> list[SupplementalLogGroup]:
-    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS` or `GROUP g (..) [ALWAYS]`."""
+    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS`, `GROUP g (..) [ALWAYS]`, or `GROUP g` as DROP names it."""
     if parser.word("DATA"):
         return [SupplementalLogGroup("", _KINDS[kind]) for kind in supplemental_kinds(parser)]
     parser.expect_word("GROUP")
@@ -103,20 +99,23 @@ def _column(parser: Parser, into: Definition) -> None:
 
 
 def column_options(parser: Parser, column: Column, into: Definition) -> None:
-    """DEFAULT, GENERATED, NULL, VISIBLE and constraints in line. Raises ORA-03001 for ENCRYPT and COLLATE."""
+    """Read DEFAULT, GENERATED, NULL, VISIBLE and in-line constraints of a column into both.
+
+    Raises ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is no NUMBER.
+    """
     while True:
         at = parser.token.start
         if parser.word("DEFAULT"):
             column.on_null = parser.word("ON", "NULL")
-            column.default = _text(parser)
+            column.default = parser.source_text()
             if column.on_null:
                 _not_null(column, into, at)
         elif parser.is_word("GENERATED") or (parser.is_word("AS") and parser.peek().text == "("):
             _generated(parser, column, into)
         elif parser.word("NULL"):
             column.nullable = True
-        elif parser.any_word("VISIBLE", "INVISIBLE"):
-            column.invisible = parser.tokens[parser.at - 1].text == "INVISIBLE"
+        elif parser.is_any_word("VISIBLE", "INVISIBLE"):
+            column.invisible = parser.take().text == "INVISIBLE"
         elif parser.token.text in ("ENCRYPT", "COLLATE", "WITH", "SCOPE"):
             raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
         else:
@@ -126,13 +125,6 @@ def column_options(parser: Parser, column: Column, into: Definition) -> None:
             if spec.kind == ConstraintKind.CHECK and spec.condition is None:
                 column.nullable = not spec.enabled
             into.constraints.append(spec)
-
-
-def _text(parser: Parser) -> str:
-    """An expression as it was typed."""
-    start = parser.token.start
-    parser.expr()
-    return parser.sql[start : parser.tokens[parser.at - 1].end]
 
 
 def _not_null(column: Column, into: Definition, at: int) -> None:
@@ -156,20 +148,19 @@ def _generated(parser: Parser, column: Column, into: Definition) -> None:
         if column.type is not OraType.NUMBER or column.float_ or column.default is not None:
             raise OraError(30675, "identity column must be a numeric type", at)
         column.identity = how
-        into.identities[column.name] = SequenceOptions()
-        if parser.op("("):
-            into.identities[column.name] = sequence_options(parser)
-            parser.expect_op(")")
+        options = parser.closed(lambda: sequence_options(parser)) if parser.op("(") else SequenceOptions()
+        into.identities[column.name] = options
         _not_null(column, into, at)
         return
-    parser.expect_op("(")
-    column.virtual = _text(parser)
-    parser.expect_op(")")
+    column.virtual = parser.enclosed(parser.source_text)
     parser.word("VIRTUAL")
 
 
 def large_storage(parser: Parser, columns: list[Column]) -> bool:
-    """`LOB (c, ..) STORE AS [SECUREFILE | BASICFILE] ..` or `XMLTYPE [COLUMN] c STORE AS [..] BINARY XML | CLOB`, if it comes."""
+    """`LOB (c, ..) STORE AS [SECUREFILE | BASICFILE] ..` or `XMLTYPE [COLUMN] c STORE AS [..] BINARY XML | CLOB`; whether it came.
+
+    Raises ORA-00904 for a column that is not among `columns`, ORA-22859 for one of another type, ORA-03001 for other storage.
+    """
     if parser.is_word("LOB") and parser.peek().text == "(":
         parser.take()
         names, is_xml = column_list(parser), False
@@ -214,13 +205,21 @@ def _storage_parameters(parser: Parser) -> None:
             raise OraError(3001, f"unimplemented feature: LOB parameter {parser.token.text}", parser.token.start)
 
 
-_STORAGE_WORDS = (
-    *("LOGGING", "NOLOGGING", "NOCOMPRESS", "NOPARALLEL", "CACHE", "NOCACHE", "ONLINE", "MONITORING", "NOMONITORING"),
-)
+_STORAGE_WORDS = [
+    "LOGGING",
+    "NOLOGGING",
+    "NOCOMPRESS",
+    "NOPARALLEL",
+    "CACHE",
+    "NOCACHE",
+    "ONLINE",
+    "MONITORING",
+    "NOMONITORING",
+]
 
 
 def physical_options(parser: Parser) -> bool:
-    """Storage clauses, which have no meaning here; whether there were any. Raises ORA-03001 for ones that have elsewhere."""
+    """Read storage clauses, which have no effect; whether any came. Raises ORA-03001 for CLUSTER and ORGANIZATION but HEAP."""
     begun = parser.at
     while True:
         at = parser.token.start

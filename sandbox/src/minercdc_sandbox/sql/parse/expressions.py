@@ -1,7 +1,7 @@
 """Recursive descent over expressions and conditions.
 
-expr   := or; or := and {OR and}; and := not {AND not}; not := [NOT] predicate
-predicate := sum [= | IN | BETWEEN | LIKE | IS NULL ..]; sum := product {+ - ||}; product := unary {* /}
+expr   := or; or := and {OR and}; and := not {AND not}; not := [NOT] not | predicate
+predicate := sum [= | IN | BETWEEN | LIKE | IS NULL ..]; sum := product {+ - || product}; product := unary {* / unary}
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
-from minercdc_sandbox.sql.parse.analytic import AnalyticClauses
+from minercdc_sandbox.sql.parse.analytic import AnalyticGrammar
 from minercdc_sandbox.sql.parse.reserved import NOT_A_COLUMN
-from minercdc_sandbox.sql.parse.types import TypeGrammar
 from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 _OWN_GRAMMAR = frozenset(
@@ -21,39 +20,39 @@ _OWN_GRAMMAR = frozenset(
 """Functions with words between their arguments that this grammar does not read."""
 
 
-class ExpressionGrammar(TypeGrammar):
-    """Reads expressions.
+def _text(text: str, at: int) -> ast.Literal:
+    return ast.Literal(ast.LiteralKind.STRING, text, at)
 
-    :ivar subquery: reads a query in parentheses; the grammar of queries sets it.
+
+class ExpressionGrammar(AnalyticGrammar):
+    """Reads expressions and conditions.
+
+    :ivar query: reads a query; a method of the grammar of queries.
     """
 
-    subquery: Callable[[], ast.Query]
-
-    def __init__(self, sql: str, *, by_name: bool = False) -> None:
-        super().__init__(sql, by_name=by_name)
-        self.clauses = AnalyticClauses(self, self.expr)
+    query: Callable[[], ast.Query]
 
     def expressions(self) -> list[ast.Expr]:
         """`expr, expr, ..`"""
         return self.listed(self.expr)
 
     def expr(self) -> ast.Expr:
-        left = self._and()
-        if not self.is_word("OR"):
-            return left
-        at, found = self.token.start, [left]
-        while self.word("OR"):
-            found.append(self._and())
-        return ast.Logic("OR", found, at)
+        return self._logic("OR", lambda: self._logic("AND", self._not))
 
-    def _and(self) -> ast.Expr:
-        left = self._not()
-        if not self.is_word("AND"):
+    def source_text(self) -> str:
+        """Read an expression or condition; its text as the statement has it."""
+        start = self.token.start
+        self.expr()
+        return self.sql[start : self.tokens[self.at - 1].end]
+
+    def _logic(self, word: str, read: Callable[[], ast.Expr]) -> ast.Expr:
+        left = read()
+        if not self.is_word(word):
             return left
         at, found = self.token.start, [left]
-        while self.word("AND"):
-            found.append(self._not())
-        return ast.Logic("AND", found, at)
+        while self.word(word):
+            found.append(read())
+        return ast.Logic(word, found, at)
 
     def _not(self) -> ast.Expr:
         at = self.token.start
@@ -65,9 +64,7 @@ class ExpressionGrammar(TypeGrammar):
         at = self.token.start
         if self.is_word("EXISTS") and self.peek().text == "(":
             self.at += 2
-            query = self.subquery()
-            self.expect_op(")")
-            return ast.Exists(query, at)
+            return ast.Exists(self.closed(self.query), at)
         left = self.sum()
         op = self.op("=", "<>", "!=", "^=", "<", ">", "<=", ">=")
         if op:
@@ -99,49 +96,39 @@ class ExpressionGrammar(TypeGrammar):
 
     def _quantified(self, op: str, left: ast.Expr, at: int) -> ast.Expr:
         every = self.take().text == "ALL"
-        self.expect_op("(")
-        items = self.subquery() if self.is_word("SELECT") or self.is_word("WITH") else self.expressions()
-        self.expect_op(")")
-        return ast.Quantified(op, left, every, items, at)
+        return ast.Quantified(op, left, every, self.enclosed(self._query_or_list), at)
+
+    def _query_or_list(self) -> ast.Query | list[ast.Expr]:
+        return self.query() if self.is_any_word("SELECT", "WITH") else self.expressions()
 
     def _in(self, left: ast.Expr, negated: bool, at: int) -> ast.Expr:
-        if not self.op("("):
-            return ast.InList(left, [self.sum()], negated, at)
-        if self.is_word("SELECT") or self.is_word("WITH"):
-            query = self.subquery()
-            self.expect_op(")")
-            return ast.InQuery(left, query, negated, at)
-        items = self.listed(self.expr)
-        self.expect_op(")")
-        if len(items) > 1000 and not isinstance(left, ast.Row):
+        items = self.closed(self._query_or_list) if self.op("(") else [self.sum()]
+        if isinstance(items, list) and len(items) > 1000 and not isinstance(left, ast.Row):
             raise OraError(1795, "maximum number of expressions in a list is 1000", at)
-        return ast.InList(left, items, negated, at)
+        return ast.In(left, items, negated, at)
 
     def sum(self) -> ast.Expr:
-        left = self._product()
-        while True:
-            at = self.token.start
-            op = self.op("+", "-", "||")
-            if not op:
-                return left
-            left = ast.Binary(op, left, self._product(), at)
+        return self._chain(self._product, "+", "-", "||")
 
     def _product(self) -> ast.Expr:
-        left = self._unary()
+        return self._chain(self._unary, "*", "/")
+
+    def _chain(self, read: Callable[[], ast.Expr], *ops: str) -> ast.Expr:
+        left = read()
         while True:
             at = self.token.start
-            op = self.op("*", "/")
+            op = self.op(*ops)
             if not op:
                 return left
-            left = ast.Binary(op, left, self._unary(), at)
+            left = ast.Binary(op, left, read(), at)
 
     def _unary(self) -> ast.Expr:
         at = self.token.start
-        if self.is_word("PRIOR") or self.is_word("CONNECT_BY_ROOT"):
+        if self.is_any_word("PRIOR", "CONNECT_BY_ROOT"):
             root = self.take().text == "CONNECT_BY_ROOT"
             return ast.Parent(self._unary(), root, at)
         if self.op("-"):
-            return ast.Unary("-", self._unary(), at)
+            return ast.Negative(self._unary(), at)
         if self.op("+"):
             return self._unary()
         return self._zoned(self._primary())
@@ -159,14 +146,10 @@ class ExpressionGrammar(TypeGrammar):
 
     def _primary(self) -> ast.Expr:
         token = self.token
-        if token.kind is TokenKind.NUMBER:
+        if token.kind in (TokenKind.NUMBER, TokenKind.STRING):
             self.at += 1
-            return ast.Literal(ast.LiteralKind.NUMBER, token.text, token.start)
-        if token.kind is TokenKind.STRING:
-            self.at += 1
-            return ast.Literal(
-                ast.LiteralKind.NATIONAL if token.national else ast.LiteralKind.STRING, token.text, token.start
-            )
+            kind = ast.LiteralKind.NATIONAL if token.national else ast.LiteralKind(token.kind.value)
+            return ast.Literal(kind, token.text, token.start)
         if token.kind is TokenKind.BIND:
             self.at += 1
             return self.bind(token)
@@ -183,22 +166,13 @@ class ExpressionGrammar(TypeGrammar):
         raise OraError(936, "missing expression", token.start)
 
     def _parenthesis(self, at: int) -> ast.Expr:
-        if self.is_word("SELECT") or self.is_word("WITH"):
-            query = self.subquery()
-            self.expect_op(")")
-            return ast.Scalar(query, at)
-        first = self.expr()
-        if self.op(","):
-            items = [first, self.expr()]
-            while self.op(","):
-                items.append(self.expr())
-            self.expect_op(")")
-            return ast.Row(items, at)
-        self.expect_op(")")
-        return first
+        found = self.closed(self._query_or_list)
+        if not isinstance(found, list):
+            return ast.Scalar(found, at)
+        return found[0] if len(found) == 1 else ast.Row(found, at)
 
     def _special(self, token: Token) -> ast.Expr | None:
-        """Words with a syntax of their own."""
+        """Words with a syntax of their own; None for any other."""
         word, after = token.text, self.peek()
         if word == "NULL":
             self.at += 1
@@ -210,101 +184,92 @@ class ExpressionGrammar(TypeGrammar):
             return self.interval(token)
         if word == "CASE":
             return self._case(token)
-        if word == "XMLSERIALIZE" and after.text == "(":
-            return self._xml_serialize(token)
-        if word == "CAST" and after.text == "(":
-            self.at += 2
-            if self.is_word("MULTISET"):
-                raise OraError(3001, "unimplemented feature: MULTISET", self.token.start)
-            operand = self.expr()
-            self.expect_word("AS")
-            target = self.type_name()
-            self.expect_op(")")
-            return ast.Cast(operand, target, token.start)
-        if word in _OWN_GRAMMAR and after.text == "(":
+        if after.text != "(":
+            return None
+        if word in _OWN_GRAMMAR:
             raise OraError(3001, f"unimplemented feature: {word}", token.start)
-        if word in ("JSON_SERIALIZE", "FROM_VECTOR", "VECTOR_SERIALIZE") and after.text == "(":
-            return self._serialized(token)
-        if word in ("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS") and after.text == "(":
-            return self._json_path(token)
-        if word == "TRIM" and after.text == "(":
-            return self._trim(token)
-        if word == "EXTRACT" and after.text == "(":
-            self.at += 2
-            part = self.name(904, "invalid identifier")
-            self.expect_word("FROM")
-            operand = self.expr()
-            self.expect_op(")")
-            return ast.Call("EXTRACT", [ast.Literal(ast.LiteralKind.STRING, part, token.start), operand], token.start)
-        return None
+        read = {
+            "XMLSERIALIZE": self._xml_serialize,
+            "CAST": self._cast,
+            **dict.fromkeys(("JSON_SERIALIZE", "FROM_VECTOR", "VECTOR_SERIALIZE"), self._serialized),
+            **dict.fromkeys(("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS"), self._json_path),
+            "TRIM": self._trim,
+            "EXTRACT": self._extract,
+        }.get(word)
+        if read is None:
+            return None
+        self.at += 2
+        return self.closed(lambda: read(token))
+
+    def _cast(self, token: Token) -> ast.Expr:
+        if self.is_word("MULTISET"):
+            raise OraError(3001, "unimplemented feature: MULTISET", self.token.start)
+        operand = self.expr()
+        self.expect_word("AS")
+        return ast.Cast(operand, self.type_name(), token.start)
+
+    def _extract(self, token: Token) -> ast.Expr:
+        part = self.name(904, "invalid identifier")
+        self.expect_word("FROM")
+        return ast.Call("EXTRACT", [_text(part, token.start), self.expr()], token.start)
 
     def _xml_serialize(self, token: Token) -> ast.Expr:
         """`XMLSERIALIZE(DOCUMENT | CONTENT xml [AS CLOB | VARCHAR2(n)])`."""
-        self.at += 2
-        if not self.any_word("DOCUMENT", "CONTENT"):
-            raise OraError(905, "missing keyword", self.token.start)
+        self.one_of("DOCUMENT", "CONTENT")
         operand = self.expr()
-        kind = "GETCLOBVAL"
-        if self.word("AS"):
-            target = self.type_name()
-            if target.name not in ("CLOB", "VARCHAR2"):
-                raise OraError(3001, f"unimplemented feature: XMLSERIALIZE AS {target.name}", target.at)
-            kind = kind if target.name == "CLOB" else "GETSTRINGVAL"
-        self.expect_op(")")
-        return ast.Call(f"XMLTYPE.{kind}", [operand], token.start)
+        target = self.type_name() if self.word("AS") else None
+        if target is not None and target.name not in ("CLOB", "VARCHAR2"):
+            raise OraError(3001, f"unimplemented feature: XMLSERIALIZE AS {target.name}", target.at)
+        method = "GETCLOBVAL" if target is None or target.name == "CLOB" else "GETSTRINGVAL"
+        return ast.Call(f"XMLTYPE.{method}", [operand], token.start)
+
+    def _returned(self, token: Token, *names: str) -> ast.TypeName:
+        """The type after RETURNING. Raises ORA-03001 for one that is not among `names`."""
+        target = self.type_name()
+        if target.name not in names:
+            raise OraError(3001, f"unimplemented feature: {token.text} RETURNING {target.name}", target.at)
+        return target
+
+    def _on_error(self, otherwise: str) -> str:
+        """`ERROR | NULL ON ERROR`, or `otherwise`."""
+        if not self.is_word("ERROR", "ON", "ERROR") and not self.is_word("NULL", "ON", "ERROR"):
+            return otherwise
+        self.at += 3
+        return self.tokens[self.at - 3].text
+
+    def _no_more(self, token: Token) -> None:
+        if self.token.text != ")":
+            raise OraError(3001, f"unimplemented feature: {self.token.text} in {token.text}", self.token.start)
 
     def _serialized(self, token: Token) -> ast.Expr:
         """`JSON_SERIALIZE(json [RETURNING VARCHAR2[(n)] | CLOB | BLOB] [ERROR | NULL ON ERROR])`, FROM_VECTOR without ON ERROR."""
-        self.at += 2
-        args = [self.expr()]
+        value = self.expr()
         kind, size = "VARCHAR2", 0
         if self.word("RETURNING"):
-            target = self.type_name()
-            size = (target.numbers[0] or 0) if target.numbers else 0
-            if target.name not in ("VARCHAR2", "CLOB", "BLOB"):
-                raise OraError(3001, f"unimplemented feature: {token.text} RETURNING {target.name}", target.at)
-            kind = target.name
-        on_error = "ERROR"
-        if token.text == "JSON_SERIALIZE":
-            on_error = "NULL"
-            if self.is_word("ERROR", "ON", "ERROR") or self.is_word("NULL", "ON", "ERROR"):
-                on_error = self.take().text
-                self.at += 2
-        if self.token.text != ")":
-            raise OraError(3001, f"unimplemented feature: {self.token.text} in {token.text}", self.token.start)
-        self.at += 1
+            target = self._returned(token, "VARCHAR2", "CLOB", "BLOB")
+            kind, size = target.name, (target.numbers[0] or 0) if target.numbers else 0
+        on_error = self._on_error("NULL") if token.text == "JSON_SERIALIZE" else "ERROR"
+        self._no_more(token)
         return ast.Call(
-            token.text,
-            [*args, *(ast.Literal(ast.LiteralKind.STRING, text, token.start) for text in (kind, on_error, str(size)))],
-            token.start,
+            token.text, [value, *(_text(text, token.start) for text in (kind, on_error, str(size)))], token.start
         )
 
     def _json_path(self, token: Token) -> ast.Expr:
         """`JSON_VALUE(json [FORMAT JSON], 'path' [RETURNING type] [ERROR | NULL ON ERROR])`, and its like."""
-        self.at += 2
-        args = [self.expr()]
+        value = self.expr()
         self.word("FORMAT", "JSON")
         self.expect_op(",")
         if self.token.kind is not TokenKind.STRING:
             raise OraError(40454, "path expression not a literal", self.token.start)
-        args.append(ast.Literal(ast.LiteralKind.STRING, self.take().text, token.start))
-        kind = "T"
-        if self.word("RETURNING"):
-            target = self.type_name()
-            if target.name not in ("VARCHAR2", "NUMBER") or (token.text != "JSON_VALUE" and target.name == "NUMBER"):
-                raise OraError(3001, f"unimplemented feature: {token.text} RETURNING {target.name}", target.at)
-            kind = target.name[0] if target.name == "NUMBER" else "T"
-        on_error = "NULL"
-        if token.text != "JSON_EXISTS" and (self.is_word("ERROR", "ON", "ERROR") or self.is_word("NULL", "ON", "ERROR")):
-            on_error = self.take().text
-            self.at += 2
-        if self.token.text != ")":
-            raise OraError(3001, f"unimplemented feature: {self.token.text} in {token.text}", self.token.start)
-        self.at += 1
-        options = [ast.Literal(ast.LiteralKind.STRING, kind, token.start)] if token.text == "JSON_VALUE" else []
+        options = [self.take().text]
+        known = ("VARCHAR2", "NUMBER") if token.text == "JSON_VALUE" else ("VARCHAR2",)
+        numeric = self.word("RETURNING") and self._returned(token, *known).name == "NUMBER"
+        if token.text == "JSON_VALUE":
+            options.append("N" if numeric else "T")
         if token.text != "JSON_EXISTS":
-            options.append(ast.Literal(ast.LiteralKind.STRING, on_error, token.start))
-        return ast.Call(token.text, [*args, *options], token.start)
+            options.append(self._on_error("NULL"))
+        self._no_more(token)
+        return ast.Call(token.text, [value, *(_text(option, token.start) for option in options)], token.start)
 
     def _case(self, token: Token) -> ast.Expr:
         self.at += 1
@@ -321,35 +286,25 @@ class ExpressionGrammar(TypeGrammar):
         return ast.Case(operand, branches, otherwise, token.start)
 
     def _trim(self, token: Token) -> ast.Expr:
-        self.at += 2
         side = self.any_word("LEADING", "TRAILING", "BOTH")
-        first: ast.Expr | None = None if self.is_word("FROM") else self.expr()
-        name = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side or "", "TRIM")
+        args = [] if self.is_word("FROM") else [self.expr()]
         if self.word("FROM"):
-            args = [self.expr()] + ([first] if first is not None else [])
-        else:
-            assert first is not None
-            args = [first]
-        self.expect_op(")")
-        return ast.Call(name, args, token.start)
+            args.insert(0, self.expr())
+        return ast.Call({"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side or "", "TRIM"), args, token.start)
 
     def named(self, token: Token) -> ast.Expr:
         parts = [self.name(904, "invalid identifier")]
-        while self.token.text == "." and self.token.kind is TokenKind.OPERATOR:
-            self.at += 1
+        while self.op("."):
             parts.append(self.name(1747, "invalid user.table.column, table.column, or column specification"))
-        if self.op("(+)"):
-            return ast.Name(tuple(parts), token.start, token.kind is TokenKind.QUOTED, outer=True)
         if self.op("("):
             call = self._call(".".join(parts), token)
-            while self.token.text == "." and self.token.kind is TokenKind.OPERATOR:
-                self.at += 1
+            while self.op("."):
                 method = self.name(904, "invalid identifier")
                 self.expect_op("(")
                 self.expect_op(")")
                 call = ast.Call(f"XMLTYPE.{method}", [call], token.start)
             return call
-        return ast.Name(tuple(parts), token.start, token.kind is TokenKind.QUOTED)
+        return ast.Name(tuple(parts), token.start, token.kind is TokenKind.QUOTED, outer=self.op("(+)") is not None)
 
     def _call(self, name: str, token: Token) -> ast.Expr:
         call = ast.Call(name, [], token.start)
@@ -360,15 +315,13 @@ class ExpressionGrammar(TypeGrammar):
             call.args = self.expressions()
             if self.is_word("ON", "OVERFLOW"):
                 self._overflow(name)
-            if self.is_word("IGNORE", "NULLS") or self.is_word("RESPECT", "NULLS"):
-                call.ignore_nulls = self.take().text == "IGNORE"
-                self.take()
+            self.read_nulls(call)
         self.expect_op(")")
-        self.clauses.read_tail(call)
+        self.read_tail(call)
         return call
 
     def _overflow(self, name: str) -> None:
-        """LISTAGG's ON OVERFLOW ERROR, which is what happens anyway."""
+        """LISTAGG's ON OVERFLOW ERROR, which is also what happens without it. Raises ORA-03001 for any other."""
         at = self.token.start
         self.at += 2
         if name != "LISTAGG" or not self.word("ERROR"):

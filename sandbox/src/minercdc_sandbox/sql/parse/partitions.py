@@ -1,4 +1,4 @@
-"""PARTITION BY RANGE, LIST and HASH of CREATE TABLE; composite and reference partitioning are refused by name.
+"""PARTITION BY RANGE, LIST and HASH of CREATE TABLE, and single partitions; other partitioning is refused with ORA-03001.
 
 by := PARTITION BY RANGE (..) [INTERVAL (..)] (PARTITION p VALUES LESS THAN (..), ..) | LIST (..) [AUTOMATIC] (PARTITION p VALUES (..), ..) | HASH (..) ..
 """
@@ -17,7 +17,10 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 @dataclass(slots=True)
 class PartitionSpec:
-    """`bounds`: of RANGE one list of expressions, MAXVALUE as None; of LIST one list per value, DEFAULT as no lists at all."""
+    """A partition. `text`: its bounds as written; None for HASH and DEFAULT.
+
+    :ivar bounds: of RANGE one list of expressions, MAXVALUE as None; of LIST one list per value; of DEFAULT and HASH none.
+    """
 
     name: str | None
     text: str | None
@@ -27,7 +30,7 @@ class PartitionSpec:
 
 @dataclass(slots=True)
 class PartitionBy:
-    """PARTITION BY. `interval`: of INTERVAL the expression and its text; of AUTOMATIC neither."""
+    """PARTITION BY. `interval`: of INTERVAL the expression and its text, of AUTOMATIC None and '', else None."""
 
     method: str
     columns: tuple[str, ...]
@@ -37,7 +40,7 @@ class PartitionBy:
 
 
 def partition_by(parser: Parser) -> PartitionBy | None:
-    """The clause, if it comes."""
+    """PARTITION BY; None when it does not come next. Raises ORA-03001 for other methods and for subpartitions."""
     at = parser.token.start
     if not parser.word("PARTITION", "BY"):
         return None
@@ -55,15 +58,12 @@ def partition_by(parser: Parser) -> PartitionBy | None:
     if method == "HASH" and parser.word("PARTITIONS"):
         found.partitions = [PartitionSpec(None, None, [], at) for _ in range(parser.integer())]
         return found
-    parser.expect_op("(")
-    while not found.partitions or parser.op(","):
-        found.partitions.append(partition_spec(parser, method))
-    parser.expect_op(")")
+    found.partitions = parser.enclosed(lambda: parser.listed(lambda: partition_spec(parser, method)))
     return found
 
 
 def interval_of(parser: Parser) -> tuple[ast.Expr | None, str]:
-    """`INTERVAL ([expr])`, with its text."""
+    """`INTERVAL ([expr])`: the expression, None when it is left out, and the text in the parentheses."""
     parser.expect_word("INTERVAL")
     start = parser.token.start
     parser.expect_op("(")
@@ -73,7 +73,7 @@ def interval_of(parser: Parser) -> tuple[ast.Expr | None, str]:
 
 
 def partition_spec(parser: Parser, method: str) -> PartitionSpec:
-    """`PARTITION [name] [VALUES ..]`, as in CREATE TABLE, ADD PARTITION and SPLIT .. INTO."""
+    """`PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE, ADD PARTITION and SPLIT .. INTO; VALUES but for HASH."""
     at = parser.token.start
     parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
     name = None if parser.token.text in ("VALUES", ",", ")") or parser.token.kind is TokenKind.END else parser.name()
@@ -91,13 +91,11 @@ def partition_spec(parser: Parser, method: str) -> PartitionSpec:
 
 
 def bounds(parser: Parser, method: str, spec: PartitionSpec) -> None:
-    """`(value, ..)`, `(DEFAULT)` of a list, with MAXVALUE in a range."""
+    """Read `(value, ..)`, with MAXVALUE for one, or of LIST `(DEFAULT)`, into a partition."""
     start = parser.token.start
     parser.expect_op("(")
-    items: list[ast.Expr | None] = []
     default = method == "LIST" and parser.word("DEFAULT")
-    while not default and (not items or parser.op(",")):
-        items.append(None if parser.word("MAXVALUE") else parser.expr())
+    items = [] if default else parser.listed(lambda: None if parser.word("MAXVALUE") else parser.expr())
     parser.expect_op(")")
     spec.text = None if default else parser.sql[start + 1 : parser.tokens[parser.at - 1].start]
     spec.bounds = [items] if method == "RANGE" else [_value(item) for item in items]

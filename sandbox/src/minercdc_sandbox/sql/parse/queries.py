@@ -1,23 +1,20 @@
 """Recursive descent over queries.
 
-query  := [WITH ..] body {UNION [ALL] | INTERSECT | MINUS body} [ORDER BY ..] [OFFSET ..] [FETCH ..] [FOR UPDATE ..]
+query  := [WITH ..] body {UNION | INTERSECT | MINUS | EXCEPT [ALL] body} [ORDER BY ..] [OFFSET ..] [FETCH ..] [FOR UPDATE ..]
 """
 
 from __future__ import annotations
 
+from itertools import product
+
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.relations import RelationGrammar, together
-from minercdc_sandbox.sql.parse.reserved import STOP_ALIAS
 from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class QueryGrammar(RelationGrammar):
-    """Reads queries and what only queries have: relations, set operations, ORDER BY, FETCH, FOR UPDATE."""
-
-    def __init__(self, sql: str, *, by_name: bool = False) -> None:
-        super().__init__(sql, by_name=by_name)
-        self.subquery = self.query
+    """Reads queries and what only queries have: WITH, set operations, ORDER BY, OFFSET, FETCH, FOR UPDATE."""
 
     def query(self) -> ast.Query:
         at = self.token.start
@@ -26,8 +23,7 @@ class QueryGrammar(RelationGrammar):
         self._order(query)
         if self.word("OFFSET"):
             query.offset = self.sum()
-            if not self.any_word("ROW", "ROWS"):
-                raise OraError(905, "missing keyword", self.token.start)
+            self.one_of("ROW", "ROWS")
         if self.word("FETCH"):
             self._fetch(query)
         if self.word("FOR", "UPDATE"):
@@ -35,20 +31,15 @@ class QueryGrammar(RelationGrammar):
         return query
 
     def _with(self) -> list[tuple[str, list[str], ast.Query]]:
-        found = []
         if self.token.text in ("FUNCTION", "PROCEDURE") and self.peek().text not in ("AS", "("):
             raise OraError(3001, f"unimplemented feature: {self.token.text} in WITH", self.token.start)
-        while True:
-            name, columns = self.name(), []
-            if self.op("("):
-                columns = self.names()
-                self.expect_op(")")
-            self.expect_word("AS")
-            self.expect_op("(")
-            found.append((name, columns, self.query()))
-            self.expect_op(")")
-            if not self.op(","):
-                return found
+        return self.listed(self._named_query)
+
+    def _named_query(self) -> tuple[str, list[str], ast.Query]:
+        name = self.name()
+        columns = self.closed(self.names) if self.op("(") else []
+        self.expect_word("AS")
+        return name, columns, self.enclosed(self.query)
 
     def _order(self, query: ast.Query) -> None:
         """ORDER BY; ORDER SIBLINGS BY belongs to the hierarchy of the SELECT before it. Raises ORA-30929."""
@@ -56,31 +47,25 @@ class QueryGrammar(RelationGrammar):
         if self.word("ORDER", "SIBLINGS", "BY"):
             if not isinstance(query.body, ast.Select) or query.body.hierarchy is None:
                 raise OraError(30929, "ORDER SIBLINGS BY clause not allowed here", at)
-            query.body.hierarchy.siblings = self.clauses.order_items()
+            query.body.hierarchy.siblings = self.order_items()
         elif self.word("ORDER"):
             self.expect_word("BY", 924, "missing BY keyword")
-            query.order_by = self.clauses.order_items()
+            query.order_by = self.order_items()
 
     def _fetch(self, query: ast.Query) -> None:
         """`FIRST | NEXT [n [PERCENT]] ROW | ROWS ONLY | WITH TIES`."""
-        if not self.any_word("FIRST", "NEXT"):
-            raise OraError(905, "missing keyword", self.token.start)
+        self.one_of("FIRST", "NEXT")
         query.fetch = ast.Literal(ast.LiteralKind.NUMBER, "1", self.token.start)
         if self.token.text not in ("ROW", "ROWS"):
             query.fetch = self.sum()
             query.percent = self.word("PERCENT")
-        if not self.any_word("ROW", "ROWS"):
-            raise OraError(905, "missing keyword", self.token.start)
+        self.one_of("ROW", "ROWS")
         query.ties = self.word("WITH", "TIES")
         if not query.ties:
             self.expect_word("ONLY")
 
     def _for_update(self) -> ast.LockWait:
-        columns: list[ast.Name] = []
-        if self.word("OF"):
-            columns.append(self._column_name())
-            while self.op(","):
-                columns.append(self._column_name())
+        columns = self.listed(self._column_name) if self.word("OF") else []
         wait = self.lock_wait()
         wait.of = columns
         return wait
@@ -115,9 +100,7 @@ class QueryGrammar(RelationGrammar):
 
     def _select_core(self) -> ast.Select | ast.Query:
         if self.op("("):
-            query = self.query()
-            self.expect_op(")")
-            return query
+            return self.closed(self.query)
         at = self.token.start
         self.expect_word("SELECT", 900, "invalid SQL statement")
         distinct = self.any_word("DISTINCT", "UNIQUE", "ALL") in ("DISTINCT", "UNIQUE")
@@ -152,16 +135,9 @@ class QueryGrammar(RelationGrammar):
         return ast.Hierarchy(start, connect, nocycle, at)
 
     def _group_by(self, select: ast.Select) -> None:
-        """Expressions, ROLLUP, CUBE and GROUPING SETS; what stands side by side is multiplied out."""
-        sets: list[list[ast.Expr]] = [[]]
-        plain = True
-        while True:
-            found = self._grouping()
-            plain = plain and len(found) == 1
-            sets = [[*left, *right] for left in sets for right in found]
-            if not self.op(","):
-                break
-        if plain:
+        """The list after GROUP BY. Its grouping sets are all combinations of those of its elements."""
+        sets = [[e for part in parts for e in part] for parts in product(*self.listed(self._grouping))]
+        if len(sets) == 1:
             select.group_by = sets[0]
             return
         select.grouping = sets
@@ -171,22 +147,14 @@ class QueryGrammar(RelationGrammar):
         """The grouping sets of one element of GROUP BY."""
         if self.token.text in ("ROLLUP", "CUBE") and self.peek().text == "(":
             cube = self.take().text == "CUBE"
-            self.expect_op("(")
-            parts = [together(expr) for expr in self.expressions()]
-            self.expect_op(")")
+            parts = [together(expr) for expr in self.enclosed(self.expressions)]
             if cube:
                 masks = range((1 << len(parts)) - 1, -1, -1)
                 width = len(parts)
                 return [[e for n, p in enumerate(parts) if mask >> (width - 1 - n) & 1 for e in p] for mask in masks]
             return [[e for part in parts[:n] for e in part] for n in range(len(parts), -1, -1)]
-        if self.is_word("GROUPING", "SETS"):
-            self.at += 2
-            self.expect_op("(")
-            sets = self._grouping()
-            while self.op(","):
-                sets += self._grouping()
-            self.expect_op(")")
-            return sets
+        if self.word("GROUPING", "SETS"):
+            return [one for sets in self.enclosed(lambda: self.listed(self._grouping)) for one in sets]
         if self.token.text == "(" and self.peek().text == ")":
             self.at += 2
             return [[]]
@@ -202,11 +170,7 @@ class QueryGrammar(RelationGrammar):
         expr = self.expr()
         heading = self.heading(start.start, self.tokens[self.at - 1].end)
         alias = None
-        if (
-            self.word("AS")
-            or self.token.kind is TokenKind.QUOTED
-            or (self.token.kind is TokenKind.WORD and self.token.text not in STOP_ALIAS)
-        ):
+        if self.word("AS") or self.is_alias():
             alias = self.name(923, "FROM keyword not found where expected")
         return ast.Item(expr, alias, heading, at=start.start)
 

@@ -1,4 +1,4 @@
-"""Recursive descent over what stands in FROM.
+"""Recursive descent over the relations of FROM.
 
 joined   := relation {[NATURAL] [INNER | LEFT | RIGHT | FULL | CROSS] JOIN relation [ON .. | USING ..] | CROSS | OUTER APPLY (query)}
 relation := [owner.]table [PARTITION ..] [AS OF ..] | [LATERAL] (query) | (joined), then {PIVOT (..) | UNPIVOT (..)} [alias]
@@ -17,7 +17,7 @@ class RelationGrammar(ExpressionGrammar):
     """Reads relations."""
 
     def heading(self, start: int, end: int) -> str:
-        """Column heading of an expression: its text in upper case without blanks, strings as they are."""
+        """Heading of the expression from `start` to `end`: its text without blanks, in upper case outside quotes."""
         out = []
         for token in tokenize(self.sql[start:end]):
             raw = self.sql[start + token.start : start + token.end]
@@ -29,13 +29,8 @@ class RelationGrammar(ExpressionGrammar):
         while True:
             at = self.token.start
             natural = self.word("NATURAL")
-            applied = self._apply()
-            if applied is not None:
-                right = self._relation()
-                if not isinstance(right, ast.Derived):
-                    raise OraError(3001, "unimplemented feature: APPLY of what is not a subquery", at)
-                right.lateral = True
-                left = ast.Join(left, right, applied, None, [], at)
+            if self.is_word("CROSS", "APPLY") or self.is_word("OUTER", "APPLY"):
+                left = self._applied(left, at)
                 continue
             kind = self._join_kind()
             if kind is None:
@@ -44,10 +39,14 @@ class RelationGrammar(ExpressionGrammar):
                 return left
             left = self._join(left, kind, natural, at)
 
-    def _apply(self) -> str | None:
-        if self.word("CROSS", "APPLY"):
-            return "CROSS"
-        return "LEFT" if self.word("OUTER", "APPLY") else None
+    def _applied(self, left: ast.Relation, at: int) -> ast.Relation:
+        kind = "CROSS" if self.take().text == "CROSS" else "LEFT"
+        self.at += 1
+        right = self._relation()
+        if not isinstance(right, ast.Derived):
+            raise OraError(3001, "unimplemented feature: APPLY of what is not a subquery", at)
+        right.lateral = True
+        return ast.Join(left, right, kind, None, [], at)
 
     def _join(self, left: ast.Relation, kind: str, natural: bool, at: int) -> ast.Relation:
         right = self._relation()
@@ -57,9 +56,7 @@ class RelationGrammar(ExpressionGrammar):
         if self.word("ON"):
             join.on = self.expr()
         elif self.word("USING"):
-            self.expect_op("(")
-            join.using = self.names()
-            self.expect_op(")")
+            join.using = self.enclosed(self.names)
         else:
             raise OraError(905, "missing keyword", self.token.start)
         return join
@@ -76,9 +73,7 @@ class RelationGrammar(ExpressionGrammar):
 
     def _relation(self) -> ast.Relation:
         relation = self._plain_relation()
-        while self.is_word("PIVOT") or self.is_word("UNPIVOT"):
-            if self.peek().text not in ("(", "XML", "INCLUDE", "EXCLUDE"):
-                break
+        while self.is_any_word("PIVOT", "UNPIVOT") and self.peek().text in ("(", "XML", "INCLUDE", "EXCLUDE"):
             relation = self._pivot(relation) if self.is_word("PIVOT") else self._unpivot(relation)
         return relation
 
@@ -86,21 +81,15 @@ class RelationGrammar(ExpressionGrammar):
         at = self.token.start
         lateral = self.is_word("LATERAL") and self.peek().text == "(" and self.word("LATERAL")
         if self.op("("):
-            if self.is_word("SELECT") or self.is_word("WITH") or (self.token.text == "(" and self._nested_query()):
-                query = self.subquery()
-                self.expect_op(")")
-                as_of = self._as_of()
-                return ast.Derived(query, self.table_alias(), at, as_of, lateral)
-            inner = self.joined()
-            self.expect_op(")")
-            return inner
+            if not self._nested_query():
+                return self.closed(self.joined)
+            query, as_of = self.closed(self.query), self._as_of()
+            return ast.Derived(query, self.table_alias(), at, as_of, lateral)
         if self.is_word("TABLE") or (self.token.text in ("XMLTABLE", "JSON_TABLE") and self.peek().text == "("):
             raise OraError(3001, f"unimplemented feature: {self.token.text} in FROM", at)
         if self.word("ONLY"):
             raise OraError(3001, "unimplemented feature: ONLY in FROM", at)
-        owner, name = self.qualified()
-        if self.token.text == "@":
-            raise OraError(2019, "connection description for remote database not found", self.token.start)
+        owner, name = self.local_name()
         if self.is_word("SAMPLE") and self.peek().text in ("(", "BLOCK"):
             raise OraError(3001, "unimplemented feature: SAMPLE", self.token.start)
         partition = self.partition()
@@ -119,23 +108,28 @@ class RelationGrammar(ExpressionGrammar):
         if self.is_word("PERIOD"):
             raise OraError(3001, "unimplemented feature: VERSIONS PERIOD FOR", at)
         self.at += 1
-        kind = self.any_word("SCN", "TIMESTAMP")
-        if kind is None:
-            raise OraError(905, "missing keyword", self.token.start)
+        kind = self.one_of("SCN", "TIMESTAMP")
         low = None if self.word("MINVALUE") else self.sum()
-        self.expect_word("AND", 905, "missing keyword")
+        self.expect_word("AND")
         high = None if self.word("MAXVALUE") else self.sum()
         return kind, low, high
 
     def _nested_query(self) -> bool:
-        """Whether the parentheses that open here hold a query in the end."""
+        """Whether SELECT or WITH comes next, after any number of left parentheses."""
         n = 0
         while self.peek(n).text == "(" and self.peek(n).kind is TokenKind.OPERATOR:
             n += 1
         return self.peek(n).kind is TokenKind.WORD and self.peek(n).text in ("SELECT", "WITH")
 
+    def local_name(self) -> tuple[str | None, str]:
+        """`[owner.]name`. Raises ORA-02019 when a database link follows."""
+        found = self.qualified()
+        if self.token.text == "@":
+            raise OraError(2019, "connection description for remote database not found", self.token.start)
+        return found
+
     def partition(self) -> ast.Partition | None:
-        """`PARTITION (name)`, `PARTITION FOR (value, ..)`."""
+        """`PARTITION (name)` or `PARTITION FOR (value, ..)`; None when neither comes next. Raises ORA-03001 for SUBPARTITION."""
         if self.is_word("SUBPARTITION") and self.peek().text in ("(", "FOR"):
             raise OraError(3001, "unimplemented feature: SUBPARTITION", self.token.start)
         if not self.is_word("PARTITION") or self.peek().text not in ("(", "FOR"):
@@ -143,14 +137,8 @@ class RelationGrammar(ExpressionGrammar):
         at = self.token.start
         self.at += 1
         if self.word("FOR"):
-            self.expect_op("(")
-            values = self.expressions()
-            self.expect_op(")")
-            return ast.Partition(None, values, at)
-        self.expect_op("(")
-        name = self.name()
-        self.expect_op(")")
-        return ast.Partition(name, [], at)
+            return ast.Partition(None, self.enclosed(self.expressions), at)
+        return ast.Partition(self.enclosed(self.name), [], at)
 
     def _pivot(self, source: ast.Relation) -> ast.Relation:
         at = self.token.start
@@ -158,25 +146,25 @@ class RelationGrammar(ExpressionGrammar):
         if self.is_word("XML"):
             raise OraError(3001, "unimplemented feature: PIVOT XML", at)
         self.expect_op("(")
-        aggregates: list[tuple[ast.Call, str | None]] = []
-        while not aggregates or self.op(","):
-            call = self.sum()
-            if not isinstance(call, ast.Call):
-                raise OraError(56902, "expect aggregate function inside pivot operation", at)
-            aggregates.append((call, self._pivot_alias()))
+        aggregates = self.listed(lambda: self._pivot_aggregate(at))
         self.expect_word("FOR")
         columns = self._pivot_columns()
         self.expect_word("IN")
-        self.expect_op("(")
-        values: list[tuple[list[ast.Expr], str]] = []
-        while not values or self.op(","):
-            start = self.token.start
-            value = self.expr()
-            text = self.heading(start, self.tokens[self.at - 1].end)
-            values.append((together(value), self._pivot_alias() or text))
-        self.expect_op(")")
+        values = self.enclosed(lambda: self.listed(self._pivot_value))
         self.expect_op(")")
         return ast.Pivot(source, aggregates, columns, values, self.table_alias(), at)
+
+    def _pivot_aggregate(self, at: int) -> tuple[ast.Call, str | None]:
+        call = self.sum()
+        if not isinstance(call, ast.Call):
+            raise OraError(56902, "expect aggregate function inside pivot operation", at)
+        return call, self._pivot_alias()
+
+    def _pivot_value(self) -> tuple[list[ast.Expr], str]:
+        start = self.token.start
+        value = self.expr()
+        text = self.heading(start, self.tokens[self.at - 1].end)
+        return together(value), self._pivot_alias() or text
 
     def _pivot_alias(self) -> str | None:
         if self.word("AS") or (self.token.is_name and self.token.text not in ("FOR", "IN")):
@@ -186,11 +174,8 @@ class RelationGrammar(ExpressionGrammar):
     def _pivot_columns(self) -> list[ast.Name]:
         """`name` or `(name, ..)`."""
         at = self.token.start
-        if not self.op("("):
-            return [ast.Name((self.name(904, "invalid identifier"),), at)]
-        names = [ast.Name((name,), at) for name in self.names()]
-        self.expect_op(")")
-        return names
+        names = self.closed(self.names) if self.op("(") else [self.name(904, "invalid identifier")]
+        return [ast.Name((name,), at) for name in names]
 
     def _unpivot(self, source: ast.Relation) -> ast.Relation:
         at = self.token.start
@@ -202,31 +187,26 @@ class RelationGrammar(ExpressionGrammar):
         self.expect_word("FOR")
         name = self.name(904, "invalid identifier")
         self.expect_word("IN")
-        self.expect_op("(")
-        columns: list[tuple[list[ast.Name], ast.Expr | None]] = []
-        while not columns or self.op(","):
-            named = self._pivot_columns()
-            columns.append((named, self.sum() if self.word("AS") else None))
-        self.expect_op(")")
+        columns = self.enclosed(lambda: self.listed(self._unpivot_columns))
         self.expect_op(")")
         return ast.Unpivot(source, values, name, columns, include, self.table_alias(), at)
 
+    def _unpivot_columns(self) -> tuple[list[ast.Name], ast.Expr | None]:
+        return self._pivot_columns(), self.sum() if self.word("AS") else None
+
     def _as_of(self) -> tuple[str, ast.Expr] | None:
-        if self.is_word("AS", "OF"):
-            self.at += 2
-            kind = self.any_word("SCN", "TIMESTAMP")
-            if kind is None:
-                raise OraError(905, "missing keyword", self.token.start)
-            return kind, self.sum()
-        return None
+        return (self.one_of("SCN", "TIMESTAMP"), self.sum()) if self.word("AS", "OF") else None
+
+    def is_alias(self) -> bool:
+        """Whether the next word is an alias: a quoted name, or a word that is not in `STOP_ALIAS`."""
+        return self.token.kind is TokenKind.QUOTED or (
+            self.token.kind is TokenKind.WORD and self.token.text not in STOP_ALIAS
+        )
 
     def table_alias(self) -> str | None:
-        token = self.token
-        if token.kind is TokenKind.QUOTED or (token.kind is TokenKind.WORD and token.text not in STOP_ALIAS):
-            return self.name()
-        return None
+        return self.name() if self.is_alias() else None
 
 
 def together(expr: ast.Expr) -> list[ast.Expr]:
-    """`(a, b)` counts as one in ROLLUP, CUBE, GROUPING SETS and PIVOT."""
+    """The items of a row, else the expression alone: `(a, b)` is one element of ROLLUP, CUBE, GROUPING SETS and PIVOT."""
     return expr.items if isinstance(expr, ast.Row) else [expr]

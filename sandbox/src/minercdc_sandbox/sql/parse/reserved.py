@@ -1,4 +1,4 @@
-"""Words that end a name: where one of these stands, no alias or column begins."""
+"""Words that are not aliases, or not names at all, unless they are quoted."""
 
 from __future__ import annotations
 

@@ -8,16 +8,23 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.objects import Sequence
 from minercdc_sandbox.sql.parse.statements import Parser
 
-_FLAGS = (
-    *("ORDER", "NOORDER", "CYCLE", "NOCYCLE", "NOCACHE", "NOMAXVALUE", "NOMINVALUE", "KEEP", "NOKEEP", "SCALE"),
-    *("NOSCALE",),
-)
+_FLAGS: dict[str, tuple[str, bool | int]] = {
+    "ORDER": ("ordered", True),
+    "NOORDER": ("ordered", False),
+    "CYCLE": ("cycle", True),
+    "NOCYCLE": ("cycle", False),
+    "NOCACHE": ("cache", 0),
+    "NOMAXVALUE": ("no_maximum", True),
+    "NOMINVALUE": ("no_minimum", True),
+    "RESTART": ("restart", True),
+}
+"""Options of one word: the attribute of `SequenceOptions` and its value."""
 HIGHEST, LOWEST = 10**28 - 1, -(10**27 - 1)
 
 
 @dataclass(slots=True)
 class SequenceOptions:
-    """The options given; None or False: not given."""
+    """The options given; None or False: not given. `cache` 0 is NOCACHE."""
 
     start: int | None = None
     increment: int | None = None
@@ -31,7 +38,10 @@ class SequenceOptions:
     restart: bool = False
 
     def apply(self, sequence: Sequence, *, new: bool) -> None:
-        """Raises ORA-04001 .. ORA-04013 for values that do not go together."""
+        """Change a sequence by the options; a `new` one also takes the defaults of those not given.
+
+        Raises ORA-04002, ORA-04004 and ORA-04006 to ORA-04009 and ORA-04013 for values that contradict each other.
+        """
         if self.increment is not None:
             sequence.increment = self.increment
         rising = sequence.increment > 0
@@ -71,7 +81,7 @@ def _consistent(sequence: Sequence) -> None:
 
 
 def sequence_options(parser: Parser) -> SequenceOptions:
-    """Options up to what is none."""
+    """Read the options that come next. Raises ORA-04010 for a CACHE below 2, ORA-03001 for KEEP and SCALE."""
     found = SequenceOptions()
     while True:
         if parser.word("START", "WITH"):
@@ -87,28 +97,12 @@ def sequence_options(parser: Parser) -> SequenceOptions:
             found.cache = _number(parser)
             if found.cache < 2:
                 raise OraError(4010, "the number of values to CACHE must be greater than 1", at)
-        elif parser.word("RESTART"):
-            found.restart = True
-        else:
-            flag = parser.any_word(*_FLAGS)
-            if flag is None:
-                return found
-            _flag(found, flag)
-
-
-def _flag(found: SequenceOptions, flag: str) -> None:
-    if flag in ("ORDER", "NOORDER"):
-        found.ordered = flag == "ORDER"
-    elif flag in ("CYCLE", "NOCYCLE"):
-        found.cycle = flag == "CYCLE"
-    elif flag == "NOCACHE":
-        found.cache = 0
-    elif flag == "NOMAXVALUE":
-        found.no_maximum = True
-    elif flag == "NOMINVALUE":
-        found.no_minimum = True
-    elif flag in ("KEEP", "SCALE"):
-        raise OraError(3001, f"unimplemented feature: sequence option {flag}")
+        elif parser.is_any_word(*_FLAGS):
+            setattr(found, *_FLAGS[parser.take().text])
+        elif parser.is_any_word("KEEP", "SCALE"):
+            raise OraError(3001, f"unimplemented feature: sequence option {parser.token.text}")
+        elif not parser.any_word("NOKEEP", "NOSCALE"):
+            return found
 
 
 def _number(parser: Parser) -> int:

@@ -1,4 +1,4 @@
-"""Recursive descent over DML; whatever is left unread is an error, so nothing is dropped silently."""
+"""Recursive descent over INSERT, UPDATE, DELETE and MERGE."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Parser(QueryGrammar):
-    """Reads one statement: queries and DML here, DDL and commands by the modules that run them."""
+    """Reads one statement: queries and DML by its methods; other modules read DDL and commands with it.
+
+    Each method stops after the last word that it understands; callers raise ORA-00933 for more with `end`.
+    """
 
     def insert(self) -> ast.Insert | ast.InsertMany:
-        """INSERT in all its forms."""
+        """INSERT of one table, INSERT ALL or INSERT FIRST."""
         at = self.token.start
         self.expect_word("INSERT")
-        if self.is_word("ALL") or self.is_word("FIRST"):
+        if self.is_any_word("ALL", "FIRST"):
             return self._insert_many(at)
         self.expect_word("INTO", 925, "missing INTO keyword")
         start = self.token.start
@@ -23,9 +26,7 @@ class Parser(QueryGrammar):
         columns = self._insert_columns()
         insert = ast.Insert(target, columns, None, None, at)
         if self.word("VALUES"):
-            insert.values = self._values()
-            while self.op(","):
-                insert.more.append(self._values())
+            insert.values, *insert.more = self.listed(self._values)
         elif self._begins_query():
             insert.query = self.query()
         else:
@@ -42,33 +43,23 @@ class Parser(QueryGrammar):
         if not self.word("LOG", "ERRORS"):
             return None
         owner, name = self.qualified() if self.word("INTO") else (None, None)
-        tag: ast.Expr | None = None
-        if self.op("("):
-            tag = self.expr()
-            self.expect_op(")")
+        tag = self.closed(self.expr) if self.op("(") else None
         limit: int | None = 0
         if self.word("REJECT", "LIMIT"):
             limit = None if self.word("UNLIMITED") else self.integer()
         return ast.ErrorLog(owner, name, tag, limit, at)
 
     def _begins_query(self) -> bool:
-        return self.is_word("SELECT") or self.is_word("WITH") or self.token.text == "("
+        return self.is_any_word("SELECT", "WITH") or self.token.text == "("
 
     def _insert_columns(self) -> list[tuple[str, int]]:
-        columns: list[tuple[str, int]] = []
-        if self.token.text == "(" and self.peek().text not in ("SELECT", "WITH", "("):
-            self.at += 1
-            while not columns or self.op(","):
-                columns.append((self._last_part(), self.tokens[self.at - 1].start))
-            self.expect_op(")")
-        return columns
+        if self.token.text != "(" or self.peek().text in ("SELECT", "WITH", "("):
+            return []
+        return self.enclosed(lambda: self.listed(lambda: (self._last_part(), self.tokens[self.at - 1].start)))
 
     def _values(self) -> list[ast.Expr]:
         """`(value, ..)`, after VALUES."""
-        self.expect_op("(")
-        values = self.listed(self._value)
-        self.expect_op(")")
-        return values
+        return self.enclosed(lambda: self.listed(self._value))
 
     def _insert_many(self, at: int) -> ast.InsertMany:
         """`ALL | FIRST {WHEN condition THEN into ..} [ELSE into ..] query`, `ALL into .. query`."""
@@ -108,7 +99,7 @@ class Parser(QueryGrammar):
         return found
 
     def merge(self) -> ast.Merge:
-        """MERGE."""
+        """MERGE. Raises ORA-00933 for a second WHEN clause of one kind."""
         at = self.token.start
         self.expect_word("MERGE")
         self.expect_word("INTO", 925, "missing INTO keyword")
@@ -116,10 +107,7 @@ class Parser(QueryGrammar):
         self.expect_word("USING")
         source = self.joined()
         self.expect_word("ON", 969, "missing ON keyword")
-        self.expect_op("(")
-        on = self.expr()
-        self.expect_op(")")
-        merge = ast.Merge(target, source, on, at)
+        merge = ast.Merge(target, source, self.enclosed(self.expr), at)
         while self.is_word("WHEN"):
             start = self.token.start
             self.at += 1
@@ -170,12 +158,9 @@ class Parser(QueryGrammar):
     def _target(self) -> ast.TableRef:
         at = self.token.start
         if self.op("("):
-            inline = self.query()
-            self.expect_op(")")
+            inline = self.closed(self.query)
             return ast.TableRef(None, "", self.table_alias(), at, inline=inline)
-        owner, name = self.qualified()
-        if self.token.text == "@":
-            raise OraError(2019, "connection description for remote database not found", self.token.start)
+        owner, name = self.local_name()
         partition = self.partition()
         return ast.TableRef(owner, name, self.table_alias(), at, partition=partition)
 
@@ -190,28 +175,25 @@ class Parser(QueryGrammar):
 
     def _assignments(self) -> list[ast.Assignment]:
         """`column = value, (columns) = (query), ..`"""
-        found: list[ast.Assignment] = []
-        while not found or self.op(","):
-            start = self.token.start
-            if self.op("("):
-                found += self._from_query()
-                continue
-            name = self._last_part()
-            self.expect_op("=")
-            found.append((name, self._value(), start))
-        return found
+        return [one for assigned in self.listed(self._assignment) for one in assigned]
+
+    def _assignment(self) -> list[ast.Assignment]:
+        start = self.token.start
+        if self.op("("):
+            return self._from_query()
+        name = self._last_part()
+        self.expect_op("=")
+        return [(name, self._value(), start)]
 
     def _from_query(self) -> list[ast.Assignment]:
         """`(a, b, ..) = (query)`, after the first parenthesis."""
-        places = self.listed(lambda: (self.token.start, self._last_part()))
-        self.expect_op(")")
+        places = self.closed(lambda: self.listed(lambda: (self.token.start, self._last_part())))
         self.expect_op("=")
         at = self.token.start
         self.expect_op("(")
         if not self._begins_query():
             raise OraError(1767, "UPDATE ... SET expression must be a subquery", at)
-        query = self.query()
-        self.expect_op(")")
+        query = self.closed(self.query)
         return [(name, ast.Scalar(query, at, n, len(places)), start) for n, (start, name) in enumerate(places)]
 
     def delete(self) -> ast.Delete:
@@ -228,13 +210,14 @@ class Parser(QueryGrammar):
             return None
         items = self.listed(self.expr)
         self.expect_word("INTO", 925, "missing INTO keyword")
-        binds: list[int] = []
-        while not binds or self.op(","):
-            token = self.take()
-            if token.kind is not TokenKind.BIND:
-                raise OraError(1745 if token.kind is TokenKind.END else 936, "missing expression", token.start)
-            binds.append(self.bind(token).index)
+        binds = self.listed(self._out_bind)
         if len(binds) != len(items):
             few = len(items) < len(binds)
             raise OraError(947 if few else 913, "not enough values" if few else "too many values", at)
         return ast.Returning(items, binds, at)
+
+    def _out_bind(self) -> int:
+        token = self.take()
+        if token.kind is not TokenKind.BIND:
+            raise OraError(1745 if token.kind is TokenKind.END else 936, "missing expression", token.start)
+        return self.bind(token).index

@@ -1,4 +1,4 @@
-"""Names of types with their sizes, and interval literals, whose fields are declared alike."""
+"""Names of types with their sizes, and interval literals, which write their fields as the types do."""
 
 from __future__ import annotations
 
@@ -8,33 +8,37 @@ from minercdc_sandbox.sql.parse.words import Words
 from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 _UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
+_JOINED = {
+    ("DOUBLE", "PRECISION"): "DOUBLE PRECISION",
+    ("LONG", "RAW"): "LONG RAW",
+    ("CHARACTER", "VARYING"): "VARCHAR2",
+    ("CHAR", "VARYING"): "VARCHAR2",
+    ("NCHAR", "VARYING"): "NVARCHAR2",
+}
+"""Type names of two words."""
 
 
 class TypeGrammar(Words):
-    """Reads types."""
+    """Reads names of types and interval literals."""
 
     def type_name(self) -> ast.TypeName:
-        """A declared type. The name joins the words: `TIMESTAMP WITH TIME ZONE`."""
+        """A type with its sizes. Its words are joined by blanks; standard names of VARCHAR2, NCHAR and NVARCHAR2 become these.
+
+        Raises ORA-00902 when no name comes next. Whether there is such a type is not checked.
+        """
         at = self.token.start
         name = self.name(902, "invalid datatype")
-        if name == "DOUBLE" and self.word("PRECISION"):
-            name = "DOUBLE PRECISION"
-        if name in ("CHARACTER", "CHAR") and self.word("VARYING"):
-            name = "VARCHAR2"
-        if name == "LONG" and self.word("RAW"):
-            name = "LONG RAW"
         if name == "INTERVAL":
             return self._interval_type(at)
         if name == "NATIONAL":
             if not self.any_word("CHAR", "CHARACTER"):
                 raise OraError(902, "invalid datatype", at)
-            name = "NVARCHAR2" if self.word("VARYING") else "NCHAR"
-        if name == "NCHAR" and self.word("VARYING"):
-            name = "NVARCHAR2"
+            name = "NCHAR"
+        name = next((joined for (first, second), joined in _JOINED.items() if name == first and self.word(second)), name)
         numbers: list[int | None] = []
         unit = None
         if self.op("("):
-            while True:
+            while not numbers or self.op(","):
                 if self.op("*"):
                     numbers.append(None)
                 elif name == "VECTOR" and numbers and self.token.kind is TokenKind.WORD:
@@ -42,8 +46,6 @@ class TypeGrammar(Words):
                 else:
                     negative = bool(self.op("-"))
                     numbers.append(-self.integer() if negative else self.integer())
-                if not self.op(","):
-                    break
             unit = unit or self.any_word("BYTE", "CHAR")
             self.expect_op(")")
         if name == "TIMESTAMP" and self.word("WITH"):
@@ -54,26 +56,28 @@ class TypeGrammar(Words):
         return ast.TypeName(name, numbers, unit, at)
 
     def interval(self, token: Token) -> ast.Expr:
-        """`INTERVAL '..' DAY [(p)] TO SECOND [(f)]`."""
+        """`INTERVAL '..' unit [(lead [, digits])] [TO unit [(digits)]]`, whose first word is `token`.
+
+        Raises ORA-30089 for a unit that may not stand there, ORA-30088 for more than 9 digits.
+        """
         self.at += 1
         text = self.take().text
-        first = self.any_word("YEAR", "MONTH", *_UNITS)
-        if first is None:
-            raise OraError(30089, "missing or invalid <datetime field>", self.token.start)
+        first = last = self._unit("YEAR", "MONTH", *_UNITS)
         lead, digits = self._interval_digits(first == "SECOND")
-        last = first
         if self.word("TO"):
-            after = ("MONTH",) if first == "YEAR" else _UNITS[_UNITS.index(first) + 1 :] if first in _UNITS else ()
-            found = self.any_word(*after)
-            if found is None:
-                raise OraError(30089, "missing or invalid <datetime field>", self.token.start)
-            last = found
+            last = self._unit(
+                *(("MONTH",) if first == "YEAR" else _UNITS[_UNITS.index(first) + 1 :] if first in _UNITS else ())
+            )
             if last == "SECOND" and self.op("("):
-                digits = self.integer()
-                self.expect_op(")")
+                digits = self.closed(self.integer)
         if lead > 9 or digits > 9:
             raise OraError(30088, "datetime/interval precision is out of range", token.start)
         return ast.IntervalLiteral(text, first, last, lead, digits, token.start)
+
+    def _unit(self, *units: str) -> str:
+        if not self.is_any_word(*units):
+            raise OraError(30089, "missing or invalid <datetime field>", self.token.start)
+        return self.take().text
 
     def _interval_digits(self, seconds: bool) -> tuple[int, int]:
         """`(lead)`, of SECOND `(lead, digits)`; 2 and 6 when left out."""
@@ -93,9 +97,8 @@ class TypeGrammar(Words):
         lead, digits = self._interval_digits(False)
         self.expect_word("TO")
         self.expect_word("MONTH" if months else "SECOND")
-        if not months and self.op("("):
-            digits = self.integer()
-            self.expect_op(")")
         if months:
             return ast.TypeName("INTERVAL YEAR TO MONTH", [lead], None, at)
+        if self.op("("):
+            digits = self.closed(self.integer)
         return ast.TypeName("INTERVAL DAY TO SECOND", [lead, digits], None, at)

@@ -1,4 +1,4 @@
-"""A cursor over the words of a statement: what every grammar reads with."""
+"""The cursor over the words of a statement, on which every grammar builds."""
 
 from __future__ import annotations
 
@@ -11,10 +11,20 @@ from minercdc_sandbox.sql.parse.reserved import NOT_A_COLUMN
 from minercdc_sandbox.sql.tokens import Token, TokenKind, tokenize
 
 T = TypeVar("T")
+_MISSING = {
+    "(": (906, "missing left parenthesis"),
+    ")": (907, "missing right parenthesis"),
+    "=": (927, "missing equal sign"),
+}
 
 
 class Words:
-    """A cursor over the words of one statement. SQL numbers binds by occurrence, PL/SQL by name (`by_name`)."""
+    """A cursor over the words of one statement.
+
+    :param by_name: a bind that occurs again keeps its index, as in PL/SQL; else each occurrence has its own, as in SQL.
+    :ivar at: index of the next word in `tokens`.
+    :ivar binds: the bind names by index.
+    """
 
     def __init__(self, sql: str, *, by_name: bool = False) -> None:
         self.sql = sql
@@ -37,21 +47,29 @@ class Words:
         return token
 
     def is_word(self, *words: str) -> bool:
-        """Whether the next words are these, in this order."""
+        """Whether the next words are these, in this order; a quoted name is no word."""
         tokens, at = self.tokens, self.at  # END comes after every word, so no index is too high
         return all(tokens[at + n].text == word and tokens[at + n].kind is TokenKind.WORD for n, word in enumerate(words))
 
+    def is_any_word(self, *words: str) -> bool:
+        """Whether the next word is one of these."""
+        return self.token.kind is TokenKind.WORD and self.token.text in words
+
     def word(self, *words: str) -> bool:
-        """Read these words if they come next."""
-        if self.is_word(*words):
-            self.at += len(words)
-            return True
-        return False
+        """Read these words if they come next, in this order; whether they did."""
+        found = self.is_word(*words)
+        self.at += len(words) if found else 0
+        return found
 
     def any_word(self, *words: str) -> str | None:
-        if self.token.kind is TokenKind.WORD and self.token.text in words:
-            return self.take().text
-        return None
+        """Read the next word if it is one of these; None if it is not."""
+        return self.take().text if self.is_any_word(*words) else None
+
+    def one_of(self, *words: str) -> str:
+        """Read the next word, which must be one of these. Raises ORA-00905."""
+        if not self.is_any_word(*words):
+            raise OraError(905, "missing keyword", self.token.start)
+        return self.take().text
 
     def op(self, *ops: str) -> str | None:
         if self.token.kind is TokenKind.OPERATOR and self.token.text in ops:
@@ -64,31 +82,36 @@ class Words:
 
     def expect_op(self, op: str) -> None:
         if not self.op(op):
-            known = {"(": (906, "missing left parenthesis"), ")": (907, "missing right parenthesis")}
-            number, text = known.get(
-                op, (936 if op != "=" else 927, "missing expression" if op != "=" else "missing equal sign")
-            )
-            raise OraError(number, text, self.token.start)
+            raise OraError(*_MISSING.get(op, (936, "missing expression")), self.token.start)
 
     def name(self, number: int = 903, text: str = "invalid table name") -> str:
-        """An identifier. Raises the given error."""
+        """An identifier. Raises the given error when none comes next, ORA-00972 beyond 128 bytes."""
         token = self.token
-        if token.kind is TokenKind.QUOTED or (token.kind is TokenKind.WORD and token.text not in NOT_A_COLUMN):
-            self.at += 1
-            if len(token.text.encode()) > 128:
-                raise OraError(972, "identifier is too long", token.start)
-            return token.text
-        raise OraError(number, text, token.start)
+        if token.kind is not TokenKind.QUOTED and (token.kind is not TokenKind.WORD or token.text in NOT_A_COLUMN):
+            raise OraError(number, text, token.start)
+        self.at += 1
+        if len(token.text.encode()) > 128:
+            raise OraError(972, "identifier is too long", token.start)
+        return token.text
 
     def qualified(self) -> tuple[str | None, str]:
-        """[owner.]name."""
+        """`[owner.]name`; the owner is None when it is not written."""
         first = self.name()
-        if self.op("."):
-            return first, self.name()
-        return None, first
+        return (first, self.name()) if self.op(".") else (None, first)
+
+    def enclosed(self, read: Callable[[], T]) -> T:
+        """`(..)`, of which `read` reads the content. Raises ORA-00906, ORA-00907 for a missing parenthesis."""
+        self.expect_op("(")
+        return self.closed(read)
+
+    def closed(self, read: Callable[[], T]) -> T:
+        """The content and its right parenthesis, when the left one has been read. Raises ORA-00907."""
+        found = read()
+        self.expect_op(")")
+        return found
 
     def listed(self, read: Callable[[], T]) -> list[T]:
-        """A list with commas, of elements that `read` reads."""
+        """One or more elements with commas between them, each read by `read`."""
         found = [read()]
         while self.op(","):
             found.append(read())
@@ -98,10 +121,8 @@ class Words:
         return self.listed(lambda: self.name(904, "invalid identifier"))
 
     def end(self) -> None:
-        """Nothing but an optional `;` may be left. Raises ORA-00933."""
+        """Raises ORA-00933 when a word is left, `;` included."""
         if self.token.kind is not TokenKind.END:
-            if self.token.text == ";" and self.peek().kind is TokenKind.END:
-                raise OraError(933, "SQL command not properly ended", self.token.start)
             raise OraError(933, "SQL command not properly ended", self.token.start)
 
     def integer(self) -> int:
@@ -111,7 +132,7 @@ class Words:
         return int(token.text)
 
     def bind(self, token: Token) -> ast.Bind:
-        if self._by_name and token.text in self.binds:
-            return ast.Bind(self.binds.index(token.text), token.text, token.start)
-        self.binds.append(token.text)
-        return ast.Bind(len(self.binds) - 1, token.text, token.start)
+        if not self._by_name or token.text not in self.binds:
+            self.binds.append(token.text)
+            return ast.Bind(len(self.binds) - 1, token.text, token.start)
+        return ast.Bind(self.binds.index(token.text), token.text, token.start)

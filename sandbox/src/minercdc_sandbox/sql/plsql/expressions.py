@@ -25,7 +25,7 @@ from minercdc_sandbox.sql.types import NULL, Family, SqlType, bind_type, column_
 from minercdc_sandbox.sql.types import NUMBER as NUMBER_TYPE
 
 _CONDITIONS = (
-    *(ast.Logic, ast.Compare, ast.Between, ast.InList, ast.InQuery, ast.Like, ast.IsNull, ast.IsBinary),
+    *(ast.Logic, ast.Compare, ast.Between, ast.In, ast.Like, ast.IsNull, ast.IsBinary),
     *(ast.Exists, ast.Quantified),
 )
 TRUTH = {True: b"\x01", False: b"\x00", None: None}
@@ -113,7 +113,7 @@ class ExpressionCompiler:
             parts = [self.truth(operand) for operand in expr.operands]
             return _negated(parts[0]) if expr.op == "NOT" else _joined(parts, stop=expr.op == "OR")
         if isinstance(expr, _CONDITIONS):
-            if isinstance(expr, ast.InQuery | ast.Exists):
+            if isinstance(expr, ast.Exists) or (isinstance(expr, ast.In) and isinstance(expr.items, ast.Query)):
                 raise self._parser.wrong(expr.at, "PLS-00405: subquery not allowed in this context")
             boolean = self._boolean_test(expr)
             if boolean is not None:

@@ -1,1 +1,1 @@
-"""Queries to SQLite."""
+"""Translation of queries to SQLite."""

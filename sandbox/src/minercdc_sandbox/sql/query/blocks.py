@@ -1,4 +1,4 @@
-"""One SELECT to SQLite: hierarchy, WHERE with its ROWNUM limit, grouping, select list and ORDER BY."""
+"""Translation of one SELECT: hierarchy, WHERE with its ROWNUM limit, grouping, select list and ORDER BY."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from minercdc_sandbox.sql.query.trees import (
     aggregated,
     conjunction,
     conjuncts,
-    descendants,
     nests_aggregates,
     unnested,
     uses_rownum,
@@ -34,7 +33,7 @@ class Blocks(Pivots):
     """Translates query blocks."""
 
     def position(self, expr: ast.Expr, columns: list[Visible]) -> int | None:
-        """Result column an ORDER BY item names by number or alias."""
+        """Index of the result column that an ORDER BY item gives by number or name; None for any other item. Raises ORA-01785."""
         if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NUMBER and expr.text.isdigit():
             if not 1 <= int(expr.text) <= len(columns):
                 raise OraError(1785, "ORDER BY item must be the number of a SELECT-list expression", expr.at)
@@ -42,9 +41,6 @@ class Blocks(Pivots):
         if isinstance(expr, ast.Name) and len(expr.parts) == 1:
             return next((n for n, column in enumerate(columns) if column.name == expr.parts[0]), None)
         return None
-
-    def ordered(self, typed: Typed, item: ast.OrderItem) -> str:
-        return self.x.ordering(typed, item.descending, item.nulls_first)
 
     def block(
         self,
@@ -55,7 +51,11 @@ class Blocks(Pivots):
         ties: bool = False,
         fitted: list[SqlType] | None = None,
     ) -> tuple[str, list[Visible]]:
-        """One SELECT. `ties` adds the rank of each row in ORDER BY; `fitted` are types its columns must have."""
+        """SQL and result columns of one SELECT with its ORDER BY.
+
+        :param ties: the rows also have a column `ties`, their rank in ORDER BY.
+        :param fitted: types that the columns are converted to. Raises ORA-01789, ORA-01790 if they cannot be.
+        """
         if select.grouping:
             return self.subquery(ast.Query(spread(select), at=select.at), parent)
         if nests_aggregates(select.items):
@@ -86,12 +86,11 @@ class Blocks(Pivots):
         """A join in WHERE comes before CONNECT BY, the other conditions after it."""
         if len(select.relations) < 2:
             return source, where
-        before = [term for term in conjuncts(where) if not _hierarchical(term)]
-        after = [term for term in conjuncts(where) if _hierarchical(term)]
-        joined = conjunction(before)
+        joined = conjunction([term for term in conjuncts(where) if not _hierarchical(term)])
         if joined is None:
             return source, where
-        return f"{source} where {self.x.condition(joined, scope)}", conjunction(after)
+        after = conjunction([term for term in conjuncts(where) if _hierarchical(term)])
+        return f"{source} where {self.x.condition(joined, scope)}", after
 
     def _filtered(
         self,
@@ -115,7 +114,7 @@ class Blocks(Pivots):
         if grouped:
             if uses_rownum(select.items):
                 raise OraError(979, "not a GROUP BY expression", select.at)
-        elif uses_rownum(select.items) or uses_rownum(order):
+        elif uses_rownum([*select.items, *order]):
             scope.pseudo["ROWNUM"] = Typed("o_int(row_number() over ())", NUMBER, False)
         with self.x.without_sequences(grouped or select.distinct or bool(order)):
             return self._projected(select, order, scope, f"{source}{condition}", tail, grouped, ties, fitted)
@@ -133,14 +132,10 @@ class Blocks(Pivots):
     ) -> tuple[str, list[Visible]]:
         with self.x.nested(analytic=False, aggregates=False):
             groups = [self.x.value(expr, scope) for expr in select.group_by]
-        columns: list[Visible] = []
-        exprs: list[ast.Expr | None] = []
         self.x.note_drawn(select.items)
         with self.x.nested(analytic=True, aggregates=grouped):
-            for item in select.items:
-                for column, expr in self.item_columns(item, scope):
-                    columns.append(column)
-                    exprs.append(expr)
+            found = [one for item in select.items for one in self.item_columns(item, scope)]
+        columns, exprs = [column for column, _ in found], [expr for _, expr in found]
         having = ""
         with self.x.nested(analytic=False, aggregates=grouped):
             if select.having is not None:
@@ -148,8 +143,7 @@ class Blocks(Pivots):
         with self.x.nested(analytic=True, aggregates=grouped):
             ordering = self._ordering(select, order, columns, exprs, scope, grouped)
             if grouped:
-                having_ = [select.having] if select.having else []
-                check_grouped(self.x, [*[e for e in exprs if e], *having_], groups, select, scope)
+                check_grouped(self.x, [e for e in [*exprs, select.having] if e], groups, select, scope)
                 if any(e is None for e in exprs):
                     raise OraError(979, "not a GROUP BY expression", select.at)
         if fitted is not None:
@@ -202,17 +196,17 @@ class Blocks(Pivots):
                 raise OraError(1791, "not a SELECTed expression", item.expr.at)
             if grouped and at is None:
                 exprs.append(item.expr)
-            out.append(self.ordered(typed, item))
+            out.append(self.x.ordering(typed, item))
         return out
 
     def item_columns(self, item: ast.Item, scope: Scope) -> Iterator[tuple[Visible, ast.Expr | None]]:
-        """The columns that a select item makes, of `*` all of the relations, each with its expression."""
+        """The columns of a select item, each with its expression; of `*` those of the relations, with None. Raises ORA-00904."""
         if item.expr is not None:
             typed = self.x.value(item.expr, scope)
             name = item.alias
             if name is None:
                 name = item.expr.parts[-1] if isinstance(item.expr, ast.Name) else item.heading
-            yield Visible(name, Typed(typed.sql, typed.type, typed.nullable, typed.literal, typed.vid)), item.expr
+            yield Visible(name, typed), item.expr
             return
         sources = scope.named(item.star_of) if item.star_of else scope.sources
         if not sources:
@@ -235,7 +229,7 @@ class Blocks(Pivots):
 
 
 def _mentions(select: ast.Select, where: ast.Expr | None, order: list[ast.OrderItem], name: str) -> bool:
-    nodes = descendants([*select.items, where, *order, *select.group_by, select.having])
+    nodes = ast.descendants([*select.items, where, *order, *select.group_by, select.having])
     return any(isinstance(node, ast.Name) and node.parts == (name,) for node in nodes)
 
 
@@ -243,5 +237,5 @@ def _hierarchical(term: ast.Expr) -> bool:
     special = {"LEVEL", *_FLAGS}
     return any(
         isinstance(node, ast.Parent) or (isinstance(node, ast.Name) and node.parts[-1] in special)
-        for node in descendants(term)
-    ) or not any(isinstance(node, ast.Compare) for node in descendants(term))
+        for node in ast.descendants(term)
+    ) or not any(isinstance(node, ast.Compare) for node in ast.descendants(term))

@@ -1,20 +1,20 @@
-"""GROUP BY: what must be grouped, and ROLLUP, CUBE, GROUPING SETS as a UNION ALL of plain groupings."""
+"""GROUP BY: the check of its expressions, and ROLLUP, CUBE, GROUPING SETS as a UNION ALL of plain groupings."""
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from functools import reduce
 from typing import Any, cast
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
-from minercdc_sandbox.sql.functions.aggregates import AGGREGATES
-from minercdc_sandbox.sql.query.trees import children
+from minercdc_sandbox.sql.query.trees import is_aggregate
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.expressions import Expressions
 
 
 def check_grouped(x: Expressions, exprs: list[ast.Expr], groups: list[Typed], select: ast.Select, scope: Scope) -> None:
-    """Raises for an expression that is neither grouped by nor aggregated: ORA-00979, or ORA-00937 without GROUP BY."""
+    """Raises ORA-00979, or ORA-00937 without GROUP BY, for a column that is neither in GROUP BY nor in an aggregate."""
     known = {group.sql for group in groups}
     for expr in exprs:
         culprit = _ungrouped(x, expr, known, scope)
@@ -25,34 +25,25 @@ def check_grouped(x: Expressions, exprs: list[ast.Expr], groups: list[Typed], se
 
 
 def _ungrouped(x: Expressions, expr: ast.Expr, known: set[str], scope: Scope) -> ast.Expr | None:
-    if isinstance(expr, ast.Call) and expr.name in AGGREGATES and expr.over is None:
-        return None
-    if isinstance(expr, ast.Missing):
+    if is_aggregate(expr) or isinstance(expr, ast.Missing):
         return None
     if isinstance(expr, ast.Name):
         found = scope.resolve(expr)
         if found is None and len(expr.parts) == 1 and expr.parts[0] in scope.pseudo:
             return expr if scope.pseudo[expr.parts[0]].sql not in known else None
         return expr if found is not None and found[1] is scope and found[0].sql not in known else None
-    composed = isinstance(expr, (ast.Call, ast.Binary, ast.Unary, ast.Case, ast.Cast, ast.Parent))
+    composed = isinstance(expr, (ast.Call, ast.Binary, ast.Negative, ast.Case, ast.Cast, ast.Parent))
     if composed and x.value(expr, scope).sql in known:
         return None
-    for child in children(expr):
-        culprit = _ungrouped(x, child, known, scope)
-        if culprit is not None:
-            return culprit
-    return None
+    culprits = (_ungrouped(x, child, known, scope) for child in ast.children(expr))
+    return next((culprit for culprit in culprits if culprit is not None), None)
 
 
 def spread(select: ast.Select) -> ast.Select | ast.SetOperation:
-    """One SELECT per grouping set; what a set leaves out is NULL there, and GROUPING knows it."""
+    """The UNION ALL of one SELECT per grouping set, with NULL for expressions not in the set, and numbers for GROUPING."""
     assert select.grouping is not None
-    every = select.group_by
-    made = [_one_set(select, every, group) for group in select.grouping]
-    found: ast.Select | ast.SetOperation = made[0]
-    for one in made[1:]:
-        found = ast.SetOperation("UNION ALL", found, one, select.at)
-    return found
+    made: list[ast.Select | ast.SetOperation] = [_one_set(select, select.group_by, group) for group in select.grouping]
+    return reduce(lambda left, right: ast.SetOperation("UNION ALL", left, right, select.at), made)
 
 
 def _one_set(select: ast.Select, every: list[ast.Expr], group: list[ast.Expr]) -> ast.Select:
@@ -70,7 +61,7 @@ def _among(expr: ast.Expr, group: list[ast.Expr]) -> bool:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal trees, wherever they stand in the text."""
+    """Whether two trees are equal but for their offsets and the quoting of names."""
     if type(a) is not type(b):
         return False
     if is_dataclass(a):
@@ -88,7 +79,7 @@ def _without(node: Any, left_out: list[ast.Expr], every: list[ast.Expr]) -> Any:
             if not all(_among(arg, every) for arg in node.args):
                 raise OraError(979, "not a GROUP BY expression", node.at)
             return ast.Literal(ast.LiteralKind.NUMBER, str(int("".join(map(str, bits)) or "0", 2)), node.at)
-        if node.name in AGGREGATES and node.over is None:
+        if is_aggregate(node):
             return node
     if is_dataclass(node) and not isinstance(node, type) and _among(cast("ast.Expr", node), left_out):
         return ast.Missing(cast("ast.Expr", node), getattr(node, "at", 0))

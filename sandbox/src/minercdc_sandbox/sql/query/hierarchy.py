@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.query.rownum import split_rownum
-from minercdc_sandbox.sql.query.trees import descendants
 from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc_sandbox.sql.translate.environment import quote
 from minercdc_sandbox.sql.translate.expressions import Expressions
@@ -23,7 +22,10 @@ from minercdc_sandbox.sql.types import NUMBER, Family, varchar
 
 
 def moved(sources: list[Source], alias: str, letter: str = "c") -> tuple[list[str], list[Source]]:
-    """The columns of several relations as those of one relation: SQL of each, and the relations with their new columns."""
+    """Several relations as one named `alias`: SQL of its columns, and the relations, whose columns are `alias.<letter><n>` now.
+
+    A version id is a column, too.
+    """
     items: list[str] = []
     found: list[Source] = []
     for source in sources:
@@ -42,7 +44,13 @@ def moved(sources: list[Source], alias: str, letter: str = "c") -> tuple[list[st
 
 @dataclass(slots=True)
 class Tree:
-    """One hierarchical SELECT under translation; `sql` is complete when all its expressions are."""
+    """The relation of a hierarchical SELECT. Translating the SELECT's expressions adds to it, so `sql` must be called after them.
+
+    :ivar items: SQL of the columns of FROM.
+    :ivar row, child: scopes of a row of the tree, and of the row that CONNECT BY tests as its child.
+    :ivar carried: values that a row passes to its children: SQL at the root and at a child.
+    :ivar leaf, cycle: whether CONNECT_BY_ISLEAF and CONNECT_BY_ISCYCLE are columns.
+    """
 
     x: Expressions
     clause: ast.Hierarchy
@@ -62,10 +70,10 @@ class Tree:
     @property
     def _follows(self) -> bool:
         """Only a condition with PRIOR can loop (ORA-01436); without it CONNECT BY LEVEL <= n makes rows."""
-        return any(isinstance(node, ast.Parent) and not node.root for node in descendants(self.clause.connect))
+        return any(isinstance(node, ast.Parent) and not node.root for node in ast.descendants(self.clause.connect))
 
     def translate(self) -> None:
-        """START WITH, CONNECT BY and ORDER SIBLINGS BY."""
+        """Translate START WITH, CONNECT BY and ORDER SIBLINGS BY."""
         child, clause = self.child, self.clause
         if clause.start is not None:
             child.pseudo["LEVEL"] = Typed("o_int(1)", NUMBER, False)
@@ -77,7 +85,7 @@ class Tree:
         self._keys = [(self.x.value(item.expr, child), item) for item in clause.siblings]
 
     def outer(self) -> Scope:
-        """The scope of the rows of the tree."""
+        """The scope of the expressions that see the rows of the tree."""
         _, parents = moved(self.row.sources, self.alias, "p")
         scope = Scope(self.row.sources, self.row.parent, prior=Scope(parents, self.row.parent), root=self._root)
         scope.pseudo["LEVEL"] = Typed(f"o_int({self.alias}.lvl)", NUMBER, False)
@@ -99,23 +107,26 @@ class Tree:
         if len(call.args) != 2:
             raise OraError(909, "invalid number of arguments", call.at)
         mark = call.args[1]
-        if (
-            not isinstance(mark, ast.Literal)
-            or mark.kind not in (ast.LiteralKind.STRING, ast.LiteralKind.NATIONAL)
-            or not mark.text
-        ):
+        kinds = (ast.LiteralKind.STRING, ast.LiteralKind.NATIONAL)
+        if not isinstance(mark, ast.Literal) or mark.kind not in kinds or not mark.text:
             raise OraError(30003, "illegal parameter in SYS_CONNECT_BY_PATH function", call.at)
         value = self.x.to(self.x.value(call.args[0], self.child), Family.VARCHAR, call.at)
         step = f"o_path_step({value},{quote(mark.text)})"
         return Typed(self._carry(step, lambda above: f"{above}||{step}"), varchar())
 
     def sql(self) -> str:
-        """The relation of the tree's rows."""
+        """SQL of the relation of the tree's rows."""
         a, src, tree = self.alias, f"{self.alias}_src", f"{self.alias}_tree"
         child = f"{a}_child"
         width = range(len(self.items))
         keys = [key.sql for key, _ in self._keys]
-        order = ["lvl desc"] + [self._key_order(n, key, item) for n, (key, item) in enumerate(self._keys)] + ["rn"]
+        terms = [
+            f"k{n}{' desc' if item.descending else ''} nulls {'first' if item.nulls_first else 'last'}"
+            for n, (_, item) in enumerate(self._keys)
+        ]
+        order = ["lvl desc", *terms, "rn"]
+        # ROWNUM counts the rows of the tree. Roots have passed no CONNECT BY: there is one at least.
+        most = f" limit max(1,{self._limit})" if self._limit is not None else ""
         columns = [
             *("rn", "lvl", "path", *(f"c{n}" for n in width), *(f"p{n}" for n in width)),
             *(f"x{n}" for n in range(len(self.carried))),
@@ -143,20 +154,12 @@ class Tree:
             f"(with recursive {src} as materialized (select row_number() over () as rn,{rows or '1 as c0'} from {self.source}),"
             f"{tree}({','.join(columns)}) as (select {','.join(named)} from {src} {child}{self._start} "
             f"union all select {','.join(step)} from {tree} {a} join {src} {child} on {self._connect}{unseen} "
-            f"order by {','.join(order)}{self._most()}) select {a}.*{flags} from {tree} {a}) {a}"
+            f"order by {','.join(order)}{most}) select {a}.*{flags} from {tree} {a}) {a}"
         )
-
-    def _most(self) -> str:
-        """ROWNUM counts the rows of the tree. Roots have passed no CONNECT BY: there is one at least."""
-        return f" limit max(1,{self._limit})" if self._limit is not None else ""
-
-    def _key_order(self, n: int, key: Typed, item: ast.OrderItem) -> str:
-        first = item.descending if item.nulls_first is None else item.nulls_first
-        return f"k{n}{' desc' if item.descending else ''} nulls {'first' if first else 'last'}"
 
 
 def plant(x: Expressions, clause: ast.Hierarchy, source: str, scope: Scope, alias: str) -> Tree:
-    """Begin a tree over the rows of a relation."""
+    """A tree over `source`, the SQL of FROM with the relations of `scope`, with its clause translated."""
     items, rows = moved(scope.sources, alias)
     _, children = moved(scope.sources, f"{alias}_child")
     tree = Tree(x, clause, source, items, Scope(rows, scope.parent), Scope(children, scope.parent), alias)

@@ -1,4 +1,4 @@
-"""Joins: ANSI ones of every kind, APPLY, and Oracle's (+) in WHERE, which becomes LEFT JOINs."""
+"""Joins: ANSI joins, APPLY, and Oracle's (+) in WHERE, which becomes LEFT JOINs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.query.relations import Relations
-from minercdc_sandbox.sql.query.trees import conjunction, conjuncts, descendants
+from minercdc_sandbox.sql.query.trees import conjunction, conjuncts
 from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
 
 
@@ -16,13 +16,16 @@ class Joins(Relations):
     """Translates joins of relations."""
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
-        """SQL of a relation, whose columns join the scope."""
+        """SQL of a relation, whose columns are added to the scope."""
         if isinstance(relation, ast.Join):
             return self._join(relation, scope)
         return super(Joins, self).relation(relation, scope)
 
     def from_clause(self, select: ast.Select, scope: Scope) -> tuple[str, ast.Expr | None]:
-        """All of FROM, and what is left of WHERE without the conditions that `(+)` makes part of joins."""
+        """SQL of FROM, and the condition of WHERE without the terms with `(+)`, which become joins.
+
+        Raises ORA-25156 for `(+)` beside ANSI joins, ORA-01416 and ORA-01468 for joins that cannot be.
+        """
         terms = conjuncts(select.where)
         outer = [term for term in terms if _marked(term)]
         if not outer:
@@ -121,7 +124,7 @@ def _common(left: list[Source], right: list[Source]) -> list[str]:
 
 
 def _names(term: ast.Expr) -> list[ast.Name]:
-    return [node for node in descendants(term) if isinstance(node, ast.Name)]
+    return [node for node in ast.descendants(term) if isinstance(node, ast.Name)]
 
 
 def _marked(term: ast.Expr) -> bool:
@@ -137,7 +140,7 @@ def _span_of(name: ast.Name, spans: list[tuple[int, int]], scope: Scope) -> int:
 
 
 def make_nullable(sources: list[Source]) -> None:
-    """The side of an outer join that may be missing: it changes where NULLs sort."""
+    """Mark all columns of relations as nullable, because an outer join may have no row of them."""
     for source in sources:
         for column in source.columns:
             column.typed = replace(column.typed, nullable=True)

@@ -1,7 +1,7 @@
-"""The meaning of a name in FROM: CTEs aside, a table, a view, a synonym of one, or a view of the database itself.
+"""The table, view or view of the database itself that a name in FROM stands for, directly or by synonyms.
 
 Order of search: the schema's own objects, private synonyms, public synonyms, SYS's views (SQL Language Reference, Syntax for
-Schema Objects). What the user may not see does not exist (ORA-00942); what he sees but may not use that way is ORA-01031.
+Schema Objects).
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ _DEPTH = 16
 def find_relation(
     env: Environment, owner: str | None, name: str, at: int, privilege: str = "SELECT"
 ) -> Table | StoredView | View | None:
-    """The table or view; None is DUAL. Raises ORA-00942, ORA-01031, ORA-01775 for synonyms in a circle."""
+    """The table or view; None is DUAL. Of a temporary table the session's own copy.
+
+    Raises ORA-00942 for what the user may not see, ORA-01031 without `privilege` on it, ORA-00980 for a synonym of nothing,
+    ORA-01775 for synonyms in a circle.
+    """
     first_owner, first_name = owner, name
     for _ in range(_DEPTH):
         place = owner or env.schema

@@ -1,4 +1,4 @@
-"""`PARTITION (name)` and `PARTITION FOR (values)` after a table's name: the part of its rows that a statement reads or changes."""
+"""`PARTITION (name)` and `PARTITION FOR (values)` after a table's name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ Wanted: TypeAlias = "Callable[[Run], TablePartition]"
 
 
 def wanted_partition(env: Environment, table: Table, said: ast.Partition) -> Wanted:
-    """Raises ORA-14501, ORA-02149; when it is called, ORA-02149 for values that no partition holds."""
+    """The partition that PARTITION names, as a function that evaluates the values of PARTITION FOR in a run.
+
+    Raises ORA-14501 for a table without partitions, ORA-02149 for an unknown name, ORA-14019 for another number of values.
+    The function raises ORA-02149 for values that no partition holds.
+    """
     by = table.partitioning
     if by is None:
         raise OraError(14501, "object is not partitioned", said.at)
@@ -51,7 +55,7 @@ def wanted_partition(env: Environment, table: Table, said: ast.Partition) -> Wan
 
 
 def in_partition(x: Expressions, table: Table, said: ast.Partition, vid: str) -> str:
-    """SQL condition: the version lies in the partition."""
+    """SQL of the condition that the version with id `vid` lies in the partition."""
     wanted = wanted_partition(x.env, table, said)
     number = x.parameter(("partition", id(said)), lambda run: wanted(run).number)
     bits = ROW_BITS + VERSION_BITS

@@ -8,8 +8,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.functions.arguments import common_type
 from minercdc_sandbox.sql.query.joins import Joins
-from minercdc_sandbox.sql.query.relations import renamed
-from minercdc_sandbox.sql.query.trees import descendants
+from minercdc_sandbox.sql.query.relations import named_by, renamed
 from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
 from minercdc_sandbox.sql.types import varchar
 
@@ -19,7 +18,7 @@ class Pivots(Joins):
     """Translates PIVOT and UNPIVOT of a relation."""
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
-        """SQL of a relation, whose columns join the scope."""
+        """SQL of a relation, whose columns are added to the scope."""
         if isinstance(relation, ast.Pivot):
             return self._pivot(relation, scope)
         if isinstance(relation, ast.Unpivot):
@@ -30,9 +29,9 @@ class Pivots(Joins):
         """Grouped by the columns that neither FOR nor an aggregate names; each value is a column of matching rows."""
         inner = Scope(parent=scope.parent)
         source = self.relation(pivot.source, inner)
-        used = {n.parts[-1] for call, _ in pivot.aggregates for n in descendants(call) if isinstance(n, ast.Name)}
+        used = {n.parts[-1] for call, _ in pivot.aggregates for n in ast.descendants(call) if isinstance(n, ast.Name)}
         used |= {name.parts[-1] for name in pivot.columns}
-        groups = [c for s in inner.sources for c in s.columns if not c.hidden and not c.invisible and c.name not in used]
+        groups = _others(inner, used)
         columns = [Visible(c.name, c.typed) for c in groups]
         for values, name in pivot.values:
             for call, alias in pivot.aggregates:
@@ -44,7 +43,7 @@ class Pivots(Joins):
         items = ",".join(f"{c.typed.sql} as c{n}" for n, c in enumerate(columns))
         by = ",".join(self.x.comparable(c.typed) for c in groups)
         alias = self.alias()
-        scope.sources.append(Source(_names(pivot.alias), renamed(columns, alias)))
+        scope.sources.append(Source(named_by(pivot.alias), renamed(columns, alias)))
         return f"(select {items} from {source}{f' group by {by}' if by else ''}) {alias}"
 
     def _unpivot(self, unpivot: ast.Unpivot, scope: Scope) -> str:
@@ -52,7 +51,7 @@ class Pivots(Joins):
         inner = Scope(parent=scope.parent)
         source = self.relation(unpivot.source, inner)
         used = {name.parts[-1] for names, _ in unpivot.columns for name in names}
-        kept = [c for s in inner.sources for c in s.columns if not c.hidden and not c.invisible and c.name not in used]
+        kept = _others(inner, used)
         rows = [[self.x.value(name, inner) for name in names] for names, _ in unpivot.columns]
         kinds = [common_type([row[n] for row in rows], unpivot.at) for n in range(len(unpivot.values))]
         labels = [
@@ -73,12 +72,12 @@ class Pivots(Joins):
         columns.append(Visible(unpivot.name, Typed("", label if label.size > 0 else varchar(), False)))
         columns += [Visible(name, Typed("", kind)) for name, kind in zip(unpivot.values, kinds, strict=True)]
         alias = self.alias()
-        scope.sources.append(Source(_names(unpivot.alias), renamed(columns, alias)))
+        scope.sources.append(Source(named_by(unpivot.alias), renamed(columns, alias)))
         return f"({' union all '.join(parts)}) {alias}"
 
 
-def _names(alias: str | None) -> tuple[tuple[str, ...], ...]:
-    return ((alias,),) if alias else ()
+def _others(scope: Scope, used: set[str]) -> list[Visible]:
+    return [c for s in scope.sources for c in s.columns if not c.hidden and not c.invisible and c.name not in used]
 
 
 def _conditional(pivot: ast.Pivot, call: ast.Call, values: list[ast.Expr]) -> ast.Call:

@@ -1,4 +1,4 @@
-"""Relations in FROM: tables with their versions filtered by snapshot, views, subqueries; joins are the next level's."""
+"""Relations in FROM: tables, of whose versions the snapshot chooses, views and subqueries."""
 
 from __future__ import annotations
 
@@ -27,25 +27,26 @@ _NO_OWN = "-1"
 
 @dataclass(slots=True)
 class Relations:
-    """Translates what stands in FROM, and notes the tables and views it reads.
+    """Translates relations of FROM.
 
+    :ivar tables: the tables that are read, each with the parameter of its AS OF.
     :ivar subquery: translates a query in FROM; the translator of queries sets it.
-    :param _past: AS OF of the view that is being translated, for all of its tables.
-    :param _with: queries named by WITH, innermost last: what stands for each in FROM, and its columns.
     """
 
     env: Environment
     x: Expressions
     tables: list[tuple[Table, Parameter | None]] = field(default_factory=list)
     subquery: Callable[[ast.Query, Scope | None], tuple[str, list[Visible]]] = field(init=False)
-    _viewed: list[tuple[str, str]] = field(default_factory=list)
+    _viewed: list[tuple[str, str]] = field(default_factory=list)  # names and aliases of views of the database
     _conditions: dict[str, ast.Expr] = field(default_factory=dict)
-    _with: list[dict[str, tuple[str, list[Visible]]]] = field(default_factory=list)
-    _past: tuple[Parameter, object] | None = None
+    _with: list[dict[str, tuple[str, list[Visible]]]] = field(
+        default_factory=list
+    )  # SQL and columns of CTEs, innermost last
+    _past: tuple[Parameter, object] | None = None  # AS OF of the view in translation, for all of its tables
     _aliases: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 30)))
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
-        """SQL of a relation, whose columns join the scope."""
+        """SQL of a relation, whose columns are added to the scope."""
         if isinstance(relation, ast.Derived):
             return self._derived(relation, scope)
         if isinstance(relation, ast.TableRef):
@@ -59,27 +60,20 @@ class Relations:
     def _derived(self, relation: ast.Derived, scope: Scope) -> str:
         if relation.as_of is not None:
             raise OraError(3001, "unimplemented feature: AS OF on a subquery", relation.at)
-        allowed, self.x.sequences_allowed = self.x.sequences_allowed, False
-        try:
-            return self._subquery_rows(relation, scope)
-        finally:
-            self.x.sequences_allowed = allowed
-
-    def _subquery_rows(self, relation: ast.Derived, scope: Scope) -> str:
         alias = self.alias()
-        names: tuple[tuple[str, ...], ...] = ((relation.alias,),) if relation.alias else ()
+        with self.x.without_sequences(True):
+            sql, columns = self.subquery(relation.query, scope if relation.lateral and scope.sources else scope.parent)
         if relation.lateral and scope.sources:
-            sql, columns = self.subquery(relation.query, scope)
             # SQLite has no lateral subqueries, but arguments of a table-valued function may name the relations before it.
             packed = ",".join(f"c{n}" for n in range(len(columns)))
-            scope.sources.append(Source(names, renamed(columns, alias)))
-            return f"o_unpack((select o_pack({packed}) from ({sql}))) {alias}"
-        sql, columns = self.subquery(relation.query, scope.parent)
-        scope.sources.append(Source(names, renamed(columns, alias)))
-        return f"({sql}) {alias}"
+            sql = f"o_unpack((select o_pack({packed}) from ({sql})))"
+        else:
+            sql = f"({sql})"
+        scope.sources.append(Source(named_by(relation.alias), renamed(columns, alias)))
+        return f"{sql} {alias}"
 
     def _named(self, ref: ast.TableRef, scope: Scope, alias: str) -> str:
-        names: tuple[tuple[str, ...], ...] = ((ref.alias,),) if ref.alias else ((ref.name,),)
+        names = named_by(ref.alias or ref.name)
         if ref.owner is None:
             for level in reversed(self._with):
                 if ref.name in level:
@@ -141,16 +135,10 @@ class Relations:
             source.pseudo = version_columns(alias)
             return f"{version_rows(table, low, high, self._part(table, ref, 'v.vid'))} {alias}"
         past = self._past if ref.as_of is None else self._as_of(ref.as_of)
-        if past is None:
-            self.tables.append((table, None))
-            source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, self.x.snapshot)}
-            seen = visible(self.x.snapshot, self.x.own)
-        else:
-            parameter, key = past
-            self.tables.append((table, parameter))
-            snapshot = self.x.parameter(("as of", key), parameter)
-            source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, snapshot)}
-            seen = visible(snapshot, _NO_OWN)
+        self.tables.append((table, None if past is None else past[0]))
+        snapshot = self.x.snapshot if past is None else self.x.parameter(("as of", past[1]), past[0])
+        source.pseudo = {"ORA_ROWSCN": row_scn(table, alias, snapshot)}
+        seen = visible(snapshot, self.x.own if past is None else _NO_OWN)
         slots = "".join(f",c{c.slot}" for c in table.columns)
         seen += self._part(table, ref, "vid") + active(self.env, table)
         rows = f"select vid{slots} from {segment(table)} where {seen}"
@@ -193,6 +181,11 @@ class Relations:
         return scn, (kind, sql, tuple(id(p) for p in parameters))
 
 
+def named_by(alias: str | None) -> tuple[tuple[str, ...], ...]:
+    """The names by which a relation with this alias is found: none without an alias."""
+    return ((alias,),) if alias else ()
+
+
 def renamed(columns: list[Visible], alias: str) -> list[Visible]:
-    """Result columns as the columns of a relation in FROM."""
+    """Result columns of a subquery as the columns of a relation in FROM."""
     return [Visible(c.name, Typed(f"{alias}.c{n}", c.typed.type, c.typed.nullable)) for n, c in enumerate(columns)]

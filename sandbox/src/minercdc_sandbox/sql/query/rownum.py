@@ -1,4 +1,4 @@
-"""ROWNUM in WHERE: `ROWNUM <= n` limits the rows before they are sorted and grouped."""
+"""ROWNUM in WHERE and CONNECT BY, as a limit on the rows before they are sorted and grouped."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import Family
 
 _ALL = (1 << 62) - 1
-_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def split_rownum(x: Expressions, where: ast.Expr | None) -> tuple[ast.Expr | None, str | None]:
-    """Take `ROWNUM <= n` out of the conjunction as a limit; ROWNUM elsewhere in WHERE is refused."""
+    """The condition without its terms on ROWNUM, and SQL of the row limit that these make; each None if there is none.
+
+    Raises ORA-03001 for a term that is not a comparison of ROWNUM.
+    """
     kept: list[ast.Expr] = []
     limits: list[str] = []
     for term in conjuncts(where):
@@ -35,7 +37,7 @@ def _limit(x: Expressions, term: ast.Expr) -> str:
     if isinstance(term, ast.Compare):
         left, right, op = term.left, term.right, term.op
         if is_rownum(right):
-            left, right, op = right, left, _FLIPPED.get(op, op)
+            left, right, op = right, left, ast.FLIPPED[op]
         if is_rownum(left) and not uses_rownum(right):
             value = x.to(x.value(right, None), Family.NUMBER, term.at)
             one = number.integer(1).hex()

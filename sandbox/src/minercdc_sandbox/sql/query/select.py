@@ -1,6 +1,6 @@
-"""Queries to SQLite: WITH, set operations, grouping sets, OFFSET and FETCH around the blocks.
+"""Translation of queries: WITH, set operations, grouping sets, OFFSET and FETCH around the blocks.
 
-Every translated query names its columns c0, c1, ..; the one around it refers to them by these names.
+The result columns of every translated query are c0, c1, ..
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Queries(Blocks):
         self.x.subquery = self._subquery
 
     def plan(self, query: ast.Query) -> Plan:
-        """The whole statement."""
+        """The plan of a whole statement."""
         sql, columns = self.query(query, None)
         described = tuple(column.typed.type.describe(column.name, column.typed.nullable) for column in columns)
         uses = self._uses(sql)
@@ -69,16 +69,12 @@ class Queries(Blocks):
         }
 
     def _subquery(self, query: ast.Query, scope: Scope | None) -> tuple[str, list[Typed]]:
-        allowed, self.x.sequences_allowed = self.x.sequences_allowed, False
-        try:
-            with self.x.nested(analytic=False, aggregates=False):
-                sql, columns = self.query(query, scope)
-        finally:
-            self.x.sequences_allowed = allowed
+        with self.x.nested(analytic=False, aggregates=False), self.x.without_sequences(True):
+            sql, columns = self.query(query, scope)
         return sql, [column.typed for column in columns]
 
     def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
-        """SQL and result columns."""
+        """SQL and result columns of a query. `parent`: the scope around it, None for none."""
         if query.with_:
             self._with.append({})
             for name, names, inner in query.with_:
@@ -162,10 +158,9 @@ class Queries(Blocks):
             share = self.x.to(self.x.value(query.fetch, None), Family.NUMBER, query.fetch.at)
             wanted = f"o_to_int(o_ceil(o_div(o_mul({share},o_int(total)),x'c202')))"
         inner = f"select *,row_number() over () as place,count(*) over () as total from ({sql})"
-        if query.ties and query.order_by:
-            # The last row's rank is that of the row at the limit: whoever ranks no later belongs to it.
-            return f"select {heads} from ({inner}) where place>{offset} and ties<={offset}+{wanted}"
-        return f"select {heads} from ({inner}) where place>{offset} and place<={offset}+{wanted}"
+        # With ties, the rows that rank no later than the row at the limit belong to it.
+        last = "ties" if query.ties and query.order_by else "place"
+        return f"select {heads} from ({inner}) where place>{offset} and {last}<={offset}+{wanted}"
 
     def _count(self, expr: ast.Expr) -> str:
         return f"max(0,o_to_int({self.x.to(self.x.value(expr, None), Family.NUMBER, expr.at)}))"
@@ -211,7 +206,7 @@ class Queries(Blocks):
             if at is None:
                 raise OraError(904, "invalid identifier in ORDER BY of a set operation", item.expr.at)
             typed = columns[at].typed
-            out.append(self.ordered(Typed(f"c{at}", typed.type, typed.nullable), item))
+            out.append(self.x.ordering(Typed(f"c{at}", typed.type, typed.nullable), item))
         return ",".join(out)
 
 

@@ -1,40 +1,30 @@
-"""Questions about syntax trees of queries: aggregates, ROWNUM, what lies below a node."""
+"""Questions about syntax trees of queries: aggregates, ROWNUM, the terms of a conjunction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.functions.aggregates import AGGREGATES
 
 
-def children(node: object) -> Iterator[ast.Expr]:
-    """Expressions directly below; subqueries are a world of their own."""
-    if not is_dataclass(node) or isinstance(node, ast.Query):
-        return
-    for part in fields(node):
-        value = getattr(node, part.name)
-        for item in value if isinstance(value, list) else [value]:
-            for one in item if isinstance(item, tuple) else (item,):
-                if is_dataclass(one) and not isinstance(one, (ast.Query, ast.TypeName)):
-                    yield one  # type: ignore[misc]
+def is_aggregate(node: object) -> bool:
+    """Whether a node is the call of an aggregate without OVER."""
+    return isinstance(node, ast.Call) and node.name in AGGREGATES and node.over is None
 
 
-def nests_aggregates(node: object, inside: bool = False) -> bool:
-    """MAX(COUNT(*)): an aggregate over the groups' aggregates."""
-    if isinstance(node, list):
-        return any(nests_aggregates(item, inside) for item in node)
-    if isinstance(node, ast.Call) and node.name in AGGREGATES and node.over is None:
-        if inside:
-            return True
-        inside = True
-    return any(nests_aggregates(child, inside) for child in children(node))
+def nests_aggregates(items: list[ast.Item]) -> bool:
+    """Whether an aggregate has another among its arguments, as in MAX(COUNT(*))."""
+    outer = [node for node in ast.descendants(items) if is_aggregate(node)]
+    return any(is_aggregate(node) for call in outer for child in ast.children(call) for node in ast.descendants(child))
 
 
 def unnested(select: ast.Select, order: list[ast.OrderItem]) -> ast.Select:
-    """The groups as a subquery, and one row over it. Every item must be an aggregate (ORA-00937), no ORDER BY."""
+    """A SELECT of nested aggregates as one row over a subquery, which computes the inner ones for each group.
+
+    Raises ORA-00978 without GROUP BY and with ORDER BY or DISTINCT, ORA-00937 for an item that is not an aggregate of one argument.
+    """
     if not select.group_by or order or select.distinct:
         raise OraError(978, "nested group function without GROUP BY", select.at)
     inner: list[ast.Item] = []
@@ -55,39 +45,27 @@ def is_rownum(expr: object) -> bool:
 
 
 def uses_rownum(node: object) -> bool:
-    if isinstance(node, list):
-        return any(uses_rownum(item) for item in node)
-    return is_rownum(node) or any(uses_rownum(child) for child in children(node))
+    """Whether ROWNUM is in a tree, or in one of a list."""
+    return any(is_rownum(one) for one in ast.descendants(node))
 
 
 def aggregated(select: ast.Select, order: list[ast.OrderItem]) -> bool:
-    return any(has_aggregate(item) for item in [*select.items, *order])
+    return has_aggregate([*select.items, *order])
 
 
 def has_aggregate(node: object) -> bool:
-    if isinstance(node, ast.Call) and node.name in AGGREGATES and node.over is None:
-        return True
-    return any(has_aggregate(child) for child in children(node))
+    return any(is_aggregate(one) for one in ast.descendants(node))
 
 
 def conjuncts(condition: ast.Expr | None) -> list[ast.Expr]:
-    """The terms of an AND."""
+    """The terms of an AND; a condition of any other kind is the only term, and None has none."""
     if condition is None:
         return []
     return condition.operands if isinstance(condition, ast.Logic) and condition.op == "AND" else [condition]
 
 
 def conjunction(terms: list[ast.Expr]) -> ast.Expr | None:
-    """The AND of some terms."""
+    """The AND of some terms; None of none."""
     if len(terms) < 2:
         return terms[0] if terms else None
     return ast.Logic("AND", terms, terms[0].at)
-
-
-def descendants(node: object) -> Iterator[ast.Expr]:
-    """All expressions below a node and itself, but not those of subqueries."""
-    for item in node if isinstance(node, list) else [node]:
-        if is_dataclass(item) and not isinstance(item, ast.Query):
-            yield item  # type: ignore[misc]
-            for child in children(item):
-                yield from descendants(child)

@@ -1,8 +1,8 @@
-"""Versions of rows as queries see them: ORA_ROWSCN, and VERSIONS BETWEEN with its pseudo-columns.
+"""ORA_ROWSCN, and VERSIONS BETWEEN with its pseudo-columns.
 
-A version has its SCNs itself (`s` and `e`, storage/store.py); its transaction is found by the commit SCN, which no other
-transaction has. A DELETE has no version of its own: it is shown as one more row, with the values that were deleted
-(Database Development Guide, "Using Oracle Flashback Version Query").
+A version has its SCNs itself (`s` and `e`, storage/store.py); its transaction is found by the commit SCN, which is unique. A
+DELETE makes no version: its row in the result has the values that were deleted (Database Development Guide, "Using Oracle
+Flashback Version Query").
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _BLOCK_BITS = VERSION_BITS + ROWS_PER_BLOCK.bit_length() - 1
 
 
 def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
-    """ORA_ROWSCN: of the row in a table with ROWDEPENDENCIES, else the newest of its block (SQL Language Reference).
+    """ORA_ROWSCN: of the row in a table with ROWDEPENDENCIES, else the newest of its block up to `snapshot`.
 
-    NULL for a row that the own transaction has changed.
+    With ROWDEPENDENCIES it is NULL for a row that the own transaction has changed.
     """
     names = (segment(table), history(table)) if table.has_history else (segment(table),)
     if table.row_dependencies:
@@ -37,16 +37,17 @@ def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
         block = f"b.vid>=(({alias}.vid>>{_BLOCK_BITS})<<{_BLOCK_BITS}) and b.vid<((({alias}.vid>>{_BLOCK_BITS})+1)<<{_BLOCK_BITS})"
         newest = f"max(case when b.e<={snapshot} then b.e else b.s end)"
         found = [f"(select {newest} from {name} b where {block} and b.s<={snapshot})" for name in names]
-        sql = (
-            f"o_int({found[0]})"
-            if len(found) == 1
-            else f"o_int(nullif(max({','.join(f'ifnull({one},0)' for one in found)}),0))"
-        )
+        several = f"nullif(max({','.join(f'ifnull({one},0)' for one in found)}),0)"
+        sql = f"o_int({found[0] if len(found) == 1 else several})"
     return Typed(sql, NUMBER)
 
 
 def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
-    """SQL of all committed versions between two SCNs (and of one partition), with `vs` and `ve` their SCNs within that range and `vo` the operation."""
+    """SQL of the committed versions between two SCNs, and of the DELETEs between them, as a relation without a name.
+
+    Its columns are the version id, the table's, `vs` and `ve`, the SCNs of begin and end or NULL outside the range, and `vo`,
+    the operation I, U or D. `part`: a further condition, which begins with AND, on the versions `v`.
+    """
     name = every_version(table, "".join(f",c{c.slot}" for c in table.columns))
     columns = "".join(f",v.c{c.slot}" for c in table.columns)
     places = (segment(table), history(table)) if table.has_history else (segment(table),)
@@ -64,7 +65,7 @@ def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
 
 
 def version_columns(alias: str) -> dict[str, Typed]:
-    """The pseudo-columns of `version_rows`. NULL where a version begins before or ends after the range."""
+    """The pseudo-columns of VERSIONS BETWEEN over `version_rows`, by name; NULL where `vs` or `ve`, on which they depend, is."""
     return {
         "VERSIONS_STARTSCN": Typed(f"o_int({alias}.vs)", NUMBER),
         "VERSIONS_ENDSCN": Typed(f"o_int({alias}.ve)", NUMBER),

@@ -1,1 +1,1 @@
-"""Functions on cells that SQLite calls."""
+"""Functions on cells, which SQLite calls."""

@@ -1,4 +1,4 @@
-"""Aggregates over cells, as SQLite steps them; `value` and `inverse` serve moving windows, which drop rows in their order."""
+"""Aggregates over cells. For a moving window SQLite also calls `inverse`, with the oldest row, and `value` at each row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TEXT_LIMIT = 4000
 
 
 class Sum:
-    """SUM and, with `average`, AVG."""
+    """SUM or, when `average`, AVG of NUMBERs; NULL without a value."""
 
     def __init__(self, average: bool) -> None:
         self.total = Decimal(0)
@@ -44,7 +44,7 @@ class Sum:
 
 
 class Listing:
-    """An aggregate of all values it saw, computed when it is read; NULLs are left out."""
+    """An aggregate that `result` computes from the list of all rows without NULL: of values, or tuples for several arguments."""
 
     def __init__(self, result: Callable[[list[Any]], Cell]) -> None:
         self.rows: deque[Any] = deque()
@@ -85,7 +85,7 @@ class CountDistinct:
 
 
 class Single:
-    """The one row of a scalar subquery. Raises ORA-01427 for a second."""
+    """The value of a scalar subquery; NULL without a row. Raises ORA-01427 for a second row."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -101,7 +101,7 @@ class Single:
 
 
 class Listed:
-    """LISTAGG in scan order. Raises ORA-01489."""
+    """LISTAGG in the order of the rows, of each text once when `distinct`. Raises ORA-01489 for a result beyond 4000 bytes."""
 
     def __init__(self, distinct: bool) -> None:
         self.parts: deque[str] = deque()
@@ -127,9 +127,10 @@ class Listed:
 
 
 class Keep:
-    """KEEP (DENSE_RANK FIRST | LAST ORDER BY ..): the aggregate of the rows with the first (last) key.
+    """KEEP (DENSE_RANK FIRST | LAST ORDER BY ..): an aggregate of the rows with the first or last key.
 
-    Arguments: name, 1 for FIRST, value, then key, 1 for descending and 1 for NULLs first, of each key.
+    Arguments: its name, 1 for FIRST, value; then of each key the cell, 1 for descending, 1 for NULLs first.
+    Raises ORA-03001 in a moving window.
     """
 
     def __init__(self) -> None:
@@ -306,4 +307,4 @@ STATISTICS: dict[str, Callable[[list[Any]], Cell]] = {
     "first_value_known": lambda values: values[0] if values else None,
     "last_value_known": lambda values: values[-1] if values else None,
 }
-"""Aggregates of a whole list of values, by the name SQLite calls them."""
+"""Results for `Listing`, by the name without `o_`."""

@@ -1,4 +1,4 @@
-"""Exponential, logarithmic and trigonometric functions of NUMBER cells, to more digits than NUMBER holds."""
+"""Exponential, logarithmic and trigonometric functions of NUMBER cells, calculated to 60 digits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _out_of_range() -> OraError:
 
 
 def exponential(a: bytes) -> bytes:
-    """EXP."""
+    """EXP. Raises ORA-01426 for an argument above 290."""
     value = decode(a)
     if value > 290:
         raise OraError(1426, "numeric overflow")
@@ -30,7 +30,7 @@ def exponential(a: bytes) -> bytes:
 
 
 def natural_logarithm(a: bytes) -> bytes:
-    """LN. Raises ORA-01428 for what is not positive."""
+    """LN. Raises ORA-01428 for an argument that is not positive."""
     value = decode(a)
     if value <= 0:
         raise _out_of_range()
@@ -38,7 +38,7 @@ def natural_logarithm(a: bytes) -> bytes:
 
 
 def logarithm(base: bytes, a: bytes) -> bytes:
-    """LOG(base, number)."""
+    """LOG(base, number). Raises ORA-01428 when one is not positive, and for base 1."""
     b, value = decode(base), decode(a)
     if value <= 0 or b <= 0 or b == 1:
         raise _out_of_range()
@@ -46,7 +46,7 @@ def logarithm(base: bytes, a: bytes) -> bytes:
 
 
 def _series(first: Decimal, factor: Callable[[int], Decimal]) -> Decimal:
-    """A sum whose terms follow from each other, until they no longer matter."""
+    """The sum of terms, each the one before times factor(n), down to 1e-55."""
     total, term, n = first, first, 1
     while abs(term) > _TINY:
         term = _C.multiply(term, factor(n))
@@ -99,7 +99,7 @@ def _of_one(function: Callable[[Decimal], Decimal]) -> Callable[[bytes], bytes]:
 
 
 def arctangent2(a: bytes, b: bytes) -> bytes:
-    """ATAN2(y, x)."""
+    """ATAN2(y, x). Raises ORA-01428 when both are 0."""
     y, x = decode(a), decode(b)
     if x == 0 and y == 0:
         raise _out_of_range()

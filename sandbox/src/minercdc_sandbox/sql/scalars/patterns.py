@@ -1,8 +1,9 @@
-"""LIKE and regular expressions, as SQLite calls them."""
+"""LIKE and regular expressions. Positions, occurrences and groups are NUMBER cells."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from minercdc_sandbox.interfaces import OraError
@@ -46,16 +47,11 @@ def _regexp(pattern: str, flags: str) -> re.Pattern[str]:
         raise OraError(12726, f"invalid regular expression: {error}") from None
 
 
-_ONE = b"\xc1\x02"
-_ZERO = b"\x80"
-
-
-def regexp_like(text: str, pattern: str, flags: str = "") -> int:
-    return _regexp(pattern, flags).search(text) is not None
+_ONE = number.integer(1)
 
 
 def _match(text: str, pattern: str, position: bytes, occurrence: bytes, flags: str) -> re.Match[str] | None:
-    """The n-th match from a position on. Raises ORA-01428."""
+    """The n-th match from a position on; None when there are fewer. Raises ORA-01428 for a position or n below 1."""
     start, nth = number.to_int(position), number.to_int(occurrence)
     if start < 1 or nth < 1:
         raise OraError(1428, f"argument '{start if start < 1 else nth}' is out of range")
@@ -66,12 +62,12 @@ def _match(text: str, pattern: str, position: bytes, occurrence: bytes, flags: s
 
 
 def regexp_substr(
-    text: str, pattern: str, position: bytes = _ONE, occurrence: bytes = _ONE, flags: str = "", group: bytes = _ZERO
+    text: str, pattern: str, position: bytes = _ONE, occurrence: bytes = _ONE, flags: str = "", group: bytes = number.ZERO
 ) -> str | None:
-    """REGEXP_SUBSTR; a group that there is not is NULL."""
+    """REGEXP_SUBSTR of a group, 0 the whole match. None for no match, a group that the pattern does not have, or an empty one."""
     found = _match(text, pattern, position, occurrence, flags)
     wanted = number.to_int(group)
-    return None if found is None or wanted > (found.re.groups) else found.group(wanted) or None
+    return None if found is None or wanted > found.re.groups else found.group(wanted) or None
 
 
 def regexp_instr(
@@ -79,11 +75,11 @@ def regexp_instr(
     pattern: str,
     position: bytes = _ONE,
     occurrence: bytes = _ONE,
-    after: bytes = _ZERO,
+    after: bytes = number.ZERO,
     flags: str = "",
-    group: bytes = _ZERO,
+    group: bytes = number.ZERO,
 ) -> bytes:
-    """REGEXP_INSTR: where the match begins, or with `after` 1 the place after it."""
+    """REGEXP_INSTR of a group: its position, or, unless `after` is 0, the one after its end; 0 for no match of it."""
     found = _match(text, pattern, position, occurrence, flags)
     wanted = number.to_int(group)
     if found is None or wanted > found.re.groups or found.start(wanted) < 0:
@@ -92,7 +88,7 @@ def regexp_instr(
 
 
 def regexp_count(text: str, pattern: str, position: bytes = _ONE, flags: str = "") -> bytes:
-    """REGEXP_COUNT."""
+    """REGEXP_COUNT: the number of matches from a position on."""
     return number.integer(sum(1 for _ in _regexp(pattern, flags).finditer(text, number.to_int(position) - 1)))
 
 
@@ -101,10 +97,13 @@ def regexp_replace(
     pattern: str | None,
     new: str | None = None,
     position: bytes = _ONE,
-    occurrence: bytes = _ZERO,
+    occurrence: bytes = number.ZERO,
     flags: str = "",
 ) -> str | None:
-    """REGEXP_REPLACE: all matches, or the n-th; NULL as the new text takes them away."""
+    """REGEXP_REPLACE from a position on of all matches, or the n-th; `new` None removes them. None for an empty result.
+
+    A text or pattern that is None leaves the text as it is.
+    """
     if text is None or pattern is None:
         return text
     start, nth = number.to_int(position) - 1, number.to_int(occurrence)
@@ -116,3 +115,13 @@ def regexp_replace(
     if found is None:
         return text
     return text[: found.start()] + found.expand(template) + text[found.end() :] or None
+
+
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    "like": like,
+    "regexp_like": lambda text, pattern, flags="": _regexp(pattern, flags).search(text) is not None,
+    "regexp_substr": regexp_substr,
+    "regexp_instr": regexp_instr,
+    "regexp_count": regexp_count,
+}
+"""What SQLite calls with arguments that are not NULL, by the name without `o_`."""

@@ -19,7 +19,7 @@ _DIGITS = 38
 
 
 def value(low: bytes | None = None, high: bytes | None = None) -> bytes:
-    """VALUE: from 0, or `low`, up to but without 1, or `high`, with 38 digits."""
+    """VALUE: from `low` up to but without `high`; from 0 to 1 when one of them is None. 38 random digits."""
     share = Decimal(random.randrange(10**_DIGITS)).scaleb(-_DIGITS)
     if low is None or high is None:
         return number.encode(share)
@@ -30,16 +30,16 @@ def value(low: bytes | None = None, high: bytes | None = None) -> bytes:
 
 
 def whole() -> bytes:
-    """RANDOM: an integer of 32 bits."""
+    """RANDOM: a signed integer of 32 bits."""
     return number.integer(random.randrange(-(1 << 31), 1 << 31))
 
 
 def normal() -> bytes:
-    """NORMAL: of the standard normal distribution."""
+    """NORMAL: a value of the standard normal distribution."""
     return number.encode(Decimal(repr(random.gauss(0, 1))))
 
 
 def text(kind: str, length: bytes) -> str:
-    """STRING(kind, length): of upper case for a kind it does not know."""
+    """STRING(kind, length): upper-case letters for an unknown kind, the empty text for a length below 1."""
     letters = _SETS.get(kind[:1].upper(), _SETS["U"])
     return "".join(random.choices(letters, k=max(number.to_int(length), 0)))

@@ -1,7 +1,7 @@
-"""ROWIDs in SQL: text of a version's row, and a ROWID's place among the versions of a table.
+"""ROWIDs in SQL: the text of a row's ROWID, and a ROWID's place among the version ids of a table.
 
-A table is given by its data object id; a partitioned one, whose rows lie in many data objects that come and go while
-statements are kept planned, by its negative OBJECT_ID.
+A table is given by its data object id; a partitioned one by its negative OBJECT_ID, because its data objects change while
+plans are kept.
 """
 
 from __future__ import annotations
@@ -17,20 +17,23 @@ _ABOVE = (1 << 63) - 1
 
 
 def row_text(table_id: int, vid: int) -> str:
-    """ROWID of a version's row. Raises ORA-08103 for a partition that is gone."""
+    """ROWID of a version's row. Raises ORA-08103 for a partitioned table that was dropped."""
     rid = vid >> VERSION_BITS
     return rowid.row_text(rowid.object_prefix(table_id), rid) if table_id >= 0 else rowid.of_row(_table(table_id), rid)
 
 
 def row_bound(text: str, table_id: int, after: int) -> int:
-    """First version id of the row, or of the next one: what a comparison with ROWID becomes."""
+    """Bounds of the version ids of a ROWID's row: the first (`after` 0), or the first beyond (1); equal for another object's.
+
+    Raises ORA-01410 for a text that is no ROWID, ORA-08103 for a partitioned table that was dropped.
+    """
     found = rowid.bounds(text, table_id) if table_id >= 0 else rowid.partition_bounds(text, _table(table_id))
     rid = found[after]
     return rid << VERSION_BITS if rid < rowid.ABOVE else _ABOVE
 
 
 def part(text: str, place: int) -> bytes:
-    """DBMS_ROWID: object, file, block or row of a ROWID. Raises ORA-01410."""
+    """DBMS_ROWID: object, file, block or row, by `place` 0 to 3, of a ROWID. Raises ORA-01410 for a text that is none."""
     return number.integer(rowid.fields(text)[place])
 
 

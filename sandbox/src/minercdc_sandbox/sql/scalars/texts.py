@@ -1,23 +1,34 @@
-"""Functions on text cells, as SQLite calls them."""
+"""Functions on text cells. Positions and lengths are NUMBER cells."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
+from collections.abc import Callable
+from typing import TypeVar
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.lobs.files import bfilename
 from minercdc_sandbox.sql import number
+from minercdc_sandbox.sql.convert import hex_to_raw, utf16_units
+
+_ONE = number.integer(1)
 
 
-def substr(text: str, start: bytes, length: bytes | None = None) -> str:
+T = TypeVar("T", str, bytes)
+
+
+def _part(whole: T, start: bytes, length: bytes | None) -> T:
+    """From a position, counted from the end when it is negative; nothing when it lies before the beginning."""
     at = number.to_int(start)
-    begin = at - 1 if at > 0 else (len(text) + at if at < 0 else 0)
+    begin = at - 1 if at > 0 else (len(whole) + at if at < 0 else 0)
     if begin < 0:
-        return ""
-    return text[begin:] if length is None else text[begin : begin + max(0, number.to_int(length))]
+        return whole[:0]
+    return whole[begin:] if length is None else whole[begin : begin + max(0, number.to_int(length))]
 
 
-def instr(text: str, part: str, start: bytes = b"\xc1\x02", nth: bytes = b"\xc1\x02") -> bytes:
+def instr(text: str, part: str, start: bytes = _ONE, nth: bytes = _ONE) -> bytes:
     at, count = number.to_int(start), number.to_int(nth)
     if count < 1:
         raise OraError(1428, f"argument '{count}' is out of range")
@@ -46,27 +57,15 @@ def pad(text: str, width: bytes, fill: str, left: bool) -> str:
 
 
 def translate(text: str, old: str, new: str) -> str:
-    table = {ord(c): (new[n] if n < len(new) else None) for n, c in reversed(list(enumerate(old)))}
-    return text.translate(table)
+    return text.translate({ord(c): (new[n] if n < len(new) else None) for n, c in reversed(list(enumerate(old)))})
 
 
 def replace(text: str | None, old: str | None, new: str | None = None) -> str | None:
     return text if text is None or not old else text.replace(old, new or "") or None
 
 
-def initcap(text: str) -> str:
-    return re.sub(r"[^\W_]+", lambda m: m.group()[0].upper() + m.group()[1:].lower(), text)
-
-
-def hex_to_raw(text: str) -> bytes | None:
-    try:
-        return bytes.fromhex(text if len(text) % 2 == 0 else "0" + text)
-    except ValueError:
-        raise OraError(1465, "invalid hex number") from None
-
-
 def unistr(text: str) -> str:
-    """UNISTR: `\\00E1` escapes of UTF-16 units, surrogates in pairs. Raises ORA-30186."""
+    """UNISTR: `\\00E1` is a UTF-16 unit, two backslashes are one. Raises ORA-30186 for any other escape."""
     out, at = [], 0
     while at < len(text):
         if text[at] != "\\":
@@ -85,7 +84,7 @@ def unistr(text: str) -> str:
 
 
 def asciistr(text: str) -> str:
-    """ASCIISTR: the inverse of UNISTR."""
+    """ASCIISTR: UTF-16 units beyond 126 and the backslash as `\\00E1`."""
     units = text.encode("utf-16-be")
     codes = [int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2)]
     return "".join(f"\\{code:04X}" if code > 126 or code == 92 else chr(code) for code in codes)
@@ -95,7 +94,7 @@ _SOUNDS = {letter: str(n) for n, letters in enumerate(("BFPV", "CGJKQSXZ", "DT",
 
 
 def soundex(text: str) -> str | None:
-    """SOUNDEX by Knuth's rules: equal codes next to each other, or parted by H and W, count once."""
+    """SOUNDEX by Knuth's rules: equal codes with nothing or only H and W between them count once. None without ASCII letters."""
     letters = [c for c in text.upper() if c.isascii() and c.isalpha()]
     if not letters:
         return None
@@ -114,23 +113,17 @@ def _bytes_of(text: str) -> bytes:
 
 
 def substr_bytes(text: str, start: bytes, length: bytes | None = None) -> str:
-    """SUBSTRB: bytes of a character cut in the middle become blanks."""
-    raw = _bytes_of(text)
-    at = number.to_int(start)
-    begin = at - 1 if at > 0 else (len(raw) + at if at < 0 else 0)
-    if begin < 0:
-        return ""
-    part = raw[begin:] if length is None else raw[begin : begin + max(0, number.to_int(length))]
-    return "".join(part.decode("utf-8", "replace")).replace("\ufffd", " ")
+    """SUBSTRB: a character that is cut becomes blanks."""
+    return _part(_bytes_of(text), start, length).decode("utf-8", "replace").replace("\ufffd", " ")
 
 
 def instr_bytes(text: str, part: str) -> bytes:
-    """INSTRB without a start."""
+    """INSTRB from the first byte; 0 when the part is not found."""
     return number.integer(_bytes_of(text).find(_bytes_of(part)) + 1)
 
 
 def standard_hash(text: str | bytes, name: str = "SHA1") -> bytes:
-    """STANDARD_HASH of text or RAW. Raises ORA-01760."""
+    """STANDARD_HASH of a cell's bytes, a RAW. Raises ORA-01760 for a method that Oracle does not have."""
     algorithms = {"SHA1", "SHA256", "SHA384", "SHA512", "MD5"}
     if name.upper() not in algorithms:
         raise OraError(1760, "illegal argument for function")
@@ -138,8 +131,8 @@ def standard_hash(text: str | bytes, name: str = "SHA1") -> bytes:
     return hashlib.new(name.lower(), data, usedforsecurity=False).digest()
 
 
-def dump(cell: str | bytes, code: int, model: bytes = b"\xc1\x0b") -> str:
-    """DUMP(value [, 8 | 10 | 16]): type code, length and bytes."""
+def dump(cell: str | bytes, code: int, model: bytes = number.integer(10)) -> str:
+    """DUMP: type code, length, and bytes in base 8, 10 or 16, also with 1000 added. Raises ORA-03001 for any other format."""
     raw = cell if isinstance(cell, bytes) else _bytes_of(cell)
     base = number.to_int(model) % 1000
     shown = {8: "o", 10: "d", 16: "x"}.get(base)
@@ -149,14 +142,55 @@ def dump(cell: str | bytes, code: int, model: bytes = b"\xc1\x0b") -> str:
 
 
 def grown_path(path: str, row: int) -> str:
-    """The rows above and this one. Raises ORA-01436 when it is above itself."""
+    """The path of CONNECT BY with the row number of the next row at its end. Raises ORA-01436 when it is in the path already."""
     if f",{row}," in path:
         raise OraError(1436, "CONNECT BY loop in user data")
     return f"{path}{row},"
 
 
 def path_step(value: str, mark: str) -> str:
-    """One step of SYS_CONNECT_BY_PATH. Raises ORA-30004."""
+    """One step of SYS_CONNECT_BY_PATH: the separator, then the value. Raises ORA-30004 when the value contains it."""
     if mark in value:
         raise OraError(30004, "when using SYS_CONNECT_BY_PATH function, cannot have separator as part of column value")
     return mark + value
+
+
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    "length": lambda text: number.integer(len(text)),
+    "lengthb": lambda text: number.integer(len(text.encode())),
+    "utf16_units": utf16_units,
+    "instr": instr,
+    "instrb": instr_bytes,
+    "ascii": lambda text: number.integer(ord(text[0])),
+    "asciistr": asciistr,
+    "soundex": soundex,
+    "raw_hex": lambda raw: raw.hex().upper(),
+    "standard_hash": standard_hash,
+    "dump": dump,
+    "vsize": lambda cell: number.integer(len(cell if isinstance(cell, bytes) else cell.encode())),
+    "path": grown_path,
+    "path_step": path_step,
+}
+"""What SQLite calls, by the name without `o_`."""
+
+TEXTUAL: dict[str, Callable[..., object]] = {
+    "upper": str.upper,
+    "lower": str.lower,
+    "initcap": lambda text: re.sub(r"[^\W_]+", lambda m: m.group()[0].upper() + m.group()[1:].lower(), text),
+    "substr": lambda text, start, length=None: _part(text, start, length),
+    "substrb": substr_bytes,
+    "reverse": lambda text: text[::-1],
+    "compose": lambda text: unicodedata.normalize("NFC", text),
+    "decompose": lambda text: unicodedata.normalize("NFD", text),
+    "trim": lambda text, chars=" ": text.strip(chars),
+    "ltrim": lambda text, chars=" ": text.lstrip(chars),
+    "rtrim": lambda text, chars=" ": text.rstrip(chars),
+    "lpad": lambda text, width, fill=" ": pad(text, width, fill, True),
+    "rpad": lambda text, width, fill=" ": pad(text, width, fill, False),
+    "translate": translate,
+    "unistr": unistr,
+    "bfilename": bfilename,
+    "hex_raw": hex_to_raw,
+    "chr": lambda code: chr(number.to_int(code)),
+}
+"""Those whose empty result is NULL."""

@@ -1,7 +1,4 @@
-"""Date, timestamp and interval functions that SQLite calls. Arguments and results are cells; `zone` is a time zone's text.
-
-`kind` is D date, T timestamp, Z timestamp with time zone, L with local time zone.
-"""
+"""Functions on cells of dates, timestamps and intervals. `zone` is the text of a time zone, `kind` a `TimeKind`."""
 
 from __future__ import annotations
 
@@ -15,31 +12,14 @@ from minercdc_sandbox.sql import calendar, convert, date_formats, intervals, num
 from minercdc_sandbox.sql.number import ARITHMETIC, decode, encode
 from minercdc_sandbox.sql.temporal import DAY_NS, TimeKind
 
-# ---- arithmetic ----
 _WITHOUT_ZONE = (TimeKind.DATE, TimeKind.TIMESTAMP)
 
 
 def shift_days(cell: bytes, days: bytes) -> bytes:
-    """DATE + n; a timestamp becomes a DATE first, as in Oracle."""
+    """DATE + n, to the second; a timestamp becomes a DATE first."""
     base = temporal.encode(temporal.local(cell), fraction=False)
     seconds = int(number.rounded(decode(days) * 86400, 0))
     return temporal.shift(base, seconds * 1_000_000_000, fraction=False)
-
-
-def shift_interval(cell: bytes, interval: bytes, direction: int) -> bytes:
-    return temporal.shift(cell, direction * intervals.decode(interval), fraction=True)
-
-
-def shift_months(cell: bytes, interval: bytes, direction: int) -> bytes:
-    return temporal.shift_months(cell, direction * intervals.decode_months(interval))
-
-
-def days_between(a: bytes, b: bytes) -> bytes:
-    return encode(ARITHMETIC.divide(Decimal(_ns(a) - _ns(b)), Decimal(DAY_NS)))
-
-
-def interval_between(a: bytes, b: bytes) -> bytes:
-    return intervals.encode(_ns(a) - _ns(b))
 
 
 def _ns(cell: bytes) -> int:
@@ -54,17 +34,17 @@ def _unit(units: dict[str, int], name: str) -> int:
 
 
 def interval_from(count: bytes, unit: str) -> bytes:
-    """NUMTODSINTERVAL."""
+    """NUMTODSINTERVAL. Raises ORA-01760 for an unknown unit, ORA-01873 beyond 9 digits of days."""
     return intervals.encode(int(number.rounded(decode(count) * _unit(intervals.UNITS, unit), 0)))
 
 
 def months_from(count: bytes, unit: str) -> bytes:
-    """NUMTOYMINTERVAL."""
+    """NUMTOYMINTERVAL. Raises ORA-01760 for an unknown unit, ORA-01873 beyond 9 digits of years."""
     return intervals.encode_months(int(number.rounded(decode(count) * _unit(intervals.MONTHS, unit), 0)))
 
 
 def combine_intervals(a: bytes, b: bytes, direction: int) -> bytes:
-    """Sum or difference of two intervals of one kind."""
+    """Sum (`direction` 1) or difference (-1) of two intervals of one kind."""
     if len(a) == 5:
         return intervals.encode_months(intervals.decode_months(a) + direction * intervals.decode_months(b))
     return intervals.encode(intervals.decode(a) + direction * intervals.decode(b))
@@ -80,22 +60,6 @@ def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
     return intervals.encode_months(int(exact)) if months else intervals.encode(int(number.rounded(exact, 0)))
 
 
-# ---- conversions ----
-
-
-def zone_key(cell: bytes, zone: str) -> bytes:
-    """The key that timestamps of different kinds compare by. Local ones are UTC already and never come here."""
-    return temporal.instant(cell, zones.parse(zone))
-
-
-def date_text(cell: bytes, model: str, digits: int, zone: str, kind: str) -> str:
-    if kind in _WITHOUT_ZONE and cell[0] >= 100 and cell[1] >= 100:
-        quick = date_formats.compiled(model, digits)
-        if quick is not None:
-            return quick(cell)
-    return convert.date_text(cell, kind, model, digits, zones.parse(zone))
-
-
 def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
     moment, found = date_formats.to_moment(text, model, date.fromisoformat(today))
     if kind in _WITHOUT_ZONE:
@@ -104,52 +68,44 @@ def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
     return temporal.zoned(moment, own) if kind == TimeKind.ZONED else temporal.encode(temporal.to_utc(moment, own))
 
 
-def retime(cell: bytes, have: str, want: str, zone: str) -> bytes:
-    return temporal.retime(cell, have, want, zones.parse(zone))
-
-
-def at_zone(cell: bytes, zone: str) -> bytes:
-    return temporal.at_zone(cell, zones.parse(zone))
-
-
 def zone_offset(zone: str, now: bytes) -> str:
-    """TZ_OFFSET: of a zone at a moment in UTC."""
+    """TZ_OFFSET: the text of a zone's offset at a moment in UTC."""
     return zones.text(zones.offset_at(zones.parse(zone), temporal.decode(now)))
 
 
-# ---- rounding and parts ----
-
-_TRUNC_UNITS = {
-    **dict.fromkeys(("DD", "DDD", "J"), 3),
-    **dict.fromkeys(("MONTH", "MON", "MM", "RM"), 2),
+_KEPT = {
     **dict.fromkeys(("YYYY", "YEAR", "YYY", "YY", "Y", "SYYYY"), 1),
+    **dict.fromkeys(("MONTH", "MON", "MM", "RM"), 2),
+    **dict.fromkeys(("DD", "DDD", "J"), 3),
     **dict.fromkeys(("HH", "HH24", "HH12"), 4),
     "MI": 5,
 }
+"""How many fields TRUNC keeps, by unit."""
+_STEPS = {3: DAY_NS, 4: DAY_NS // 24, 5: DAY_NS // 1440}
+_WEEKS = ("IW", "DAY", "D", "DY")
 
 
 def truncate_date(cell: bytes, model: str = "DD") -> bytes:
+    """TRUNC(date, model): the beginning of its unit. Raises ORA-01898 for an unknown unit."""
     moment = temporal.local(cell)
     unit = model.upper()
     if unit == "Q":
-        keep = (moment[0], (moment[1] - 1) // 3 * 3 + 1, 1, 0, 0, 0, 0)
-        return temporal.encode(keep)
-    if unit in ("IW", "DAY", "D", "DY"):
+        return temporal.encode((moment[0], (moment[1] - 1) // 3 * 3 + 1, 1, 0, 0, 0, 0))
+    if unit in _WEEKS:
         day = calendar.day_number(*moment[:3])
         back = calendar.weekday(day) if unit == "IW" else (calendar.weekday(day) + 1) % 7
         return temporal.encode((*calendar.from_day_number(day - back), 0, 0, 0, 0))
-    if unit not in _TRUNC_UNITS:
+    if unit not in _KEPT:
         raise OraError(1898, "too many precision specifiers")
-    kept = _TRUNC_UNITS[unit]
-    fields = [*moment[:kept], *(1, 1, 1, 0, 0, 0, 0)[kept:]]
-    return temporal.encode((fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6]))
+    year, month, day, hour, minute, *_ = (*moment[: _KEPT[unit]], *(1, 1, 1, 0, 0)[_KEPT[unit] :])
+    return temporal.encode((year, month, day, hour, minute, 0, 0))
 
 
 _WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 
 
 def next_day(cell: bytes, name: str) -> bytes:
-    """NEXT_DAY: the first such day after the date, with its time. Raises ORA-01846."""
+    """NEXT_DAY: the first day with that name, of which three letters count, after the date, with its time. Raises ORA-01846."""
     wanted = next((n for n, day in enumerate(_WEEKDAYS) if name.upper().startswith(day[:3])), None)
     if wanted is None:
         raise OraError(1846, "not a valid day of the week")
@@ -160,31 +116,20 @@ def next_day(cell: bytes, name: str) -> bytes:
 
 
 def round_to(cell: bytes, model: str) -> bytes:
-    """ROUND(date, model): of the unit it is in and the next, the nearer; from the middle on the next."""
-    low = truncate_date(cell, model)
-    step = next((n for names, n in _UNIT_DAYS if model.upper() in names), None)
-    months = next((n for names, n in _UNIT_MONTHS if model.upper() in names), None)
-    if step is not None:
-        half = temporal.shift(low, int(step * DAY_NS) // 2, fraction=False)
-        high = temporal.shift(low, int(step * DAY_NS), fraction=False)
-    elif months is not None:
-        high = temporal.shift_months(low, months)
-        half = temporal.shift(low, 15 * DAY_NS, fraction=False)
-        if months > 1:
-            half = temporal.shift_months(low, months // 2)
-            half = temporal.shift(half, 15 * DAY_NS, fraction=False) if months == 3 else half
+    """ROUND(date, model): the beginning of its unit, or, from the middle of the unit on, of the next. Raises ORA-01898.
+
+    The middle of a month is its 16th, of a quarter the 16th of its second month, of a year the first of July.
+    """
+    low, unit = truncate_date(cell, model), model.upper()
+    months = 3 if unit == "Q" else {1: 12, 2: 1}.get(_KEPT.get(unit, 0))
+    if months is None:
+        step = 7 * DAY_NS if unit in _WEEKS else _STEPS[_KEPT[unit]]
+        half, high = (temporal.shift(low, ns, fraction=False) for ns in (step // 2, step))
     else:
-        raise OraError(1821, "date format not recognized")
+        half, high = (temporal.shift_months(low, count) for count in (months // 2, months))
+        if months < 12:
+            half = temporal.shift(half, 15 * DAY_NS, fraction=False)
     return high if temporal.encode(temporal.local(cell), fraction=False) >= half else low
-
-
-_UNIT_DAYS: tuple[tuple[tuple[str, ...], float], ...] = (
-    (("DD", "DDD", "J"), 1),
-    (("HH", "HH12", "HH24"), 1 / 24),
-    (("MI",), 1 / 1440),
-    (("DAY", "DY", "D", "WW", "IW", "W"), 7),
-)
-_UNIT_MONTHS = ((("MONTH", "MON", "MM", "RM"), 1), (("Q",), 3), (("YEAR", "SYEAR", "YYYY", "SYYYY", "YYY", "YY", "Y"), 12))
 
 
 def round_date(cell: bytes) -> bytes:
@@ -198,7 +143,7 @@ def last_day(cell: bytes) -> bytes:
 
 
 def add_months(cell: bytes, count: bytes) -> bytes:
-    """The last day of a month stays the last day."""
+    """ADD_MONTHS: the last day of a month stays the last day. Raises ORA-01841 outside the calendar."""
     year, month, day, hour, minute, second, _ = temporal.local(cell)
     total = year * 12 + month - 1 + number.to_int(count)
     new_year, new_month = total // 12, total % 12 + 1
@@ -222,7 +167,7 @@ _FIELDS = {"YEAR": 0, "MONTH": 1, "DAY": 2, "HOUR": 3, "MINUTE": 4, "SECOND": 5}
 
 
 def extract(part: str, cell: bytes) -> bytes:
-    """EXTRACT from a date or timestamp: of one with time zone in UTC, but for TIMEZONE_HOUR and TIMEZONE_MINUTE."""
+    """EXTRACT from a date or timestamp. With a time zone, its UTC fields, or TIMEZONE_HOUR and TIMEZONE_MINUTE of its offset."""
     if part in ("TIMEZONE_HOUR", "TIMEZONE_MINUTE"):
         minutes = temporal.offset_of(cell)
         sign = -1 if minutes < 0 else 1
@@ -247,17 +192,17 @@ def extract_interval(part: str, cell: bytes) -> bytes:
 
 
 def zone_name(cell: bytes) -> str:
-    """EXTRACT(TIMEZONE_REGION ..)."""
+    """EXTRACT(TIMEZONE_REGION ..); UNKNOWN for an offset."""
     zone = temporal.zone_of(cell)
     return zone if isinstance(zone, str) else "UNKNOWN"
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "days": shift_days,
-    "shift": shift_interval,
-    "shift_months": shift_months,
-    "days_between": days_between,
-    "interval_between": interval_between,
+    "shift": lambda cell, interval, sign: temporal.shift(cell, sign * intervals.decode(interval), fraction=True),
+    "shift_months": lambda cell, interval, sign: temporal.shift_months(cell, sign * intervals.decode_months(interval)),
+    "days_between": lambda a, b: encode(ARITHMETIC.divide(Decimal(_ns(a) - _ns(b)), Decimal(DAY_NS))),
+    "interval_between": lambda a, b: intervals.encode(_ns(a) - _ns(b)),
     "interval": interval_from,
     "month_interval": months_from,
     "combine_intervals": combine_intervals,
@@ -268,11 +213,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "months_text": intervals.months_text,
     "fit_interval": intervals.fitted,
     "fit_months": intervals.fitted_months,
-    "zone_key": zone_key,
-    "date_text": date_text,
+    "zone_key": lambda cell, zone: temporal.instant(cell, zones.parse(zone)),
+    "date_text": lambda cell, model, digits, zone, kind: convert.date_text(cell, kind, model, digits, zones.parse(zone)),
     "text_date": text_date,
-    "retime": retime,
-    "at_zone": at_zone,
+    "retime": lambda cell, have, want, zone: temporal.retime(cell, have, want, zones.parse(zone)),
+    "at_zone": lambda cell, zone: temporal.at_zone(cell, zones.parse(zone)),
+    "range_number": lambda cell: float(decode(cell)),
+    "range_time": _ns,
     "zone_offset": zone_offset,
     "zone_name": zone_name,
     "round_fraction": temporal.round_fraction,

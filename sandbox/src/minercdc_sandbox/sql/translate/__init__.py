@@ -1,1 +1,1 @@
-"""Expressions and conditions to SQLite."""
+"""Translation of expressions and conditions to SQLite."""

@@ -1,4 +1,4 @@
-"""Typed translation of conditions to SQLite's three truth values: both sides are brought to the type Oracle compares in."""
+"""Typed translation of conditions: both sides of a comparison are converted to the type Oracle compares in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Conditions(Conversions):
     value_of: Callable[[ast.Expr, Scope | None], Typed] = field(init=False)
 
     def condition(self, expr: ast.Expr, scope: Scope | None) -> str:
-        """A condition, as SQL with SQLite's three truth values."""
+        """SQL of a condition: 1, 0 or, for unknown, NULL. Raises ORA-00920 for a value, and the errors of `value_of`."""
         if isinstance(expr, ast.Logic):
             parts = [self.condition(operand, scope) for operand in expr.operands]
             return f"not ({parts[0]})" if expr.op == "NOT" else "(" + f" {expr.op.lower()} ".join(parts) + ")"
@@ -50,10 +50,10 @@ class Conditions(Conversions):
             if expr.escape is not None:
                 parts.append(self.to(self.value_of(expr.escape, scope), Family.VARCHAR, expr.at))
             return f"{'not ' if expr.negated else ''}o_like({','.join(parts)})"
-        if isinstance(expr, ast.InList):
-            return self._in_list(expr, scope)
-        if isinstance(expr, ast.InQuery):
-            return self._in_query(expr, scope)
+        if isinstance(expr, ast.In):
+            if isinstance(expr.items, ast.Query):
+                return self._in_query(expr, expr.items, scope)
+            return self._in_list(expr, expr.items, scope)
         if isinstance(expr, ast.Quantified):
             return self._quantified(expr, scope)
         if isinstance(expr, ast.Exists):
@@ -87,10 +87,9 @@ class Conditions(Conversions):
         return test if expr.op == "=" else f"not {test}"
 
     def compare(self, op: str, left: Typed, right: Typed, at: int) -> str:
-        """`left op right` in the type Oracle would compare in."""
+        """SQL of `left op right`, compared in the type that Oracle compares them in. Raises ORA-00932, ORA-00997 for LONG."""
         if right.vid is not None and left.vid is None:
-            flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
-            return self.compare(flipped, right, left, at)
+            return self.compare(ast.FLIPPED[op], right, left, at)
         if left.vid is not None:
             return self._compare_rowid(op, left, right, at)
         a, b = self.aligned(left, right, at)
@@ -113,7 +112,7 @@ class Conditions(Conversions):
         }[op]
 
     def aligned(self, left: Typed, right: Typed, at: int) -> tuple[str, str]:
-        """Both sides as SQL that compares rightly byte by byte."""
+        """SQL of both sides in one type, whose values compare like their bytes. Raises ORA-00932, ORA-00997 for LONG."""
         a, b = left.type.family, right.type.family
         for side in (left, right):
             self.comparable(side)  # LOBs and LONGs are not
@@ -151,31 +150,28 @@ class Conditions(Conversions):
             return f"rtrim({left.sql},' ')", f"rtrim({right.sql},' ')"
         return left.sql, right.sql
 
-    def _in_list(self, expr: ast.InList, scope: Scope | None) -> str:
+    def _in_list(self, expr: ast.In, listed: list[ast.Expr], scope: Scope | None) -> str:
         if isinstance(expr.operand, ast.Row):
-            tests = [self._compare_rows(ast.Compare("=", expr.operand, item, expr.at), scope) for item in expr.items]
+            tests = [self._compare_rows(ast.Compare("=", expr.operand, item, expr.at), scope) for item in listed]
             return f"{'not ' if expr.negated else ''}({' or '.join(tests)})"
         operand = self.value_of(expr.operand, scope)
-        items = [self.value_of(item, scope) for item in expr.items]
+        items = [self.value_of(item, scope) for item in listed]
         if operand.vid is None and all(item.vid is None for item in items):
             pairs = [self.aligned(operand, item, expr.at) for item in items]
             if len({left for left, _ in pairs}) == 1:
-                listed = ",".join(right for _, right in pairs)
-                return f"({pairs[0][0]} {'not ' if expr.negated else ''}in ({listed}))"
+                rest = ",".join(right for _, right in pairs)
+                return f"({pairs[0][0]} {'not ' if expr.negated else ''}in ({rest}))"
         tests = [self.compare("=", operand, item, expr.at) for item in items]
         return f"{'not ' if expr.negated else ''}({' or '.join(tests)})"
 
-    def _in_query(self, expr: ast.InQuery, scope: Scope | None) -> str:
+    def _in_query(self, expr: ast.In, query: ast.Query, scope: Scope | None) -> str:
         assert self.subquery is not None
         operands = expr.operand.items if isinstance(expr.operand, ast.Row) else [expr.operand]
         left = [self.value_of(operand, scope) for operand in operands]
-        sql, columns = self.subquery(expr.query, scope)
+        sql, columns = self.subquery(query, scope)
         if len(columns) != len(left):
-            raise OraError(
-                913 if len(columns) > len(left) else 947,
-                "too many values" if len(columns) > len(left) else "not enough values",
-                expr.at,
-            )
+            many = len(columns) > len(left)
+            raise OraError(913 if many else 947, "too many values" if many else "not enough values", expr.at)
         plain = [Typed(one.sql, one.type, one.nullable) for one in left]
         pairs = [
             self.aligned(a, Typed(f"c{n}", b.type), expr.at) for n, (a, b) in enumerate(zip(plain, columns, strict=True))

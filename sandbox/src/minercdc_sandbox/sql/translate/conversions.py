@@ -15,30 +15,44 @@ from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.environment import Environment, quote
 from minercdc_sandbox.sql.types import (
     BINARY_SIZES,
-    DOUBLE,
-    FLOAT,
-    INTERVALS,
     KIND,
     LARGE,
-    NUMBER,
     NUMERIC,
     TEMPORAL,
     TEXT,
     Family,
     SqlType,
+    calculated,
     inconsistent,
     varchar,
 )
 
 _NOT_PLAIN = LARGE | {Family.BOOLEAN, Family.LONG, Family.LONG_RAW}
+_OF_TEXT = {
+    Family.NUMBER: "o_to_num({sql},{point})",
+    **{family: f"o_float_of_text({{sql}},{size},{{point}})" for family, size in BINARY_SIZES.items()},
+    Family.INTERVAL: "o_text_interval({sql})",
+    Family.MONTHS: "o_text_months({sql})",
+    Family.RAW: "o_hex_raw({sql})",
+    Family.ROWID: "{sql}",
+}
+_TO_TEXT = {
+    Family.NUMBER: "o_num_text({sql},{point})",
+    **dict.fromkeys(BINARY_SIZES, "o_float_text({sql},{point})"),
+    Family.INTERVAL: "o_interval_text({sql},{precision},{scale})",
+    Family.MONTHS: "o_months_text({sql},{precision})",
+    Family.RAW: "o_raw_hex({sql})",
+    Family.ROWID: "{sql}",
+}
 
 
 @dataclass(slots=True)
 class Conversions:
     """Collects the parameters of one statement and converts translated values.
 
-    :param sequences: how often the statement names each sequence, by OBJECT_ID.
-    :param drawn: sequences that it takes NEXTVAL of: the first mention in a row draws, whichever it is.
+    :ivar subquery: translates a subquery; the translator of queries sets it. None where there may be none.
+    :ivar sequences: how often each sequence has been translated, by OBJECT_ID.
+    :ivar drawn: OBJECT_IDs of sequences whose NEXTVAL the statement takes; the first mention draws, CURRVAL or NEXTVAL.
     """
 
     env: Environment
@@ -54,7 +68,7 @@ class Conversions:
 
     @contextmanager
     def nested(self, *, analytic: bool, aggregates: bool | None = None) -> Iterator[None]:
-        """While arguments are translated: which functions may stand among them."""
+        """Within it, analytic functions and aggregates are allowed or not; `aggregates` None changes nothing for those."""
         before = self.aggregates_allowed, self.analytic_allowed
         self.analytic_allowed = analytic
         if aggregates is not None:
@@ -66,7 +80,7 @@ class Conversions:
 
     @contextmanager
     def without_sequences(self, forbidden: bool) -> Iterator[None]:
-        """While expressions are translated where NEXTVAL may not be (ORA-02287)."""
+        """Within it, if `forbidden`, NEXTVAL and CURRVAL raise ORA-02287."""
         before = self.sequences_allowed
         self.sequences_allowed = before and not forbidden
         try:
@@ -75,7 +89,7 @@ class Conversions:
             self.sequences_allowed = before
 
     def parameter(self, key: object, value: Parameter) -> str:
-        """`?n` for a value known when the statement runs; one number per key."""
+        """`?n` for a value that `value` takes from each run. A key that was used before has the parameter of that time."""
         if key not in self._keys:
             self.parameters.append(value)
             self._keys[key] = f"?{len(self.parameters)}"
@@ -94,7 +108,7 @@ class Conversions:
         return self.parameter("today", lambda run: date(*temporal.from_ns(int(run.now) * 10**9)[:3]).isoformat())
 
     def to(self, typed: Typed, family: Family, at: int) -> str:
-        """SQL of the value in another family, by Oracle's implicit conversions. Raises ORA-00932."""
+        """SQL of the value, converted implicitly to a family. Raises ORA-00932 if it cannot be, ORA-00997 for LONG."""
         have = typed.type.family
         if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
             return typed.sql
@@ -106,34 +120,15 @@ class Conversions:
                 return f"o_float_number({typed.sql})"
             name = "float_of_number" if have is Family.NUMBER else "float_resized"
             return f"o_{name}({typed.sql},{BINARY_SIZES[family]})"
-        if have in TEXT and family in BINARY_SIZES:
-            return f"o_float_of_text({typed.sql},{BINARY_SIZES[family]},{point})"
-        if have in TEXT and family in INTERVALS:
-            return f"o_text_{'interval' if family is Family.INTERVAL else 'months'}({typed.sql})"
-        if have in TEXT and family is Family.NUMBER:
-            return f"o_to_num({typed.sql},{point})"
+        if have in TEXT and family in _OF_TEXT:
+            return _OF_TEXT[family].format(sql=typed.sql, point=point)
         if have in TEXT and family in TEMPORAL:
-            model = self.model(family)
-            return f"o_text_date({typed.sql},{quote(model)},'{KIND[family]}',{self.zone},{self.today})"
-        if have in TEXT and family is Family.RAW:
-            return f"o_hex_raw({typed.sql})"
-        if have in TEXT and family is Family.ROWID:
-            return typed.sql
-        if family in TEXT:
-            if have is Family.NUMBER:
-                return f"o_num_text({typed.sql},{point})"
-            if have in BINARY_SIZES:
-                return f"o_float_text({typed.sql},{point})"
-            if have is Family.INTERVAL:
-                return f"o_interval_text({typed.sql},{typed.type.precision},{typed.type.scale})"
-            if have is Family.MONTHS:
-                return f"o_months_text({typed.sql},{typed.type.precision})"
-            if have is Family.RAW:
-                return f"o_raw_hex({typed.sql})"
-            if have is Family.ROWID:
-                return typed.sql
-            if have in TEMPORAL:
-                return self.date_text(typed, quote(self.model(have)))
+            return f"o_text_date({typed.sql},{quote(self.model(family))},'{KIND[family]}',{self.zone},{self.today})"
+        if family in TEXT and have in _TO_TEXT:
+            kind = typed.type
+            return _TO_TEXT[have].format(sql=typed.sql, point=point, precision=kind.precision, scale=kind.scale)
+        if family in TEXT and have in TEMPORAL:
+            return self.date_text(typed, quote(self.model(have)))
         if have in TEMPORAL and family in TEMPORAL:
             return f"o_retime({typed.sql},'{KIND[have]}','{KIND[family]}',{self.zone})"
         raise inconsistent(family, have, at)
@@ -170,13 +165,13 @@ class Conversions:
         raise inconsistent(family, have, at)
 
     def whole_text(self, typed: Typed, at: int) -> str:
-        """SQL of a text of any length: of a CLOB all of it."""
+        """SQL of the value as a text, which of a CLOB may be longer than a VARCHAR2."""
         if typed.type.family is Family.CLOB:
             return f"o_lob_text({typed.sql})"
         return self.to(typed, Family.VARCHAR, at)
 
     def json_text(self, typed: Typed, at: int) -> str:
-        """SQL of a JSON document's text: of JSON, a CLOB or text."""
+        """SQL of the text of a JSON document: of a JSON value, or as `whole_text`."""
         return f"o_json_text({typed.sql})" if typed.type.family is Family.JSON else self.whole_text(typed, at)
 
     def to_type(self, typed: Typed, target: SqlType, at: int) -> str:
@@ -185,7 +180,7 @@ class Conversions:
         return self.to(typed, target.family, at)
 
     def model(self, family: Family) -> str:
-        """The session's default format."""
+        """The session's default format of dates or timestamps."""
         return model_of(family, self.env.nls)
 
     @property
@@ -198,15 +193,15 @@ class Conversions:
         return f"o_date_text({typed.sql},{model},{digits},{self.zone},'{KIND[typed.type.family]}')"
 
     def wall(self, typed: Typed) -> str:
-        """A date or timestamp with its fields as the session sees them."""
+        """SQL of a date or timestamp; one with local time zone becomes a TIMESTAMP of the session's zone."""
         return f"o_retime({typed.sql},'L','T',{self.zone})" if typed.type.family is Family.LOCAL else typed.sql
 
     def instant(self, typed: Typed) -> str:
-        """UTC fields of a date or timestamp."""
+        """SQL of the UTC fields of a date or timestamp; one without a time zone is of the session's."""
         return typed.sql if typed.type.family is Family.LOCAL else f"o_zone_key({typed.sql},{self.zone})"
 
     def comparable(self, typed: Typed) -> str:
-        """The key a value sorts and groups by: zoned timestamps by instant, the rest by its bytes."""
+        """SQL by which a value sorts and groups; a zoned one does by its instant. Raises ORA-00932 for LOBs, ORA-00997 for LONG."""
         if typed.type.family in LARGE:
             raise inconsistent("-", typed.type.family)
         if typed.type.family in (Family.LONG, Family.LONG_RAW):
@@ -214,16 +209,11 @@ class Conversions:
         return self.instant(typed) if typed.type.family is Family.ZONED else typed.sql
 
     def numeric(self, *operands: Typed) -> SqlType:
-        """The type numbers calculate and compare in: BINARY_DOUBLE before BINARY_FLOAT before NUMBER."""
-        families = {operand.type.family for operand in operands}
-        return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
+        """The type in which values are calculated and compared as numbers."""
+        return calculated({operand.type.family for operand in operands})
 
-    def ordering(self, typed: Typed, descending: bool, nulls_first: bool | None) -> str:
-        """A term of ORDER BY: NULLs come last ascending and first descending unless said otherwise.
-
-        A descending index scan could show a row twice: `+` forbids it.
-        """
+    def ordering(self, typed: Typed, item: ast.OrderItem) -> str:
+        """SQL of a term of ORDER BY. Raises ORA-00932 for LOBs, ORA-00997 for LONG."""
         sql = typed.vid[1] if typed.vid is not None else self.comparable(typed)
-        first = descending if nulls_first is None else nulls_first
-        text = f"+{sql} desc" if descending else sql
-        return f"{text} nulls {'first' if first else 'last'}" if typed.nullable else text
+        text = f"+{sql} desc" if item.descending else sql  # a descending index scan could show a row twice: `+` forbids it
+        return f"{text} nulls {'first' if item.nulls_first else 'last'}" if typed.nullable else text

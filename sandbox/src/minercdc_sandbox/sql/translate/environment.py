@@ -1,4 +1,4 @@
-"""The environment of a translation, and the SQL text of constants."""
+"""The environment of a translation, and SQL texts of constants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minercdc_sandbox.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class VariableNames:
-    """PL/SQL variables that a statement of a block may name, each with its place among the binds."""
+    """PL/SQL variables that a statement of a block may name, each with the index of its bind."""
 
     items: tuple[tuple[tuple[str, ...], int], ...] = ()
 
@@ -28,13 +28,14 @@ NO_VARIABLES = VariableNames()
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """All that a translation depends on besides the text.
+    """Everything but the text that a translation depends on.
 
-    :param release: 19 or 23: which types and functions there are.
-    :param private: the session's own copy of a global temporary table.
-    :param variables: what names that are no columns may mean in a block's statement.
-    :param flashback: DBMS_FLASHBACK is enabled: queries see an earlier SCN.
-    :param archived: ROW ARCHIVAL VISIBILITY is ALL: archived rows are seen, too.
+    :param container: its CON_ID.
+    :param release: 19 or 23, which decides on types and functions.
+    :param private: returns the session's own copy of a global temporary table.
+    :param variables: variables of the block that the statement is in; columns come before them.
+    :param flashback: DBMS_FLASHBACK is enabled, so that queries see an earlier SCN.
+    :param archived: ROW ARCHIVAL VISIBILITY is ALL, so that queries see archived rows.
     :param extended_strings: MAX_STRING_SIZE is EXTENDED: VARCHAR2 and RAW up to 32767 bytes.
     """
 
@@ -53,7 +54,7 @@ class Environment:
     variables: VariableNames = NO_VARIABLES
 
     def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
-        """Raises ORA-00942 for an object the user may not see, ORA-01031 for what he may not do with it."""
+        """Raises ORA-00942 for an object that the user may not see, ORA-01031 for a visible one without `privilege`."""
         check_object(self.catalog, self.container, self.user, privilege, owner, name, at)
 
     def may_see(self, view: str, at: int) -> None:
@@ -62,7 +63,7 @@ class Environment:
 
 
 def active(env: Environment, table: Table) -> str:
-    """The condition that keeps archived rows away (VLDB and Partitioning Guide, "In-Database Archiving")."""
+    """SQL that keeps archived rows away, from AND on; '' where none are (VLDB and Partitioning Guide, "In-Database Archiving")."""
     column = table.archival
     return "" if column is None or env.archived else f" and c{column.slot}='0'"
 

@@ -1,48 +1,30 @@
-"""Typed translation of expressions to SQLite: every operand is brought to the type Oracle would calculate in.
+"""Typed translation of expressions to SQLite: every operand is converted to the type Oracle calculates in.
 
-An operator or function without a rule for its operands' types raises an ORA- error; SQLite never gets to guess.
+An operator or function that has no rule for the types of its operands raises an ORA- error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import date
+from typing import Any
 
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.objects import Sequence
-from minercdc_sandbox.sql import ast, binary, intervals, number, temporal
+from minercdc_sandbox.sql import ast, binary, intervals, number, temporal, types
 from minercdc_sandbox.sql.convert import utf16_units
 from minercdc_sandbox.sql.date_formats import to_moment
 from minercdc_sandbox.sql.declare import declare
+from minercdc_sandbox.sql.execution import Run
 from minercdc_sandbox.sql.functions.arguments import common_type
 from minercdc_sandbox.sql.functions.environment import PACKAGED, niladic
 from minercdc_sandbox.sql.functions.lobs import as_clob
 from minercdc_sandbox.sql.functions.registry import call_function
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
-from minercdc_sandbox.sql.translate.environment import Environment, blob, quote
-from minercdc_sandbox.sql.types import (
-    BINARY_SIZES,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INSTANTS,
-    INTERVAL,
-    INTERVALS,
-    MONTHS,
-    NULL,
-    NUMBER,
-    NUMERIC,
-    TEMPORAL,
-    TEXT,
-    Family,
-    SqlType,
-    bind_type,
-    column_type,
-    varchar,
-)
+from minercdc_sandbox.sql.translate.environment import blob, quote
+from minercdc_sandbox.sql.types import BINARY_SIZES, DATE, INTERVALS, NULL, NUMBER, TEMPORAL, TEXT, Family, SqlType, varchar
 from minercdc_sandbox.tables import Column
 
 _HIERARCHICAL = frozenset(["LEVEL", "CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE"])
@@ -56,37 +38,11 @@ class Expressions(Conditions):
         self.value_of = self.value
 
     def value(self, expr: ast.Expr, scope: Scope | None) -> Typed:
-        """A value. Raises ORA-00904, ORA-00932, .. with the position of the culprit."""
-        if isinstance(expr, ast.Literal):
-            return self._literal(expr)
-        if isinstance(expr, ast.Bind):
-            return self._bind(expr)
-        if isinstance(expr, ast.Name):
-            return self._name(expr, scope)
-        if isinstance(expr, ast.Call):
-            return call_function(self, expr, scope)
-        if isinstance(expr, ast.Binary):
-            return self._binary(expr, scope)
-        if isinstance(expr, ast.Unary):
-            return self._negative(self.value(expr.operand, scope), expr.at)
-        if isinstance(expr, ast.Case):
-            return self._case(expr, scope)
-        if isinstance(expr, ast.Cast):
-            return self._cast(expr, scope)
-        if isinstance(expr, ast.Scalar):
-            return self._scalar(expr, scope)
-        if isinstance(expr, ast.IntervalLiteral):
-            cell = intervals.literal(expr.text, expr.first, expr.last, expr.lead, expr.digits)
-            family = Family.INTERVAL if len(cell) == 11 else Family.MONTHS
-            lead = expr.lead if expr.first in ("DAY", "YEAR") else 9
-            return Typed(blob(cell), SqlType(family, lead, expr.digits if len(cell) == 11 else 0), False)
-        if isinstance(expr, ast.AtZone):
-            return self._at_zone(expr, scope)
-        if isinstance(expr, ast.Parent):
-            return self._parent(expr, scope)
-        if isinstance(expr, ast.Missing):
-            return Typed("null", self.value(expr.operand, scope).type)
-        raise OraError(936, "missing expression: a condition is not a value", expr.at)
+        """A translated value. Raises ORA-00904, ORA-00932, .. at its position, ORA-00936 for a condition."""
+        translate = _VALUES.get(type(expr))
+        if translate is None:
+            raise OraError(936, "missing expression: a condition is not a value", expr.at)
+        return translate(self, expr, scope)
 
     def _parent(self, expr: ast.Parent, scope: Scope | None) -> Typed:
         """PRIOR and CONNECT_BY_ROOT."""
@@ -103,7 +59,9 @@ class Expressions(Conditions):
         if expr.kind is ast.LiteralKind.NUMBER:
             if expr.text[-1] in "fFdD":
                 single = expr.text[-1] in "fF"
-                return Typed(blob(binary.parse(expr.text[:-1], 4 if single else 8)), FLOAT if single else DOUBLE, False)
+                return Typed(
+                    blob(binary.parse(expr.text[:-1], 4 if single else 8)), types.FLOAT if single else types.DOUBLE, False
+                )
             cell = number.parse(expr.text)
             return Typed(blob(cell), NUMBER, False)
         if expr.kind in (ast.LiteralKind.STRING, ast.LiteralKind.NATIONAL):
@@ -138,13 +96,20 @@ class Expressions(Conditions):
             return Typed(blob(temporal.encode(moment)), SqlType(Family.TIMESTAMP, scale=9), False)
         return Typed(blob(temporal.zoned(moment, zone)), SqlType(Family.ZONED, scale=9), False)
 
-    def _negative(self, operand: Typed, at: int) -> Typed:
+    def _interval(self, expr: ast.IntervalLiteral) -> Typed:
+        cell = intervals.literal(expr.text, expr.first, expr.last, expr.lead, expr.digits)
+        family = Family.INTERVAL if len(cell) == 11 else Family.MONTHS
+        lead = expr.lead if expr.first in ("DAY", "YEAR") else 9
+        return Typed(blob(cell), SqlType(family, lead, expr.digits if len(cell) == 11 else 0), False)
+
+    def _negative(self, expr: ast.Negative, scope: Scope | None) -> Typed:
+        operand = self.value(expr.operand, scope)
         family = operand.type.family
         if family in BINARY_SIZES:
             return Typed(f"o_float_neg({operand.sql})", operand.type, operand.nullable)
         if family in INTERVALS:
             return Typed(f"o_scale_interval({operand.sql},{blob(number.integer(-1))},0)", operand.type, operand.nullable)
-        return Typed(f"o_neg({self.to(operand, Family.NUMBER, at)})", NUMBER)
+        return Typed(f"o_neg({self.to(operand, Family.NUMBER, expr.at)})", NUMBER)
 
     def _at_zone(self, expr: ast.AtZone, scope: Scope | None) -> Typed:
         operand = self.value(expr.operand, scope)
@@ -162,15 +127,14 @@ class Expressions(Conditions):
     def _bind(self, expr: ast.Bind) -> Typed:
         if expr.index >= len(self.bind_types):
             raise OraError(1008, "not all variables bound", expr.at)
-        kind = bind_type(self.bind_types[expr.index])
-        index = expr.index
-        if kind.family in TEMPORAL:
-            return Typed(self.parameter(("bind", index), lambda run: _canonical(run.binds[index])), kind)
-        if kind.family in BINARY_SIZES:
-            return Typed(self.parameter(("bind", index), lambda run: _canonical_float(run.binds[index])), kind)
-        if kind.family is Family.NUMBER:
-            return Typed(self.parameter(("bind", index), lambda run: _canonical_number(run.binds[index])), kind)
-        return Typed(self.parameter(("bind", index), lambda run: run.binds[index] or None), kind)
+        kind = types.bind_type(self.bind_types[expr.index])
+        index, canonical = expr.index, _CANONICAL.get(kind.family)
+
+        def cell(run: Run) -> Cell:
+            given = run.binds[index] or None
+            return canonical(given) if canonical is not None and isinstance(given, bytes) else given
+
+        return Typed(self.parameter(("bind", index), cell), kind)
 
     def _name(self, expr: ast.Name, scope: Scope | None) -> Typed:
         found = scope.resolve(expr) if scope is not None else None
@@ -186,7 +150,7 @@ class Expressions(Conditions):
             if expr.parts[0] in _HIERARCHICAL:
                 raise OraError(1788, "CONNECT BY clause required in this query block", expr.at)
             if expr.parts[0] in ("TRUE", "FALSE") and self.env.release >= 23:
-                return Typed(blob(bytes((int(expr.parts[0] == "TRUE"),))), BOOLEAN, False)
+                return Typed(blob(bytes((int(expr.parts[0] == "TRUE"),))), types.BOOLEAN, False)
             special = niladic(self, expr.parts[0])
             if special is not None:
                 return special
@@ -198,18 +162,26 @@ class Expressions(Conditions):
         raise OraError(904, f"{text}: invalid identifier", expr.at)
 
     def note_drawn(self, nodes: object) -> None:
-        """Which sequences a row draws from, before any expression is translated."""
-        for node in _every(nodes):
+        """Note the sequences that expressions take NEXTVAL of, before these are translated."""
+        for node in ast.descendants(nodes):
             if isinstance(node, ast.Name) and len(node.parts) > 1 and node.parts[-1] == "NEXTVAL":
-                *path, _ = node.parts
-                found = find_sequence(self.env, path[0] if len(path) > 1 else None, path[-1])
+                found = self._named_sequence(node)
                 if found is not None:
                     self.drawn.add(found.object_id)
 
+    def _named_sequence(self, expr: ast.Name) -> Sequence | None:
+        """The sequence before NEXTVAL or CURRVAL, by its name or a synonym."""
+        *path, name = expr.parts[:-1]
+        env, owner = self.env, path[0] if path else None
+        found = env.catalog.sequence(env.container, owner or env.schema, name)
+        synonym = env.catalog.synonym(env.container, owner, env.schema, name) if found is None else None
+        if synonym is not None:
+            found = env.catalog.sequence(env.container, synonym.table_owner, synonym.table_name)
+        return found
+
     def _sequence(self, expr: ast.Name) -> Typed:
         """NEXTVAL and CURRVAL. Raises ORA-02289, ORA-02287 where they may not be."""
-        *path, column = expr.parts
-        found = find_sequence(self.env, path[0] if len(path) > 1 else None, path[-1])
+        found, column = self._named_sequence(expr), expr.parts[-1]
         if found is None:
             raise OraError(2289, "sequence does not exist", expr.at)
         self.env.allowed("SELECT", found.owner, found.name, expr.at)
@@ -236,7 +208,7 @@ class Expressions(Conditions):
         return Typed(f"case {' '.join(parts)}{last} end", target)
 
     def _cast(self, expr: ast.Cast, scope: Scope | None) -> Typed:
-        """As storing into a column of that type; a text that is too long is cut."""
+        """CAST: a text that is too long is cut, other values are fitted to the type."""
         operand = self.value(expr.operand, scope)
         name = expr.target.name
         if name in ("VARCHAR2", "VARCHAR", "CHAR", "NVARCHAR2", "NCHAR") and expr.target.numbers:
@@ -249,8 +221,8 @@ class Expressions(Conditions):
         return self.fitted(operand, target, expr.at)
 
     def fitted(self, operand: Typed, column: Column, at: int) -> Typed:
-        """CAST to a number or date type."""
-        kind = column_type(column)
+        """A value converted to the type of a column and rounded to its scale; lengths and precision of numbers are not checked."""
+        kind = types.column_type(column)
         sql = self.to(operand, kind.family, at)
         if kind.family is Family.NUMBER and kind.scale != -127:
             sql = f"o_round({sql},{blob(number.integer(kind.scale))})"
@@ -311,7 +283,7 @@ class Expressions(Conditions):
         """A date or timestamp and a number of days, an interval or (minus) another one."""
         a, b = left.type.family, right.type.family
         sign = 1 if op == "+" else -1
-        if b in NUMERIC or b is Family.NULL or b in TEXT:
+        if b in types.NUMERIC or b is Family.NULL or b in TEXT:
             days = self.to(right, Family.NUMBER, at)
             return Typed(f"o_days({self.wall(left)},{days if sign > 0 else f'o_neg({days})'})", DATE)
         if b is Family.INTERVAL:
@@ -325,50 +297,41 @@ class Expressions(Conditions):
             return None
         if a is b is Family.DATE:
             return Typed(f"o_days_between({left.sql},{right.sql})", NUMBER)
-        zoned = bool(INSTANTS & {a, b})
+        zoned = bool(types.INSTANTS & {a, b})
         keys = [self.instant(side) if zoned else side.sql for side in (left, right)]
         scale = max(left.type.scale, right.type.scale, 0)
         return Typed(f"o_interval_between({keys[0]},{keys[1]})", SqlType(Family.INTERVAL, 9, scale))
 
     def _interval_and(self, left: Typed, right: Typed, op: str, at: int) -> Typed | None:
         a, b = left.type.family, right.type.family
-        kind = INTERVAL if a is Family.INTERVAL else MONTHS
+        kind = types.INTERVAL if a is Family.INTERVAL else types.MONTHS
         if op in "+-" and b is a:
             return Typed(f"o_combine_intervals({left.sql},{right.sql},{1 if op == '+' else -1})", kind)
-        if op in "*/" and (b in NUMERIC or b in TEXT or b is Family.NULL):
+        if op in "*/" and (b in types.NUMERIC or b in TEXT or b is Family.NULL):
             factor = self.to(right, Family.NUMBER, at)
             return Typed(f"o_scale_interval({left.sql},{factor},{int(op == '/')})", kind)
         return None
 
 
-def _canonical_number(cell: Cell) -> Cell:
-    return number.canonical(cell) if isinstance(cell, bytes) and cell else None
+_CANONICAL: dict[Family, Callable[[bytes], bytes]] = {
+    Family.NUMBER: number.canonical,
+    **dict.fromkeys(BINARY_SIZES, lambda cell: binary.resized(cell, len(cell))),
+    **dict.fromkeys(TEMPORAL, temporal.canonical),
+}
+"""What gives a driver's value the bytes that equal values have here."""
 
-
-def _canonical_float(cell: Cell) -> Cell:
-    return binary.resized(cell, len(cell)) if isinstance(cell, bytes) and cell else None
-
-
-def _canonical(cell: Cell) -> Cell:
-    return temporal.canonical(cell) if isinstance(cell, bytes) else cell
-
-
-def _every(nodes: object) -> Iterator[object]:
-    """All expressions in lists and tuples and below them; subqueries are a world of their own."""
-    if isinstance(nodes, (list, tuple)):
-        for node in nodes:
-            yield from _every(node)
-    elif is_dataclass(nodes) and not isinstance(nodes, ast.Query):
-        yield nodes
-        for part in fields(nodes):
-            yield from _every(getattr(nodes, part.name))
-
-
-def find_sequence(env: Environment, owner: str | None, name: str) -> Sequence | None:
-    """By name or synonym."""
-    found = env.catalog.sequence(env.container, owner or env.schema, name)
-    if found is None:
-        synonym = env.catalog.synonym(env.container, owner, env.schema, name)
-        if synonym is not None:
-            found = env.catalog.sequence(env.container, synonym.table_owner, synonym.table_name)
-    return found
+_VALUES: dict[type, Callable[[Expressions, Any, Scope | None], Typed]] = {
+    ast.Literal: lambda x, expr, scope: x._literal(expr),
+    ast.IntervalLiteral: lambda x, expr, scope: x._interval(expr),
+    ast.Bind: lambda x, expr, scope: x._bind(expr),
+    ast.Name: Expressions._name,
+    ast.Call: call_function,
+    ast.Binary: Expressions._binary,
+    ast.Negative: Expressions._negative,
+    ast.Case: Expressions._case,
+    ast.Cast: Expressions._cast,
+    ast.Scalar: Expressions._scalar,
+    ast.AtZone: Expressions._at_zone,
+    ast.Parent: Expressions._parent,
+    ast.Missing: lambda x, expr, scope: Typed("null", x.value(expr.operand, scope).type),
+}

@@ -1,4 +1,4 @@
-"""Columns of a stored table as a query sees them: stored ones by slot, virtual ones by their expression."""
+"""The columns of a stored table in a query: of virtual ones, the translated expression."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def stored_columns(
     by_position: bool = False,
     in_table: bool = True,
 ) -> list[Visible]:
-    """Columns named `alias.c<slot>`, or `alias.c<position>` of a row that is at hand.
+    """The table's columns, over a relation `alias` whose columns are c<slot>, or c<position> when `by_position`.
 
-    :param in_table: the row has its version id beside it; a row that is only to be checked has none.
+    :param names: of the relation, which expressions of virtual columns may use.
+    :param in_table: the relation has the version id as `vid`.
     """
     stored = {
         c.name: Visible(
