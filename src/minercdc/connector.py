@@ -1,6 +1,7 @@
 """A connector inside a Python program: run it, signal it, look at it.
 
-    connector = Connector(load_config(Path("connector.yaml")))
+    connector = Connector(load_config(Path("connector.yaml")))  # with in-process in signal.enabled.channels
+    stop = threading.Event()
     threading.Thread(target=connector.run, args=(stop,)).start()
     connector.signal("execute-snapshot", {"data-collections": ["ORCLPDB1.SHOP.ORDERS"]})
 

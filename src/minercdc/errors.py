@@ -6,7 +6,7 @@
     |- SourceError            3xxx    stop
     |  |- UnknownSourceError          a code without a class: retry a few times with back-off, then stop
     |  |- TransientSourceError        reconnect and go on from the last offset, with back-off
-    |  |- MiningSessionError          open a new LogMiner session, with back-off, a few times
+    |  |- MiningSessionError          open a new LogMiner session, with back-off; after a few times as TransientSourceError
     |  |- LogGapError                 stop: redo is gone; only a new snapshot helps
     |  |- LostTransactionError        stop (minercdc.log.mining.unknown.transaction.mode=fail)
     |  `- SnapshotTooOldError         try again, then leave the table to an incremental snapshot

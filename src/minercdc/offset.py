@@ -51,8 +51,9 @@ class ChunkProgress:
 class TableProgress:
     """How far the initial snapshot is in one table.
 
+    :param rows: emitted so far.
     :param chunks: ranges that together cover the table.
-    :param expected_rows: how many there are at the snapshot SCN, None when not counted; for progress reports only.
+    :param expected_rows: by the optimizer's statistics, else counted at the snapshot SCN, None when neither is possible.
     :param deferred: it cannot be read as of that SCN any more; a snapshot during the stream follows.
     """
 

@@ -65,7 +65,14 @@ def publish(
     factory: PipelineFactory,
     signals: SignalActions | None = None,
 ) -> None:
-    """Encode and write all events; commit records together with the offset, as far as a Progress follows them."""
+    """Encode and write all events. Commit records with the offset at a Progress, or within a transaction that is too large.
+
+    What is written after the last commit is not delivered.
+
+    :param offset: the stored one, None for none.
+    :raises DecodeError: a value does not fit its record, and `pipeline` neither suspends the table nor skips the row.
+    :raises SinkError: Kafka refuses or cannot be reached.
+    """
     _Publisher(pipeline, capture, offset, factory, signals).publish(events)
 
 

@@ -1,4 +1,4 @@
-"""docs/sandbox.md, made from the tables that the sandbox works with: python -m minercdc_sandbox.page
+"""The text of sandbox/docs/sandbox.md, from the tables that the sandbox works with: python -m minercdc_sandbox.page prints it.
 
 The lists of emulated and refused features are tables of the code. Errors and refusals are read out of the source text: every
 `OraError(number, "text", ..)` in it.

@@ -24,7 +24,10 @@ class Reselect(Protocol):
     """Reads from the row itself values that an adapter does not deliver."""
 
     def complete(self, event: ChangeEvent) -> None:
-        """Fill in missing values of `event.after` as of the commit of its transaction. What cannot be read stays unavailable."""
+        """Fill in missing values of `event.after` as of the commit of its transaction. What cannot be read stays unavailable.
+
+        :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
+        """
 
     def close(self) -> None:
         """End its session; safe to call twice."""

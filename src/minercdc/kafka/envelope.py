@@ -7,6 +7,9 @@ update of a key column  delete of the old key, its tombstone, create of the new 
 delete                  the delete, its tombstone
 left out                a dead letter, when there is a topic for them
 truncate                one record with a null key
+
+Tombstones come only with `tombstones.on.delete`, and never for a null key. Row changes and truncates of `skipped.operations` have
+no record.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class CapturePrerequisites(Protocol):
     """What one adapter needs of the database."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterable[Finding]:
-        """Views and packages that `user` cannot use."""
+        """Views that the session of `connection` cannot read; `user` is its name for the GRANT."""
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterable[Finding]:
         """Settings of the database, and of the captured tables in it, that are missing."""
@@ -82,8 +82,8 @@ def unlogged(connection: oracledb.Connection, table: TableId, *, whole_rows: boo
 class SupplementalLogging:
     """Supplemental logging of the tables of some schemas, and of the database.
 
-    Without it LogMiner shows an UPDATE or DELETE with the columns that changed and the ROWID only. Logging of primary keys brings
-    the key of each changed row if there is one; logging of unique keys only when a column of the key changed.
+    Minimal logging shows an UPDATE with the columns that changed and the ROWID only; a DELETE has all columns. Logging of primary
+    keys adds the primary key to every UPDATE, logging of unique keys only those of which a column changed.
     """
 
     def __init__(self, connection: oracledb.Connection, owners: Iterable[str]) -> None:
@@ -105,7 +105,7 @@ class SupplementalLogging:
                 self._with_key.update((owner, table) for (table,) in cursor)
 
     def findings(self, table: TableId, *, keyed: bool = True) -> Iterator[Finding]:
-        """What is missing for one table.
+        """What is missing for one table, at most one finding. Without a primary key, a key needs ALL COLUMN LOGGING.
 
         :param keyed: it has a key that redo has to hold.
         """

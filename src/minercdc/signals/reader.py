@@ -68,7 +68,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The reader itself failed, as it never should; raised where the outcome is taken."""
+    """A fault of the reader's own code; whoever gets this outcome raises `error`."""
 
     error: Exception
 
@@ -110,6 +110,7 @@ class ChunkReader:
     def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
         """Begin to read a table after the last key of `state`, and stop reading any other.
 
+        :param surrogate: column to order by in place of the key, see `keyset.order_of`; '' for none.
         :param emitted_scn: highest commit SCN emitted so far; no chunk may be older.
         """
         self.stop()
@@ -393,7 +394,7 @@ class _Reading:
         return Chunk(keyset.schema, (), self._state.last, scn, scn - 1, time_us, final=True)
 
     def _put(self, outcome: Outcome) -> None:
-        """Put an outcome, once there is room."""
+        """Put an outcome once there is room; drop it when the reading is abandoned."""
         flight, most = self._flight, _IN_FLIGHT * self._context.pace.chunk
         with self._changed:
             while (flight.rows >= most or flight.bytes >= _IN_FLIGHT_BYTES) and not self._abandoned.is_set():

@@ -337,7 +337,7 @@ class Resumptions:
     # ---- questions and answers ----
 
     def _obstacle(self, entry: SuspendedTable) -> str:
-        """Why a table cannot be read again yet, '' when no cause is known; an error of the check is a cause, too."""
+        """Why a table cannot be read again yet, '' when no cause is known. Raises TransientSourceError; any other error is a cause."""
         try:
             return self._source.obstacle(self._table(entry.table), entry.code)
         except TransientSourceError:
@@ -374,8 +374,8 @@ class Resumptions:
 
 
 def _durable(state: SignalState) -> Iterator[Step]:
-    """Two steps after which everything emitted is committed: a step without events says that nothing follows at once. The
-    first may end a transaction of the stream, whose commit can wait."""
+    """Two steps without events, after which everything emitted is durable: the publisher commits at such a step, unless it ends a
+    transaction of the stream, as the first may."""
     yield (), state
     yield (), state
 

@@ -28,7 +28,7 @@ _EXTENTS = (
 
 
 class Extent(NamedTuple):
-    """A run of blocks of one segment, from DBA_EXTENTS."""
+    """A run of blocks of one segment, from DBA_EXTENTS: `file` is RELATIVE_FNO, `block` the first block's number."""
 
     data_object_id: int
     file: int
@@ -37,7 +37,7 @@ class Extent(NamedTuple):
 
 
 def row_id_of(extent: Extent, block: int) -> str:
-    """The lowest ROWID of a block of the extent.
+    """The lowest ROWID of block number `block` of the extent's file.
 
     The 32 bits of a block's address are 10 of the relative file number and 22 of the block; a bigfile tablespace, whose
     relative file number is 1024, uses all of them for the block (Oracle Database Concepts, Rowid Format).
@@ -79,7 +79,7 @@ def read_extents(connection: oracledb.Connection, table: TableId) -> list[Extent
 
 
 def cuts_of(connection: oracledb.Connection, table: TableId, wanted: int) -> tuple[str, ...]:
-    """ROWIDs at which to cut a table into up to `wanted` ranges; none when its extents cannot be read."""
+    """ROWIDs at which to cut a table into up to `wanted` ranges; none when its extents cannot be read. Raises TransientSourceError."""
     if wanted < 2:
         return ()
     try:

@@ -40,7 +40,8 @@ class RowMarks:
         return int(table in self._held)
 
     def take(self, place: tuple[int, int], events: list[ChangeEvent]) -> Iterator[Placed]:
-        """Take the next rows of a range; yield those whose mark is certain."""
+        """Mark the next rows of a range, and yield rows whose mark is certain: these, except the last, which is taken out of `events`,
+        and those held back before."""
         if not events:
             return
         table = place[0]

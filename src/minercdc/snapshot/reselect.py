@@ -57,7 +57,7 @@ class RowReselect:
         self._warned: set[TableId] = set()
 
     def complete(self, event: ChangeEvent) -> None:
-        """Fill in the large values that `event.after` lacks; they stay UNAVAILABLE where undo or the row is gone.
+        """Fill in the published large values that `event.after` lacks, and set `reselected_scn`. What cannot be read stays UNAVAILABLE.
 
         :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
         """

@@ -100,7 +100,7 @@ def reading(column: Column) -> Reading:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """The Connect type by precision and scale, as Debezium chooses it."""
+    """The Connect type by `decimal.handling.mode`, precision and scale, as Debezium chooses it."""
     if column.type_name == "BINARY_FLOAT":
         return Writing(FieldType("float32"), _float_json)
     if column.type_name == "BINARY_DOUBLE":

@@ -89,7 +89,7 @@ def _zoned(text: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, str, str | None]:
-    """Year to second, nine digits of fraction, offset."""
+    """Year to second, nine digits of fraction, offset (None without zone). Raises ValueDecodeError."""
     iso = _ISO.fullmatch(text)
     if iso:
         year, month, day, hour, minute, second, fraction, offset = iso.groups()

@@ -29,7 +29,11 @@ SECUREFILE, BASICFILE, XML_BINARY, XML_CLOB = "SECUREFILE", "BASICFILE", "BINARY
 
 
 class Large(Enum):
-    """Families of columns whose values have records of their own, or (FILE) no text. UNSUPPORTED ones make the whole row so."""
+    """Families of columns whose values need more than a literal.
+
+    LOB, XML and EXTENDED values may have records of their own; LONG lies in the row; FILE has no text; UNSUPPORTED makes the whole
+    row so.
+    """
 
     LOB = auto()
     XML = auto()
@@ -76,7 +80,7 @@ LargeColumns: TypeAlias = "dict[int, tuple[Large, TypedColumn]]"
 
 
 def large_of(column: TypedColumn, *, json: bool = False) -> Large | None:
-    """None for a column whose values are always in the row's own record.
+    """The column's family; None for a type without one.
 
     :param json: ENABLE_GOLDENGATE_REPLICATION is TRUE: only then is JSON logged so that LogMiner can show it, as a LOB (dbz#1884).
     """

@@ -111,7 +111,7 @@ class CommittedAssembly:
         self._buffer.append(row, address)
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """:raises MiningSessionError: COMMITTED_DATA_ONLY shows no undone changes."""
+        """Always raises MiningSessionError: COMMITTED_DATA_ONLY has no rows of undone changes."""
         raise MiningSessionError(f"LogMiner shows an undone change at {row.rs_id.strip()} as committed")
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
@@ -131,7 +131,7 @@ class CommittedAssembly:
         yield from self._delivery.commit(row, transaction, delivered, self.position)
 
     def roll_back(self, row: LogMinerRow) -> None:
-        """:raises MiningSessionError: COMMITTED_DATA_ONLY shows no rolled back transactions."""
+        """Raises MiningSessionError if the transaction has rows: COMMITTED_DATA_ONLY has none of one that was rolled back."""
         if self._buffer.end(row) is not None:
             raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
 
@@ -154,7 +154,7 @@ class CommittedAssembly:
         return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs, given_up)
 
     def open(self) -> list[Transaction]:
-        """None: LogMiner holds back what is not committed."""
+        """Always empty: LogMiner holds back what is not committed."""
         return []
 
     def give_up(self, transaction: Transaction) -> None:

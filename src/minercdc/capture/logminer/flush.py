@@ -14,9 +14,11 @@ from minercdc.oracle.codes import oracle_errors
 
 
 class RedoFlush:
-    """The table and the connection to it, made when they are needed. It has one row, whatever others did to it.
+    """The table and the connection to it, made when they are needed. After a `push` the table has one row, whatever it had before.
 
-    :param connect: to the container, as the user whose schema the table is in. Of several instances, the one connected to flushes.
+    :param connect: makes a connection to where the tables are; its user owns the table. On RAC only the instance that it reaches
+        writes its redo.
+    :param table: name in any case; in the dictionary it is in upper case.
     """
 
     def __init__(self, connect: Callable[[], oracledb.Connection], table: str) -> None:

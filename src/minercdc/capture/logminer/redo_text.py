@@ -202,7 +202,7 @@ def _at_end(sql: str, at: int) -> _State:
 
 
 def _values(sql: str, at: int, unescaped: bool, following: re.Pattern[str]) -> Iterator[tuple[Literal, int]]:
-    """The value at `at`, and where it ends: all that it may be."""
+    """The ways to read the value at `at`, each with where it ends. Empty, or RedoSyntaxError, when there is none."""
     try:
         value, end = read_literal(sql, at)
     except RedoSyntaxError:
@@ -244,7 +244,7 @@ def _read_names(sql: str, at: int) -> tuple[list[str], int]:
 
 
 def _read_condition(sql: str, at: int) -> tuple[str | None, Literal, int]:
-    """Column and value of one condition, and where it ends; None for the ROWID."""
+    """(column, value, where it ends) of one condition; the column is None for the ROWID. Raises RedoSyntaxError."""
     if found := _ROWID.match(sql, at):
         value, at = read_literal(sql, found.end())
         return None, value, at

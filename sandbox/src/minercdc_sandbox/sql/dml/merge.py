@@ -62,7 +62,7 @@ class MergePlan:
         return restarting(session, self.table, change)
 
     def _matched(self, session: SqlSession, binds: BindRow) -> tuple[list[Target], list[Target], list[tuple[Cell, ...]]]:
-        """Rows to update, those of them to delete, and new rows. Raises ORA-30926 when a row is matched twice."""
+        """Rows to update, those of them to delete, and new rows. Raises ORA-30926 for a row to update twice."""
         width = 4 + len(self.table.columns)
         targets: list[Target] = []
         removed: list[Target] = []

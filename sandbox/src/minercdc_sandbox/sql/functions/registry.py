@@ -37,7 +37,7 @@ RULES: dict[str, Rule] = {
 def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
     """Translate a call. Raises ORA-00904 for an unknown function, ORA-03001 for one of Oracle that the sandbox does not have,
     ORA-00909, ORA-00938 and ORA-00939 for a wrong number of arguments, ORA-00934 and ORA-30483 where aggregates or analytic
-    functions are not allowed, ORA-30484 for one without OVER."""
+    functions are not allowed, ORA-30484 for one without OVER, ORA-30482 for DISTINCT."""
     name = expr.name.removeprefix("SYS.").removeprefix("STANDARD.")
     if expr.over is not None or name in ANALYTIC:
         return _analytic(x, name, expr, scope)
@@ -112,7 +112,8 @@ def _aggregate(x: Conditions, name: str, expr: ast.Call, scope: Scope | None, wi
 
 
 def _analytic(x: Conditions, name: str, expr: ast.Call, scope: Scope | None) -> Typed:
-    """Raises ORA-30483 where analytic functions may not be, ORA-30484 for one without OVER."""
+    """Translate an analytic call. Raises ORA-03001 for a function that takes no OVER, ORA-30484 without OVER, ORA-30483 where it is
+    not allowed."""
     if name not in ANALYTIC and name not in AGGREGATES:
         raise OraError(3001, f"unimplemented feature: {name} OVER", expr.at)
     if expr.over is None:

@@ -230,7 +230,7 @@ class _Cut:
         return "".join(self._pieces)
 
     def upto(self, at: int) -> None:
-        """Take what stands before."""
+        """Take the block's text from its start, or the last `resume`, up to the offset `at`."""
         self._origins.append((self._length, self._start))
         self._append(self._parser.sql[self._start : at])
 
@@ -243,7 +243,7 @@ class _Cut:
         self._length += len(text)
 
     def resume(self) -> None:
-        """Go on with the word the parser is at."""
+        """Leave out the block's text up to the parser's word; a blank stands for it."""
         self._start = self._parser.token.start
         self._append(" ")
 

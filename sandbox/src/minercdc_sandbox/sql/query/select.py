@@ -97,7 +97,7 @@ class Queries(Blocks):
         return self._limited(sql, query, columns), columns
 
     def _name_query(self, name: str, names: list[str], inner: ast.Query) -> None:
-        """Note a query of WITH. Raises ORA-32038, ORA-32039 for a recursive one without column names."""
+        """Note a query of WITH. Raises ORA-32038; for a recursive one ORA-32039 without column names, ORA-32040 without UNION ALL."""
         body = inner.body
         if _reads(inner, name):
             if not names:
@@ -215,7 +215,7 @@ _MULTISETS = {"MINUS ALL": "except", "INTERSECT ALL": "intersect"}
 
 
 def _reads(node: object, name: str) -> bool:
-    """Whether a query reads a relation of this name, subqueries included."""
+    """Whether a query names this relation without an owner, subqueries included."""
     if isinstance(node, ast.TableRef):
         return node.owner is None and node.name == name
     if isinstance(node, (list, tuple)):
