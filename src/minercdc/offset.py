@@ -207,6 +207,8 @@ class Offset:
     :param position: as JSON; None while the initial snapshot is under way.
     :param history: how much of a schema history outside Kafka is valid; None when the history is in Kafka.
     :param suspended: tables whose rows are left out.
+    :param complete_scn: the records of every commit below it are delivered, and of those at it, unless one more commit turns out to
+        have the same SCN; 0 when not known, as during the initial snapshot.
     """
 
     adapter: str
@@ -216,3 +218,4 @@ class Offset:
     history: int | None = None
     signals: SignalState = SignalState()
     suspended: tuple[SuspendedTable, ...] = ()
+    complete_scn: int = 0

@@ -102,6 +102,7 @@ class _Publisher:
         self._state = self._stored.signals
         self._batch = _Batch(pipeline.bounds, factory.monotonic)
         self._latest: Progress | None = None
+        self._delivered_scn = 0  # of the last commit that was written as a whole
         self._whole = True  # nothing was written since the last Progress
         self._schema: object = None  # of the last change
         self._table = ""
@@ -233,12 +234,11 @@ class _Publisher:
 
     def _schema_change(self, change: SchemaChange) -> None:
         self._whole = False
-        if not change.truncate:
-            entry = self._pipeline.history.entry(change, self._position() or {})
-            if entry is not None:
-                self._write(entry)
-            else:
-                self._batch.records += 1  # the offset has to count what is remembered elsewhere
+        entry = self._pipeline.history.entry(change, self._position() or {})
+        if entry is not None:
+            self._write(entry)
+        else:
+            self._batch.records += 1  # the offset has to count what is remembered elsewhere
         for record in self._pipeline.encoder.encode(change):
             self._write(record)
         self._counters.schema_changes += 1
@@ -276,6 +276,7 @@ class _Publisher:
         counters.progress_us = max(counters.progress_us, progress.time_us)
         if progress.committed is not None:
             counters.transactions += 1
+            self._delivered_scn = progress.committed.commit_scn
             self._partial = None
             self._suspensions.split = False
         self._beat(progress)
@@ -309,8 +310,12 @@ class _Publisher:
         latest, history, suspended = self._latest, self._pipeline.history.mark(), self._suspensions.tables()
         if latest is None:
             return replace(self._stored, partial=self._partial, history=history, signals=self._state, suspended=suspended)
+        complete = max(self._stored.complete_scn, latest.complete_scn) if latest.position is not None else 0
+        if complete and self._delivered_scn == complete + 1:  # the last commit: a capture holds its SCN open for another one
+            complete = self._delivered_scn
         return Offset(
-            self._pipeline.adapter, self._position(), self._partial, latest.snapshot, history, self._state, suspended
+            *(self._pipeline.adapter, self._position(), self._partial, latest.snapshot, history, self._state, suspended),
+            complete_scn=complete,
         )
 
     def _position(self) -> Mapping[str, JsonValue] | None:

@@ -203,8 +203,8 @@ def parts_of(
     return PipelineFactory(live, max_restarts, 0.001, clock or Clock())
 
 
-def at(done: int) -> Offset:
-    return Offset("test", position={"done": done})
+def at(done: int, complete_scn: int = 0) -> Offset:
+    return Offset("test", position={"done": done}, complete_scn=complete_scn)
 
 
 def numbers(store: Store) -> list[int]:
@@ -215,15 +215,31 @@ def test_each_transaction_is_committed_whole_with_the_offset_after_it() -> None:
     store, capture = Store(offset=at(0)), ScriptedCapture([[1, 2], [3]])
     run_once(parts_of(store, capture), threading.Event())
     assert store.batches == [[b"1", b"2"], [b"3"]]
-    assert store.offset == at(2)
+    assert store.offset == at(2, 101)
     assert capture.confirmed == [At(1), At(2)]
+
+
+class HoldingCapture(ScriptedCapture):
+    """Holds the SCN of the last commit open, since another commit may have it."""
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        for event in super().stream(start, stop):
+            if isinstance(event, Progress):
+                event.complete_scn = Scn(event.complete_scn - 1)
+            yield event
+
+
+def test_the_last_commit_is_complete_when_all_before_it_are() -> None:
+    store = Store(offset=at(0))
+    run_once(parts_of(store, HoldingCapture([[1], [2]])), threading.Event())
+    assert store.offset == at(2, 101)
 
 
 def test_several_transactions_share_a_kafka_transaction_until_it_is_due() -> None:
     store = Store(offset=at(0))
     run_once(parts_of(store, ScriptedCapture([[1], [2], [3]]), bounds=LAZY), threading.Event())
     assert store.batches == [[b"1", b"2", b"3"]]
-    assert store.offset == at(3)
+    assert store.offset == at(3, 102)
 
 
 def test_a_transaction_over_the_bound_is_split_at_a_point_the_offset_names() -> None:
@@ -235,7 +251,7 @@ def test_a_transaction_over_the_bound_is_split_at_a_point_the_offset_names() -> 
     assert store.offset == Offset("test", position={"done": 0}, partial=PartialTransaction("x0", 100, 4))
     run_once(parts, threading.Event())
     assert numbers(store) == [1, 2, 3, 4, 5]
-    assert store.offset == at(1)
+    assert store.offset == at(1, 100)
 
 
 def test_an_idle_tick_does_not_forget_what_was_delivered_of_a_split_transaction() -> None:
@@ -252,7 +268,7 @@ def test_an_idle_tick_does_not_forget_what_was_delivered_of_a_split_transaction(
 def test_an_idle_connector_moves_its_offset_without_records() -> None:
     store = Store(offset=at(0))
     run_once(parts_of(store, ScriptedCapture([[], []], tick=True), clock=Clock(step=10)), threading.Event())
-    assert store.offset == at(2)
+    assert store.offset == at(2, 101)
     assert store.values == []
 
 
@@ -396,7 +412,7 @@ def test_the_snapshot_comes_first_and_goes_on_from_its_stored_state() -> None:
     run(parts_of(store, ScriptedCapture([[1]]), snapshot=snapshot), threading.Event())
     assert snapshot.states == [None, SnapshotState(5, {"done": 0})]
     assert store.batches == [[b"history", b"ddl"], [b"history", b"ddl"], [b"0"], [b"1"]]
-    assert store.offset == at(1)
+    assert store.offset == at(1, 100)
 
 
 class Again(ScriptedSnapshot):
@@ -440,7 +456,7 @@ def test_a_tick_that_more_follows_is_not_committed_by_itself_and_its_state_is_ke
     store = Store(offset=at(0))
     run_once(parts_of(store, Hurrying([[1], [2], [3]]), bounds=LAZY), threading.Event())
     assert store.batches == [[b"1", b"2"], [b"3"]]
-    assert store.offset == replace(at(3), signals=SignalState(paused=True))
+    assert store.offset == replace(at(3, 102), signals=SignalState(paused=True))
 
 
 class Announcing(ScriptedCapture):

@@ -35,6 +35,8 @@ def offset_to_bytes(offset: Offset) -> bytes:
         document["signals"] = signals_to_json(offset.signals)
     if offset.suspended:
         document["suspended"] = [{**asdict(table), "since_scn": str(table.since_scn)} for table in offset.suspended]
+    if offset.complete_scn:
+        document["complete_scn"] = str(offset.complete_scn)
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -73,6 +75,7 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
             suspended=tuple(
                 SuspendedTable(**{**table, "since_scn": int(table["since_scn"])}) for table in document.get("suspended", ())
             ),
+            complete_scn=int(document.get("complete_scn", 0)),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise SchemaHistoryError(
