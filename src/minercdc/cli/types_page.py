@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from minercdc.config.lake import LakeConfig
 from minercdc.config.sections import ValueConfig
-from minercdc.lake.types import SourceColumn, lake_column
+from minercdc.lake.types import lake_column
 from minercdc.schema.table import Column
 from minercdc.values.codec import FieldType, ValueHandling, codec_for
 
@@ -24,7 +25,14 @@ _ROWS: tuple[tuple[str, str, int | None, int | None, str, str], ...] = (
         "0.0000000000000000000000000000000000000123",
         "no DECIMAL of Spark has 40 digits: text",
     ),
-    ("NUMBER", "NUMBER", None, None, "-0.00123", "up to 40 digits and an exponent of +-130: text, all digits kept"),
+    (
+        "NUMBER",
+        "NUMBER",
+        None,
+        None,
+        "-0.00123",
+        "up to 40 digits and an exponent of +-130: text, all digits kept; see `minercdc.lake.number`",
+    ),
     ("FLOAT(126)", "FLOAT", 126, None, "3.14159", "a NUMBER with binary precision: text, all digits kept"),
     ("BINARY_FLOAT", "BINARY_FLOAT", None, None, "1.5", ""),
     ("BINARY_DOUBLE", "BINARY_DOUBLE", None, None, "NaN", "NaN and infinities as strings in the topic"),
@@ -69,7 +77,8 @@ _INTRODUCTION = """\
 
 Look up here what becomes of a column. Made by `minercdc types`; do not edit. The topic's form is that of the default modes (`decimal.handling.mode=precise`,
 `time.precision.mode=adaptive`, `binary.handling.mode=bytes`); `string`, `hex` and the others follow Debezium's manual.
-The lake reads `precise` and `string` decimals and `adaptive` times; it refuses the rest at the start, naming the property.
+The lake reads every mode but `decimal.handling.mode=double`, which it refuses at the start. Its types follow from Oracle's, except that
+`time.precision.mode` `connect` and `microseconds` make TIMESTAMP(9) a TIMESTAMP_NTZ, and `minercdc.lake.number` decides on NUMBER without precision and FLOAT.
 
 | Oracle | in the topic | a value there | in Spark | remark |
 |---|---|---|---|---|
@@ -114,7 +123,7 @@ def types_page() -> str:
 def _line(row: tuple[str, str, int | None, int | None, str, str]) -> str:
     declared, kind, length, scale, sample, remark = row
     codec = codec_for(Column("C", kind, length, scale), ValueHandling())
-    lake = lake_column(SourceColumn("C", kind, length, scale), ValueConfig.model_validate({}))
+    lake = lake_column(Column("C", kind, length, scale), ValueConfig.model_validate({}), LakeConfig.model_validate({}))
     return f"| {declared} | {_connect(codec.field)} | `{codec.to_json(sample)}` | {lake.spark_type if lake else '-'} | {remark} |\n"
 
 

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.heartbeat import HeartbeatConfig
+from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section, environment_name
@@ -31,7 +32,6 @@ from minercdc.config.sections import (
     ConnectorIdentity,
     DatabaseConfig,
     KafkaConfig,
-    LakeConfig,
     RunConfig,
     SnapshotConfig,
     TableFilterConfig,

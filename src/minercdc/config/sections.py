@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
+from minercdc.config.lake import LakeConfig as LakeConfig
 from minercdc.config.section import CommaList, Section, WordList
 from minercdc.schema.patterns import configured_pattern
 
@@ -353,19 +354,3 @@ class RunConfig(Section):
         pattern=TRANSPORTABLE.pattern,
         description="Topic for rows that are left out, those of suspended tables included: SQL_REDO, place in redo and error, in the Kafka transaction of their neighbours. Default none.",
     )
-
-
-class LakeConfig(Section):
-    """The Spark side: Delta tables kept equal to the source."""
-
-    minercdc_lake_path: str = Field("lake", description="Root of the Delta tables: `<path>/<SCHEMA>/<TABLE>`.")
-    minercdc_lake_checkpoint: str | None = Field(
-        None, description="Checkpoint directory of the stream; default `<path>/_checkpoint`."
-    )
-    minercdc_lake_truncate: Literal["ignore", "apply"] = Field(
-        "ignore", description="What a truncate event does to the lake table."
-    )
-    minercdc_lake_trigger_interval_ms: int = Field(
-        2_000, ge=0, description="Least time between the starts of two micro-batches."
-    )
-    minercdc_lake_max_offsets_per_trigger: int = Field(200_000, ge=1, description="Most records of one micro-batch.")

@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -23,7 +24,7 @@ node.id=1
 controller.listener.names=CONTROLLER
 listeners={listeners},CONTROLLER://127.0.0.1:{controller_port}
 advertised.listeners={advertised}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT{protocols}
 inter.broker.listener.name=PLAINTEXT
 controller.quorum.voters=1@127.0.0.1:{controller_port}
 log.dirs={data}/log
@@ -52,12 +53,18 @@ _LOG4J = """\
 """
 
 
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n")
+
+
 class KafkaBroker:
     """A broker with its data and log in `data`; a later broker started there has the same topics.
 
     :param port: 0 for a free one.
     :param advertised: `HOST:PORT` that clients are sent to; default where it listens.
     :param external: `HOST:PORT` by which clients of another network reach it; it also listens on that port. '' for none.
+    :param listeners: more listeners on `host`: name in upper case -> security protocol and port.
+    :param properties: more properties of the server, as of such listeners.
     """
 
     def __init__(
@@ -68,6 +75,8 @@ class KafkaBroker:
         port: int = 0,
         advertised: str = "",
         external: str = "",
+        listeners: Mapping[str, tuple[str, int]] | None = None,
+        properties: Mapping[str, str] | None = None,
         advance: Advance | None = None,
     ) -> None:
         self.data = data.absolute()
@@ -75,6 +84,8 @@ class KafkaBroker:
         self.port = port or free_port()
         self._advertised = advertised
         self._external = external
+        self._listeners = dict(listeners or {})
+        self._more = dict(properties or {})
         self._advance = advance
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
@@ -103,9 +114,14 @@ class KafkaBroker:
         if self._external:
             listeners += f",EXTERNAL://{self.host}:{self._external.rpartition(':')[2]}"
             advertised += f",EXTERNAL://{self._external}"
-        properties.write_text(
-            _PROPERTIES.format(listeners=listeners, advertised=advertised, controller_port=free_port(), data=self.data)
+        for name, (_, port) in self._listeners.items():
+            listeners += f",{name}://{self.host}:{port}"
+            advertised += f",{name}://{self.host}:{port}"
+        protocols = "".join(f",{name}:{protocol}" for name, (protocol, _) in self._listeners.items())
+        text = _PROPERTIES.format(
+            listeners=listeners, advertised=advertised, controller_port=free_port(), data=self.data, protocols=protocols
         )
+        properties.write_text(text + "".join(f"{name}={_escaped(value)}\n" for name, value in self._more.items()))
         (self.data / "log4j2.xml").write_text(_LOG4J)
         java = self._java()
         if not (self.data / "log" / "meta.properties").exists():

@@ -1,0 +1,49 @@
+"""The section of the Spark side."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from minercdc.config.section import Section
+
+_NUMBER = re.compile(r"text|double|decimal\(38,(\d|[12]\d|3[0-7])\)")
+
+
+class LakeConfig(Section):
+    """The Spark side: Delta tables kept equal to the source."""
+
+    minercdc_lake_path: str = Field("lake", description="Root of the Delta tables: `<path>/<SCHEMA>/<TABLE>`.")
+    minercdc_lake_checkpoint: str | None = Field(
+        None, description="Checkpoint directory of the stream; default `<path>/_checkpoint`."
+    )
+    minercdc_lake_truncate: Literal["ignore", "apply"] = Field(
+        "apply", description="What TRUNCATE TABLE does to the lake table."
+    )
+    minercdc_lake_type_change: Literal["text", "new_column"] = Field(
+        "text",
+        description="A column that is changed to a type that Delta cannot widen it to: it becomes text with its older values; or these stay in a column NAME__1 and the column begins empty.",
+    )
+    minercdc_lake_merge_rows: int = Field(100_000, ge=1, description="A table is merged once so many records wait for it.")
+    minercdc_lake_merge_interval_ms: int = Field(
+        5_000, ge=0, description="A table is merged once a record has waited for so long."
+    )
+    minercdc_lake_merge_threads: int = Field(2, ge=1, le=64, description="Tables that are merged at the same time.")
+    minercdc_lake_number: str = Field(
+        "text",
+        description="How a NUMBER without precision, or a FLOAT, is kept: `text`, all digits; `decimal(38,S)` with S from 0 to 37, where a value that does not fit is an error; `double`, the nearest one.",
+    )
+    minercdc_lake_trigger_interval_ms: int = Field(
+        2_000, ge=0, description="Least time between the starts of two micro-batches."
+    )
+    minercdc_lake_max_offsets_per_trigger: int = Field(200_000, ge=1, description="Most records of one micro-batch.")
+
+    @field_validator("minercdc_lake_number", mode="after")
+    @classmethod
+    def _known_form(cls, value: str) -> str:
+        form = re.sub(r"\s", "", value).lower()
+        if not _NUMBER.fullmatch(form):
+            raise ValueError(f"'{value}' is not text, double or decimal(38,S) with S from 0 to 37")
+        return form

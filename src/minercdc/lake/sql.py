@@ -1,0 +1,26 @@
+"""Spark SQL text: identifiers and literals."""
+
+from __future__ import annotations
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """Text as a string literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def as_text(value: str, spark_type: str) -> str:
+    """SQL of a value's text in the form that the lake has where a type is kept as text.
+
+    Numbers have no superfluous zeros, times without zone nine digits of a second.
+    """
+    if spark_type.startswith("DECIMAL"):
+        text = f"CAST({value} AS STRING)"
+        return f"if(contains({text}, '.'), rtrim('.', rtrim('0', {text})), {text})"
+    if spark_type == "TIMESTAMP_NTZ":
+        return f"concat(date_format({value}, 'yyyy-MM-dd HH:mm:ss.SSSSSS'), '000')"
+    return f"CAST({value} AS STRING)"
