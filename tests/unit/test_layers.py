@@ -36,11 +36,11 @@ ALLOWED: dict[str, set[str]] = {
     "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension"},
     "publisher": {"contracts", "events", "offset", "schema", "errors", "metrics", "pipeline", "suspension"},
     "engine": {"contracts", "events", "offset", "errors", "metrics", "pipeline", "publisher"},
-    "lake": {"errors", "config"},
     "local": {"errors"},
     "demo": {"errors", "local"},
 }
 ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka"}
+ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}

@@ -69,6 +69,20 @@ def lake_steps(path: str) -> list[str]:
     ]
 
 
+def handover_steps(scn: int, open_since: int | None) -> list[str]:
+    """How the connector goes on from a snapshot of the lake.
+
+    :param open_since: SCN at which the oldest transaction began that was open at the snapshot's SCN; None for none.
+    """
+    steps = [f"stream from here: snapshot.mode=no_data and minercdc.start.scn={scn} in a connector that has not run yet"]
+    if open_since is not None:
+        steps.append(
+            f"a transaction was open at this SCN, since SCN {open_since}: what it changed before SCN {scn} is not streamed; take the"
+            " snapshot again when no transaction is open"
+        )
+    return steps
+
+
 def broker_steps(bootstrap_servers: str, external: str, data: Path) -> list[str]:
     """What clients connect to, and where the topics' files are; `external` is '' for none."""
     elsewhere = f", outside of its network bootstrap.servers={external}" if external else ""

@@ -102,9 +102,9 @@ def _driver_value(value: object, free_number: bool) -> object:
 
 
 def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: Sequence[str]) -> list[Row]:
-    """Rows of the Delta table at `path`, with the columns of `table`, in canonical form."""
+    """Rows of the Delta table at `path`, with the columns of `table`, in canonical form; the ROWID is in `__cdc`."""
     frame = spark.read.format("delta").load(path)
-    quoted = ["`" + column.replace("`", "``") + "`" for column in table.columns]
+    quoted = ["__cdc.row_id" if c == "ROWID" else "`" + c.replace("`", "``") + "`" for c in table.columns]
     found = frame.select(*quoted).collect()
     free = [column in free_numbers for column in table.columns]
     return [tuple(_driver_value(v, f) for v, f in zip(row, free, strict=True)) for row in found]

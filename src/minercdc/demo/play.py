@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from minercdc.demo.compare import Difference, differences, free_numbers, read_lake, read_oracle
 from minercdc.demo.processes import Command, await_until
-from minercdc.demo.progress import DeltaRows, TopicEnds, lake_offsets
+from minercdc.demo.progress import DeltaRows, TopicEnds
 from minercdc.demo.view import Scene, draw
 from minercdc.demo.workload import Workload, load_initial_rows
 from minercdc.errors import LocalServiceError
@@ -97,7 +97,7 @@ class _Demo:
                 live.update(draw(self._scene))
 
             connector = self._work_on_the_database(dsn, connector, lake, show)
-            self._await_lake(ends, dsn, connector, lake, show)
+            self._await_lake(counts["VISITS"], dsn, connector, lake, show)
         connector.stop()
         lake.stop()
         self._console.print("\ncomparing every table, value by value")
@@ -143,6 +143,7 @@ class _Demo:
             f"minercdc.state.dir: {self._work / 'state'}\n"
             f"minercdc.lake.path: {self._lake}\n"
             "minercdc.lake.trigger.interval.ms: 1000\n"
+            "minercdc.lake.merge.interval.ms: 1000\n"
         )
         connector = self._start_connector()
         return connector, self._command("lake", str(self._config))
@@ -202,22 +203,24 @@ class _Demo:
             cursor.execute("UPDATE orders SET rating = 4.5 WHERE MOD(order_id, 10) = 1")
             connection.commit()
 
-    def _await_lake(self, ends: TopicEnds, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> None:
-        """Until the connector has delivered everything, and the lake has applied all that is in the topics."""
+    def _await_lake(self, visits: DeltaRows, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> None:
+        """Until the lake has the last change of all, and every table is merged up to an SCN before it."""
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")
             last_scn = int(cursor.fetchone()[0])
-        with self._shop(dsn) as connection, connection.cursor() as cursor:  # redo beyond that SCN, so that it is passed
+        with self._shop(dsn) as connection, connection.cursor() as cursor:  # the last change
             cursor.execute("INSERT INTO visits (happened, page) VALUES (SYSTIMESTAMP, 'the end')")
             connection.commit()
+            cursor.execute("SELECT COUNT(*) FROM visits")
+            expected = int(cursor.fetchone()[0])
         deadline = time.monotonic() + 150
         while True:
             await_until(deadline, "the lake's catching up")
             connector.check()
             lake.check()
             show()
-            delivered = connector.last_match(r"lag [\d.]+ s, SCN (\d+)")
-            if delivered and int(delivered) >= last_scn and lake_offsets(self._lake / "_checkpoint") == ends.read():
+            merged = lake.last_match(r"all tables are at SCN (\d+)")
+            if merged and int(merged) >= last_scn and visits.count() == expected:
                 return
             time.sleep(0.25)
 

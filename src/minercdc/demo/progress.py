@@ -1,10 +1,9 @@
-"""How far topics and lake are, read from the outside: topic ends, Spark's checkpoint, Delta's log."""
+"""How far topics and lake are, read from the outside: topic ends, Delta's log."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +37,6 @@ class TopicEnds:
         for partition, answer in requested.items():
             ends.setdefault(partition.topic, {})[str(partition.partition)] = answer.result().offset
         return ends
-
-
-def lake_offsets(checkpoint: Path) -> Mapping[str, Mapping[str, int]]:
-    """Offsets after the last micro-batch that is done, in the form of `TopicEnds.read`; empty before the first."""
-    numbers = [int(path.name) for path in (checkpoint / "commits").glob("[0-9]*")]
-    if not numbers:
-        return {}
-    lines = (checkpoint / "offsets" / str(max(numbers))).read_text().splitlines()
-    offsets: dict[str, dict[str, int]] = json.loads(lines[-1])
-    return offsets
 
 
 class DeltaRows:

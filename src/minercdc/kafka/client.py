@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -189,6 +190,35 @@ class KafkaClient:
             return tuple((partition, self._end_of(topic, partition, deadline)) for partition in sorted(found.partitions))
         except KafkaException as error:
             raise classify(error.args[0], doing) from None
+
+    def all_ends(self, names: re.Pattern[str]) -> dict[tuple[str, int], int]:
+        """(topic, partition) -> offset that its next record will have (its high watermark), of all topics with such names.
+
+        :raises DeliveryError, SinkError: Kafka cannot be reached, or a partition has no leader at present.
+        """
+        found: Mapping[str, Any] = self._list_topics()
+        wanted = [
+            TopicPartition(name, partition)
+            for name, topic in found.items()
+            if names.fullmatch(name)
+            for partition in topic.partitions
+        ]
+        if not wanted:
+            return {}
+        ends: dict[tuple[str, int], int] = {}
+        answers = self._admin_client().list_offsets(
+            {place: OffsetSpec.latest() for place in wanted},
+            isolation_level=IsolationLevel.READ_UNCOMMITTED,
+            request_timeout=self.timeout,
+        )
+        for place, answer in answers.items():
+            try:
+                ends[place.topic, place.partition] = int(answer.result().offset)
+            except KafkaException as error:
+                if error.args[0].code() not in _NO_LEADER:
+                    raise classify(error.args[0], f"reading the end of topic {place.topic}") from None
+                raise DeliveryError(f"partition {place.partition} of topic {place.topic} has no leader at present") from None
+        return ends
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
         """Offset of the first record that retention has left; of the next one where there is none. The topic must exist."""

@@ -1,11 +1,10 @@
 """The Spark side: reads the topics and keeps Delta tables equal to Oracle's.
 
-    from minercdc.lake import read_changes, start
-
-It depends on the form of the records only, and could live in a repository of its own.
+from minercdc.lake import read_changes, start, tables
 """
 
-from minercdc.lake.app import start
+from minercdc.lake.app import Lake, start
+from minercdc.lake.reader import LakeTables, tables
 from minercdc.lake.stream import read_changes
 
-__all__ = ["read_changes", "start"]
+__all__ = ["Lake", "LakeTables", "read_changes", "start", "tables"]

@@ -1,22 +1,32 @@
-"""Starts the stream that keeps the lake equal to the source."""
+"""The running lake: one stream appends all topics to the change log, and a thread merges tables from it.
+
+Kafka ──► Structured Streaming ──► change log ──► merges, several tables at once ──► state
+            (one micro-batch)        (bronze)        up to a complete commit SCN
+"""
 
 from __future__ import annotations
 
-from concurrent.futures import Future
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+import json
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import ConfigError, LakeError
-from minercdc.lake.merge import BatchApplier
-from minercdc.lake.stream import read_changes, register_functions
-from minercdc.lake.structures import Structure, Structures
-from minercdc.lake.tables import DeltaTable, LakeTable
+from minercdc.errors import ConfigError, DeliveryError, LakeError
+from minercdc.kafka.client import KafkaClient
+from minercdc.lake.marks import Ends, Mark, Marks
+from minercdc.lake.merger import Merger
+from minercdc.lake.paths import LakePaths
+from minercdc.lake.stream import read_topics
 from minercdc.lake.types import refuse_unsupported_modes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
+
+log = logging.getLogger(__name__)
+
+_MERGE_POLL_S = 1.0
 
 
 class StopFlag(Protocol):
@@ -25,14 +35,8 @@ class StopFlag(Protocol):
     def is_set(self) -> bool: ...
 
 
-def lake_root(config: ConnectorConfig) -> str:
-    """The directory of the tables: an absolute path, or a URL as it is configured."""
-    path = config.lake.minercdc_lake_path
-    return path if "://" in path else str(Path(path).absolute())
-
-
-def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
-    """Start the stream and return its running query, for `await_end`.
+def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
+    """Start the stream and the merges.
 
     :raises ConfigError: the topics have a form that the lake does not read, or the schema history is in a file.
     """
@@ -41,58 +45,142 @@ def start(spark: SparkSession, config: ConnectorConfig) -> StreamingQuery:
         raise ConfigError(
             ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
         )
-    register_functions(spark)
-    lake, root = config.lake, lake_root(config)
-    checkpoint = lake.minercdc_lake_checkpoint or f"{root}/_checkpoint"
-    writer: Future[str] = Future()  # the query's id, which its checkpoint keeps
-    structures = Structures(config.identity, config.topics, config.kafka, config.values, config.kafka_client)
-
-    opened: dict[str, LakeTable] = {}
-    applier: list[BatchApplier] = []
-
-    def apply(batch: DataFrame, number: int) -> None:
-        session = batch.sparkSession  # the stream's own clone of `spark`, the same for all its batches
-
-        def open_table(structure: Structure) -> LakeTable:
-            if structure.name not in opened:
-                path = f"{root}/{structure.schema}/{structure.table}"
-                opened[structure.name] = DeltaTable(session, path, f"{writer.result()}/{structure.name}")
-            return opened[structure.name]
-
-        if not applier:
-            applier.append(BatchApplier(config, structures, open_table))
-        applier[0].apply(batch, number)
-
-    query = (
-        read_changes(spark, config)
-        .writeStream.foreachBatch(apply)
-        .option("checkpointLocation", checkpoint)
-        .trigger(processingTime=f"{lake.minercdc_lake_trigger_interval_ms} milliseconds")
-        .queryName(f"minercdc-{config.identity.name}")
-        .start()
-    )
-    writer.set_result(str(query.id))
-    return query
+    return Lake(spark, config)
 
 
-def await_end(query: StreamingQuery, stop: StopFlag) -> None:
-    """Wait until `stop` is set or the stream ends by itself; the query is stopped then.
+class Lake:
+    """The stream into the change log, and the merges from it.
 
-    :raises LakeError: the stream failed; the message has our own error, else Spark's first line.
+    :ivar query: Spark's query, for its progress.
     """
-    from pyspark.errors import StreamingQueryException
 
-    try:
-        while not stop.is_set():
-            if query.awaitTermination(1):
+    def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
+        self._spark = spark
+        self._paths = LakePaths(config)
+        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+        self._marks = Marks(config, self._client)
+        self._merger = Merger(spark, config, self._client, self._paths)
+        self._candidate: Mark | None = None
+        self._writer = ""  # id of the stream, which its checkpoint keeps
+        self._read: Ends = self._last_read()
+        self._stop = threading.Event()
+        self._turn = threading.Lock()  # of what marks and merges
+        self._failure: Exception | None = None
+        lake = config.lake
+        self.query: StreamingQuery = (
+            read_topics(spark, config)
+            .writeStream.foreachBatch(self._append)
+            .option("checkpointLocation", self._paths.checkpoint)
+            .trigger(processingTime=f"{lake.minercdc_lake_trigger_interval_ms} milliseconds")
+            .queryName(f"minercdc-{config.identity.name}")
+            .start()
+        )
+        self._thread = threading.Thread(target=self._merge, name="lake-merges", daemon=True)
+        self._thread.start()
+
+    def _append(self, records: DataFrame, number: int) -> None:
+        """One micro-batch: append it, and note how far the topics are read then."""
+        if not self._writer:
+            self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
+        self._merger.append(records, self._writer, number)
+        self._read = self._ends(number)
+
+    def _ends(self, number: int) -> Ends:
+        """How far the topics are read with a micro-batch, by the checkpoint's own log of offsets."""
+        offsets = json.loads(self._content(f"{self._paths.checkpoint}/offsets/{number}").splitlines()[-1])
+        return {(topic, int(partition)): end for topic, ends in offsets.items() for partition, end in ends.items()}
+
+    def _last_read(self) -> Ends:
+        """How far the topics were read when the stream ended the last time."""
+        commits = self._hadoop_path(f"{self._paths.checkpoint}/commits")
+        system = commits.getFileSystem(self._hadoop_configuration())
+        if not system.exists(commits):
+            return {}
+        names = [str(file.getPath().getName()) for file in system.listStatus(commits)]
+        numbers = [int(name) for name in names if name.isdigit()]
+        return self._ends(max(numbers)) if numbers else {}
+
+    def _hadoop_path(self, path: str) -> Any:
+        jvm: Any = self._spark._jvm
+        return jvm.org.apache.hadoop.fs.Path(path)
+
+    def _hadoop_configuration(self) -> Any:
+        session: Any = self._spark
+        return session._jsc.hadoopConfiguration()
+
+    def _content(self, path: str) -> str:
+        jvm: Any = self._spark._jvm
+        file = self._hadoop_path(path)
+        stream = file.getFileSystem(self._hadoop_configuration()).open(file)
+        try:
+            return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def _advance(self) -> None:
+        """Pass on the newest mark that is reached."""
+        if self._candidate is None:
+            self._candidate = self._marks.newest()
+        if self._candidate is not None and self._candidate.is_reached(self._read):
+            self._merger.complete(self._candidate)
+            self._candidate = None
+
+    def _merge(self) -> None:
+        waiting = False
+        while not self._stop.wait(_MERGE_POLL_S):
+            try:
+                with self._turn:
+                    self._advance()
+                    self._merger.merge_due()
+                waiting = False
+            except DeliveryError as error:  # Kafka will be back
+                if not waiting:
+                    log.warning("merging waits: %s", error)
+                waiting = True
+            except Exception as error:
+                self._failure = error  # raised by await_end
+                log.debug("merging ended", exc_info=True)
                 return
-    except StreamingQueryException as error:
-        raise LakeError(f"the lake's stream ended: {_first_cause(str(error))}") from error
-    finally:
-        query.stop()
+
+    def process_all_available(self) -> None:
+        """Return once all that is in the topics now is in the change log, and what is complete of it in the tables."""
+        self.query.processAllAvailable()
+        with self._turn:
+            for _ in range(2):  # the mark that was waited for, and the newest one
+                self._advance()
+            self._merger.flush()
+        self._raise_failure()
+
+    def await_end(self, stop: StopFlag) -> None:
+        """Wait until `stop` is set or the stream ends by itself; then stop.
+
+        :raises LakeError: the stream or the merging failed; the message has our own error, else Spark's cause.
+        """
+        from pyspark.errors import StreamingQueryException
+
+        try:
+            while not stop.is_set():
+                if self.query.awaitTermination(1):
+                    break
+                self._raise_failure()
+        except StreamingQueryException as error:
+            raise LakeError(f"the lake's stream ended: {first_cause(str(error))}") from error
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Stop the stream, and the merges after the tables that are being merged; safe to call twice."""
+        self.query.stop()
+        self._stop.set()
+        self._thread.join()
+        self._merger.close()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise LakeError(f"merging ended: {first_cause(str(self._failure))}") from self._failure
 
 
-def _first_cause(text: str) -> str:
+def first_cause(text: str) -> str:
     """The Python error's own line for a failure inside foreachBatch; else Spark's first line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next(

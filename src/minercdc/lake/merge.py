@@ -1,104 +1,227 @@
-"""One micro-batch applied to the lake: per table, the last change of every key."""
+"""Brings one lake table to a commit SCN: the pending records of the change log, decoded, reduced to one per row, and merged.
+
+Pending are the records of later batches than the table has, and those of its batches that were committed after its SCN.
+
+Each merge is one Delta commit that says how far the table is then. A merge that is repeated after a kill does not make a
+difference: a change never overwrites a row with a later (commit SCN, number within the transaction).
+"""
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import SchemaHistoryError
-from minercdc.lake.stream import COMMIT_SCN, ROWID_KEY, decode, quoted
-from minercdc.lake.structures import Structure, Structures
-from minercdc.lake.tables import LakeTable
+from minercdc.errors import LakeError
+from minercdc.lake.change_log import Arrival, ChangeLog
+from minercdc.lake.columns import CDC, TableColumn, evolution
+from minercdc.lake.decode import RowDecoder, TableShape
+from minercdc.lake.delta import Applied, DeltaTable
+from minercdc.lake.history import TableHistory
+from minercdc.lake.latest import complete_rows, latest_records, latest_rows
+from minercdc.lake.sql import literal, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 log = logging.getLogger(__name__)
 
-OpenTable = Callable[[Structure], LakeTable]
+CDC_FIELDS = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id")
+CDC_TYPE = "STRUCT<op: STRING, scn: BIGINT, commit_scn: BIGINT, seq: BIGINT, commit_time: TIMESTAMP, row_id: STRING, deleted: BOOLEAN>"
+NEWER = f"(c.commit_scn > t.{CDC}.commit_scn OR (c.commit_scn = t.{CDC}.commit_scn AND c.seq >= t.{CDC}.seq))"
 
 
-def latest_per_key(changes: DataFrame, key: Sequence[str]) -> DataFrame:
-    """The change of each key with the highest Kafka offset: all records of a key are in one partition, in commit order."""
-    columns = [quoted(name) for name in changes.columns]
-    by = ", ".join(quoted(name) for name in key)
-    ranked = changes.selectExpr(*columns, f"row_number() OVER (PARTITION BY {by} ORDER BY offset DESC) AS __rank")
-    return ranked.where("__rank = 1").selectExpr(*columns)
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The records that bring a table from one state to another.
 
-
-class BatchApplier:
-    """Applies micro-batches; given to `foreachBatch`.
-
-    :param open_table: opens the lake table of a source table in the batch's session.
+    :param scn: records up to this commit SCN.
+    :param since: rows that were changed before this SCN are gone; 0 for none.
+    :param scns: lowest and highest SCN among them, as far as known.
+    :param rows: at most so many records.
+    :param partial: some have the placeholder in place of a value.
     """
 
-    def __init__(self, config: ConnectorConfig, structures: Structures, open_table: OpenTable) -> None:
-        self._config = config
-        self._structures = structures
-        self._open_table = open_table
-        self._keyless: set[str] = set()
+    scn: int
+    since: int
+    scns: tuple[int, int]
+    rows: int
+    partial: bool
 
-    def apply(self, batch: DataFrame, number: int) -> None:
-        """Apply one micro-batch; the same `number` again changes nothing. Raises DeliveryError or SchemaHistoryError."""
-        batch.persist()
-        try:
-            topics = batch.groupBy("topic").agg({"key": "max"}).collect()
-            if not topics:
-                return
-            self._structures.refresh()
-            for row in topics:
-                self._apply_table(row["topic"], row["max(key)"], batch, number)
-        finally:
-            batch.unpersist()
 
-    def _apply_table(self, topic: str, some_key: bytes | None, batch: DataFrame, number: int) -> None:
-        structure = self._structures.of_topic(topic)
-        if structure is None:
-            raise SchemaHistoryError(
-                f"topic {topic} holds rows of a table that the schema history does not know",
-                hint="was the schema history topic deleted, or does minercdc.lake's configuration name another connector's topics?",
-            )
-        key = self._key_columns(some_key)
-        if some_key is None and topic in self._keyless:
+def is_pending(arrival: Arrival, applied: Applied, goal: Applied) -> bool:
+    """Whether a batch may hold records between the two."""
+    later = arrival.batch > applied.batch or arrival.highest > applied.scn
+    return later and arrival.batch <= goal.batch and arrival.lowest <= goal.scn
+
+
+def pending(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, truncate: bool) -> Pending:
+    """What has to be done to bring a table from `applied` to `goal`.
+
+    :param truncate: whether TRUNCATE removes rows.
+    """
+    scn = goal.scn
+    if not table.exists_at(scn):  # dropped: it keeps the rows that it had
+        scn = max((gone for gone in table.dropped if gone <= goal.scn), default=scn + 1) - 1
+    mine = [arrival for arrival in arrivals if is_pending(arrival, applied, Applied(scn, goal.batch))]
+    emptied = [created for created in table.created if applied.scn < created <= scn]
+    if truncate:
+        emptied += [at for at in (*table.truncated, *(a.truncated for a in mine)) if applied.scn < at <= scn]
+    emptied += [a.snapshot for a in mine if a.snapshot in table.snapshots and applied.scn < a.snapshot <= scn]
+    lowest = min((arrival.scns[0] for arrival in mine), default=0)
+    highest = max((arrival.scns[1] for arrival in mine), default=0)
+    since = max(emptied, default=0)
+    return Pending(
+        scn,
+        since,
+        (max(lowest, since), max(highest, since)),
+        sum(arrival.rows for arrival in mine),
+        any(arrival.partial for arrival in mine),
+    )
+
+
+def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> str:
+    """SQL condition of these records in the change log."""
+    return (
+        f"topic = {literal(topic)} AND batch <= {batch} AND commit_scn <= {work.scn} AND op <> 't' AND scn >= {work.since} "
+        f"AND NOT (batch <= {applied.batch} AND commit_scn <= {applied.scn})"
+    )
+
+
+class TableMerge:
+    """Merges tables; one per thread.
+
+    :param log: read in the session of the thread.
+    """
+
+    def __init__(self, config: ConnectorConfig, log: ChangeLog, decoder: RowDecoder) -> None:
+        self._lake = config.lake
+        self._log = log
+        self._decoder = decoder
+
+    def run(
+        self, delta: DeltaTable, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied
+    ) -> None:
+        """Bring `table` from `applied` to `goal`.
+
+        :param arrivals: of its topic, as far as they may be pending.
+        :raises LakeError: its topic holds records that are no envelopes of ours.
+        """
+        work = pending(table, arrivals, applied, goal, truncate=self._lake.minercdc_lake_truncate == "apply")
+        if not table.versions or table.versions[0].since > work.scn:
             return
-        rowid_key = key == (ROWID_KEY,)
-        records = batch.where(batch["topic"] == topic)
-        values = self._config.values
-        changes = decode(records, structure, with_schemas=values.value_converter_schemas_enable, rowid_key=rowid_key)
-        table = self._open_table(structure)
-        table.evolve(structure, rowid_key=rowid_key)
-        if self._config.lake.minercdc_lake_truncate == "apply":
-            changes = self._truncated(changes, table, number)
-        changes = changes.where("op <> 't'")
-        if not key:
-            if not changes.isEmpty():
-                self._keyless.add(topic)
-                log.warning(
-                    "table %s has no key: its changes are in topic %s, but not in the lake; "
-                    "minercdc.keyless.table.key=rowid or message.key.columns give it one",
-                    structure.name,
-                    topic,
-                )
+        _refuse_undecodable(table, [a for a in arrivals if is_pending(a, applied, goal)], self._log.path)
+        shape = self._decoder.shape(table.version_at(work.scn))
+        there = delta.columns()
+        recreated = any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0
+        if there is None or recreated:
+            target, empty = shape.table_columns(), True
+        else:
+            target = self._evolved(delta, table, shape, there, work, applied)
+            empty = work.since > 0 or delta.is_empty()
+        if not work.rows:
+            if there is None or recreated:
+                delta.create(target, CDC_TYPE)
+            elif work.since:
+                delta.clear()
             return
-        columns = [*structure.columns, *((ROWID_KEY,) if rowid_key else ())]
-        table.merge(latest_per_key(changes, key), key, columns, number)
+        key = key_ids(shape)
+        rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
+        changes = reduced(self._decoder, rows, None if empty else delta.read(), table, target, key, work)
+        if empty:
+            delta.replace(as_rows(changes.where("op <> 'd'"), target), target, goal)
+        else:
+            delta.merge(changes, matches(target, key), _clauses(target), goal)
 
-    def _key_columns(self, some_key: bytes | None) -> tuple[str, ...]:
-        """Names of the columns of the record key."""
-        if some_key is None:
-            return ()
-        document = json.loads(some_key)
-        if self._config.values.key_converter_schemas_enable:
-            document = document["payload"]
-        return tuple(document)
+    def _evolved(
+        self,
+        delta: DeltaTable,
+        table: TableHistory,
+        shape: TableShape,
+        there: Sequence[TableColumn],
+        work: Pending,
+        applied: Applied,
+    ) -> list[TableColumn]:
+        """Bring the lake table's columns to those of the source; its columns then, in the source's order."""
+        wanted = shape.table_columns()
+        known = {field.id for version in table.versions for field in version.fields}
+        steps = evolution(there, wanted, known, self._lake.minercdc_lake_type_change)
+        for step in steps:
+            delta.take(step)
+        if steps:
+            there = delta.columns() or []
+        of_id = {column.id: column for column in there}
+        for number, (since, value) in self._decoder.fills(table).items():
+            if number in of_id and applied.scn < since <= work.scn:
+                delta.fill(of_id[number], value, since)
+        return [of_id[column.id] for column in wanted]
 
-    @staticmethod
-    def _truncated(changes: DataFrame, table: LakeTable, number: int) -> DataFrame:
-        last = changes.where("op = 't'").agg({COMMIT_SCN: "max"}).collect()[0][0]
-        if last is None:
-            return changes
-        table.truncate(int(last), number)
-        return changes.where(f"{COMMIT_SCN} >= {last}")
+
+def reduced(
+    decoder: RowDecoder,
+    rows: DataFrame,
+    present: DataFrame | None,
+    table: TableHistory,
+    target: Sequence[TableColumn],
+    key: Sequence[str],
+    work: Pending,
+) -> DataFrame:
+    """The last change of each row, decoded.
+
+    :param rows: the pending records of the change log.
+    :param present: the rows in the lake, None when there are none.
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    """
+    one_version = table.index_at(work.scns[0]) == table.index_at(work.scns[1])
+    if one_version and not work.partial:
+        return decoder.decode(latest_records(rows, ["key"] if key else ["row_id"]), table, target, key, work.scns)
+    decoded = decoder.decode(rows, table, target, key, work.scns, partial=work.partial, before=not one_version)
+    by = [f"k{i}" for i in range(len(key))] or ["row_id"]
+    return complete_rows(decoded, present, target, key, by) if work.partial else latest_rows(decoded, by)
+
+
+def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_path: str) -> None:
+    if count := sum(arrival.undecodable for arrival in arrivals):
+        raise LakeError(
+            f"topic {table.topic} holds {count} records that are no change events of minercdc",
+            hint="Delete them from the change log, then start the lake again: "
+            f"DELETE FROM delta.`{log_path}` WHERE topic = '{table.topic}' AND op IS NULL",
+        )
+
+
+def key_ids(shape: TableShape) -> list[str]:
+    """Ids of the key's columns, in the order of the record key."""
+    ids = {field.name: field.id for field, _, _ in shape.columns}
+    return [ids[name] for name in shape.key]
+
+
+def cdc_struct(source: str = "") -> str:
+    """SQL of `__cdc` from the columns of a decoded row."""
+    fields = ", ".join(f"{literal(name)}, {source}{name}" for name in CDC_FIELDS)
+    return f"named_struct({fields}, 'deleted', false)"
+
+
+def as_rows(changes: DataFrame, target: Sequence[TableColumn]) -> DataFrame:
+    return changes.selectExpr(*(f"c{i} AS {quoted(c.name)}" for i, c in enumerate(target)), f"{cdc_struct()} AS {CDC}")
+
+
+def matches(target: Sequence[TableColumn], key: Sequence[str]) -> str:
+    if not key:
+        return f"t.{CDC}.row_id = c.row_id"
+    names = {column.id: column.name for column in target}
+    return " AND ".join(f"t.{quoted(names[part])} <=> c.k{i}" for i, part in enumerate(key))
+
+
+def _clauses(target: Sequence[TableColumn]) -> str:
+    """What MERGE does with a change: insert, update or delete, unless the row has a later one."""
+    names = [quoted(column.name) for column in target]
+    values = [f"c.c{i}" for i in range(len(target))]
+    sets = ", ".join(f"t.{name} = {value}" for name, value in zip(names, values, strict=True))
+    cdc = cdc_struct("c.")
+    return (
+        f"WHEN MATCHED AND {NEWER} AND c.op = 'd' THEN DELETE "
+        f"WHEN MATCHED AND {NEWER} THEN UPDATE SET {sets}, t.{CDC} = {cdc} "
+        f"WHEN NOT MATCHED AND c.op <> 'd' THEN INSERT ({', '.join((*names, CDC))}) VALUES ({', '.join((*values, cdc))})"
+    )

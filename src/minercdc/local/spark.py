@@ -67,7 +67,7 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
         **SETTINGS,
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}",
+        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}",
         "spark.sql.warehouse.dir": warehouse,
         **(settings or {}),
     }

@@ -1,0 +1,160 @@
+"""The change log: every record of the table topics, appended once per micro-batch to one Delta table.
+
+Tables are merged from it, replayed from it and read as of an SCN with it. It lies at `<minercdc.lake.path>/_changes`:
+
+    batch        number of the append, rising
+    topic, partition, offset, key, value    of the record
+    op, scn, commit_scn, seq, commit_time, row_id    of its envelope; snapshot rows have the SCN they were read at as `commit_scn`
+    initial      a row of an initial snapshot
+    partial      some value is the placeholder: redo did not hold it
+
+`op` is null where the value is no envelope of ours.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from minercdc.config.sections import ValueConfig
+from minercdc.kafka.envelope import ROWID_KEY
+from minercdc.lake.delta import exists
+from minercdc.lake.sql import literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SOURCE = "STRUCT<scn: STRING, commit_scn: STRING, txSeq: BIGINT, row_id: STRING, ts_ms: BIGINT, commit_ts_ms: BIGINT, snapshot: STRING>"
+_PROPERTIES = {
+    "delta.dataSkippingStatsColumns": "batch,topic,scn,commit_scn",
+    "delta.enableDeletionVectors": "true",
+}
+_BYTES: Mapping[str, Callable[[bytes], str]] = {
+    "bytes": lambda raw: base64.b64encode(raw).decode(),
+    "base64": lambda raw: base64.b64encode(raw).decode(),
+    "base64-url-safe": lambda raw: base64.urlsafe_b64encode(raw).decode(),
+    "hex": bytes.hex,
+}
+_INITIAL = "('first', 'first_in_data_collection', 'true', 'last_in_data_collection', 'last')"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What one batch of the change log holds of one topic.
+
+    :param lowest, highest: commit SCNs; `scns` are the lowest and highest SCN of the changes themselves.
+    :param truncated: SCN of the last truncate event, 0 for none.
+    :param snapshot: SCN of an initial snapshot that read some of the rows, 0 for none.
+    :param undecodable: records that are no envelopes of ours.
+    :param partial: some row has the placeholder in place of a value.
+    """
+
+    topic: str
+    batch: int
+    rows: int
+    lowest: int
+    highest: int
+    scns: tuple[int, int]
+    truncated: int
+    snapshot: int
+    undecodable: int
+    partial: bool
+
+
+class ChangeLog:
+    """The change log at `path`.
+
+    :param values: how the connector writes values.
+    """
+
+    def __init__(self, spark: SparkSession, path: str, values: ValueConfig) -> None:
+        self._spark = spark
+        self.path = path
+        self._values = values
+
+    def append(self, records: DataFrame, batch: int, writer: str, number: int) -> None:
+        """Append the records of a micro-batch as batch `batch`; nothing happens when micro-batch `number` was appended before.
+        The first append makes the table.
+
+        :param records: Spark's Kafka columns.
+        :param writer: id of the stream; with `number` it names the micro-batch in Delta's log.
+        """
+        properties = {} if exists(self._spark, self.path) else _PROPERTIES
+        writer_options = {"txnAppId": writer, "txnVersion": str(number), **properties}
+        rows = self._parsed(records, batch).sortWithinPartitions("topic")
+        rows.write.format("delta").mode("append").options(**writer_options).save(self.path)
+
+    def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
+        """The change log's columns."""
+        rows = records.where("value IS NOT NULL").selectExpr(
+            "topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value"
+        )
+        envelope = f"STRUCT<source: {_SOURCE}, op: STRING>"
+        path = "e"
+        if self._values.value_converter_schemas_enable:
+            envelope, path = f"STRUCT<payload: {envelope}>", "e.payload"
+        parsed = rows.selectExpr("*", f"from_json(value, {literal(envelope)}) AS e")
+        source = f"{path}.source"
+        # Of a row that was found to be gone, only the key is known.
+        rowid_key = f"$.payload.{ROWID_KEY}" if self._values.key_converter_schemas_enable else f"$.{ROWID_KEY}"
+        return parsed.selectExpr(
+            f"CAST({batch} AS BIGINT) AS batch",
+            *("topic", "partition", "offset", f"{path}.op AS op", f"CAST({source}.scn AS BIGINT) AS scn"),
+            f"CAST(coalesce({source}.commit_scn, {source}.scn) AS BIGINT) AS commit_scn",
+            f"coalesce({source}.txSeq, 0) AS seq",
+            f"timestamp_millis(coalesce({source}.commit_ts_ms, {source}.ts_ms)) AS commit_time",
+            f"coalesce({source}.row_id, get_json_object(key, '{rowid_key}')) AS row_id",
+            f"coalesce({path}.op = 'r' AND {source}.snapshot IN {_INITIAL}, false) AS initial",
+            f"{self._has_placeholder()} AS partial",
+            *("key", "value"),
+        )
+
+    def _has_placeholder(self) -> str:
+        """SQL: the value holds the placeholder, as text or as bytes in one of their forms."""
+        text = self._values.unavailable_value_placeholder
+        forms = (text, _BYTES[self._values.binary_handling_mode](text.encode()))
+        return "(" + " OR ".join(f"contains(value, {literal(form)})" for form in forms) + ")"
+
+    def rows(self, spark: SparkSession | None = None) -> DataFrame:
+        """All records that are kept.
+
+        :param spark: the session to read in; default the change log's own.
+        """
+        return (spark or self._spark).read.format("delta").load(self.path)
+
+    def arrivals(self, condition: str = "true") -> list[Arrival]:
+        """What the batches hold, per batch and topic, of records that meet an SQL condition on `batch` and `commit_scn`."""
+        rows = self.rows().where(condition)
+        counted = rows.groupBy("topic", "batch").agg(*_aggregates(self._spark)).collect()
+        return [
+            Arrival(
+                *(row["topic"], row["batch"], row["rows"], row["lowest"] or 0, row["highest"] or 0),
+                scns=(row["lowest_scn"] or 0, row["highest_scn"] or 0),
+                truncated=row["truncated"] or 0,
+                snapshot=row["snapshot"] or 0,
+                undecodable=row["undecodable"],
+                partial=bool(row["has_partial"]),
+            )
+            for row in counted
+        ]
+
+
+def _aggregates(spark: SparkSession) -> Sequence[object]:
+    from pyspark.sql.functions import expr
+
+    return [
+        expr(text)
+        for text in (
+            "count(1) AS rows",
+            "min(commit_scn) AS lowest",
+            "max(commit_scn) AS highest",
+            "min(scn) AS lowest_scn",
+            "max(scn) AS highest_scn",
+            "max(if(op = 't', scn, 0)) AS truncated",
+            "max(if(initial, scn, 0)) AS snapshot",
+            "count_if(op IS NULL OR scn IS NULL) AS undecodable",
+            "bool_or(partial) AS has_partial",
+        )
+    ]

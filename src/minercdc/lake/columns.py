@@ -1,0 +1,179 @@
+"""Which columns a lake table has, and the steps that bring an older table there.
+
+A lake column carries the id of its source column (`history.Field.id`) as its comment. So a rename is seen as one, and a step that
+was done before a kill is not done again. Names are the source's; our own column is `__cdc`.
+
+    ADD      ADD COLUMNS; rows that are older get the literal DEFAULT of the ADD
+    DROP     DROP COLUMN
+    RENAME   RENAME COLUMN: older rows keep their values
+    MODIFY   Delta's type widening where it can hold both types, else by policy:
+             text        the column becomes STRING, with the older values as text
+             new_column  the older values stay in a column NAME__1 (NAME__2, ..), NAME begins empty
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from minercdc.lake.types import widened
+
+CDC = "__cdc"
+_TEXT_COPY = "__text__"
+
+TypeChange: TypeAlias = Literal["text", "new_column"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of a lake table: `type` as Spark SQL names it, `id` of the source column, '' for none."""
+
+    name: str
+    type: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    column: TableColumn
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    name: str
+    new_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WidenColumn:
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifyColumn:
+    """Set the id that the column carries."""
+
+    name: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopyAsText:
+    """Fill column `target`, where it is null, with the text of column `source` of type `type`."""
+
+    source: str
+    type: str
+    target: str
+
+
+Step: TypeAlias = AddColumn | DropColumn | RenameColumn | WidenColumn | IdentifyColumn | CopyAsText
+
+
+def lake_names(names: Sequence[str]) -> list[str]:
+    """Names of the lake's columns: the source's, and where two differ in case only, or one is ours, `NAME_2`, `NAME_3`, ..
+
+    Spark and Delta do not distinguish names by case.
+    """
+    taken = {CDC}
+    found = []
+    for name in names:
+        candidate, number = name, 1
+        while candidate.lower() in taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        taken.add(candidate.lower())
+        found.append(candidate)
+    return found
+
+
+def evolution(
+    there: Sequence[TableColumn], wanted: Sequence[TableColumn], known: Collection[str], policy: TypeChange
+) -> list[Step]:
+    """The steps from the columns `there` to the columns `wanted`; none when they are there already.
+
+    After any of them, the steps from what is there then end at the same columns.
+
+    :param there: the data columns of the table, without `__cdc`.
+    :param known: ids of all columns that the source's table ever had; a column without such an id is taken for the one of its name.
+    """
+    ids = {column.id for column in wanted}
+    present = {column.name: column for column in there}
+    home: dict[str, str] = {}  # id -> name in the table
+    for column in there:
+        if column.id in ids:
+            home[column.id] = column.name
+    for column in wanted:
+        found = present.get(column.name)
+        if column.id not in home and found is not None and found.id not in known and not _is_copy(column, present):
+            home[column.id] = column.name
+    steps = list(_drops(there, set(home.values()), wanted))
+    steps += _renames({name: column.name for column in wanted if (name := home.get(column.id)) is not None})
+    for column in wanted:
+        if column.id not in home:
+            steps += _arrival(column, present)
+        else:
+            steps += _changed(column, present[home[column.id]], set(present), policy)
+    return steps
+
+
+def _is_copy(column: TableColumn, present: dict[str, TableColumn]) -> bool:
+    return _TEXT_COPY + column.name in present
+
+
+def _drops(there: Sequence[TableColumn], kept: set[str], wanted: Sequence[TableColumn]) -> Iterator[Step]:
+    copies = {_TEXT_COPY + column.name for column in wanted}
+    for column in there:
+        if column.name not in kept and column.name not in copies and column.id:
+            yield DropColumn(column.name)
+
+
+def _renames(moves: dict[str, str]) -> Iterator[Step]:
+    """Renames that never meet: names that are exchanged go by way of another name."""
+    pending = {old: new for old, new in moves.items() if old != new}
+    while pending:
+        free = next((old for old, new in pending.items() if new not in pending), None)
+        if free is not None:
+            yield RenameColumn(free, pending.pop(free))
+        else:
+            old = next(iter(pending))
+            yield RenameColumn(old, f"__moving__{old}")
+            pending[f"__moving__{old}"] = pending.pop(old)
+
+
+def _arrival(column: TableColumn, present: dict[str, TableColumn]) -> Iterator[Step]:
+    copy = _TEXT_COPY + column.name
+    if copy in present:  # killed after the older column went
+        yield RenameColumn(copy, column.name)
+        yield IdentifyColumn(column.name, column.id)
+    else:
+        yield AddColumn(column)
+
+
+def _changed(column: TableColumn, there: TableColumn, taken: set[str], policy: TypeChange) -> Iterator[Step]:
+    if there.id != column.id:
+        yield IdentifyColumn(column.name, column.id)
+    if there.type == column.type or (there.type == "STRING" and policy == "text"):
+        return
+    if (wide := widened(there.type, column.type)) is not None:
+        if wide != there.type:
+            yield WidenColumn(column.name, wide)
+    elif policy == "text":
+        copy = _TEXT_COPY + column.name
+        if copy not in taken:
+            yield AddColumn(TableColumn(copy, "STRING"))
+        yield CopyAsText(column.name, there.type, copy)
+        yield DropColumn(column.name)
+        yield RenameColumn(copy, column.name)
+        yield IdentifyColumn(column.name, column.id)
+    else:
+        number = next(n for n in range(1, len(taken) + 2) if f"{column.name}__{n}" not in taken)
+        yield RenameColumn(column.name, f"{column.name}__{number}")
+        yield IdentifyColumn(f"{column.name}__{number}", "")
+        yield AddColumn(column)

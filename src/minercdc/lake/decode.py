@@ -1,0 +1,192 @@
+"""Typed rows of one table from the records of the change log, each decoded with the table version of its time.
+
+A decoded row has op, scn, commit_scn, seq, commit_time, row_id, partition and offset as the change log has them, and
+
+    k0, k1, ..   the key columns, from the record key
+    c0, c1, ..   the columns of the lake table, in its order
+    m0, m1, ..   whether the column's value is missing in redo, of records that may have placeholders
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.lake.columns import TableColumn, lake_names
+from minercdc.lake.history import Field, TableHistory, TableVersion
+from minercdc.lake.sql import as_text, literal, quoted
+from minercdc.lake.types import LakeColumn, fill_of, lake_column
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.selection import key_columns, published_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RECORD = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id", "partition", "offset")
+# What orders the changes of one key. The offset decides between changes of one statement only.
+ORDER = "struct(commit_scn, seq, offset)"
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """What the lake keeps of one version of a table.
+
+    :param columns: the lake's columns, with the source column of each.
+    :param key: names of the record key's columns; empty when the ROWID identifies rows.
+    """
+
+    columns: tuple[tuple[Field, LakeColumn, TableColumn], ...]
+    key: tuple[str, ...]
+
+    def table_columns(self) -> list[TableColumn]:
+        return [column for _, _, column in self.columns]
+
+
+class RowDecoder:
+    """Decodes the records of a connector's tables."""
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self._config = config
+        self._published: Callable[[TableId, Column], bool] = published_columns(config.filters)
+        self._key_columns: Callable[[TableSchema], tuple[int, ...]] = key_columns(config.filters)
+        self._shapes: dict[TableVersion, TableShape] = {}
+
+    def shape(self, version: TableVersion) -> TableShape:
+        """What the lake keeps of a table version: published columns and key columns of types that it holds."""
+        if version not in self._shapes:
+            self._shapes[version] = self._shape(version)
+        return self._shapes[version]
+
+    def _shape(self, version: TableVersion) -> TableShape:
+        schema = version.schema
+        key = self._key_columns(schema)
+        kept: list[tuple[Field, LakeColumn]] = []
+        for i, field in enumerate(version.fields):
+            column = lake_column(field.column, self._config.values, self._config.lake)
+            if column is not None and (i in key or self._published(schema.id, field.column)):
+                kept.append((field, column))
+        names = lake_names([field.name for field, _ in kept])
+        columns = (
+            (field, column, TableColumn(name, column.spark_type, field.id))
+            for (field, column), name in zip(kept, names, strict=True)
+        )
+        return TableShape(tuple(columns), tuple(schema.columns[i].name for i in key))
+
+    def decode(
+        self,
+        rows: DataFrame,
+        table: TableHistory,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        scns: tuple[int, int],
+        *,
+        partial: bool = False,
+        before: bool = False,
+    ) -> DataFrame:
+        """Rows of the change log, of one table -> typed rows in the columns of its lake table.
+
+        :param target: the lake table's columns.
+        :param key: ids of the key's columns; empty when the ROWID identifies rows.
+        :param scns: lowest and highest SCN among the rows.
+        :param partial: mark missing values, in columns `m0`, `m1`, ..
+        :param before: take the columns of a deleted row from its before image; else they are null.
+        """
+        first, last = table.index_at(scns[0]), table.index_at(scns[1])
+        fills = self.fills(table)
+        decoded = None
+        for index in range(first, last + 1):
+            part = rows
+            if index > first:
+                part = part.where(f"scn >= {table.versions[index].since}")
+            if index < last:
+                part = part.where(f"scn < {table.versions[index + 1].since}")
+            typed = self._decode_version(part, table.versions[index], target, key, fills, partial=partial, before=before)
+            decoded = typed if decoded is None else decoded.unionByName(typed)
+        assert decoded is not None
+        return decoded
+
+    def _decode_version(
+        self,
+        rows: DataFrame,
+        version: TableVersion,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        fills: Mapping[str, tuple[int, str]],
+        *,
+        partial: bool,
+        before: bool,
+    ) -> DataFrame:
+        shape = self.shape(version)
+        of_id = {field.id: (field, column) for field, column, _ in shape.columns}
+        selected = list(RECORD)
+        for i, column in enumerate(target):
+            found = of_id.get(column.id)
+            if found is None:
+                since, fill = fills.get(column.id, (0, "NULL"))
+                selected.append(f"CAST({fill if version.since < since else 'NULL'} AS {column.type}) AS c{i}")
+            elif found[0].name in shape.key:
+                selected.append(f"{typed_value(found, 'k', column)} AS c{i}")
+            else:
+                selected.append(f"{typed_value(found, 'i', column)} AS c{i}")
+            if partial:
+                missing = found[1].unavailable if found and found[0].name not in shape.key else None
+                flag = f"coalesce({missing(_member('i', found[0].name))}, false)" if missing and found else "false"
+                selected.append(f"{flag} AS m{i}")
+        types = {column.id: column for column in target}
+        for i, part in enumerate(key):
+            selected.append(f"{self._key_part(of_id.get(part), shape, types[part])} AS k{i}")
+        return self._parsed(rows, shape, before=before).selectExpr(*selected)
+
+    @staticmethod
+    def _key_part(found: tuple[Field, LakeColumn] | None, shape: TableShape, column: TableColumn) -> str:
+        """From the record key; from the row image where the key had other columns at that time."""
+        if found is None:
+            return f"CAST(NULL AS {column.type})"
+        return typed_value(found, "k" if found[0].name in shape.key else "i", column)
+
+    def _parsed(self, rows: DataFrame, shape: TableShape, *, before: bool) -> DataFrame:
+        """With the parsed record key as `k` and the row image as `i`."""
+        of_name = {field.name: column for field, column, _ in shape.columns}
+        values = ", ".join(f"{quoted(name)}: {column.json_type}" for name, column in of_name.items())
+        keys = ", ".join(f"{quoted(name)}: {of_name[name].json_type}" for name in shape.key if name in of_name)
+        images = f"before: STRUCT<{values}>, after: STRUCT<{values}>" if before else f"after: STRUCT<{values}>"
+        image = "if(op = 'd', {0}.before, {0}.after)" if before else "{0}.after"
+        envelope, path = f"STRUCT<{images}>", "e"
+        key_type, key_path = f"STRUCT<{keys}>", "kk"
+        if self._config.values.value_converter_schemas_enable:
+            envelope, path = f"STRUCT<payload: {envelope}>", "e.payload"
+        if self._config.values.key_converter_schemas_enable:
+            key_type, key_path = f"STRUCT<payload: {key_type}>", "kk.payload"
+        parsed_key = [f"from_json(key, {literal(key_type)}, map('mode', 'FAILFAST')) AS kk"] if keys else []
+        parsed = rows.selectExpr(
+            *RECORD, f"from_json(value, {literal(envelope)}, map('mode', 'FAILFAST')) AS e", *parsed_key
+        )
+        return parsed.selectExpr(*RECORD, f"{image.format(path)} AS i", *([f"{key_path} AS k"] if keys else []))
+
+    def fills(self, table: TableHistory) -> dict[str, tuple[int, str]]:
+        """Id of each column that was added with a literal DEFAULT, which all older rows got -> SCN of the ADD, SQL of the value."""
+        found: dict[str, tuple[int, str]] = {}
+        for version in table.versions:
+            for field, column, _ in self.shape(version).columns:
+                if not field.since or field.default is None or field.id in found:
+                    continue
+                if (fill := fill_of(column, field.default)) is not None:
+                    found[field.id] = (field.since, fill)
+        return found
+
+
+def _member(struct: str, name: str) -> str:
+    return f"{struct}.{quoted(name)}"
+
+
+def typed_value(found: tuple[Field, LakeColumn], struct: str, column: TableColumn) -> str:
+    """SQL of a value in the type of the lake's column."""
+    field, source = found
+    value = source.value(_member(struct, field.name))
+    if source.spark_type == column.type:
+        return value
+    if column.type == "STRING":
+        return as_text(value, source.spark_type)
+    return f"CAST({value} AS {column.type})"

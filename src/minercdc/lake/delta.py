@@ -1,0 +1,196 @@
+"""Delta tables: what the lake does with a table's files. Another table format would be another module with these methods."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from minercdc.errors import LakeError
+from minercdc.lake.columns import (
+    CDC,
+    AddColumn,
+    CopyAsText,
+    DropColumn,
+    IdentifyColumn,
+    RenameColumn,
+    Step,
+    TableColumn,
+    WidenColumn,
+)
+from minercdc.lake.sql import as_text, literal, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_PROPERTIES = {
+    "delta.columnMapping.mode": "name",  # Oracle names may hold blanks; RENAME and DROP COLUMN change no file
+    "delta.enableDeletionVectors": "true",
+    "delta.enableTypeWidening": "true",
+    "delta.feature.timestampNtz": "supported",
+}
+_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """How far a lake table is: it has all changes up to commit SCN `scn` of the change log's batches up to `batch`."""
+
+    scn: int = 0
+    batch: int = 0
+
+    def to_json(self) -> str:
+        return json.dumps({"minercdc": {"scn": str(self.scn), "batch": self.batch}})
+
+    @staticmethod
+    def from_json(text: str | None) -> Applied | None:
+        """Back from a commit's metadata; None when it is not ours."""
+        try:
+            found = json.loads(text or "")["minercdc"]
+            return Applied(int(found["scn"]), int(found["batch"]))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+class DeltaTable:
+    """A Delta table at `path`, in a session that no other thread uses."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self.path = path
+        self.name = f"delta.{quoted(path)}"
+
+    def columns(self) -> list[TableColumn] | None:
+        """The columns besides `__cdc`; None when there is no table.
+
+        :raises LakeError: the table there is not one that this lake made.
+        """
+        if not exists(self._spark, self.path):
+            return None
+        schema = self._spark.read.format("delta").load(self.path).schema
+        if CDC not in schema.names:
+            raise LakeError(
+                f"the Delta table at {self.path} has no column {CDC}: another program, or an older version, made it",
+                hint="Move it away; the lake makes its own from the change log.",
+            )
+        return columns_of(schema)
+
+    def create(self, columns: Sequence[TableColumn], cdc: str) -> None:
+        """Create the table, or replace it by an empty one.
+
+        :param cdc: Spark type of `__cdc`.
+        """
+        listed = [f"{quoted(c.name)} {c.type} COMMENT {literal(c.id)}" for c in columns] + [f"{CDC} {cdc}"]
+        properties = ", ".join(f"'{name}' = '{value}'" for name, value in _PROPERTIES.items())
+        self._spark.sql(
+            f"CREATE OR REPLACE TABLE {self.name} ({', '.join(listed)}) USING delta TBLPROPERTIES ({properties})"
+        )
+
+    def take_over(self, source: DeltaTable, applied: Applied) -> None:
+        """Become a copy of another lake table, in its columns; the last commit says how far the table is then."""
+        columns = source.columns()
+        if columns is None:
+            return
+        self.replace(source.read(), columns, applied)
+
+    def take(self, step: Step) -> None:
+        """Take one step of `columns.evolution`; its commit is durable when this returns."""
+        table = self.name
+        match step:
+            case AddColumn(column):
+                comment = f" COMMENT {literal(column.id)}"
+                self._spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({quoted(column.name)} {column.type}{comment})")
+            case DropColumn(name):
+                self._spark.sql(f"ALTER TABLE {table} DROP COLUMN {quoted(name)}")
+            case RenameColumn(name, new_name):
+                self._spark.sql(f"ALTER TABLE {table} RENAME COLUMN {quoted(name)} TO {quoted(new_name)}")
+            case WidenColumn(name, kind):
+                self._spark.sql(f"ALTER TABLE {table} ALTER COLUMN {quoted(name)} TYPE {kind}")
+            case IdentifyColumn(name, number):
+                self._spark.sql(f"ALTER TABLE {table} ALTER COLUMN {quoted(name)} COMMENT {literal(number)}")
+            case CopyAsText(source, kind, target):
+                new, old = quoted(target), quoted(source)
+                text = as_text(old, kind)
+                self._spark.sql(f"UPDATE {table} SET {new} = {text} WHERE {new} IS NULL AND {old} IS NOT NULL")
+
+    def fill(self, column: TableColumn, value: str, before: int) -> None:
+        """Give rows committed before SCN `before` that have no value in a column this one."""
+        name = quoted(column.name)
+        self._spark.sql(f"UPDATE {self.name} SET {name} = {value} WHERE {CDC}.commit_scn < {before} AND {name} IS NULL")
+
+    def clear(self) -> None:
+        """Delete all rows."""
+        self._spark.sql(f"DELETE FROM {self.name}")
+
+    def is_empty(self) -> bool:
+        return bool(self._spark.read.format("delta").load(self.path).isEmpty())
+
+    def read(self, version: int | None = None) -> DataFrame:
+        """The rows, of one of its versions where that is given."""
+        reader = self._spark.read.format("delta")
+        return (reader if version is None else reader.option("versionAsOf", version)).load(self.path)
+
+    def append(self, rows: DataFrame, applied: Applied) -> None:
+        """Append rows in one commit that says how far the table is then."""
+        with self._saying(applied):
+            rows.write.format("delta").mode("append").save(self.path)
+
+    def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied) -> None:
+        """Become a table of these rows and columns, in one commit that says how far the table is then.
+
+        :param rows: in the columns' order, and `__cdc`.
+        """
+        from pyspark.sql.functions import col
+
+        named = [col(quoted(c.name)).alias(c.name, metadata={"comment": c.id}) for c in columns]
+        writer = rows.select(*named, CDC).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+        with self._saying(applied):
+            writer.options(**_PROPERTIES).save(self.path)
+
+    def merge(self, changes: DataFrame, on: str, clauses: str, applied: Applied) -> None:
+        """MERGE `changes` (as `c`) into the table (as `t`) in one commit that says how far the table is then."""
+        changes.createOrReplaceTempView("minercdc_changes")
+        with self._saying(applied):
+            self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")
+
+    def applied(self) -> Applied | None:
+        """What the newest commit of ours says; None when there is none."""
+        for row in self._spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 50").select("userMetadata").collect():
+            if (found := Applied.from_json(row[0])) is not None:
+                return found
+        return None
+
+    def version(self) -> int:
+        """Number of the newest version that this process knows: its own last commit, or a later one."""
+        session: Any = self._spark
+        log = session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, self.path)
+        return int(log.unsafeVolatileSnapshot().version())
+
+    @contextmanager
+    def _saying(self, applied: Applied) -> Iterator[None]:
+        self._spark.conf.set(_METADATA, applied.to_json())
+        try:
+            yield
+        finally:
+            self._spark.conf.unset(_METADATA)
+
+
+def columns_of(schema: object) -> list[TableColumn]:
+    """The columns of a lake table's Spark schema besides `__cdc`, with the ids in their comments."""
+    from pyspark.sql.types import StructType
+
+    assert isinstance(schema, StructType)
+    return [
+        TableColumn(field.name, field.dataType.simpleString().upper(), (field.metadata or {}).get("comment", ""))
+        for field in schema.fields
+        if field.name != CDC
+    ]
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether there is a Delta table at `path`."""
+    session: Any = spark
+    log = session._jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log")
+    return bool(log.getFileSystem(session._jsc.hadoopConfiguration()).exists(log))

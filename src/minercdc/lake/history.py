@@ -1,0 +1,240 @@
+"""The versions of the source's tables, and what DDL did to their rows, from the connector's schema history.
+
+A history record lies in the Kafka transaction of the first rows of its version, or in an earlier one. So a reader that has rows
+and then reads the history to its end knows their version. A row belongs to the newest version whose SCN is not above the row's.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import SchemaHistoryError
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.schema_history import changes_of, starts_over
+from minercdc.kafka.topics import TopicNames
+from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
+from minercdc.schema.ddl_parser import parse_ddl
+from minercdc.schema.table import Column, TableId, TableSchema
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a source table over all its versions; a rename changes its name only.
+
+    :param id: its first name, and the SCN of the version in which it appeared: `NAME@SCN`.
+    :param since: that SCN when it joined a table that was there before, else 0.
+    :param default: the DEFAULT of that ADD, as SQL text, which all older rows got; None for none.
+    """
+
+    id: str
+    column: Column
+    since: int = 0
+    default: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """The structure of the rows that were changed at or after SCN `since`; `fields` are aligned with `schema.columns`."""
+
+    since: int
+    schema: TableSchema
+    fields: tuple[Field, ...]
+
+
+@dataclass(slots=True)
+class TableHistory:
+    """What happened to one table name.
+
+    :ivar versions: in the order of SCNs.
+    :ivar created: SCNs of CREATE TABLE: rows and structure of before are gone.
+    :ivar truncated: SCNs of TRUNCATE TABLE: rows changed before are gone.
+    :ivar snapshots: SCNs at which the structure was read again by a snapshot, which may have read all rows again.
+    :ivar lost: SCNs of partition DDL that removed or brought rows without redo of them.
+    :ivar renamed_from, renamed_to: (SCN, the table whose rows this one took over, or that took over its rows).
+    :ivar dropped: SCNs of DROPs and of renames to another name.
+    """
+
+    table: TableId
+    topic: str
+    versions: list[TableVersion] = field(default_factory=list)
+    created: list[int] = field(default_factory=list)
+    truncated: list[int] = field(default_factory=list)
+    snapshots: list[int] = field(default_factory=list)
+    lost: list[int] = field(default_factory=list)
+    renamed_from: list[tuple[int, TableId]] = field(default_factory=list)
+    renamed_to: list[tuple[int, TableId]] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return str(self.table)
+
+    def version_at(self, scn: int) -> TableVersion:
+        """The version of a row that was changed at this SCN; the oldest one for an SCN before it."""
+        return self.versions[self.index_at(scn)]
+
+    def index_at(self, scn: int) -> int:
+        """Index of `version_at`."""
+        return max(bisect_right(self.versions, scn, key=lambda version: version.since) - 1, 0)
+
+    def exists_at(self, scn: int) -> bool:
+        """Whether the source has a table of this name at an SCN."""
+        created = max((version.since for version in self.versions if version.since <= scn), default=0)
+        return created > max((gone for gone in self.dropped if gone <= scn), default=0)
+
+    def has_event(self, after: int, until: int) -> bool:
+        """Whether DDL above SCN `after`, and not above `until`, changed the table or its rows."""
+        scns = [version.since for version in self.versions] + self.truncated + self.dropped
+        scns += [scn for scn, _ in self.renamed_from + self.renamed_to]
+        return any(after < scn <= until for scn in scns)
+
+
+class LakeHistory:
+    """The tables of one connector, brought up to date by `refresh`.
+
+    :param client: of the connector's cluster.
+    """
+
+    def __init__(self, config: ConnectorConfig, client: KafkaClient) -> None:
+        self._client = client
+        self._names = TopicNames(config.identity, config.topics, config.kafka)
+        self._server = config.identity.topic_prefix
+        self._tables: dict[TableId, TableHistory] = {}
+        self._by_topic: dict[str, TableHistory] = {}
+        self._read_to = 0
+        self._unreadable: Exception | None = None
+
+    @property
+    def topic(self) -> str:
+        return self._names.schema_history
+
+    def of_topic(self, topic: str) -> TableHistory | None:
+        """The table whose changes the topic holds; None when the history, as read so far, has no such table."""
+        return self._by_topic.get(topic)
+
+    def find(self, name: str) -> TableHistory | None:
+        """The table `SCHEMA.TABLE`; None when the history, as read so far, has no such table."""
+        return next((table for table in self._tables.values() if table.name == name), None)
+
+    def tables(self) -> Iterable[TableHistory]:
+        return self._tables.values()
+
+    def refresh(self) -> None:
+        """Read the records that the history topic has gained since the last call, to its end, decided transactions only.
+
+        :raises DeliveryError, SinkError: Kafka cannot be read.
+        :raises SchemaHistoryError: a record since the last snapshot.mode=recovery cannot be read.
+        """
+        end = self._client.end_offset(self.topic)
+        if end > self._read_to:
+            for message in self._client.read_range(self.topic, 0, self._read_to, end):
+                if (value := message.value()) is not None:
+                    self._read(value)
+            self._read_to = end
+        if self._unreadable is not None:
+            raise SchemaHistoryError(
+                f"a record of the schema history {self.topic} cannot be read: {self._unreadable!r}",
+                hint="Start the connector once with snapshot.mode=recovery, and then the lake again.",
+            )
+
+    def refresh_if_any(self) -> None:
+        """`refresh`, where the connector has made the topic."""
+        if self._client.ends(self.topic):
+            self.refresh()
+
+    def _read(self, value: bytes) -> None:
+        if starts_over(value, self._server):
+            self._unreadable = None
+        try:
+            document = json.loads(value)
+            if document["source"]["server"] == self._server:
+                self.apply(document)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            self._unreadable = self._unreadable or error
+
+    def apply(self, document: Mapping[str, Any]) -> None:
+        """Follow one record of the history. Raises KeyError, ValueError, TypeError or IndexError for another form."""
+        scn = int(document["position"]["scn"])
+        ddl = document.get("ddl") or ""
+        statement = parse_ddl(ddl) if ddl else None
+        for change in changes_of(dict(document)):
+            if change.after is None:
+                self._gone(change.table, scn)
+                continue
+            before = change.before.id if change.before is not None else None
+            moved = before is not None and before != change.after.id
+            if moved and before is not None:
+                self._take_over(before, change.after.id, scn)
+            table = self._table(change.after.id)
+            alter = statement if isinstance(statement, AlterTable) else None
+            created = bool(ddl) and not change.snapshot and not moved and _is_create(document, change.table)
+            if created:
+                table.created.append(scn)
+            elif change.snapshot and table.versions:
+                table.snapshots.append(scn)
+            self._add_version(table, scn, change.after, alter, created=created)
+            if alter is not None and alter.loses_rows:
+                table.lost.append(scn)
+        if isinstance(statement, TruncateTable):
+            name = statement.name.within(document.get("databaseName") or "", document.get("schemaName") or "")
+            if name in self._tables:
+                self._tables[name].truncated.append(scn)
+
+    def _table(self, table: TableId) -> TableHistory:
+        if table not in self._tables:
+            topic = self._names.of_table(table)
+            self._tables[table] = self._by_topic[topic] = TableHistory(table, topic)
+        return self._tables[table]
+
+    def _gone(self, table: TableId, scn: int) -> None:
+        known = self._table(table)
+        known.dropped.append(scn)
+
+    def _take_over(self, old: TableId, new: TableId, scn: int) -> None:
+        """RENAME: the new name gets the rows, and the versions, of the old one."""
+        source, target = self._table(old), self._table(new)
+        target.renamed_from.append((scn, old))
+        target.versions += [replace(version, since=scn) for version in source.versions[-1:]]
+        source.renamed_to.append((scn, new))
+        source.dropped.append(scn)
+
+    @staticmethod
+    def _add_version(table: TableHistory, scn: int, schema: TableSchema, alter: AlterTable | None, *, created: bool) -> None:
+        previous = table.versions[-1] if table.versions and not created and table.exists_at(scn) else None
+        version = TableVersion(scn, schema, tuple(_fields(previous, schema, alter, scn)))
+        if previous is not None and (previous.fields, previous.schema.key) == (version.fields, version.schema.key):
+            return
+        table.versions.append(version)
+
+
+def _is_create(document: Mapping[str, Any], table: TableId) -> bool:
+    return any(item["type"] == "CREATE" and item["id"].endswith(f'."{table.table}"') for item in document["tableChanges"])
+
+
+def _fields(previous: TableVersion | None, schema: TableSchema, alter: AlterTable | None, scn: int) -> Iterator[Field]:
+    """The columns of a new version: those of the version before, by their names or by the names they had before, and new ones."""
+    if previous is None:
+        yield from (Field(f"{column.name}@{scn}", column) for column in schema.columns)
+        return
+    known = {one.name: one for one in previous.fields}
+    renamed = [change for change in (alter.changes if alter else ()) if isinstance(change, RenameColumn)]
+    for change in renamed:
+        if change.name in known:
+            known[change.new_name] = known.pop(change.name)
+    for column in schema.columns:
+        if (old := known.get(column.name)) is not None:
+            yield Field(old.id, column, old.since, old.default)
+        else:
+            yield Field(f"{column.name}@{scn}", column, scn, column.default)

@@ -1,0 +1,93 @@
+"""The last change of each row among many: by commit SCN, then by number within the transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from minercdc.lake.columns import CDC, TableColumn
+from minercdc.lake.decode import ORDER, RECORD
+from minercdc.lake.sql import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_ORDER = "commit_scn, seq, offset"
+
+
+def latest_records(rows: DataFrame, by: Sequence[str]) -> DataFrame:
+    """Of records of the change log, the last one per `by`, before they are parsed."""
+    kept = [name for name in (*RECORD, "key", "value") if name not in by]
+    return _last(rows, by, kept)
+
+
+def latest_rows(decoded: DataFrame, by: Sequence[str]) -> DataFrame:
+    """Of decoded rows, the last one per `by`."""
+    return _last(decoded, by, [name for name in decoded.columns if name not in by])
+
+
+def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str]) -> DataFrame:
+    from pyspark.sql.functions import expr
+
+    last = expr(f"max_by(struct({', '.join(map(quoted, kept))}), {ORDER}) AS last")
+    return rows.groupBy(*by).agg(last).selectExpr(*map(quoted, by), "last.*")
+
+
+def complete_rows(
+    decoded: DataFrame, present: DataFrame | None, target: Sequence[TableColumn], key: Sequence[str], by: Sequence[str]
+) -> DataFrame:
+    """Of decoded rows with missing values (`m0`, ..), the last one per `by`, with what is missing taken from
+
+    1. an earlier change of the same row among them, back to where it was inserted or deleted;
+    2. the row in the lake; after a change of its key, from the row with the old key, which has the same ROWID.
+
+    :param present: the lake table; None when it has no rows.
+    """
+    keys = ", ".join(by)
+    # A change of the key is a delete and an insert with the same number in the transaction, of the same ROWID.
+    event = "PARTITION BY commit_scn, seq, row_id"
+    rows = decoded.selectExpr(
+        "*",
+        f"coalesce(row_id, to_json(struct({keys}))) AS home",
+        f"op = 'c' AND row_id IS NOT NULL AND bool_or(op = 'd') OVER ({event}) AS moves",
+        f"op = 'd' AND NOT (row_id IS NOT NULL AND bool_or(op = 'c') OVER ({event})) AS ends",
+    )
+    until_now = f"PARTITION BY home ORDER BY {_ORDER} ROWS UNBOUNDED PRECEDING"
+    rows = rows.selectExpr("*", f"sum(if(ends, 1, 0)) OVER ({until_now}) AS ended")
+    since_end = f"PARTITION BY home, ended ORDER BY {_ORDER} ROWS UNBOUNDED PRECEDING"
+    rows = rows.selectExpr(
+        "*",
+        f"bool_or(moves) OVER ({since_end}) AS moved",
+        *(f"last(if(m{i} OR op = 'd', NULL, struct(c{i})), true) OVER ({since_end}) AS s{i}" for i in range(len(target))),
+        f"row_number() OVER (PARTITION BY {keys} ORDER BY commit_scn DESC, seq DESC, offset DESC) AS rank",
+    ).where("rank = 1")
+    kept = [*RECORD, *(name for name in by if name not in RECORD)]
+    if present is None:
+        return rows.selectExpr(*kept, *(f"s{i}.c{i} AS c{i}" for i in range(len(target))))
+    return _from_lake(rows, present, target, key, kept)
+
+
+def _from_lake(
+    rows: DataFrame, present: DataFrame, target: Sequence[TableColumn], key: Sequence[str], kept: Sequence[str]
+) -> DataFrame:
+    """Fill what is still missing from the lake table."""
+    from pyspark.sql.functions import expr
+
+    names = {column.id: column.name for column in target}
+    values = [f"{quoted(column.name)} AS {{}}{i}" for i, column in enumerate(target)]
+    same = present.selectExpr(
+        f"{CDC}.row_id AS p_row_id",
+        *(f"{quoted(names[part])} AS p_k{i}" for i, part in enumerate(key)),
+        *(value.format("p") for value in values),
+    )
+    on = " AND ".join(f"p_k{i} <=> k{i}" for i in range(len(key))) or "p_row_id = row_id"
+    rows = rows.join(same, expr(f"ended = 0 AND NOT moved AND {on}"), "left")
+    old = present.selectExpr(f"{CDC}.row_id AS o_row_id", *(value.format("o") for value in values))
+    rows = rows.join(old, expr("ended = 0 AND moved AND o_row_id = row_id"), "left")
+    return rows.selectExpr(
+        *kept,
+        *(
+            f"CASE WHEN s{i} IS NOT NULL THEN s{i}.c{i} WHEN moved THEN o{i} ELSE p{i} END AS c{i}"
+            for i in range(len(target))
+        ),
+    )

@@ -1,0 +1,310 @@
+"""Which tables are merged when, and how far; several at once, each thread in a Spark session of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import MinerCdcError
+from minercdc.kafka.client import KafkaClient
+from minercdc.lake.change_log import Arrival, ChangeLog
+from minercdc.lake.decode import RowDecoder
+from minercdc.lake.delta import Applied, DeltaTable, exists
+from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.marks import Mark
+from minercdc.lake.merge import TableMerge, is_pending
+from minercdc.lake.paths import LakePaths
+from minercdc.lake.sql import literal
+from minercdc.lake.state import Entry, StateTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
+
+_PUBLISH_S = 10.0  # an SCN without changes is published this often
+_REPORT_S = 60.0
+_ATTEMPTS = 6
+# What the tables' names and times need, whatever the user's session has.
+SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
+_FEW_ROWS = 10_000  # fewer than these are read sooner by the interpreter than code is generated and compiled for them
+
+
+def compile_code(session: SparkSession, *, wanted: bool) -> None:
+    """Whether the session's next queries run as generated code."""
+    session.conf.set("spark.sql.codegen.wholeStage", str(wanted).lower())
+    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if wanted else "NO_CODEGEN")
+
+
+def own_session(spark: SparkSession) -> SparkSession:
+    """A session of the same application, with our settings."""
+    session = spark.newSession()
+    for name, value in SESSION_SETTINGS.items():
+        session.conf.set(name, value)
+    return session
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A table that was merged, or failed."""
+
+    name: str
+    applied: Applied
+    version: int = 0
+    failure: str = ""
+
+
+class Merger:
+    """Appends to the change log, and merges tables from it up to complete SCNs.
+
+    `append` is called by the stream's thread, everything else by the merging thread.
+    """
+
+    def __init__(self, spark: SparkSession, config: ConnectorConfig, client: KafkaClient, paths: LakePaths) -> None:
+        self._config = config
+        self._paths = paths
+        self._spark = own_session(spark)
+        compile_code(self._spark, wanted=False)  # it reads and writes the lake's own few records
+        self._log = ChangeLog(self._spark, paths.changes, config.values)
+        self._state_table = StateTable(self._spark, paths.state)
+        self._history = LakeHistory(config, client)
+        self._decoder = RowDecoder(config)
+        self._lock = threading.Lock()
+        self._arrivals: dict[str, list[Arrival]] = defaultdict(list)
+        self._waiting: dict[str, float] = {}
+        self._unknown: set[str] = set()
+        self._scn, self._history_scn = 0, -1
+        self._published, self._published_scn = 0.0, 0  # when, and how far
+        self._reported, self._merged = (0, 0.0), False  # SCN and time of the last report; something was merged since
+        self._sessions = threading.local()
+        self._pool = ThreadPoolExecutor(config.lake.minercdc_lake_merge_threads, "lake-merge")
+        self._recover()
+
+    def _recover(self) -> None:
+        """Find out how far the tables are; their own commits are right where the record lacks the last ones."""
+        self._state = self._state_table.read()
+        self._state.failed.clear()  # they are tried again
+        self._batch = self._state.batch
+        self._scn = self._state.complete
+        if not exists(self._spark, self._paths.changes):
+            return
+        self._history.refresh_if_any()
+        for arrival in self._log.arrivals():
+            self._arrivals[arrival.topic].append(arrival)
+            self._batch = max(self._batch, arrival.batch)
+        for topic in self._arrivals:
+            table = self._history.of_topic(topic)
+            if table is None or self._is_gone(table):
+                continue
+            found = DeltaTable(self._spark, self._paths.table(table.table))
+            if found.columns() is not None and (applied := found.applied()) is not None:
+                known = self._state.applied(table.name)
+                if (applied.scn, applied.batch) > (known.scn, known.batch):
+                    entry = Entry("table", table.name, found.version(), applied.scn, applied.batch)
+                    self._state_table.append([entry])
+                    self._state.follow(entry)
+
+    def _is_gone(self, table: TableHistory) -> bool:
+        """Whether a lake table was deleted; it is merged again from the begin of the change log then."""
+        if table.name not in self._state.tables or exists(self._spark, self._paths.table(table.table)):
+            return False
+        log.warning("%s: the lake table was deleted; it is made again from the change log", table.name)
+        del self._state.tables[table.name]
+        return True
+
+    def append(self, records: DataFrame, writer: str, number: int) -> None:
+        """Append a micro-batch to the change log; nothing happens when it was appended before."""
+        batch = self._batch + 1
+        self._log.append(records, batch, writer, number)
+        arrivals = self._log.arrivals(f"batch = {batch}")
+        with self._lock:
+            self._batch = batch
+            for arrival in arrivals:
+                self._arrivals[arrival.topic].append(arrival)
+
+    def complete(self, mark: Mark) -> None:
+        """Take note that the change log holds all records up to a mark."""
+        if mark.snapshot and self._state.complete:
+            return
+        self._scn = max(self._scn, mark.scn)
+        if not mark.snapshot:
+            self._state.complete = max(self._state.complete, mark.scn)
+
+    def merge_due(self, *, all_pending: bool = False) -> None:
+        """Merge the tables whose pending records are many enough, or old enough; publish how far all are.
+
+        :raises DeliveryError, SchemaHistoryError: the schema history cannot be read.
+        """
+        with self._lock:
+            goal = Applied(self._scn, self._batch)
+        if not goal.scn:
+            return
+        self._refresh_history()
+        due = [table for table in self._history.tables() if self._is_due(table, goal, all_pending=all_pending)]
+        done = self._merge(due, goal)
+        for table in due:
+            self._waiting.pop(table.name, None)
+        self._publish(done, goal)
+        self._warn_of_unknown()
+
+    def _refresh_history(self) -> None:
+        """Read what DDL did up to the present goal; it was written before the goal's mark."""
+        if self._history_scn != self._scn:
+            self._history.refresh()
+            self._history_scn = self._scn
+
+    def flush(self) -> None:
+        """Merge all that is complete, however little or young it is."""
+        self.merge_due(all_pending=True)
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _is_due(self, table: TableHistory, goal: Applied, *, all_pending: bool) -> bool:
+        name = table.name
+        if name in self._state.failed:
+            return False
+        applied = self._state.applied(name)
+        with self._lock:
+            mine = [a for a in self._arrivals.get(table.topic, ()) if is_pending(a, applied, goal)]
+        rows = sum(arrival.rows for arrival in mine)
+        if not rows and not table.has_event(applied.scn, goal.scn):
+            self._waiting.pop(name, None)
+            return False
+        since = self._waiting.setdefault(name, time.monotonic())
+        lake = self._config.lake
+        old = time.monotonic() - since >= lake.minercdc_lake_merge_interval_ms / 1000
+        return all_pending or old or rows >= lake.minercdc_lake_merge_rows
+
+    def _merge(self, due: Iterable[TableHistory], goal: Applied) -> list[_Done]:
+        renamed = [table for table in due if table.renamed_to or table.renamed_from]
+        done = [entry for table in sorted(renamed, key=_first_rename) for entry in self._bring(table, goal)]
+        others = [table for table in due if table not in renamed]
+        for entries in self._pool.map(lambda table: self._bring(table, goal), others):
+            done += entries
+        return done
+
+    def _bring(self, table: TableHistory, goal: Applied) -> list[_Done]:
+        """Merge one table; a failure is its own only."""
+        retrying = Retrying(
+            retry=retry_if_exception(_is_conflict),
+            stop=stop_after_attempt(_ATTEMPTS),
+            wait=wait_random_exponential(0.2, max=5),
+            reraise=True,
+        )
+        try:
+            return retrying(lambda: list(self._brought(table, goal)))
+        except Exception as error:
+            log.debug("%s: merging failed", table.name, exc_info=True)
+            return [_Done(table.name, goal, failure=_cause(error))]
+
+    def _brought(self, table: TableHistory, goal: Applied) -> Iterable[_Done]:
+        session = self._session()
+        merge = TableMerge(self._config, ChangeLog(session, self._paths.changes, self._config.values), self._decoder)
+        delta = DeltaTable(session, self._paths.table(table.table))
+        applied = self._state.applied(table.name)
+        with self._lock:
+            arrivals = list(self._arrivals.get(table.topic, ()))
+        if self._is_gone(table):
+            applied, arrivals = Applied(), self._log.arrivals(f"topic = {literal(table.topic)}")
+        compile_code(session, wanted=sum(a.rows for a in arrivals if is_pending(a, applied, goal)) >= _FEW_ROWS)
+        for scn, new in table.renamed_to:
+            if applied.scn < scn <= goal.scn:
+                until = Applied(scn, goal.batch)
+                merge.run(delta, table, arrivals, applied, until)
+                taker = DeltaTable(session, self._paths.table(new))
+                taker.take_over(delta, until)
+                yield _Done(str(new), until, taker.version())
+                applied = until
+        if applied != goal:
+            merge.run(delta, table, arrivals, applied, goal)
+        if delta.columns() is not None:
+            yield _Done(table.name, goal, delta.version())
+
+    def _session(self) -> SparkSession:
+        if not hasattr(self._sessions, "spark"):
+            self._sessions.spark = own_session(self._spark)
+        session: SparkSession = self._sessions.spark
+        return session
+
+    def _publish(self, done: Iterable[_Done], goal: Applied) -> None:
+        """Record what was merged, together with the SCN that all tables can be read at now."""
+        entries = [_entry(one) for one in done]
+        self._merged = self._merged or bool(entries)
+        for entry in entries:
+            if entry.kind == "failed":
+                log.error(
+                    "%s is quarantined: %s\n  The other tables go on. This one is tried again at the next start of the lake.",
+                    *(entry.name, entry.detail),
+                )
+        now = time.monotonic()
+        complete = self._state.complete
+        if complete and (entries or (complete > self._published_scn and now - self._published >= _PUBLISH_S)):
+            entries.append(Entry("complete", scn=complete, batch=goal.batch))
+            self._published, self._published_scn = now, complete
+        self._state_table.append(entries)
+        for entry in entries:
+            if entry.kind != "complete":
+                self._state.follow(entry)
+        self._forget_merged()
+        self._report(goal)
+
+    def _report(self, goal: Applied) -> None:
+        """Log the SCN that all tables are merged up to, when that is news."""
+        if self._state.complete < goal.scn or goal.scn <= self._reported[0] or self._waiting:
+            return
+        now = time.monotonic()
+        if self._merged or now - self._reported[1] >= _REPORT_S:
+            log.info("all tables are at SCN %s", goal.scn)
+            self._reported, self._merged = (goal.scn, now), False
+
+    def _forget_merged(self) -> None:
+        """Forget the arrivals that are merged as a whole."""
+        with self._lock:
+            for topic, arrivals in self._arrivals.items():
+                if (table := self._history.of_topic(topic)) is not None:
+                    applied = self._state.applied(table.name)
+                    self._arrivals[topic] = [a for a in arrivals if a.batch > applied.batch or a.highest > applied.scn]
+
+    def _warn_of_unknown(self) -> None:
+        with self._lock:
+            topics = {topic for topic in self._arrivals if self._history.of_topic(topic) is None}
+        for topic in sorted(topics - self._unknown):
+            log.warning(
+                "topic %s has the connector's prefix, but the schema history has no such table: its records are in the change log only",
+                topic,
+            )
+        self._unknown |= topics
+
+
+def _first_rename(table: TableHistory) -> int:
+    return min((scn for scn, _ in table.renamed_to), default=1 << 63)
+
+
+def _entry(done: _Done) -> Entry:
+    if done.failure:
+        return Entry("failed", done.name, scn=done.applied.scn, batch=done.applied.batch, detail=done.failure)
+    return Entry("table", done.name, done.version, done.applied.scn, done.applied.batch)
+
+
+def _is_conflict(error: BaseException) -> bool:
+    """Delta refused a commit because another writer, such as OPTIMIZE, was first: the same again will pass."""
+    return "DELTA_CONCURRENT" in str(error) or "ConcurrentModificationException" in type(error).__name__
+
+
+def _cause(error: BaseException) -> str:
+    """One line that says the cause: our own message, or the deepest one of Spark's."""
+    if isinstance(error, MinerCdcError):
+        return " ".join(line.strip() for line in str(error).splitlines())
+    causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by: ")]
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return causes[-1].removeprefix("Caused by: ") if causes else first

@@ -1,0 +1,95 @@
+"""The lake's own record, a Delta table at `<minercdc.lake.path>/_state`: which version of each table belongs to which SCN.
+
+    kind = 'complete'   the change log's batches up to `batch` hold every commit up to `scn`
+    kind = 'table'      version `version` of table `name` has all of them up to `scn`, and records of batches up to `batch`
+    kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are gone
+    kind = 'failed'     table `name` is quarantined since `at` for `detail`; a later 'table' row ends it
+
+Rows are only appended. They follow the tables' own commits, which say the same: what a kill left out is found there again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+from minercdc.lake.delta import Applied, exists
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the record."""
+
+    kind: Literal["complete", "table", "trimmed", "failed"]
+    name: str = ""
+    version: int = 0
+    scn: int = 0
+    batch: int = 0
+    detail: str = ""
+    at: datetime = datetime.min  # set when it is appended
+
+
+@dataclass(slots=True)
+class LakeState:
+    """What the record says.
+
+    :ivar complete: the highest complete SCN; 0 before the initial snapshot is complete.
+    :ivar tables: the newest version of each table.
+    :ivar failed: reason of each table's quarantine.
+    """
+
+    complete: int = 0
+    batch: int = 0
+    tables: dict[str, Entry] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def applied(self, name: str) -> Applied:
+        entry = self.tables.get(name)
+        return Applied() if entry is None else Applied(entry.scn, entry.batch)
+
+    def follow(self, entry: Entry) -> None:
+        """Take an entry into account; entries come in the order they were written."""
+        if entry.kind == "complete":
+            self.complete, self.batch = entry.scn, entry.batch
+        elif entry.kind == "table":
+            self.tables[entry.name] = entry
+            self.failed.pop(entry.name, None)
+        elif entry.kind == "failed":
+            self.failed[entry.name] = entry.detail
+
+
+class StateTable:
+    """The record at `path`."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self.path = path
+
+    def append(self, entries: Iterable[Entry]) -> None:
+        """Append entries in one commit; the first one makes the table."""
+        now = datetime.now(UTC)
+        rows = [(now, e.kind, e.name, e.version, e.scn, e.batch, e.detail) for e in entries]
+        if rows:
+            self._spark.createDataFrame(rows, _COLUMNS).coalesce(1).write.format("delta").mode("append").save(self.path)
+
+    def entries(self) -> list[Entry]:
+        """All entries that are kept, oldest first."""
+        rows = self._spark.read.format("delta").load(self.path).collect()
+        entries = [Entry(r["kind"], r["name"], r["version"], r["scn"], r["batch"], r["detail"], r["at"]) for r in rows]
+        return sorted(entries, key=lambda entry: (entry.at, entry.scn, entry.batch))
+
+    def read(self) -> LakeState:
+        """What the entries say together; nothing before the first one."""
+        state = LakeState()
+        if not exists(self._spark, self.path):
+            return state
+        for entry in self.entries():
+            state.follow(entry)
+        return state

@@ -1,0 +1,57 @@
+"""A connector's writing half and a lake, for the tests of the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.connector import Connector
+
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.lake import start
+from minercdc.local.kafka_broker import KafkaBroker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def config(broker: KafkaBroker, prefix: str, tmp_path: Path) -> ConnectorConfig:
+    return parse_properties(
+        {
+            "name": prefix,
+            "topic.prefix": prefix,
+            "database.hostname": "x",
+            "database.user": "u",
+            "database.password": "p",
+            "database.dbname": "d",
+            "minercdc.kafka.bootstrap.servers": broker.bootstrap_servers,
+            "minercdc.lake.path": str(tmp_path / "lake"),
+            "minercdc.lake.trigger.interval.ms": "0",
+            "minercdc.keyless.table.key": "rowid",
+            "skipped.operations": "none",
+        }
+    )
+
+
+@pytest.fixture
+def connector(config: ConnectorConfig) -> Iterator[Connector]:
+    connector = Connector(config)
+    yield connector
+    connector.sink.close()
+
+
+@pytest.fixture
+def sync(spark: SparkSession, config: ConnectorConfig) -> Callable[[], None]:
+    """Runs the stream until it has read everything, then stops it: each call is a restart from the checkpoint."""
+
+    def run() -> None:
+        lake = start(spark, config)
+        try:
+            lake.process_all_available()
+        finally:
+            lake.stop()
+
+    return run

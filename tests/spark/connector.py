@@ -1,0 +1,106 @@
+"""The writing half of a connector, fed with events by a test."""
+
+from __future__ import annotations
+
+import time
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.events import ChangeEvent, Op, Row, SchemaChange, Scn, SnapshotMark, TransactionInfo, VanishedRow
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.envelope import EnvelopeEncoder
+from minercdc.kafka.ownership import Ownership
+from minercdc.kafka.schema_history import KafkaSchemaHistory
+from minercdc.kafka.sink import KafkaSink
+from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.topics import TopicNames
+from minercdc.offset import Offset
+from minercdc.schema.table import TableSchema
+from minercdc.selection import key_columns, published_columns, value_handling
+
+
+class Connector:
+    """Encodes events and sends them as a connector does."""
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        client = KafkaClient(config.kafka, config.topics, {})
+        topics = TopicNames(config.identity, config.topics, config.kafka)
+        self.sink = KafkaSink(client, topics, config.identity.name, Ownership(config.identity.name))
+        self.history = KafkaSchemaHistory(
+            client, topic=topics.schema_history, server=config.identity.topic_prefix, clock_ms=lambda: 0
+        )
+        self.encoder = EnvelopeEncoder(
+            topics=topics,
+            source=SourceBlock(config.identity.topic_prefix),
+            values=config.values,
+            filters=config.filters,
+            handling=value_handling(config.values),
+            published=published_columns(config.filters),
+            key_columns=key_columns(config.filters),
+            include_schema_changes=True,
+            clock_ns=time.time_ns,
+        )
+        self.scn = 100
+        self.table: TableSchema
+
+    def structure(self, table: TableSchema, before: TableSchema | None = None, ddl: str = "ddl") -> None:
+        self.ddl(SchemaChange(table.id, before, table, ddl, Scn(self.scn), 0))
+
+    def ddl(self, change: SchemaChange) -> None:
+        if change.after is not None:
+            self.table = change.after
+        self.sink.write(self.history.entry(change, {}))
+        for record in self.encoder.encode(change):
+            self.sink.write(record)
+
+    def change(
+        self,
+        op: Op,
+        before: Row | None,
+        after: Row | None,
+        table: TableSchema | None = None,
+        row_id: str | None = None,
+    ) -> None:
+        """A transaction with one change, by default of the table whose structure was written last."""
+        table = table or self.table
+        self.scn += 1
+        tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, 0, 1, "U")
+        for record in self.encoder.encode(ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, 1, row_id=row_id)):
+            self.sink.write(record)
+
+    def transaction(self, *changes: tuple[Op, Row | None, Row | None, TableSchema]) -> None:
+        """Several changes with one commit SCN."""
+        self.scn += 1
+        tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, 0, 1, "U")
+        for seq, (op, before, after, table) in enumerate(changes, 1):
+            for record in self.encoder.encode(ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, seq)):
+                self.sink.write(record)
+
+    def read(self, row: Row, table: TableSchema, row_id: str) -> None:
+        """A row of the initial snapshot."""
+        event = ChangeEvent(Op.READ, table, None, row, Scn(self.scn), 0, None, 0, row_id=row_id, snapshot=SnapshotMark.TRUE)
+        for record in self.encoder.encode(event):
+            self.sink.write(record)
+
+    def vanish(self, table: TableSchema, key: bytes) -> None:
+        """A row that was gone when its suspended table was read again."""
+        self.scn += 1
+        for record in self.encoder.encode(VanishedRow(table, key, Scn(self.scn), 0)):
+            self.sink.write(record)
+
+    def truncate(self, table: TableSchema) -> None:
+        self.scn += 1
+        statement = f'TRUNCATE TABLE "{table.id.schema}"."{table.id.table}"'
+        self.ddl(SchemaChange(table.id, table, table, statement, Scn(self.scn), 0, truncate=True))
+
+    def alter(self, before: TableSchema, statement: str, after: TableSchema) -> None:
+        """ALTER TABLE, or RENAME."""
+        self.scn += 1
+        self.ddl(SchemaChange(after.id, before, after, statement, Scn(self.scn), 0))
+
+    def drop(self, table: TableSchema) -> None:
+        self.scn += 1
+        self.ddl(SchemaChange(table.id, table, None, f'DROP TABLE "{table.id.schema}"."{table.id.table}"', Scn(self.scn), 0))
+
+    def commit(self, complete: int | None = None) -> None:
+        """Deliver what was written; all commits up to now are complete, or those up to an SCN."""
+        self.sink.commit(Offset("test", {}, complete_scn=self.scn if complete is None else complete))

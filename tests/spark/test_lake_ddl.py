@@ -1,0 +1,217 @@
+"""Lake tables follow DDL: every record is decoded with the version of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from tests.spark.connector import Connector
+from tests.spark.reading import lake
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.events import UNAVAILABLE, Op
+from minercdc.schema.table import Column, TableId, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+A = TableSchema(
+    TableId("PDB", "LAB", "A"),
+    (
+        Column("ID", "NUMBER", 9, 0, nullable=False),
+        Column("N", "NUMBER", 18, 0),
+        Column("D", "DATE"),
+        Column("T", "VARCHAR2", 20),
+    ),
+    key=(0,),
+)
+
+
+def version(before: TableSchema, *columns: Column) -> TableSchema:
+    return replace(before, columns=columns, version=before.version + 1)
+
+
+Sync = Callable[[], None]
+
+
+def test_a_backlog_across_widened_types_is_decoded_with_the_version_of_each_record(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "900000000000000000", "2026-01-02 03:04:05", "a"))
+    wide = version(
+        A,
+        replace(A.columns[0], length=12, scale=2),
+        replace(A.columns[1], length=20),
+        Column("D", "TIMESTAMP", None, 6),
+        A.columns[3],
+    )
+    connector.alter(A, "ALTER TABLE lab.a MODIFY (id NUMBER(12,2), n NUMBER(20), d TIMESTAMP(6))", wide)
+    connector.change(Op.CREATE, None, ("2.5", "99999999999999999999", "2026-01-02 03:04:05.123456000", "b"))
+    connector.commit()
+    sync()
+    expected = [
+        {"ID": Decimal("1.00"), "N": Decimal(900000000000000000), "D": datetime(2026, 1, 2, 3, 4, 5), "T": "a"},
+        {"ID": Decimal("2.50"), "N": Decimal(99999999999999999999), "D": datetime(2026, 1, 2, 3, 4, 5, 123456), "T": "b"},
+    ]
+    assert lake(spark, config, A) == expected
+
+
+def test_a_table_that_is_there_is_widened_and_a_type_that_cannot_be_becomes_text(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "7", "2026-01-02 03:04:05", "a"))
+    connector.commit()
+    sync()
+    wide = version(A, A.columns[0], Column("N", "NUMBER"), Column("D", "TIMESTAMP", None, 9), A.columns[3])
+    connector.alter(A, "ALTER TABLE lab.a MODIFY (n NUMBER, d TIMESTAMP(9))", wide)
+    connector.change(Op.CREATE, None, ("2", "1.5", "2026-01-02 03:04:05.123456789", "b"))
+    connector.commit()
+    sync()
+    rows = lake(spark, config, A)
+    assert [(r["ID"], r["N"], r["D"][:19], r["T"]) for r in rows] == [
+        (1, "7", "2026-01-02 03:04:05", "a"),
+        (2, "1.5", "2026-01-02 03:04:05", "b"),
+    ]
+
+
+def test_renamed_columns_keep_the_values_of_older_rows_key_columns_too(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    connector.structure(A)
+    for number in (1, 2):
+        connector.change(Op.CREATE, None, (str(number), "1", None, "old"))
+    connector.commit()
+    sync()
+    connector.change(Op.UPDATE, ("1", "1", None, "old"), ("1", "1", None, "before the rename"))
+    renamed = version(A, replace(A.columns[0], name="KEY"), *A.columns[1:])
+    connector.alter(A, "ALTER TABLE lab.a RENAME COLUMN id TO key", renamed)
+    swapped = version(
+        renamed, renamed.columns[0], replace(A.columns[1], name="M"), A.columns[2], replace(A.columns[3], name="N")
+    )
+    connector.alter(
+        renamed,
+        "ALTER TABLE lab.a RENAME COLUMN n TO m",
+        version(renamed, renamed.columns[0], replace(A.columns[1], name="M"), *A.columns[2:]),
+    )
+    connector.alter(connector.table, "ALTER TABLE lab.a RENAME COLUMN t TO n", replace(swapped, version=4))
+    connector.change(Op.DELETE, ("2", "1", None, "old"), None)
+    connector.change(Op.CREATE, None, ("3", "3", None, "new"))
+    connector.commit()
+    sync()
+    assert lake(spark, config, A) == [
+        {"KEY": 1, "M": 1, "D": None, "N": "before the rename"},
+        {"KEY": 3, "M": 3, "D": None, "N": "new"},
+    ]
+
+
+def test_a_column_that_is_dropped_and_added_again_is_another_one(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "1", None, "old"))
+    connector.commit()
+    sync()
+    without = version(A, *A.columns[:3])
+    connector.alter(A, "ALTER TABLE lab.a DROP COLUMN t", without)
+    again = version(without, *without.columns, Column("T", "NUMBER", 5, 0, default="7"))
+    connector.alter(without, "ALTER TABLE lab.a ADD (t NUMBER(5) DEFAULT 7)", again)
+    connector.change(Op.CREATE, None, ("2", "1", None, "8"))
+    connector.commit()
+    sync()
+    assert [(r["ID"], r["T"]) for r in lake(spark, config, A)] == [(1, 7), (2, 8)]
+
+
+def test_truncate_drop_and_create_remove_what_came_before_them_only(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "1", None, "before"))
+    connector.commit()
+    sync()
+    connector.change(Op.CREATE, None, ("2", "1", None, "before"))
+    connector.truncate(A)
+    connector.change(Op.CREATE, None, ("3", "1", None, "after"))
+    connector.commit()
+    sync()
+    assert [r["ID"] for r in lake(spark, config, A)] == [3]
+    connector.drop(A)
+    other = replace(A, columns=(A.columns[3], A.columns[0]), key=(1,), version=9)
+    connector.scn += 1
+    connector.structure(other, ddl="CREATE TABLE lab.a (t VARCHAR2(20), id NUMBER(9) PRIMARY KEY)")
+    connector.change(Op.CREATE, None, ("again", "4"), other)
+    connector.commit()
+    sync()
+    assert lake(spark, config, A) == [{"T": "again", "ID": 4}]
+
+
+def test_a_renamed_table_takes_its_rows_with_it(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "1", None, "merged"))
+    connector.commit()
+    sync()
+    connector.change(Op.CREATE, None, ("2", "1", None, "pending"))
+    moved = replace(A, id=A.id._replace(table="B"), version=1)
+    connector.alter(A, "ALTER TABLE lab.a RENAME TO b", moved)
+    connector.change(Op.UPDATE, ("1", "1", None, "merged"), ("1", "1", None, "changed"), moved)
+    connector.scn += 1
+    connector.structure(replace(A, version=2), ddl="CREATE TABLE lab.a (..)")
+    connector.change(Op.CREATE, None, ("9", "1", None, "another table"), replace(A, version=2))
+    connector.commit()
+    sync()
+    assert [(r["ID"], r["T"]) for r in lake(spark, config, moved)] == [(1, "changed"), (2, "pending")]
+    assert [(r["ID"], r["T"]) for r in lake(spark, config, A)] == [(9, "another table")]
+
+
+def test_values_that_redo_does_not_hold_stay_as_they_are_in_the_lake_or_came_before(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    doc = replace(A, id=A.id._replace(table="DOC"), columns=(A.columns[0], Column("C", "CLOB"), A.columns[3]))
+    connector.structure(doc)
+    for number in ("1", "2", "3", "4"):
+        connector.change(Op.CREATE, None, (number, f"text {number}", "new"), doc, f"R{number}")
+    connector.commit()
+    sync()
+    kept = UNAVAILABLE
+    connector.change(Op.UPDATE, ("1", kept, "new"), ("1", kept, "changed"), doc, "R1")
+    connector.change(Op.UPDATE, ("2", kept, "new"), ("2", "other text", "new"), doc, "R2")
+    connector.change(Op.UPDATE, ("2", kept, "new"), ("2", kept, "later"), doc, "R2")
+    connector.change(Op.UPDATE, ("3", kept, "new"), ("30", kept, "moved"), doc, "R3")
+    connector.change(Op.UPDATE, ("30", kept, "moved"), ("30", kept, "moved, changed"), doc, "R3")
+    connector.change(Op.DELETE, ("4", kept, "new"), None, doc, "R4")
+    connector.change(Op.CREATE, None, ("4", None, "again"), doc, "R4")
+    connector.change(Op.UPDATE, ("4", kept, "again"), ("4", kept, "again, changed"), doc, "R4")
+    connector.commit()
+    sync()
+    rows = sorted((r["ID"], r["C"], r["T"]) for r in lake(spark, config, doc))
+    assert rows == [
+        (1, "text 1", "changed"),
+        (2, "other text", "later"),
+        (4, None, "again, changed"),
+        (30, "text 3", "moved, changed"),
+    ]
+
+
+def test_names_that_differ_in_case_only_or_hold_quotes_and_dots(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    names = ("ID", "id", "op", "offset", "it's.a `name`", "__cdc")
+    odd = TableSchema(
+        TableId("PDB", "LAB", "ODD"), tuple(Column(name, "VARCHAR2", 20, nullable=name != "ID") for name in names), key=(0,)
+    )
+    connector.structure(odd)
+    connector.change(Op.CREATE, None, ("k", "lower", "o", "f", "q", "c"))
+    connector.commit()
+    sync()
+    connector.change(Op.UPDATE, ("k", "lower", "o", "f", "q", "c"), ("k", "lower 2", "o", "f", "q", "c2"))
+    connector.commit()
+    sync()
+    assert lake(spark, config, odd) == [
+        {"ID": "k", "id_2": "lower 2", "op": "o", "offset": "f", "it's.a `name`": "q", "__cdc_2": "c2"}
+    ]

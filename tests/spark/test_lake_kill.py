@@ -1,0 +1,99 @@
+"""The lake stopped at every boundary: what was appended, merged or recorded is neither lost nor done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.spark.connector import Connector
+from tests.spark.reading import lake
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.events import Op
+from minercdc.lake.change_log import ChangeLog
+from minercdc.lake.delta import DeltaTable
+from minercdc.lake.state import StateTable
+from minercdc.schema.table import Column, TableId, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TableSchema(
+    TableId("PDB", "LAB", "T"),
+    (Column("ID", "NUMBER", 9, 0, nullable=False), Column("V", "VARCHAR2", 20)),
+    key=(0,),
+)
+BOUNDARIES: list[tuple[type, str]] = [
+    (ChangeLog, "append"),
+    (ChangeLog, "arrivals"),
+    (DeltaTable, "take"),
+    (DeltaTable, "fill"),
+    (DeltaTable, "merge"),
+    (StateTable, "append"),
+]
+
+
+class Killed(Exception):
+    """Takes the place of a kill."""
+
+
+@contextmanager
+def killed(monkeypatch: pytest.MonkeyPatch, owner: type, method: str, *, after: bool) -> Iterator[list[int]]:
+    """Ends the first call of a method before its work or after it; yields how often that happened."""
+    calls: list[int] = []
+    original: Callable[..., Any] = getattr(owner, method)
+
+    def ended(*args: Any, **kwargs: Any) -> Any:
+        if calls:
+            return original(*args, **kwargs)
+        calls.append(1)
+        if after:
+            original(*args, **kwargs)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, method, ended)
+        yield calls
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_lake_that_is_stopped_at_any_boundary_goes_on_without_loss_or_repeat(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    after: bool,
+) -> None:
+    table, rows = T, {}
+    connector.structure(table)
+    for number in range(10):
+        rows[number] = ["v"]
+        connector.change(Op.CREATE, None, (str(number), "v"))
+    connector.commit()
+    sync()
+    for turn, (owner, method) in enumerate(BOUNDARIES):
+        added = Column(f"C{turn}", "VARCHAR2", 20, default=f"'default {turn}'")
+        wider = replace(table, columns=(*table.columns, added), version=table.version + 1)
+        connector.alter(table, f"ALTER TABLE lab.t ADD (c{turn} VARCHAR2(20) DEFAULT 'default {turn}')", wider)
+        table = wider
+        for values in rows.values():
+            values.append(f"default {turn}")
+        before = rows[turn]
+        rows[turn] = [f"changed {turn}", *before[1:]]
+        connector.change(Op.UPDATE, (str(turn), *before), (str(turn), *rows[turn]))
+        connector.change(Op.DELETE, (str(9 - turn // 2), *rows.pop(9 - turn // 2)), None) if turn % 2 == 0 else None
+        rows[100 + turn] = ["new"] * (len(table.columns) - 1)
+        connector.change(Op.CREATE, None, (str(100 + turn), *rows[100 + turn]))
+        connector.commit()
+        with killed(monkeypatch, owner, method, after=after) as calls, suppress(Exception):
+            sync()
+        assert calls, f"{method} was not called"
+        sync()
+        found = {row["ID"]: [row[column.name] for column in table.columns[1:]] for row in lake(spark, config, table)}
+        assert found == rows, f"killed {'after' if after else 'before'} {owner.__name__}.{method}"
+    log = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/_changes")
+    assert log.count() == log.select("topic", "partition", "offset").distinct().count()

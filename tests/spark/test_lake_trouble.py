@@ -1,0 +1,56 @@
+"""One table in trouble: the others go on."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.connector import Connector
+from tests.spark.reading import lake
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.contracts import Record
+from minercdc.events import Op
+from minercdc.schema.table import Column, TableId, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GOOD = TableSchema(TableId("PDB", "LAB", "GOOD"), (Column("ID", "NUMBER", 9, 0, nullable=False),), key=(0,))
+BAD = replace(GOOD, id=GOOD.id._replace(table="BAD"))
+
+
+def test_what_is_wrong_with_one_table_stops_only_that_one_and_a_deleted_table_comes_back(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    prefix: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connector.structure(GOOD)
+    connector.structure(BAD)
+    for table in (GOOD, BAD):
+        connector.change(Op.CREATE, None, ("1",), table)
+    connector.sink.write(Record(f"{prefix}.LAB.BAD", b'{"ID":2}', b"not ours"))
+    connector.sink.write(Record(f"{prefix}.LAB.FOREIGN", b"k", b"of no known table"))
+    connector.commit()
+    with caplog.at_level(logging.WARNING):
+        sync()
+    assert lake(spark, config, GOOD) == [{"ID": 1}]
+    (quarantined,) = [r.getMessage() for r in caplog.records if "quarantined" in r.getMessage()]
+    assert "LAB.BAD is quarantined: MC-8001: topic" in quarantined
+    assert "holds 1 records that are no change events" in quarantined
+    assert any(f"topic {prefix}.LAB.FOREIGN has the connector's prefix" in r.getMessage() for r in caplog.records)
+    shutil.rmtree(Path(config.lake.minercdc_lake_path) / "LAB" / "GOOD")
+    connector.change(Op.CREATE, None, ("3",), GOOD)
+    connector.commit()
+    sync()
+    assert lake(spark, config, GOOD) == [{"ID": 1}, {"ID": 3}]
+    state = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/_state")
+    assert [r["name"] for r in state.where("kind = 'failed'").select("name").distinct().collect()] == ["LAB.BAD"]

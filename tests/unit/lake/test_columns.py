@@ -1,0 +1,89 @@
+"""Steps that bring a lake table's columns to the source's, from wherever a kill left them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from minercdc.lake.columns import (
+    AddColumn,
+    CopyAsText,
+    DropColumn,
+    IdentifyColumn,
+    RenameColumn,
+    Step,
+    TableColumn,
+    TypeChange,
+    WidenColumn,
+    evolution,
+    lake_names,
+)
+
+
+def columns(*specs: str) -> list[TableColumn]:
+    """Columns from `NAME TYPE ID`."""
+    return [TableColumn(*spec.split(" ")) for spec in specs]
+
+
+def applied(there: Iterable[TableColumn], steps: Iterable[Step]) -> list[TableColumn]:
+    """What a table has after some steps; a step that Delta would refuse fails."""
+    found = {column.name: column for column in there}
+    for step in steps:
+        match step:
+            case AddColumn(column):
+                assert column.name not in found
+                found[column.name] = column
+            case DropColumn(name):
+                del found[name]
+            case RenameColumn(name, new_name):
+                assert new_name not in found
+                old = found.pop(name)
+                found[new_name] = TableColumn(new_name, old.type, old.id)
+            case WidenColumn(name, kind):
+                found[name] = TableColumn(name, kind, found[name].id)
+            case IdentifyColumn(name, number):
+                found[name] = TableColumn(name, found[name].type, number)
+            case CopyAsText(source, _, target):
+                assert {source, target} <= found.keys()
+    return sorted(found.values(), key=lambda column: column.name)
+
+
+CASES: list[tuple[list[TableColumn], list[TableColumn]]] = [
+    (columns("A INT a"), columns("A INT a", "B STRING b")),
+    (columns("A INT a", "B STRING b"), columns("A INT a")),
+    (columns("A INT a", "B INT b"), columns("B INT a", "A INT b")),  # exchanged names
+    (columns("A INT a", "B INT b", "C INT c"), columns("B INT a", "C INT b", "A INT c")),
+    (columns("A INT a"), columns("A STRING a2")),  # dropped and added
+    (columns("A SMALLINT a"), columns("A DECIMAL(7,2) a")),
+    (columns("A TIMESTAMP_NTZ a"), columns("A STRING a")),
+    (columns("A TIMESTAMP_NTZ a", "B INT b"), columns("B STRING a", "A INT b")),
+]
+
+
+@pytest.mark.parametrize(("there", "wanted"), CASES)
+def test_a_kill_after_any_step_leads_to_the_same_columns(there: list[TableColumn], wanted: list[TableColumn]) -> None:
+    known = {column.id for column in (*there, *wanted)}
+    steps = evolution(there, wanted, known, "text")
+    expected = applied(there, steps)
+    assert {(c.name, c.id) for c in expected} == {(c.name, c.id) for c in wanted}
+    assert evolution(expected, wanted, known, "text") == []
+    for done in range(len(steps)):
+        left = applied(there, steps[:done])
+        assert applied(left, evolution(left, wanted, known, "text")) == expected, f"killed after {steps[:done]}"
+
+
+def test_older_values_stay_beside_a_column_of_another_type_by_option() -> None:
+    policy: TypeChange = "new_column"
+    there = columns("A INT a")
+    steps = evolution(there, columns("A STRING a"), {"a"}, policy)
+    assert applied(there, steps) == [*columns("A STRING a"), TableColumn("A__1", "INT", "")]
+
+
+def test_a_column_whose_id_is_not_known_is_the_one_of_its_name() -> None:
+    there = columns("A INT before-the-recovery")
+    assert evolution(there, columns("A INT a"), {"a"}, "text") == [IdentifyColumn("A", "a")]
+
+
+def test_names_that_spark_takes_for_one_are_numbered() -> None:
+    assert lake_names(["ID", "id", "Id", "__cdc", "ID_2"]) == ["ID", "id_2", "Id_3", "__cdc_2", "ID_2_2"]

@@ -1,0 +1,142 @@
+"""What the lake makes of the schema history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from minercdc.config.load import parse_properties
+from minercdc.errors import SchemaHistoryError
+from minercdc.kafka.client import KafkaClient
+from minercdc.lake.history import LakeHistory
+from minercdc.schema.table import TableId
+
+
+def document(scn: int, kind: str, columns: Sequence[str], ddl: str = "", **more: Any) -> dict[str, Any]:
+    """A record of the history about table S.T, whose key is its first column."""
+    table = {"columns": [{"name": name, "typeName": "NUMBER", "length": 9, "scale": 0} for name in columns]}
+    change: dict[str, Any] = {"type": kind, "id": f'"DB"."S"."{more.get("table", "T")}"'}
+    change["table"] = table | {"primaryKeyColumnNames": columns[:1]}
+    if "previous" in more:
+        change["previousId"] = f'"DB"."S"."{more["previous"]}"'
+    return {
+        "source": {"server": "p"},
+        "position": {"scn": str(scn), "snapshot": more.get("snapshot", False)},
+        "ts_ms": 0,
+        "databaseName": "DB",
+        "schemaName": "S",
+        "ddl": ddl,
+        "tableChanges": [change] if columns else [],
+    }
+
+
+@pytest.fixture
+def history() -> LakeHistory:
+    config = parse_properties(
+        {
+            "name": "n",
+            "topic.prefix": "p",
+            "database.hostname": "h",
+            "database.user": "u",
+            "database.password": "p",
+            "database.dbname": "d",
+            "minercdc.kafka.bootstrap.servers": "b:1",
+        }
+    )
+    return LakeHistory(config, KafkaClient(config.kafka, config.topics, {}))
+
+
+def ids(history: LakeHistory, scn: int) -> dict[str, str]:
+    """Name -> id of the columns of S.T in the version of an SCN."""
+    table = history.find("S.T")
+    assert table is not None
+    return {field.name: field.id for field in table.version_at(scn).fields}
+
+
+def test_a_row_has_the_version_of_its_scn(history: LakeHistory) -> None:
+    history.apply(document(10, "CREATE", ["ID"], snapshot=True))
+    history.apply(document(20, "ALTER", ["ID", "V"], "ALTER TABLE s.t ADD (v NUMBER(9))"))
+    table = history.of_topic("p.S.T")
+    assert table is not None
+    assert [len(table.version_at(scn).fields) for scn in (5, 10, 19, 20, 99)] == [1, 1, 1, 2, 2]
+
+
+def test_a_column_keeps_its_id_when_it_is_renamed_and_another_gets_its_name(history: LakeHistory) -> None:
+    history.apply(document(10, "CREATE", ["ID", "A", "B"], snapshot=True))
+    history.apply(document(20, "ALTER", ["ID", "C", "B"], "ALTER TABLE t RENAME COLUMN a TO c"))
+    history.apply(document(30, "ALTER", ["ID", "C", "A"], "ALTER TABLE t RENAME COLUMN b TO a"))
+    assert ids(history, 30) == {"ID": "ID@10", "C": "A@10", "A": "B@10"}
+
+
+def test_a_column_that_is_dropped_and_added_is_new(history: LakeHistory) -> None:
+    history.apply(document(10, "CREATE", ["ID", "A"], snapshot=True))
+    history.apply(document(20, "ALTER", ["ID"], "ALTER TABLE t DROP COLUMN a"))
+    history.apply(document(30, "ALTER", ["ID", "A"], "ALTER TABLE t ADD (a NUMBER(9))"))
+    assert ids(history, 30) == {"ID": "ID@10", "A": "A@30"}
+    table = history.find("S.T")
+    assert table is not None
+    assert [field.since for field in table.version_at(30).fields] == [0, 30]
+
+
+def test_truncate_drop_and_create_are_events_of_their_scns(history: LakeHistory) -> None:
+    history.apply(document(10, "CREATE", ["ID"], snapshot=True))
+    history.apply(document(20, "ALTER", [], "TRUNCATE TABLE t"))
+    history.apply(document(30, "DROP", ["ID"], "DROP TABLE t"))
+    history.apply(document(40, "CREATE", ["K"], "CREATE TABLE t (k NUMBER(9) PRIMARY KEY)"))
+    table = history.find("S.T")
+    assert table is not None
+    assert (table.truncated, table.dropped, table.created) == ([20], [30], [40])
+    assert [table.exists_at(scn) for scn in (5, 10, 30, 39, 40)] == [False, True, False, False, True]
+    assert [table.has_event(*span) for span in ((10, 19), (10, 20), (40, 50))] == [False, True, False]
+
+
+def test_a_renamed_table_goes_on_with_the_columns_of_the_old_name(history: LakeHistory) -> None:
+    history.apply(document(10, "CREATE", ["ID", "A"], table="OLD", snapshot=True))
+    history.apply(document(20, "ALTER", ["ID", "A"], "ALTER TABLE old RENAME TO t", previous="OLD"))
+    assert ids(history, 20) == {"ID": "ID@10", "A": "A@10"}
+    old, new = history.find("S.OLD"), history.find("S.T")
+    assert old is not None
+    assert new is not None
+    assert old.renamed_to == [(20, TableId("DB", "S", "T"))]
+    assert new.renamed_from == [(20, TableId("DB", "S", "OLD"))]
+    assert (old.exists_at(20), new.exists_at(19), new.exists_at(20)) == (False, False, True)
+
+
+def test_structures_that_a_second_snapshot_reads_are_the_same_columns(history: LakeHistory) -> None:
+    history.apply(document(10, "CREATE", ["ID", "A"], snapshot=True))
+    history.apply(document(50, "CREATE", ["ID", "A", "B"], snapshot=True))
+    assert ids(history, 50) == {"ID": "ID@10", "A": "A@10", "B": "B@50"}
+    table = history.find("S.T")
+    assert table is not None
+    assert (table.created, table.snapshots) == ([], [50])
+
+
+def read(history: LakeHistory, monkeypatch: pytest.MonkeyPatch, *values: bytes) -> None:
+    class Message:
+        def __init__(self, value: bytes) -> None:
+            self.value = lambda: value
+
+    monkeypatch.setattr(KafkaClient, "end_offset", lambda self, topic: len(values))
+    monkeypatch.setattr(
+        KafkaClient, "read_range", lambda self, topic, partition, begin, end: map(Message, values[begin:end])
+    )
+    history.refresh()
+
+
+def test_what_cannot_be_read_is_passed_over_once_the_structures_were_read_again(
+    history: LakeHistory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = document(20, "CREATE", ["ID", "V"], snapshot=True)
+    again["position"]["structures_read_anew"] = True
+    first = json.dumps(document(10, "CREATE", ["ID"], snapshot=True)).encode()
+    read(history, monkeypatch, first, b"garbage", json.dumps(again, separators=(",", ":")).encode())
+    assert list(ids(history, 20)) == ["ID", "V"]
+
+
+def test_what_cannot_be_read_stops_the_lake(history: LakeHistory, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = json.dumps(document(10, "CREATE", ["ID"], snapshot=True)).encode()
+    with pytest.raises(SchemaHistoryError, match="cannot be read"):
+        read(history, monkeypatch, first, b"garbage")

@@ -1,0 +1,124 @@
+"""Which records a lake table still needs, and up to which SCN the change log is complete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.kafka.client import KafkaClient
+from minercdc.lake.change_log import Arrival
+from minercdc.lake.delta import Applied
+from minercdc.lake.history import TableHistory, TableVersion
+from minercdc.lake.marks import Mark, Marks
+from minercdc.lake.merge import is_pending, pending
+from minercdc.schema.table import TableId, TableSchema
+
+TABLE = TableId("DB", "S", "T")
+
+
+def history(versions: Sequence[int] = (1,), **events: list[int]) -> TableHistory:
+    schema = TableSchema(TABLE, ())
+    found = TableHistory(TABLE, "p.S.T", [TableVersion(scn, schema, ()) for scn in versions])
+    for kind, scns in events.items():
+        getattr(found, kind).extend(scns)
+    return found
+
+
+def arrival(batch: int, lowest: int, highest: int, **more: int) -> Arrival:
+    return Arrival(
+        *("p.S.T", batch, 10, lowest, highest, (lowest, highest)),
+        truncated=more.get("truncated", 0),
+        snapshot=more.get("snapshot", 0),
+        undecodable=0,
+        partial=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("batch", "lowest", "highest", "expected"),
+    [
+        (3, 5, 9, False),  # the table has it all
+        (3, 5, 11, True),  # some of a batch that it has was committed later
+        (4, 5, 9, True),  # a later batch, of a snapshot's rows for example
+        (5, 5, 9, False),  # a batch that is not complete yet
+        (4, 21, 30, False),  # committed after the goal
+    ],
+)
+def test_records_of_later_batches_or_later_commits_are_pending(
+    batch: int, lowest: int, highest: int, expected: bool
+) -> None:
+    assert is_pending(arrival(batch, lowest, highest), Applied(10, 3), Applied(20, 4)) is expected
+
+
+def test_a_truncate_in_the_history_or_the_topic_makes_older_rows_go() -> None:
+    applied, goal = Applied(10, 1), Applied(50, 2)
+    found = history(truncated=[5, 20, 60])
+    arrivals = [arrival(2, 11, 45, truncated=30)]
+    assert pending(found, arrivals, applied, goal, truncate=True).since == 30
+    assert pending(found, [arrival(2, 11, 45)], applied, goal, truncate=True).since == 20
+    assert pending(found, arrivals, applied, goal, truncate=False).since == 0
+
+
+def test_a_dropped_table_keeps_the_rows_that_it_had() -> None:
+    work = pending(history(dropped=[30]), [arrival(1, 5, 29)], Applied(), Applied(50, 1), truncate=True)
+    assert (work.scn, work.since, work.rows) == (29, 0, 10)
+
+
+def test_a_table_that_was_created_again_has_later_rows_only() -> None:
+    found = history(versions=[1, 40], dropped=[30], created=[40])
+    work = pending(found, [arrival(1, 5, 45)], Applied(), Applied(50, 1), truncate=True)
+    assert (work.scn, work.since) == (50, 40)
+
+
+def test_a_second_snapshot_replaces_the_rows_if_it_read_any() -> None:
+    found = history(snapshots=[40])
+    assert pending(found, [arrival(2, 40, 40, snapshot=40)], Applied(20, 1), Applied(50, 2), truncate=True).since == 40
+    assert pending(found, [arrival(2, 41, 45)], Applied(20, 1), Applied(50, 2), truncate=True).since == 0
+
+
+def test_a_mark_is_reached_when_every_partition_is_read_to_its_end() -> None:
+    mark = Mark(9, {("a", 0): 5, ("a", 1): 0, ("b", 0): 7})
+    assert mark.is_reached({("a", 0): 5, ("b", 0): 8})
+    assert not mark.is_reached({("a", 0): 4, ("b", 0): 8})
+    assert not mark.is_reached({("a", 0): 5})
+
+
+class Message:
+    def __init__(self, key: bytes, value: bytes) -> None:
+        self.key = lambda: key
+        self.value = lambda: value
+
+
+def test_the_mark_is_that_of_the_connectors_last_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+    config: ConnectorConfig = parse_properties(
+        {
+            "name": "mine",
+            "topic.prefix": "p",
+            "database.hostname": "h",
+            "database.user": "u",
+            "database.password": "p",
+            "database.dbname": "d",
+            "minercdc.kafka.bootstrap.servers": "b:1",
+        }
+    )
+    offsets = [
+        {"snapshot": {"scn": "7"}},
+        {"position": {}, "complete_scn": "12"},
+        {"snapshot": {"scn": "30"}},  # a second snapshot has begun: what was complete stays so
+    ]
+    messages = [Message(b"mine", json.dumps(offset).encode()) for offset in offsets]
+    messages.insert(1, Message(b"another", b'{"complete_scn": "99"}'))
+    end = 1
+    monkeypatch.setattr(KafkaClient, "all_ends", lambda self, names: {("p-offsets", 0): end, ("p.S.T", 0): 3})
+    monkeypatch.setattr(KafkaClient, "read_range", lambda self, topic, partition, begin, until: messages[begin:until])
+    marks = Marks(config, KafkaClient(config.kafka, config.topics, {}))
+    found = []
+    for end in range(1, 5):  # noqa: B007 - read by the lambda
+        mark = marks.newest()
+        assert mark is not None
+        found.append((mark.scn, mark.snapshot))
+    assert found == [(7, True), (7, True), (12, False), (12, False)]
+    assert marks.newest() is None, "nothing new"
