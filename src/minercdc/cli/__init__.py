@@ -7,6 +7,7 @@
     minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc errors            what every code means, as Markdown
     minercdc lake CONFIG       keep Delta tables equal to the source
+    minercdc lake verify CONFIG, minercdc lake snapshot CONFIG
     minercdc sandbox           an Oracle-compatible server
     minercdc kafka             a Kafka broker
     minercdc demo              all of it on this machine
@@ -18,18 +19,16 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.logging import RichHandler
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
+from minercdc.cli.lake import lake
+from minercdc.cli.output import ConfigFile, Verbose, errors, jar_progress, log_lines, log_to
 from minercdc.cli.send import signals
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
@@ -46,15 +45,9 @@ app = typer.Typer(
 )
 
 app.add_typer(signals, name="signal")
+app.add_typer(lake, name="lake")
 
-ConfigFile = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="YAML, JSON or .properties with Debezium's property names.")
-]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log details.")]
-
-errors = Console(stderr=True)
 _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill after 10 or more
-_LAKE_STOP_SECONDS = 8.0  # Spark ends its jobs and its JVM
 
 
 def main() -> None:
@@ -75,22 +68,6 @@ def _fail(message: str, status: int) -> None:
     errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.stdout.flush()
     raise SystemExit(status)
-
-
-def _log_to(console: Console, verbose: bool) -> None:
-    level = logging.DEBUG if verbose else logging.INFO
-    if console.is_terminal:
-        handler: logging.Handler = RichHandler(console=console, show_path=False, markup=False)
-        logging.basicConfig(level=level, format="%(message)s", handlers=[handler])
-    else:
-        logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(message)s", stream=sys.stderr)
-    logging.getLogger("urllib3").setLevel(logging.WARNING)
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what matters comes as an exception
-
-
-def _log_lines(lines: Sequence[str]) -> None:
-    for line in lines:
-        logging.getLogger(__name__).info("%s", line)
 
 
 def _print_version(wanted: bool) -> None:
@@ -122,10 +99,10 @@ def run(
     from minercdc.connector import Connector
 
     console = Console(stderr=True)
-    _log_to(console, verbose)
+    log_to(console, verbose)
     loaded = load_config(config)
     connector = Connector(loaded)
-    _log_lines(connector_steps(loaded, str(config)))
+    log_lines(connector_steps(loaded, str(config)))
     with display(connector.counters, console, log_interval):
         connector.run(stop)
     if stop.is_set():
@@ -184,32 +161,6 @@ def error_codes() -> None:
     sys.stdout.write(errors_page())
 
 
-@app.command()
-def lake(config: ConfigFile, verbose: Verbose = False) -> None:
-    """Keep Delta tables equal to the source until stopped."""
-    stop = Stop(patience=0)
-    from minercdc.cli.next_steps import lake_steps
-    from minercdc.config.load import load_config
-    from minercdc.lake import start
-    from minercdc.lake.app import await_end, lake_root
-    from minercdc.local.spark import end_java, local_spark
-
-    loaded = load_config(config)
-    _log_to(errors, verbose)
-    # In the main thread PySpark would install a handler of its own, which raises KeyboardInterrupt wherever it is.
-    stop.leaving = end_java
-    with _jar_progress("Spark's jars") as advance, ThreadPoolExecutor(1) as starter:
-        spark = starter.submit(local_spark, f"minercdc-{loaded.identity.name}", advance=advance).result()
-    stop.patience = _LAKE_STOP_SECONDS
-    try:
-        query = start(spark, loaded)
-        _log_lines(lake_steps(lake_root(loaded)))
-        await_end(query, stop)
-    finally:
-        spark.stop()
-    logging.getLogger(__name__).info("stopped")
-
-
 @app.command(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
     options_metavar="[OPTIONS]",
@@ -239,7 +190,7 @@ def kafka(
     from minercdc.local.kafka_broker import KafkaBroker
 
     stop = Stop()
-    with _jar_progress("Kafka's jars") as advance:
+    with jar_progress("Kafka's jars") as advance:
         where = KafkaBroker(data, host=host, port=port, advertised=advertised, external=external, advance=advance)
         broker = where.start()
     try:
@@ -264,24 +215,3 @@ def demo(
     from minercdc.demo.play import play
 
     raise SystemExit(play(directory))
-
-
-@contextmanager
-def _jar_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Gives a callable that draws a bar for a download; nothing is drawn when all is cached."""
-    with Progress(
-        TextColumn("fetching {task.description}"),
-        BarColumn(30),
-        MofNCompleteColumn(),
-        console=errors,
-        transient=True,
-        disable=not errors.is_terminal,
-    ) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def advance(done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done)
-
-        yield advance

@@ -1,0 +1,59 @@
+"""What several commands share: their options, where they log to, and the bar of a download."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+ConfigFile = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="YAML, JSON or .properties with Debezium's property names.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log details.")]
+
+errors = Console(stderr=True)
+
+
+def log_to(console: Console, verbose: bool) -> None:
+    level = logging.DEBUG if verbose else logging.INFO
+    if console.is_terminal:
+        handler: logging.Handler = RichHandler(console=console, show_path=False, markup=False)
+        logging.basicConfig(level=level, format="%(message)s", handlers=[handler])
+    else:
+        logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(message)s", stream=sys.stderr)
+    logging.getLogger("urllib3").setLevel(logging.WARNING)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what matters comes as an exception
+
+
+def log_lines(lines: Sequence[str]) -> None:
+    for line in lines:
+        logging.getLogger(__name__).info("%s", line)
+
+
+@contextmanager
+def jar_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Gives a callable that draws a bar for a download; nothing is drawn when all is cached."""
+    with Progress(
+        TextColumn("fetching {task.description}"),
+        BarColumn(30),
+        MofNCompleteColumn(),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
+    ) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done)
+
+        yield advance

@@ -1,0 +1,294 @@
+"""Reads tables from Oracle AS OF one SCN into their Delta tables, on Spark's executors: no row passes the connector or Kafka.
+
+Each table is one Delta commit that says how far it is then: the lake merges into it what was committed after the SCN, and no more.
+A table of which not all can be read keeps what it had.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.kafka.client import KafkaClient
+from minercdc.lake.app import first_cause
+from minercdc.lake.columns import CDC
+from minercdc.lake.decode import RowDecoder, TableShape
+from minercdc.lake.delta import Applied, DeltaTable
+from minercdc.lake.history import Field, LakeHistory, TableVersion
+from minercdc.lake.merger import compile_code, own_session
+from minercdc.lake.oracle_values import OracleValue
+from minercdc.lake.paths import LakePaths
+from minercdc.lake.sql import quoted
+from minercdc.lake.state import Entry, StateTable
+from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.scn import current_scn, oldest_open_scn
+from minercdc.schema.table import TableSchema
+from minercdc.selection import table_filter
+from minercdc.values.codec import LARGE_TYPES
+from minercdc.values.supported import without_unsupported
+
+if TYPE_CHECKING:
+    import oracledb
+    from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
+
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What became of one table.
+
+    :param failure: why it was not read, '' when it was.
+    """
+
+    name: str
+    rows: int
+    seconds: float
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What became of all tables, at one SCN.
+
+    :param open_since: SCN at which the oldest transaction began that was open at that SCN; None for none, or when `scn` was given.
+    """
+
+    scn: int
+    open_since: int | None
+    tables: Sequence[Loaded]
+
+    @property
+    def failed(self) -> list[Loaded]:
+        return [table for table in self.tables if table.failure]
+
+
+class Progress(Protocol):
+    """What a display follows."""
+
+    def begun(self, scn: int, tables: int, ranges: int) -> None:
+        """What is ahead."""
+
+    def read(self, ranges: int) -> None:
+        """So many more ranges are read."""
+
+    def done(self, table: Loaded) -> None:
+        """A table is read, or failed."""
+
+
+class _NoProgress:
+    def begun(self, scn: int, tables: int, ranges: int) -> None:
+        pass
+
+    def read(self, ranges: int) -> None:
+        pass
+
+    def done(self, table: Loaded) -> None:
+        pass
+
+
+def snapshot(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    *,
+    scn: int | None = None,
+    table: str | None = None,
+    progress: Progress | None = None,
+) -> Snapshot:
+    """Read the captured tables, or one, into the lake as of an SCN. No lake of the same configuration may run meanwhile.
+
+    :param scn: None for the present one.
+    :param table: `SCHEMA.TABLE`.
+    :raises LakeError: there is no such table, or the lake is further than the SCN with it.
+    """
+    return _Loading(spark, config, progress or _NoProgress()).run(scn, table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A table to read, in its ranges."""
+
+    schema: TableSchema
+    shape: TableShape
+    cuts: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        return str(self.schema.id)
+
+    @property
+    def ranges(self) -> int:
+        return len(self.cuts) + 1
+
+
+class _Loading:
+    def __init__(self, spark: SparkSession, config: ConnectorConfig, progress: Progress) -> None:
+        self._config = config
+        self._progress = progress
+        self._paths = LakePaths(config)
+        self._spark = own_session(spark)
+        self._spark.conf.set("spark.sql.ansi.enabled", "true")  # a value that a type cannot hold is an error, not null
+        self._state = StateTable(self._spark, self._paths.state)
+        self._decoder = RowDecoder(config)
+
+    def run(self, scn: int | None, table: str | None) -> Snapshot:
+        from minercdc.lake.oracle_source import ranges_of
+
+        compile_code(self._spark, wanted=False)
+        history = LakeHistory(self._config, KafkaClient(self._config.kafka, self._config.topics, self._config.kafka_client))
+        history.refresh_if_any()
+        with closing(connect(self._config.database)) as connection:
+            ids = read_table_ids(connection, table_filter(self._config), database_name(self._config.database))
+            if table is not None:
+                ids = [one for one in ids if str(one) == table]
+                if not ids:
+                    raise LakeError(f"Oracle has no table {table} that the configuration selects")
+            at, open_since = _fixed(connection) if scn is None else (scn, None)
+            self._refuse_later(at, [str(one) for one in ids])
+            tasks = []
+            for schema in read_tables(connection, ids):
+                kept = without_unsupported(schema)
+                tasks.append(_Task(kept, self._decoder.shape(_version(kept, history, at)), ranges_of(connection, schema.id)))
+        self._progress.begun(at, len(tasks), sum(task.ranges for task in tasks))
+        found = Snapshot(at, open_since, [self._loaded(task, at) for task in tasks])
+        if table is None and not found.failed and not self._state.read().complete:
+            self._state.append([Entry("complete", scn=at, batch=0)])
+        return found
+
+    def _refuse_later(self, scn: int, names: Sequence[str]) -> None:
+        state = self._state.read()
+        for name in names:
+            if (there := state.applied(name).scn) > scn:
+                raise LakeError(f"the lake has {name} up to SCN {there} already, which is after {scn}")
+
+    def _loaded(self, task: _Task, scn: int) -> Loaded:
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        begun = time.monotonic()
+        try:
+            rows = self._load(task, scn)
+            loaded = Loaded(task.name, rows, time.monotonic() - begun)
+        except (PySparkException, Py4JJavaError) as error:
+            log.debug("%s: reading failed", task.name, exc_info=True)
+            failure = _cause(str(error))
+            loaded = Loaded(task.name, 0, time.monotonic() - begun, failure)
+        self._progress.done(loaded)
+        return loaded
+
+    def _load(self, task: _Task, scn: int) -> int:
+        compile_code(self._spark, wanted=task.ranges > 1)
+        applied = Applied(scn, self._state.read().batch)
+        delta = DeltaTable(self._spark, self._paths.table(task.schema.id))
+        with self._watched(task):
+            delta.replace(self._rows(task, scn), task.shape.table_columns(), applied)
+        self._state.append([Entry("table", task.name, delta.version(), applied.scn, applied.batch)])
+        return int(delta.read().count())
+
+    def _rows(self, task: _Task, scn: int) -> DataFrame:
+        """The rows in the lake's types, and `__cdc`."""
+        from minercdc.lake.oracle_source import oracle_rows
+
+        read = [(source.column, column) for source, _, column in task.shape.columns if self._is_read(source)]
+        values = [OracleValue(source, column.type) for source, column in read]
+        schema = replace(task.schema, columns=tuple(source for source, _ in read), key=())
+        rows = oracle_rows(self._spark, self._config, schema, [value.form for value in values], scn, cuts=task.cuts)
+        typed = {column.name: value.typed(f"c{i}") for i, ((_, column), value) in enumerate(zip(read, values, strict=True))}
+        selected = [
+            f"{typed.get(column.name, f'CAST(NULL AS {column.type})')} AS {quoted(column.name)}"
+            for column in task.shape.table_columns()
+        ]
+        cdc = (
+            f"named_struct('op', 'r', 'scn', {scn}L, 'commit_scn', {scn}L, 'seq', 0L, 'commit_time', current_timestamp(),"
+            " 'row_id', row_id, 'deleted', false)"
+        )
+        return rows.selectExpr(*selected, f"{cdc} AS {CDC}")
+
+    def _is_read(self, source: Field) -> bool:
+        """Large values are read when redo's are, by `lob.enabled`."""
+        return self._config.capture.lob_enabled or source.column.type_name not in LARGE_TYPES
+
+    @contextmanager
+    def _watched(self, task: _Task) -> Iterator[None]:
+        """Report the ranges that are read while a table is written, by the tasks that Spark has done."""
+        group = f"minercdc snapshot of {task.name}"
+        context = self._spark.sparkContext
+        context.setJobGroup(group, group)
+        ended = threading.Event()
+        reported = 0
+
+        def report(most: int) -> None:
+            nonlocal reported
+            if most > reported:
+                self._progress.read(most - reported)
+                reported = most
+
+        def watch() -> None:
+            while not ended.wait(_POLL_S):
+                report(min(_tasks_done(self._spark, group, task.ranges), task.ranges))
+
+        watcher = threading.Thread(target=watch, name="lake-snapshot-progress", daemon=True)
+        watcher.start()
+        try:
+            yield
+            ended.set()
+            watcher.join()
+            report(task.ranges)
+        finally:
+            ended.set()
+            watcher.join()
+            context.setJobGroup("", "")
+
+
+def _tasks_done(spark: SparkSession, group: str, ranges: int) -> int:
+    """Finished tasks of the stage that has a task per range."""
+    tracker = spark.sparkContext.statusTracker()
+    most = 0
+    for job in tracker.getJobIdsForGroup(group):
+        info = tracker.getJobInfo(job)
+        for stage_id in info.stageIds if info is not None else ():
+            stage = tracker.getStageInfo(stage_id)
+            if stage is not None and stage.numTasks == ranges:
+                most = max(most, stage.numCompletedTasks)
+    return most
+
+
+def _fixed(connection: oracledb.Connection) -> tuple[int, int | None]:
+    """The present SCN, and where the oldest transaction began that is open at it.
+
+    The open transactions are read before and after: one that begins in between is seen by the second reading.
+    """
+    before = oldest_open_scn(connection)
+    scn = current_scn(connection)
+    after = oldest_open_scn(connection)
+    begun = [one for one in (before, after) if one is not None and one < scn]
+    return scn, min(begun, default=None)
+
+
+def _cause(text: str) -> str:
+    """Our own error's message within that of Spark."""
+    line = first_cause(text)
+    return line.partition(": ")[2] if line.startswith("minercdc.errors.") else line
+
+
+def _version(schema: TableSchema, history: LakeHistory, scn: int) -> TableVersion:
+    """The table with the column ids of the schema history, where that knows the table at the SCN; else of its own."""
+    known = history.find(str(schema.id))
+    there: dict[str, Field] = {}
+    if known is not None and known.versions and known.exists_at(scn):
+        there = {field.name: field for field in known.version_at(scn).fields}
+    fields = tuple(
+        replace(there[column.name], column=column) if column.name in there else Field(f"{column.name}@{scn}", column)
+        for column in schema.columns
+    )
+    return TableVersion(scn, schema, fields)

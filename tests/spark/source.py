@@ -1,0 +1,65 @@
+"""A real connector's lake: the sandbox, `minercdc run` and the lake of this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tests.e2e.lab import Lab
+
+from minercdc.config.load import ConnectorConfig, load_config
+from minercdc.errors import LakeError
+from minercdc.lake import start, tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SECONDS = 90.0
+
+
+def lake_config(lab: Lab, **changes: object) -> ConnectorConfig:
+    """The configuration of a lab's connector with a lake beside its log."""
+    settings: dict[str, object] = {
+        "minercdc_lake_path": lab.directory / "lake",
+        "minercdc_lake_trigger_interval_ms": 0,
+        "minercdc_keyless_table_key": "rowid",
+        "skipped_operations": "none",
+    }
+    return load_config(lab.config("connector.yaml", **(settings | changes)))
+
+
+@contextmanager
+def running(lab: Lab) -> Iterator[None]:
+    """The lab's connector, streaming, with the configuration written last."""
+    with lab.run(lab.directory / "connector.yaml") as connector:
+        connector.await_log("streaming", 60)
+        yield
+        connector.stop_in_order()
+
+
+def scn_of(lab: Lab) -> int:
+    """The database's present SCN."""
+    with lab.server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE")
+        (scn,) = cursor.fetchone()
+        return int(scn)
+
+
+def sync(spark: SparkSession, config: ConnectorConfig, scn: int) -> None:
+    """Run the lake until it is complete up to an SCN, with a connector that streams."""
+    lake = start(spark, config)
+    deadline = time.monotonic() + _SECONDS
+    try:
+        while True:
+            lake.process_all_available()
+            try:
+                if tables(spark, config).scn >= scn:
+                    return
+            except LakeError:
+                pass  # not complete yet
+            assert time.monotonic() < deadline, f"SCN {scn} was not complete within {_SECONDS} s"
+            time.sleep(0.3)
+    finally:
+        lake.stop()

@@ -1,0 +1,117 @@
+"""A snapshot on Spark's executors, and the connector that streams from its SCN."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.e2e.connector import MinerCdc
+from tests.e2e.lab import LOGGED, Lab, made_lab
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.spark.source import lake_config, running, scn_of, sync
+from tests.spark.test_lake_verify import _STATEMENTS, _VALUES
+
+from minercdc.errors import LakeError
+from minercdc.lake.delta import Applied, DeltaTable
+from minercdc.lake.paths import LakePaths
+from minercdc.lake.snapshot import Loaded, snapshot
+from minercdc.lake.verify import verify
+from minercdc.local.kafka_broker import KafkaBroker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def lab(sandbox: SandboxProcess, broker: KafkaBroker, tmp_path: Path) -> Lab:
+    with sandbox.connect(service=sandbox.root_service) as connection, connection.cursor() as cursor:
+        cursor.execute("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA")
+    return made_lab(sandbox, broker.bootstrap_servers, tmp_path, _STATEMENTS)
+
+
+class _Seen:
+    """Progress as a list of what was reported."""
+
+    def __init__(self) -> None:
+        self.ahead: list[int] = []
+        self.ranges = 0
+        self.tables: list[Loaded] = []
+
+    def begun(self, scn: int, tables: int, ranges: int) -> None:
+        self.ahead = [scn, tables, ranges]
+
+    def read(self, ranges: int) -> None:
+        self.ranges += ranges
+
+    def done(self, table: Loaded) -> None:
+        self.tables.append(table)
+
+
+def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(spark: SparkSession, lab: Lab) -> None:
+    config = lake_config(lab, lob_enabled=True)
+    seen = _Seen()
+    taken = snapshot(spark, config, progress=seen)
+    assert [table.failure for table in taken.tables] == [""] * 5
+    assert sum(table.rows for table in taken.tables) == 6
+    assert seen.ahead == [taken.scn, 5, 5]
+    assert seen.ranges == 5
+    assert taken.open_since is None
+    path = LakePaths(config).root + f"/{lab.schema}/TYPED"
+    assert DeltaTable(spark, path).applied() == Applied(taken.scn, 0)
+    row = spark.read.format("delta").load(path).where("ID = 1").selectExpr("FREE", "PRICE", "__cdc.*").collect()[0]
+    assert (row["FREE"], str(row["PRICE"])) == (f"0.{'0' * 129}1", "1234567890.12")
+    assert (row["op"], row["commit_scn"], row["deleted"]) == ("r", taken.scn, False)
+    lab.execute(
+        f"INSERT INTO TYPED VALUES {_VALUES[2]}",
+        "UPDATE TYPED SET SMALL = 7 WHERE ID = 1",
+        "DELETE FROM TYPED WHERE ID = 2",
+        "UPDATE KEYLESS SET B = 'single' WHERE A = 2",
+        "DELETE FROM KEYLESS WHERE A = 1 AND ROWNUM = 1",
+    )
+    config = lake_config(lab, lob_enabled=True, snapshot_mode="no_data", minercdc_start_scn=taken.scn)
+    with running(lab):
+        sync(spark, config, scn_of(lab))
+    report = verify(spark, config)
+    assert [line for table in report.tables for line in table.lines()] == []
+    assert report.summary() == "verified: 5 tables, 5 rows, 0 differences"
+    assert report.scn > taken.scn
+    assert spark.read.format("delta").load(path).where("__cdc.op = 'r'").count() == 0  # both rows left were changed since
+
+
+def test_the_command_reads_one_table_and_names_what_cannot_be_read(lab: Lab, spark: SparkSession) -> None:
+    config = lake_config(lab)
+    scn = scn_of(lab)
+    lab.execute("ALTER TABLE NOTHING ADD X NUMBER(3)", "INSERT INTO KEYLESS VALUES (9, 'late')")
+    taken = snapshot(spark, config, scn=scn)
+    assert {table.name: table.rows for table in taken.tables}[f"{lab.schema}.KEYLESS"] == 3
+    assert [table.name for table in taken.failed] == [f"{lab.schema}.NOTHING"]
+    assert "ORA-01466" in taken.failed[0].failure
+    with pytest.raises(LakeError, match="which is after"):
+        snapshot(spark, config, scn=scn - 1)
+    file = str(lab.directory / "connector.yaml")
+    with MinerCdc(["lake", "snapshot", file, "--table", f"{lab.schema}.KEYLESS"], lab.directory / "snapshot.log") as command:
+        ended = command.await_end(150)
+    assert ended.status == 0, ended.errors
+    assert ended.output.startswith("read: 1 tables, 4 rows at SCN ")
+    assert "minercdc.start.scn=" in ended.errors
+
+
+def test_a_large_table_is_read_in_ranges_and_an_open_transaction_is_reported(lab: Lab, spark: SparkSession) -> None:
+    lab.execute("CREATE TABLE BIG (ID NUMBER(9) PRIMARY KEY, V VARCHAR2(100))", LOGGED.format("BIG"))
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO BIG VALUES (:1, RPAD('v', 100, 'x'))", [(number,) for number in range(40_000)])
+        connection.commit()
+    seen = _Seen()
+    with lab.connect() as other, other.cursor() as cursor:
+        cursor.execute("INSERT INTO BIG VALUES (40000, 'not committed')")
+        taken = snapshot(spark, lake_config(lab), table=f"{lab.schema}.BIG", progress=seen)
+        other.rollback()
+    assert taken.open_since is not None
+    assert taken.open_since < taken.scn
+    assert [(table.rows, table.failure) for table in taken.tables] == [(40_000, "")]
+    assert seen.ahead[2] > 1
+    assert seen.ranges == seen.ahead[2]
+    path = LakePaths(lake_config(lab)).root + f"/{lab.schema}/BIG"
+    found = spark.read.format("delta").load(path).selectExpr("count(DISTINCT ID)", "min(ID)", "max(ID)").collect()[0]
+    assert tuple(found) == (40_000, 0, 39_999)
