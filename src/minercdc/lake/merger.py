@@ -24,7 +24,7 @@ from minercdc.lake.marks import Mark
 from minercdc.lake.merge import TableMerge, is_pending
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import literal
-from minercdc.lake.state import Entry, StateTable
+from minercdc.lake.state import NO_TABLE, Entry, StateTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -115,7 +115,8 @@ class Merger:
 
     def _is_gone(self, table: TableHistory) -> bool:
         """Whether a lake table was deleted; it is merged again from the begin of the change log then."""
-        if table.name not in self._state.tables or exists(self._spark, self._paths.table(table.table)):
+        entry = self._state.tables.get(table.name)
+        if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
             return False
         log.warning("%s: the lake table was deleted; it is made again from the change log", table.name)
         del self._state.tables[table.name]
@@ -223,12 +224,11 @@ class Merger:
                 merge.run(delta, table, arrivals, applied, until)
                 taker = DeltaTable(session, self._paths.table(new))
                 taker.take_over(delta, until)
-                yield _Done(str(new), until, taker.version())
+                yield _Done(str(new), until, taker.version() if taker.columns() is not None else NO_TABLE)
                 applied = until
         if applied != goal:
             merge.run(delta, table, arrivals, applied, goal)
-        if delta.columns() is not None:
-            yield _Done(table.name, goal, delta.version())
+        yield _Done(table.name, goal, delta.version() if delta.columns() is not None else NO_TABLE)
 
     def _session(self) -> SparkSession:
         if not hasattr(self._sessions, "spark"):

@@ -17,10 +17,10 @@ from minercdc.lake.columns import CDC, TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable, columns_of, exists
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.merge import NEWER, as_rows, cdc_struct, key_ids, matches, pending, pending_filter, reduced
+from minercdc.lake.merge import CDC_TYPE, NEWER, as_rows, cdc_struct, key_ids, matches, pending, pending_filter, reduced
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import as_text, quoted
-from minercdc.lake.state import Entry, StateTable
+from minercdc.lake.state import NO_TABLE, Entry, StateTable
 from minercdc.lake.types import widened
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ def _readable_scn(entries: Sequence[Entry], scn: int | None) -> int:
 
 
 def _base(entries: Sequence[Entry], name: str, scn: int) -> Entry:
-    """The newest version of a table that holds nothing after an SCN; version -1 when the change log alone has the table."""
+    """The newest version of a table that holds nothing after an SCN; `NO_TABLE` when the change log alone has the table."""
     usable = [entry for entry in entries if entry.kind == "table" and entry.name == name and entry.scn <= scn]
-    return usable[-1] if usable else Entry("table", name, version=-1)
+    return usable[-1] if usable else Entry("table", name, version=NO_TABLE)
 
 
 class _Reader:
@@ -124,7 +124,7 @@ class _Reader:
     ) -> tuple[DataFrame | None, list[TableColumn]]:
         """The rows of the base, in the columns of the shape, and these columns; None for the rows when there are none."""
         wanted = shape.table_columns()
-        if base.version < 0 or gone:
+        if base.version == NO_TABLE or gone:
             return None, wanted
         rows = DeltaTable(self._spark, self._paths.table(table.table)).read(base.version)
         there = {column.id: column for column in columns_of(rows.schema)}
@@ -142,7 +142,7 @@ class _Reader:
 
     def _none(self, target: Sequence[TableColumn]) -> DataFrame:
         columns = ", ".join(f"CAST(NULL AS {column.type}) AS {quoted(column.name)}" for column in target)
-        return self._spark.sql(f"SELECT {columns} WHERE false")
+        return self._spark.sql(f"SELECT {columns}, CAST(NULL AS {CDC_TYPE}) AS {CDC} WHERE false")
 
 
 def _common(old: str, new: str) -> str:

@@ -1,7 +1,7 @@
 """The lake's own record, a Delta table at `<minercdc.lake.path>/_state`: which version of each table belongs to which SCN.
 
     kind = 'complete'   the change log's batches up to `batch` hold every commit up to `scn`
-    kind = 'table'      version `version` of table `name` has all of them up to `scn`, and records of batches up to `batch`
+    kind = 'table'      version `version` (-1: no Delta table) of table `name` has all of them up to `scn`, and records of batches up to `batch`
     kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are gone
     kind = 'failed'     table `name` is quarantined since `at` for `detail`; a later 'table' row ends it
 
@@ -20,6 +20,7 @@ from minercdc.lake.delta import Applied, exists
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
 
 
