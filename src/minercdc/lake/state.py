@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
+_PROPERTIES = {"delta.autoOptimize.autoCompact": "true"}  # a small file per merge would make reading slow within days
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
 
 
@@ -78,7 +79,9 @@ class StateTable:
         now = datetime.now(UTC)
         rows = [(now, e.kind, e.name, e.version, e.scn, e.batch, e.detail) for e in entries]
         if rows:
-            self._spark.createDataFrame(rows, _COLUMNS).coalesce(1).write.format("delta").mode("append").save(self.path)
+            properties = {} if exists(self._spark, self.path) else _PROPERTIES
+            frame = self._spark.createDataFrame(rows, _COLUMNS).coalesce(1)
+            frame.write.format("delta").mode("append").options(**properties).save(self.path)
 
     def entries(self) -> list[Entry]:
         """All entries that are kept, oldest first."""
