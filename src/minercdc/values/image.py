@@ -38,7 +38,7 @@ _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 
 
 def utc_only() -> str:
-    """DBTIMEZONE of a database that was created without one."""
+    """`+00:00`: stands in for DBTIMEZONE where that is not read."""
     return "+00:00"
 
 
