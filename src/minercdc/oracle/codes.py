@@ -251,8 +251,8 @@ def code_of(error: oracledb.Error) -> tuple[str, int]:
 
 
 def classify(error: oracledb.Error, doing: str = "") -> SourceError | PrerequisiteError:
-    """Make our error for a driver's. DPY-6005 (cannot connect) counts as its cause, if that has a code; a code that is not in the
-    tables is a TransientSourceError if the driver calls it recoverable, else an UnknownSourceError.
+    """Make our error for a driver's. DPY-6005 (cannot connect) counts as its cause, if that has a code; a code that is not
+    in the tables is a TransientSourceError if the driver calls it recoverable, else an UnknownSourceError.
 
     :param doing: what was attempted, for the message.
     """

@@ -55,8 +55,8 @@ _CHARACTER = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 
 
 def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, database: str) -> list[TableId]:
-    """Tables that the user may see and that pass the filter, in order of name. Temporary tables have no redo text and are left
-    out, as are nested tables and overflow segments.
+    """Tables that the user may see and that pass the filter, in order of name. Temporary tables have no redo text and are
+    left out, as are nested tables and overflow segments.
 
     :param database: first part of the ids.
     """
@@ -67,8 +67,8 @@ def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, d
 
 
 def read_tables(connection: oracledb.Connection, ids: Iterable[TableId]) -> list[TableSchema]:
-    """Present shapes of the tables that exist, in the order of `ids`, all with version 1. Columns of all types, INVISIBLE too; no
-    virtual or unused ones."""
+    """Present shapes of the tables that exist, in the order of `ids`, all with version 1. Columns of all types, INVISIBLE
+    too; no virtual or unused ones."""
     by_owner: dict[tuple[str, str], list[str]] = defaultdict(list)
     wanted = list(ids)
     for table in wanted:
@@ -93,7 +93,8 @@ def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId])
 
 
 def read_altered(connection: oracledb.Connection, ids: Iterable[TableId], scn: int) -> list[TableId]:
-    """Which of these tables had DDL, grants included, since the second of an SCN; in order of name, without those that are gone.
+    """Which of these tables had DDL, grants included, since the second of an SCN; in order of name, without those that are
+    gone.
 
     :raises SnapshotTooOldError: the database does not know the time of the SCN any more (ORA-08181).
     """
@@ -169,7 +170,8 @@ def _unique_keys(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[str, .
 
 
 def key_of(columns: Sequence[Column], keys: Iterable[Sequence[str]]) -> tuple[int, ...]:
-    """Positions of a table's key: the first of `keys` (names) whose columns are all in `columns` and NOT NULL; () when none is."""
+    """Positions of a table's key: the first of `keys` (names) whose columns are all in `columns` and NOT NULL; () when none
+    is."""
     positions: Mapping[str, int] = {column.name: i for i, column in enumerate(columns)}
     for names in keys:
         if all(name in positions and not columns[positions[name]].nullable for name in names):

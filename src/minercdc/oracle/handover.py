@@ -56,8 +56,8 @@ class Handover(Generic[T]):
         return False
 
     def taken(self, tick: float) -> Iterator[T | None]:
-        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises the error of the first
-        thread that gave one to `end`; items after it are not taken."""
+        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises the error of the
+        first thread that gave one to `end`; items after it are not taken."""
         while self._fetching:
             try:
                 item = self._queue.get(timeout=tick)

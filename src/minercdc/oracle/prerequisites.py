@@ -52,8 +52,8 @@ class CapturePrerequisites(Protocol):
 def check(
     connection: oracledb.Connection, config: DatabaseConfig, table_filter: TableFilter, needed: CapturePrerequisites
 ) -> list[Finding]:
-    """All findings, blocking ones first, then those that suspend a table. When privileges are missing that the other checks need,
-    only findings on privileges.
+    """All findings, blocking ones first, then those that suspend a table. When privileges are missing that the other checks
+    need, only findings on privileges.
 
     :param connection: to where the tables are.
     :param needed: prerequisites of the adapter.
@@ -76,7 +76,8 @@ def check(
 def unlogged(connection: oracledb.Connection, table: TableId, *, whole_rows: bool = False) -> str:
     """Why redo does not hold the keys of changed rows of a table, with the SQL that repairs it; '' when it does.
 
-    :param whole_rows: keys of records are other columns than the primary key: a reason is given unless all columns are logged.
+    :param whole_rows: keys of records are other columns than the primary key: a reason is given unless all columns are
+        logged.
     """
     found = next(SupplementalLogging(connection, [table.schema]).findings(table), None)
     return f"{found.problem}. Repair it by: {found.fix}" if found and (found.suspends or whole_rows) else ""
@@ -108,7 +109,8 @@ class SupplementalLogging:
                 self._with_key.update((owner, table) for (table,) in cursor)
 
     def findings(self, table: TableId, *, keyed: bool = True) -> Iterator[Finding]:
-        """What is missing for one table of `owners`, at most one finding. Without a primary key, a key needs ALL COLUMN LOGGING.
+        """What is missing for one table of `owners`, at most one finding. Without a primary key, a key needs ALL COLUMN
+        LOGGING.
 
         :param keyed: it has a key that redo has to hold; False: a missing one suspends nothing.
         """
@@ -140,7 +142,8 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
 
 
 def filter_findings(patterns: Sequence[str], names: Sequence[str]) -> Iterator[Finding]:
-    """One finding for each pattern of `table.include.list` that matches none of `names` (`SCHEMA.TABLE`), most often by a slip."""
+    """One finding for each pattern of `table.include.list` that matches none of `names` (`SCHEMA.TABLE`), most often by a
+    slip."""
     for pattern in patterns:
         if not any(configured_pattern(pattern).matches(name) for name in names):
             yield Finding(

@@ -24,8 +24,8 @@ class Unknown(Exception):
 class Tokens:
     """A statement's tokens without blanks, comments and semicolons at the end; `at` is the cursor.
 
-    A token is (kind, text): a `word` in upper case, `quoted` without its quotes, `number`, `text`, `q` (a q'..' text), a sign
-    (`other`), or `end`. Methods that read raise Unknown when something else is there.
+    A token is (kind, text): a `word` in upper case, `quoted` without its quotes, `number`, `text`, `q` (a q'..' text), a
+    sign (`other`), or `end`. Methods that read raise Unknown when something else is there.
     """
 
     def __init__(self, sql: str) -> None:
@@ -85,7 +85,8 @@ class Tokens:
         return self._sql[self._spans[start][0] : self._spans[self.at - 1][1]] if start < self.at else ""
 
     def skip_balanced(self) -> None:
-        """Step over one token; from an opening parenthesis up to the closing one. Raises Unknown when the text ends before that."""
+        """Step over one token; from an opening parenthesis up to the closing one. Raises Unknown when the text ends before
+        that."""
         depth = 0
         while True:
             if self.peek()[0] == "end":

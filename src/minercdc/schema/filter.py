@@ -71,8 +71,8 @@ def _matches(patterns: Iterable[str], name: str) -> bool:
 
 
 def names(pattern: str, table: TableId) -> bool:
-    """Whether a pattern matches all of `DATABASE.SCHEMA.TABLE` or `SCHEMA.TABLE`, without regard to case. A pattern that equals
-    one of them matches, too: a plain name need not be escaped (`C##U.T$1`).
+    """Whether a pattern matches all of `DATABASE.SCHEMA.TABLE` or `SCHEMA.TABLE`, without regard to case. A pattern that
+    equals one of them matches, too: a plain name need not be escaped (`C##U.T$1`).
 
     :raises ValueError: it is no pattern (`configured_pattern`).
     :raises ConfigError: it took too long.

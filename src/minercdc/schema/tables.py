@@ -50,7 +50,7 @@ class Tables:
         return self._by_object.get(object_id)
 
     def next_version(self, schema: TableSchema) -> TableSchema:
-        """A copy of `schema` with the number after the highest version that its table ever had here; `put` is left to the caller."""
+        """A copy of `schema` with the number that follows every version this table ever had here; it is not `put`."""
         return replace(schema, version=self._last_version.get(schema.id, 0) + 1)
 
     def put(self, schema: TableSchema) -> None:
@@ -69,7 +69,8 @@ class Tables:
             del self._by_object[old.object_id]
 
     def apply(self, change: ShapeChange) -> None:
-        """Put `change.after`; drop the table of `change.before` when there is no `after`, or `after` has another name (a rename)."""
+        """Put `change.after`; drop the table of `change.before` when there is no `after`, or `after` has another name (a
+        rename)."""
         if change.before is not None and (change.after is None or change.after.id != change.before.id):
             self.drop(change.before.id)
         if change.after is not None:

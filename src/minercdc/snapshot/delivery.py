@@ -59,9 +59,9 @@ class SnapshotRows:
     def read(self, connect: Callable[[], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
         """READ events and notifications, with Progress in between, but not after the last. To be called once.
 
-        Once `stop` is set it ends early, by the notification ABORTED and a Progress. Errors of connections are raised; the table
-        of another error is deferred.
-        :param connect: called by each of the `snapshot.max.threads` threads.
+        Once `stop` is set it ends early, by the notification ABORTED and a Progress. Errors of connections are raised; the
+        table of another error is deferred.
+        :param connect: called by each of up to `snapshot.max.threads` threads.
         """
         ranges = [
             Range((place, number), self._scans[place], chunk)

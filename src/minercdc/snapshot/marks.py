@@ -40,8 +40,8 @@ class RowMarks:
         return int(table in self._held)
 
     def take(self, place: tuple[int, int], events: list[ChangeEvent]) -> Iterator[Placed]:
-        """Mark the next rows of a range, and yield rows whose mark is certain: those held back before, then `events`, of which the
-        last is taken out and held back. Like `end_table` and `end` it does nothing until it is iterated over."""
+        """Mark the next rows of a range, and yield rows whose mark is certain: those held back before, then `events`, of
+        which the last is taken out and held back. Like `end_table` and `end` it does nothing until it is iterated over."""
         if not events:
             return
         table = place[0]
@@ -58,15 +58,16 @@ class RowMarks:
             yield Placed(place, events)
 
     def end_table(self, table: int) -> Iterator[Placed]:
-        """To be called once all ranges of a table are read; yields the last row of the table that ended before it, if this one has
-        a row that is held back."""
+        """To be called once all ranges of a table are read; yields the last row of the table that ended before it, if this
+        one has a row that is held back."""
         held = self._held.pop(table, None)
         if held is not None:
             yield from self._not_the_last()
             self._last = held
 
     def end(self) -> Iterator[Placed]:
-        """To be called once `end_table` was called for all tables; marks and yields the last row of all, if it is held back."""
+        """To be called once `end_table` was called for all tables; marks and yields the last row of all, if it is held
+        back."""
         if self._last is not None:
             self._last.events[0].snapshot = SnapshotMark.LAST
             yield self._last

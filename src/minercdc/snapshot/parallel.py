@@ -142,11 +142,11 @@ def read_ranges(
 ) -> Iterator[Iterator[Read | None]]:
     """The context is an iterator over what is read; None comes whenever nothing came for half a second.
 
-    The iterator raises errors of `connect` and TransientSourceErrors; other errors of a range's SELECT come in its `Finished`.
-    Leaving the context cancels the fetches, and waits up to 3 s for each thread.
+    The iterator raises errors of `connect` and TransientSourceErrors; other errors of a range's SELECT come in its
+    `Finished`. Leaving the context cancels the fetches, and waits up to 3 s for each thread.
     :param connect: called by each thread, so up to `threads` times.
-    :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row on;
-        none for a SELECT of the user's that has given rows.
+    :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row
+        on; none for a SELECT of the user's that has given rows.
     :param pause: seconds between two tries.
     """
     readers = _Readers(connect, ranges, threads, retries, pause)

@@ -114,12 +114,14 @@ def _lob_columns(schema: TableSchema, lobs: bool) -> list[int]:
 
 
 def row_converter(schema: TableSchema, *, lobs: bool = True) -> RowConverter:
-    """A function: a batch of `selected_columns`, fetched with `exact_values` -> (ROWID, Row) pairs. The batch must have rows.
+    """A function: a batch of `selected_columns`, fetched with `exact_values` -> (ROWID, Row) pairs. The batch must have
+    rows.
 
-    Works by column, which is twice as fast as by row. The driver gives None for an empty LOB, too, when it is fetched as a value:
-    the last expressions say which is null.
+    Works by column, which is twice as fast as by row. The driver gives None for an empty LOB, too, when it is fetched as a
+    value: the last expressions say which is null.
     :param lobs: as for `selected_columns`; without it large values are UNAVAILABLE.
-    :raises ValueDecodeError: a column's type is not supported; the function raises it for a value that does not fit its type.
+    :raises ValueDecodeError: a column's type is not supported; the function raises it for a value that does not fit its
+        type.
     """
     conversions = [
         _conversion(reading_for(column).from_driver) if _is_read(column, lobs) else _unavailable for column in schema.columns
@@ -162,7 +164,8 @@ _VALUES_OF_LOBS = {
 
 
 def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
-    """For `Cursor.outputtypehandler`: NUMBER as text, since a float loses digits beyond the fifteenth; LOBs as values, not locators.
+    """For `Cursor.outputtypehandler`: NUMBER as text, since a float loses digits beyond the fifteenth; LOBs as values, not
+    locators.
 
     None leaves other types to the driver.
     """
@@ -174,7 +177,8 @@ def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
 
 
 def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int | None:
-    """Rows of a table as of an SCN; None when it cannot be counted there, as after DDL (ORA-01466). Raises TransientSourceError."""
+    """Rows of a table as of an SCN; None when it cannot be counted there, as after DDL (ORA-01466). Raises
+    TransientSourceError."""
     sql = f'SELECT COUNT(*) FROM "{table.schema}"."{table.table}" AS OF SCN {scn}'
     try:
         return int(one_row(connection, sql, f"counting {table} as of SCN {scn}")[0])

@@ -56,8 +56,8 @@ def fix_now(connection: oracledb.Connection, table_filter: TableFilter, database
 
 
 def fix_given(connection: oracledb.Connection, table_filter: TableFilter, database: str, config: SnapshotConfig) -> Fixed:
-    """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures are
-    those of now; a warning names tables that had DDL since.
+    """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures
+    are those of now; a warning names tables that had DDL since.
 
     :raises SourceError: it lies in the future, or the time is too far back for the database to know its SCN.
     """
@@ -72,8 +72,8 @@ def fix_given(connection: oracledb.Connection, table_filter: TableFilter, databa
 
 
 def fix_handover(connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: int) -> Fixed:
-    """The SCN up to which another adapter delivered everything. The tables' structures are those of now; a warning names tables
-    that had DDL since.
+    """The SCN up to which another adapter delivered everything. The tables' structures are those of now; a warning names
+    tables that had DDL since.
 
     :raises SourceError: it lies in the future.
     """

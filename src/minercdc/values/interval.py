@@ -31,8 +31,8 @@ def reading(column: Column) -> Reading:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """By `interval.handling.mode`: a number of microseconds (a month has 30.4375 days, nanoseconds are cut off), or an ISO 8601
-    duration with every part written out."""
+    """By `interval.handling.mode`: a number of microseconds (a month has 30.4375 days, nanoseconds are cut off), or an ISO
+    8601 duration with every part written out."""
     months = column.type_name == _YM
     if handling.interval == "string":
         return Writing(FieldType("string", "io.debezium.time.Interval", 1), _months_iso if months else _seconds_iso)

@@ -12,7 +12,8 @@ _log = logging.getLogger(__name__)
 
 
 def without_unsupported(schema: TableSchema) -> TableSchema:
-    """A copy with supported columns only, and a warning in the log; `schema` itself when it has no others. `stored` keeps all names.
+    """A copy with supported columns only, and a warning in the log; `schema` itself when it has no others. `stored` keeps
+    all names.
 
     It has no key when a column of the key is left out.
     """
