@@ -27,7 +27,8 @@ class Finding:
 
     :param fix: SQL, or what else to do.
     :param blocking: unless it is fixed, changes are lost or capture fails; when False, capture works with less.
-    :param suspends: unless it is fixed, a table will be suspended: its changes are left out until it is repaired.
+    :param suspends: unless it is fixed, rows of a table cannot be decoded; with
+        `event.processing.failure.handling.mode=suspend` its changes are then left out until it is repaired.
     """
 
     problem: str

@@ -123,8 +123,8 @@ class ShapeUnclear(Exception):
 
 
 def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
-    """The table after ALTER TABLE, with the `version` of `table`; a KeyUnclear changes nothing, the caller has `with_key_of`
-    for it.
+    """The table after ALTER TABLE, with the `version` of `table`. A KeyUnclear changes nothing: the caller calls
+    `with_key_of` for it.
 
     :raises ShapeUnclear: a change names a column that the table lacks, or adds one that it has.
     """
@@ -192,8 +192,8 @@ def _modified(column: Column, change: ModifyColumn) -> Column:
 
 
 def create_table(statement: CreateTable, table: TableId) -> TableSchema:
-    """The table that CREATE TABLE makes: version 1, no object id, columns of all types. ValueError: the key names no column
-    of it."""
+    """The table that CREATE TABLE makes: version 1, no object id, columns of all types. Raises ValueError when it has not
+    all columns of its key."""
     names = [column.name for column in statement.columns]
     key = tuple(names.index(name) for name in statement.key)
     return TableSchema(table, statement.columns, key, stored=tuple(names))

@@ -41,7 +41,7 @@ class TableFilter:
     def includes(self, schema: str, table: str) -> bool:
         """Whether `schema`.`table`, spelled as in the dictionary, passes; cached, since it is called for every row.
 
-        :raises ValueError: a pattern is none (`configured_pattern`).
+        :raises ValueError: a pattern cannot be compiled (`configured_pattern`).
         :raises ConfigError: a pattern took too long.
         """
         try:
@@ -74,7 +74,7 @@ def names(pattern: str, table: TableId) -> bool:
     """Whether a pattern matches all of `DATABASE.SCHEMA.TABLE` or `SCHEMA.TABLE`, without regard to case. A pattern that
     equals one of them matches, too: a plain name need not be escaped (`C##U.T$1`).
 
-    :raises ValueError: it is no pattern (`configured_pattern`).
+    :raises ValueError: it cannot be compiled (`configured_pattern`).
     :raises ConfigError: it took too long.
     """
     full, short = f"{table.database}.{table}", str(table)

@@ -47,7 +47,7 @@ def _match(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
 
 
 def year_month(text: str) -> str:
-    """INTERVAL YEAR TO MONTH text in canonical form: `+01-02` -> `1-2`. Raises ValueDecodeError."""
+    """INTERVAL YEAR TO MONTH text in canonical form: `+01-02` -> `1-2`. Raises ValueDecodeError for other text."""
     sign, years, months = _match(_YM_TEXT, text)
     body = f"{int(years)}-{int(months)}"
     return f"-{body}" if sign == "-" and body != "0-0" else body

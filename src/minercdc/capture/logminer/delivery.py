@@ -113,7 +113,7 @@ class Delivery:
         self, row: LogMinerRow, address: RedoAddress | None, position: Callable[[], LogMinerPosition]
     ) -> Iterator[Event]:
         """Follow a user's DDL, unless it was followed before or is part of the snapshot: a SchemaChange for each captured
-        table it concerns, then a Progress."""
+        table it concerns, then a Progress if there was one."""
         if not (row.info or "").lstrip().startswith("USER DDL") or self.is_snapshot(row):
             return
         at = self.threads.get(row.thread)

@@ -343,10 +343,7 @@ class GlueReader:
 
 
 def split(sql: str) -> list[str]:
-    """The pieces of a statement: glue, text, glue, text .. glue. Texts have their apostrophes undoubled.
-
-    Their number is odd, unless a text has no end.
-    """
+    """The pieces of a statement: glue, text, glue, text .. glue, texts undoubled; an even number when a text has no end."""
     pieces = sql.split("'")
     if not all(pieces):
         _undouble(pieces)

@@ -26,8 +26,8 @@ def _disk_errors(directory: Path, doing: str) -> Iterator[None]:
 
 
 def check_directory(directory: Path) -> None:
-    """Make the directory if need be, and try whether files can be written there: now, not when the first large transaction
-    comes.
+    """Make the directory if it does not exist, and write a file there as a test: a failure comes at the start, not with the
+    first large transaction.
 
     :raises StateDirectoryError: they cannot.
     """
@@ -38,8 +38,8 @@ def check_directory(directory: Path) -> None:
 
 
 class SpillFile:
-    """One transaction's older rows, in a file without a name: it vanishes even when the process is killed. True when it has
-    rows.
+    """One transaction's older rows, in a file without a name: it vanishes even when the process is killed. `bool` says
+    whether it has rows.
 
     :raises StateDirectoryError: the file cannot be made.
     """

@@ -44,7 +44,7 @@ def missing_redo(connect: Connect, position: LogMinerPosition, config: LogMining
 
 
 def check_incarnation(connection: oracledb.Connection, start: LogMinerPosition) -> None:
-    """Do nothing if the position, or a position without `resetlogs`, is of the database's present incarnation.
+    """Check that a position is of the database's present incarnation; one without `resetlogs` passes.
 
     :raises LogGapError: the database was opened with RESETLOGS after the position.
     """

@@ -62,7 +62,8 @@ class Transaction:
     without_address: set[tuple[object, ...]] = field(default_factory=set)
 
     def undo(self, row: LogMinerRow) -> bool:
-        """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none.
+        """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none. When `is_large`, see
+        `undo_large`, which may take out several.
 
         Neither RS_ID nor text would do: an undo row has its own address and no key.
         """
