@@ -24,7 +24,8 @@ class Reselect(Protocol):
     """Reads from the row itself values that an adapter does not deliver."""
 
     def complete(self, event: ChangeEvent) -> None:
-        """Fill in missing values of `event.after` as of the commit of its transaction. What cannot be read stays unavailable.
+        """Replace UNAVAILABLE values in `event.after` by those as of the commit of its transaction, and set
+        `event.reselected_scn`. What cannot be read stays UNAVAILABLE.
 
         :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
         """
@@ -44,9 +45,9 @@ class CaptureContext:
     :param connect_pdb: connects to where the tables are.
     :param read_table: present shape of a table, None when it does not exist.
     :param time_zone: DBTIMEZONE of where the tables are.
-    :param reselect: None: values that are missing stay unavailable.
+    :param reselect: reads values that redo does not hold; None: they stay unavailable.
     :param unread: names (`SCHEMA.TABLE`) of tables whose rows in a transaction need not be decoded (`suspension`).
-    :param unlogged: why redo of a table lacks what decoding needs, '' when it does not.
+    :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     """
 
     config: ConnectorConfig

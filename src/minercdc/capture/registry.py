@@ -24,10 +24,12 @@ def adapter_factory(name: str) -> AdapterFactory:
 
 
 def adopt(offset: Offset | None, name: str, *, handover_scn: int | None) -> Offset | None:
-    """The part of a stored offset that the adapter `name` uses: all, or all but the position of another family.
+    """The part of a stored offset that the adapter `name` uses: all of its own family's; of another family's, all but its
+    position, snapshot and partly delivered transaction. None when nothing is stored.
 
     :param handover_scn: `minercdc.handover.scn`: the adapter goes on from it in place of that position; None when not given.
-    :raises ConfigError: the offset holds the position of another family, and there is no hand-over.
+    :raises ConfigError: the offset holds a position of another family, and there is no `handover_scn`; or only an unfinished
+        snapshot of another family.
     """
     if offset is None or _family(offset.adapter) == _family(name) or (offset.position is None and offset.snapshot is None):
         return offset

@@ -237,6 +237,7 @@ def code_of(error: oracledb.Error) -> tuple[str, int]:
     """Prefix (`ORA`, `DPY`) and number of a driver exception; ('', 0) when it carries none.
 
     python-oracledb reports errors that end a session as DPY-4011, with Oracle's number in `code`: that number is returned.
+    Of ORA-00604 and ORA-01280, which wrap another error, it is the number of that one, if `ORA` has it.
     """
     detail = error.args[0] if error.args else None
     hidden = int(getattr(detail, "code", 0))
@@ -250,7 +251,8 @@ def code_of(error: oracledb.Error) -> tuple[str, int]:
 
 
 def classify(error: oracledb.Error, doing: str = "") -> SourceError | PrerequisiteError:
-    """Our error for a driver's; an unknown code is transient if the driver calls it recoverable, else UnknownSourceError.
+    """Make our error for a driver's. DPY-6005 (cannot connect) counts as its cause, if that has a code; a code that is not
+    in the tables is a TransientSourceError if the driver calls it recoverable, else an UnknownSourceError.
 
     :param doing: what was attempted, for the message.
     """
@@ -282,7 +284,10 @@ def _hint(error: oracledb.Error) -> str:
 
 @contextmanager
 def oracle_errors(doing: str = "") -> Iterator[None]:
-    """Turn driver exceptions into ours, and OSErrors (a socket broke) into TransientSourceError. `doing` begins the message."""
+    """Raise what `classify` makes of a driver's exception within, and TransientSourceError for an OSError (a socket broke).
+
+    :param doing: what is attempted; it begins the message.
+    """
     try:
         yield
     except oracledb.Error as error:

@@ -35,12 +35,14 @@ _NAME = re.compile(r'[A-Za-z][\w$#]*|"[^"]+"')
 
 
 def database_name(config: DatabaseConfig) -> str:
-    """First part of every TableId, in upper case: the PDB's name, or the database's when no PDB is given."""
+    """First part of every TableId, in upper case: `database.pdb.name`, or `database.dbname` when that is not given."""
     return (config.database_pdb_name or config.database_dbname).strip('"').upper()
 
 
 def dsn_of(config: DatabaseConfig) -> str:
-    """The connect string, in the driver's spelling. JDBC's `host:port:sid` becomes a descriptor.
+    """The connect string, in the driver's spelling: `database.url`, else host, port and `database.dbname` as a service.
+
+    JDBC's `host:port:sid` becomes a descriptor.
 
     A user and password in `database.url` are left out: `database.user` and `database.password` are what counts.
     """
@@ -76,10 +78,12 @@ def _parts(url: str) -> tuple[str, str]:
 
 
 def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -> oracledb.Connection:
-    """A connection with the session settings. Tries four times if that may help, as when the listener is not there yet.
+    """A connection with the session settings; its calls may take `database.query.timeout.ms`. Logging on is tried four times
+    when it fails by a TransientSourceError, as when the listener is not there yet.
 
-    :param container: where to work, when `database.pdb.name` is given: LogMiner in the root, tables in the PDB.
-    :raises ConfigError: `database.pdb.name` is no name. Errors of Oracle are classified by `codes`.
+    :param container: where to work: LogMiner in the root, tables in the PDB. Without `database.pdb.name` it has no effect.
+    :raises ConfigError: `database.pdb.name` is no name.
+    :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
     """
     retrying = Retrying(
         retry=retry_if_exception_type(TransientSourceError),

@@ -1,4 +1,7 @@
-"""Tables, columns and keys from the dictionary, a few queries for all tables of a schema together."""
+"""Tables, columns and keys from the dictionary, a few queries for all tables of a schema together.
+
+Oracle's errors are raised as `codes.classify` makes them.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,11 @@ _CHARACTER = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 
 
 def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, database: str) -> list[TableId]:
-    """Tables that exist and pass the filter, in order of name. Temporary tables have no redo text and are left out."""
+    """Tables that the user may see and that pass the filter, in order of name. Temporary tables have no redo text and are
+    left out, as are nested tables and overflow segments.
+
+    :param database: first part of the ids.
+    """
     with oracle_errors("listing tables"), connection.cursor() as cursor:
         cursor.execute(_TABLES)
         found = [TableId(database, owner, table) for owner, table in cursor if table_filter.includes(owner, table)]
@@ -60,7 +67,8 @@ def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, d
 
 
 def read_tables(connection: oracledb.Connection, ids: Iterable[TableId]) -> list[TableSchema]:
-    """Present shapes of the tables that exist, in this order. Columns of all types, INVISIBLE too; no virtual or unused ones."""
+    """Present shapes of the tables that exist, in the order of `ids`, all with version 1. Columns of all types, INVISIBLE
+    too; no virtual or unused ones."""
     by_owner: dict[tuple[str, str], list[str]] = defaultdict(list)
     wanted = list(ids)
     for table in wanted:
@@ -85,7 +93,8 @@ def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId])
 
 
 def read_altered(connection: oracledb.Connection, ids: Iterable[TableId], scn: int) -> list[TableId]:
-    """Which of these tables had DDL, grants included, since the second of an SCN.
+    """Which of these tables had DDL, grants included, since the second of an SCN; in order of name, without those that are
+    gone.
 
     :raises SnapshotTooOldError: the database does not know the time of the SCN any more (ORA-08181).
     """
@@ -161,7 +170,8 @@ def _unique_keys(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[str, .
 
 
 def key_of(columns: Sequence[Column], keys: Iterable[Sequence[str]]) -> tuple[int, ...]:
-    """Positions of a table's key: the first of `keys` whose columns are all there and NOT NULL; () when none is."""
+    """Positions of a table's key: the first of `keys` (names) whose columns are all in `columns` and NOT NULL; () when none
+    is."""
     positions: Mapping[str, int] = {column.name: i for i, column in enumerate(columns)}
     for names in keys:
         if all(name in positions and not columns[positions[name]].nullable for name in names):

@@ -40,7 +40,10 @@ class Handover(Generic[T]):
         return self._put(item)
 
     def end(self, error: BaseException | None = None) -> None:
-        """To be called by each thread when it ends; `error` is why it could not go on, None when it has given everything."""
+        """To be called by each thread when it ends; waits for room, as `give`.
+
+        :param error: why it could not go on, for `taken` to raise; None when it has given everything.
+        """
         self._put(_End(error))
 
     def _put(self, item: T | _End) -> bool:
@@ -53,7 +56,8 @@ class Handover(Generic[T]):
         return False
 
     def taken(self, tick: float) -> Iterator[T | None]:
-        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises an error of `end`."""
+        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises the error of the
+        first thread that gave one to `end`; items after it are not taken."""
         while self._fetching:
             try:
                 item = self._queue.get(timeout=tick)

@@ -27,7 +27,8 @@ class Finding:
 
     :param fix: SQL, or what else to do.
     :param blocking: unless it is fixed, changes are lost or capture fails; when False, capture works with less.
-    :param suspends: unless it is fixed, a table will be suspended: its changes are left out until it is repaired.
+    :param suspends: unless it is fixed, rows of a table cannot be decoded; with
+        `event.processing.failure.handling.mode=suspend` its changes are then left out until it is repaired.
     """
 
     problem: str
@@ -52,10 +53,13 @@ class CapturePrerequisites(Protocol):
 def check(
     connection: oracledb.Connection, config: DatabaseConfig, table_filter: TableFilter, needed: CapturePrerequisites
 ) -> list[Finding]:
-    """All findings, blocking ones first; without privileges that the checks need, only those. Raises when a check itself fails.
+    """All findings, blocking ones first, then those that suspend a table. When privileges are missing that the other checks
+    need, only findings on privileges.
 
     :param connection: to where the tables are.
     :param needed: prerequisites of the adapter.
+    :raises SourceError, PrerequisiteError: the query of a check failed.
+    :raises ConfigError: a pattern took too long.
     """
     findings = list(needed.privileges(connection, config.database_user))
     if any(finding.blocking for finding in findings):
@@ -73,14 +77,15 @@ def check(
 def unlogged(connection: oracledb.Connection, table: TableId, *, whole_rows: bool = False) -> str:
     """Why redo does not hold the keys of changed rows of a table, with the SQL that repairs it; '' when it does.
 
-    :param whole_rows: keys of records are other columns than the primary key, so that all columns have to be logged.
+    :param whole_rows: keys of records are other columns than the primary key: a reason is given unless all columns are
+        logged.
     """
     found = next(SupplementalLogging(connection, [table.schema]).findings(table), None)
     return f"{found.problem}. Repair it by: {found.fix}" if found and (found.suspends or whole_rows) else ""
 
 
 class SupplementalLogging:
-    """Supplemental logging of the tables of some schemas, and of the database.
+    """Supplemental logging of the database and of the tables of `owners`, as it was when this object was made.
 
     Minimal logging shows an UPDATE with the columns that changed and the ROWID only; a DELETE has all columns. Logging of primary
     keys adds the primary key to every UPDATE, logging of unique keys only those of which a column changed.
@@ -105,9 +110,10 @@ class SupplementalLogging:
                 self._with_key.update((owner, table) for (table,) in cursor)
 
     def findings(self, table: TableId, *, keyed: bool = True) -> Iterator[Finding]:
-        """What is missing for one table, at most one finding. Without a primary key, a key needs ALL COLUMN LOGGING.
+        """What is missing for one table of `owners`, at most one finding. Without a primary key, a key needs ALL COLUMN
+        LOGGING.
 
-        :param keyed: it has a key that redo has to hold.
+        :param keyed: it has a key that redo has to hold; False: a missing one suspends nothing.
         """
         name = (table.schema, table.table)
         if self._all or name in self._groups["ALL COLUMN LOGGING"]:
@@ -137,7 +143,8 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
 
 
 def filter_findings(patterns: Sequence[str], names: Sequence[str]) -> Iterator[Finding]:
-    """Patterns of `table.include.list` that match no table, most often by a slip."""
+    """One finding for each pattern of `table.include.list` that matches none of `names` (`SCHEMA.TABLE`), most often by a
+    slip."""
     for pattern in patterns:
         if not any(configured_pattern(pattern).matches(name) for name in names):
             yield Finding(

@@ -1,4 +1,7 @@
-"""SCNs, incarnation, open transactions, clock and character set of the database."""
+"""SCNs, incarnation, open transactions, clock and character set of the database.
+
+Oracle's errors are raised as `codes.classify` makes them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 
 
 def one_row(connection: oracledb.Connection, sql: str, doing: str, **binds: Any) -> tuple[Any, ...]:
-    """The first row of a query. Raises SourceError when there is none."""
+    """The first row of a query. Raises SourceError when there is none.
+
+    :param doing: what the query is for; it begins the message of an error.
+    """
     with oracle_errors(doing), connection.cursor() as cursor:
         cursor.execute(sql, binds)
         row = cursor.fetchone()
@@ -41,7 +47,11 @@ def written_scn(connection: oracledb.Connection) -> Scn:
 
 @contextmanager
 def as_of(connection: oracledb.Connection, scn: int) -> Iterator[None]:
-    """Take the session back to an SCN: every query reads as of it (DBMS_FLASHBACK; needs EXECUTE on the package)."""
+    """Within the context, every query of the session reads as of an SCN (DBMS_FLASHBACK).
+
+    :raises PrerequisiteError: EXECUTE on the package is not granted.
+    :raises SnapshotTooOldError: the SCN is too far back (ORA-08181).
+    """
     doing = f"reading as of SCN {scn} by DBMS_FLASHBACK, which must be granted"
     with oracle_errors(doing), connection.cursor() as cursor:
         cursor.callproc("DBMS_FLASHBACK.ENABLE_AT_SYSTEM_CHANGE_NUMBER", [scn])
@@ -102,7 +112,10 @@ def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
 
 
 def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:
-    """The database host's time at this moment, without zone, and its zone's offset from UTC."""
+    """The database host's time at this moment, without zone, and its zone's offset from UTC.
+
+    :raises SourceError: the database gives no offset.
+    """
     sql = "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS.FF6'), TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL"
     time, zone = one_row(connection, sql, "reading the host's clock")
     match = _OFFSET.fullmatch(str(zone))
@@ -118,6 +131,6 @@ def database_time_zone(connection: oracledb.Connection) -> str:
 
 
 def character_set(connection: oracledb.Connection) -> str:
-    """NLS_CHARACTERSET of the database, as `AL32UTF8`."""
+    """NLS_CHARACTERSET of the database, such as `AL32UTF8`."""
     sql = "SELECT VALUE FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_CHARACTERSET'"
     return str(one_row(connection, sql, "reading the character set")[0])

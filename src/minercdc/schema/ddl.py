@@ -11,7 +11,7 @@ from minercdc.schema.table import Column, TableId, TableSchema
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A name as written; `schema` is None when it was not qualified."""
+    """A name as the dictionary spells it: unquoted words in upper case. `schema` is None when it was not qualified."""
 
     schema: str | None
     table: str
@@ -123,7 +123,11 @@ class ShapeUnclear(Exception):
 
 
 def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
-    """The table after ALTER TABLE. The caller counts `version`, and for KeyUnclear calls `with_key_of`. Raises ShapeUnclear."""
+    """The table after ALTER TABLE, with the `version` of `table`. A KeyUnclear changes nothing: the caller calls
+    `with_key_of` for it.
+
+    :raises ShapeUnclear: a change names a column that the table lacks, or adds one that it has.
+    """
     columns = list(table.columns)
     stored = list(table.stored)
     key = [table.columns[i].name for i in table.key]
@@ -157,7 +161,10 @@ def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
 
 
 def with_key_of(table: TableSchema, present: TableSchema) -> TableSchema:
-    """`table` with the key and NOT NULL of `present`, the dictionary's version; no key when `table` lacks a column of it."""
+    """`table` with the key of `present`, the dictionary's version, and the NOT NULL of the columns that both have.
+
+    It has no key when it lacks a column of that key.
+    """
     now = {column.name: column for column in present.columns}
     columns = tuple(
         replace(column, nullable=now[column.name].nullable) if column.name in now else column for column in table.columns
@@ -185,7 +192,8 @@ def _modified(column: Column, change: ModifyColumn) -> Column:
 
 
 def create_table(statement: CreateTable, table: TableId) -> TableSchema:
-    """The table that CREATE TABLE makes."""
+    """The table that CREATE TABLE makes: version 1, no object id, columns of all types. Raises ValueError when it has not
+    all columns of its key."""
     names = [column.name for column in statement.columns]
     key = tuple(names.index(name) for name in statement.key)
     return TableSchema(table, statement.columns, key, stored=tuple(names))

@@ -32,7 +32,10 @@ _STATES: Final = _NOT_ENFORCED | {"ENABLE", "VALIDATE", "RELY", "NORELY", "INITI
 
 
 def column_definition(tokens: Tokens) -> tuple[Column, bool]:
-    """Read the definition of a column: the column, and whether it is the primary key. Raises Unknown."""
+    """Read the definition at the cursor, and step over it: the column, and whether it is the primary key.
+
+    :raises Unknown: as `data_type` and `column_properties` do, and when no name comes first.
+    """
     name = tokens.name()
     type_name, length, scale = data_type(tokens)
     found = column_properties(tokens)
@@ -41,7 +44,10 @@ def column_definition(tokens: Tokens) -> tuple[Column, bool]:
 
 
 def data_type(tokens: Tokens) -> tuple[str, int | None, int | None]:
-    """Read a type: its name in the dictionary; length, or precision; scale. Raises Unknown."""
+    """Read a type: its name in the dictionary; length, or precision; scale. None: not given, and Oracle has no default.
+
+    :raises Unknown: no type, or no whole numbers in its parentheses.
+    """
     if tokens.peek()[0] != "word":
         raise Unknown(f"a type was expected before {tokens.peek()[1]!r}")
     word = tokens.name()
@@ -110,7 +116,10 @@ class _Properties:
 
 
 def column_properties(tokens: Tokens) -> _Properties:
-    """Read the clauses up to the end of the column's definition. Raises Unknown."""
+    """Read the clauses up to the end of the column's definition.
+
+    :raises Unknown: a virtual column, a primary key that is disabled, or text that ends early.
+    """
     found = _Properties()
     while not tokens.at_definition_end():
         if tokens.take("NOT", "NULL"):

@@ -52,7 +52,11 @@ _NOT_A_TYPE: Final = frozenset(
 
 
 def parse_ddl(sql: str) -> Statement | None:
-    """The effect of a DDL statement on a table; None when it is about something else. Never raises."""
+    """The effect of a DDL statement on a table; None when it is about something else, or creates a temporary table. Never
+    raises.
+
+    What is not understood is Unclear. `RENAME .. TO ..` is taken as that of a table, though it may be of a view or sequence.
+    """
     tokens = Tokens(sql)
     name: TableName | None = None
     try:

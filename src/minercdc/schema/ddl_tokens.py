@@ -22,7 +22,11 @@ class Unknown(Exception):
 
 
 class Tokens:
-    """A statement's tokens with a cursor. A token is (kind, text); words are in upper case. What cannot be read raises Unknown."""
+    """A statement's tokens without blanks, comments and semicolons at the end; `at` is the cursor.
+
+    A token is (kind, text): a `word` in upper case, `quoted` without its quotes, `number`, `text`, `q` (a q'..' text), a
+    sign (`other`), or `end`. Methods that read raise Unknown when something else is there.
+    """
 
     def __init__(self, sql: str) -> None:
         self._sql = sql
@@ -42,12 +46,12 @@ class Tokens:
         return self.items[i] if i < len(self.items) else ("end", "")
 
     def word(self) -> str:
-        """The next token when it is an unquoted word or a sign, else ''."""
+        """Text of the next token when it is an unquoted word or a sign, else ''; the cursor stays."""
         kind, text = self.peek()
         return text if kind in ("word", "other") else ""
 
     def take(self, *words: str) -> bool:
-        """Step over these words or signs if they come next, all of them; whether they do."""
+        """Step over these words or signs and return True if all of them come next; else stay and return False."""
         if all(self.peek(i) in (("word", word), ("other", word)) for i, word in enumerate(words)):
             self.at += len(words)
             return True
@@ -77,11 +81,12 @@ class Tokens:
         return -int(text) if negative else int(text)
 
     def text_since(self, start: int) -> str:
-        """The text from token number `start` up to the cursor."""
+        """The SQL from token number `start` up to the cursor, '' when there is nothing between."""
         return self._sql[self._spans[start][0] : self._spans[self.at - 1][1]] if start < self.at else ""
 
     def skip_balanced(self) -> None:
-        """Step over one token, or over everything up to the matching parenthesis."""
+        """Step over one token; from an opening parenthesis up to the closing one. Raises Unknown when the text ends before
+        that."""
         depth = 0
         while True:
             if self.peek()[0] == "end":

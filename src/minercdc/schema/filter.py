@@ -23,8 +23,11 @@ _INTERNAL_TABLE = re.compile(r"MLOG\$_|RUPD\$_|CMP[34]\$|BIN\$|MDR[TS]_|MDXT_|SY
 class TableFilter:
     """Decides by a table's name. Patterns of tables are matched against `SCHEMA.TABLE`.
 
-    :param also: (schema, table) that pass in any case: the signal table, which has to be mined.
-    :param never: (schema, table) that pass in no other case: tables that the connector itself writes to.
+    Where an include list is not empty, the exclude list of its kind has no effect. Schemas in SYSTEM_SCHEMAS pass by
+    `schema_include` only; materialized view logs, the recycle bin and the like never pass.
+
+    :param also: (schema, table) that pass whatever the rest says: the signal table, which has to be mined.
+    :param never: (schema, table) that do not pass unless `also` has them: tables that the connector itself writes to.
     """
 
     schema_include: Sequence[str] = ()
@@ -36,7 +39,11 @@ class TableFilter:
     _cache: dict[tuple[str, str], bool] = field(default_factory=dict, compare=False, repr=False)
 
     def includes(self, schema: str, table: str) -> bool:
-        """Whether `schema`.`table` is captured; cached, since it is called for every row."""
+        """Whether `schema`.`table`, spelled as in the dictionary, passes; cached, since it is called for every row.
+
+        :raises ValueError: a pattern cannot be compiled (`configured_pattern`).
+        :raises ConfigError: a pattern took too long.
+        """
         try:
             return self._cache[schema, table]
         except KeyError:
@@ -64,8 +71,12 @@ def _matches(patterns: Iterable[str], name: str) -> bool:
 
 
 def names(pattern: str, table: TableId) -> bool:
-    """Whether a pattern of `DATABASE.SCHEMA.TABLE` names the table. Anchored, without regard to case; `SCHEMA.TABLE` will do,
-    and a plain name need not be escaped (`C##U.T$1`)."""
+    """Whether a pattern matches all of `DATABASE.SCHEMA.TABLE` or `SCHEMA.TABLE`, without regard to case. A pattern that
+    equals one of them matches, too: a plain name need not be escaped (`C##U.T$1`).
+
+    :raises ValueError: it cannot be compiled (`configured_pattern`).
+    :raises ConfigError: it took too long.
+    """
     full, short = f"{table.database}.{table}", str(table)
     if pattern.upper() in (full.upper(), short.upper()):
         return True

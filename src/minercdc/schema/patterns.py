@@ -28,7 +28,7 @@ class Pattern(Protocol):
     def matches(self, text: str) -> bool:
         """Whether the pattern matches the whole text.
 
-        :raises ConfigError: the pattern took too long.
+        :raises ConfigError: the pattern backtracks, and took over a second or too much memory.
         """
 
 

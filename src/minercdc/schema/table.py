@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 
 class TableId(NamedTuple):
-    """A table's name. Case as in the dictionary; `database` is the PDB's name, or the database's."""
+    """A table's name. Case as in the dictionary; `database` is the PDB's name, or the database's, in upper case.
+
+    `str` leaves `database` out.
+    """
 
     database: str
     schema: str
@@ -22,10 +25,10 @@ class Column:
     """One column as ALL_TAB_COLS has it.
 
     :param type_name: DATA_TYPE without arguments: NUMBER, VARCHAR2, TIMESTAMP, `TIMESTAMP WITH TIME ZONE`, ...
-    :param length: characters or bytes of text and RAW; precision of NUMBER, FLOAT and INTERVAL; None when not given, as for
-        NUMBER and NUMBER(*).
+    :param length: of text, in the unit it was declared in (characters or bytes); bytes of RAW; precision of NUMBER, FLOAT
+        and INTERVAL; None when not given, as for NUMBER and NUMBER(*).
     :param scale: digits after the decimal point of NUMBER, or of seconds of TIMESTAMP and INTERVAL; None when not given.
-    :param default: DATA_DEFAULT as SQL text, None when there is none.
+    :param default: DATA_DEFAULT as SQL text, None when there is none or it is NULL.
     """
 
     name: str

@@ -46,11 +46,11 @@ class Tables:
         return self._by_id.get(table)
 
     def find_object(self, object_id: int) -> TableId | None:
-        """The table with this OBJECT_ID, None when not known: also one that redo names by its name in the recycle bin."""
+        """The table with this OBJECT_ID, whatever name redo has for it (`BIN$..` after DROP); None when not known."""
         return self._by_object.get(object_id)
 
     def next_version(self, schema: TableSchema) -> TableSchema:
-        """`schema` with the number that follows every version this table ever had."""
+        """A copy of `schema` with the number that follows every version this table ever had here; it is not `put`."""
         return replace(schema, version=self._last_version.get(schema.id, 0) + 1)
 
     def put(self, schema: TableSchema) -> None:
@@ -62,14 +62,15 @@ class Tables:
             self._by_object[schema.object_id] = schema.id
 
     def drop(self, table: TableId) -> None:
-        """Forget the table; nothing happens when it is not known."""
+        """Forget the table, if it is known, but not its last version number; `generation` rises in any case."""
         self.generation += 1
         old = self._by_id.pop(table, None)
         if old is not None and self._by_object.get(old.object_id) == table:
             del self._by_object[old.object_id]
 
     def apply(self, change: ShapeChange) -> None:
-        """Follow one schema change; of a rename, `change.before` has the old name."""
+        """Put `change.after`; drop the table of `change.before` when there is no `after`, or `after` has another name (a
+        rename)."""
         if change.before is not None and (change.after is None or change.after.id != change.before.id):
             self.drop(change.before.id)
         if change.after is not None:

@@ -51,7 +51,10 @@ def _text(number: int, width: int) -> str:
 
 
 def cuts(extents: Sequence[Extent], wanted: int) -> tuple[str, ...]:
-    """ROWIDs, ascending, at which to cut into up to `wanted` ranges of about equal size; fewer for a small table."""
+    """ROWIDs, ascending, at which to cut into up to `wanted` ranges of about equal size, one ROWID less than ranges.
+
+    A small table gets fewer ranges, each of at least 128 blocks; () leaves it whole.
+    """
     ordered = sorted(extents)
     total = sum(extent.blocks for extent in ordered)
     parts = min(wanted, total // _LEAST_BLOCKS)
@@ -79,7 +82,7 @@ def read_extents(connection: oracledb.Connection, table: TableId) -> list[Extent
 
 
 def cuts_of(connection: oracledb.Connection, table: TableId, wanted: int) -> tuple[str, ...]:
-    """ROWIDs at which to cut a table into up to `wanted` ranges; none when its extents cannot be read. Raises TransientSourceError."""
+    """See `cuts`; () also when the extents cannot be read, unless that raises TransientSourceError."""
     if wanted < 2:
         return ()
     try:

@@ -29,10 +29,11 @@ _PROGRESS_SECONDS = 2.0
 
 
 class SnapshotRows:
-    """Reads what is left of a snapshot; `is_complete` once all was emitted but tables that could not be read, which are deferred.
+    """Reads what is left of a snapshot.
 
     :param scans: one for each table of the state, in its order.
     :param now: seconds since the epoch.
+    :ivar is_complete: all was emitted, except the rest of tables that could not be read, which are deferred.
     """
 
     def __init__(self, state: SnapshotState, scans: Sequence[Scan], now: Callable[[], float] = time.time) -> None:
@@ -56,7 +57,12 @@ class SnapshotRows:
         return replace(self._state, tables=tables, completed=self.is_complete)
 
     def read(self, connect: Callable[[], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
-        """READ events and notifications, with Progress in between; ends early once `stop` is set."""
+        """READ events and notifications, with Progress in between, but not after the last. To be called once.
+
+        Once `stop` is set it ends early, by the notification ABORTED and a Progress. Errors of connections are raised; the
+        table of another error is deferred.
+        :param connect: called by each of up to `snapshot.max.threads` threads.
+        """
         ranges = [
             Range((place, number), self._scans[place], chunk)
             for place, table in enumerate(self._state.tables)

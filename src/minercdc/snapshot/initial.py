@@ -44,13 +44,14 @@ _log = logging.getLogger(__name__)
 class InitialSnapshot:
     """Reads the captured tables before streaming begins.
 
-    :param connect: makes a connection to where the tables are.
+    :param connect: makes a connection to where the tables are; called by several threads.
     :param tables: filled with the structures found; has to hold them already when an interrupted snapshot goes on.
+    :param database: first part of each TableId.
     :param fix: fixes the SCN, and reads the structures.
     :param start_position: (SCN of the snapshot, SCN to mine from) -> position that streaming starts from.
     :param load_position: makes that position of its JSON.
-    :param selects: upper-case `SCHEMA.TABLE` -> SELECT to read instead of the table.
-    :param lobs: `lob.enabled`: read large values; without it they are unavailable.
+    :param selects: upper-case `SCHEMA.TABLE` -> SELECT to read instead of the table, which must have a key.
+    :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
     :param now: seconds since the epoch.
     """
 
@@ -80,7 +81,11 @@ class InitialSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`."""
+        """See `contracts.Snapshot`. Stopped before it is complete, it ends without a position.
+
+        :raises SchemaHistoryError: `tables` lacks a table of the stored state.
+        :raises ConfigError: a table with a SELECT has no key.
+        """
         if state is None:
             if stop.wait(self._config.snapshot_delay_ms / 1000):
                 return

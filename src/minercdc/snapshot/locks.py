@@ -18,7 +18,7 @@ Lock: TypeAlias = Callable[[oracledb.Connection, list[TableId]], AbstractContext
 
 
 def lock_of(config: SnapshotConfig) -> Lock:
-    """The lock that `snapshot.locking.mode` names.
+    """The lock that `snapshot.locking.mode` names; that of `none` locks nothing.
 
     :raises ConfigError: `snapshot.locking.mode.custom.name` names nothing that can be called.
     """
@@ -34,7 +34,9 @@ def row_share_lock(connection: oracledb.Connection, tables: list[TableId], timeo
     """Hold each table in ROW SHARE mode, which lets rows be changed and keeps DDL waiting.
 
     A rollback releases the locks, so the connection must have nothing to commit.
-    :raises TransientSourceError: a table was busy for `timeout_ms` (ORA-30006, ORA-00054); 0 does not wait.
+    :param timeout_ms: for each table, rounded to seconds, at least one; 0 does not wait.
+    :raises TransientSourceError: a table was busy for that long (ORA-30006, ORA-00054).
+    :raises PrerequisiteError: a table is gone, or the user may not lock it.
     """
     wait = f"WAIT {max(1, round(timeout_ms / 1000))}" if timeout_ms else "NOWAIT"
     try:

@@ -36,12 +36,12 @@ class RowMarks:
         return (held is not None and held.place == place) or (self._last is not None and self._last.place == place)
 
     def held_of(self, table: int) -> int:
-        """How many rows of a table are held back before `end_table`: 0 or 1."""
+        """How many rows of a table are held back for its end: 0 or 1; always 0 after `end_table`."""
         return int(table in self._held)
 
     def take(self, place: tuple[int, int], events: list[ChangeEvent]) -> Iterator[Placed]:
-        """Mark the next rows of a range, and yield rows whose mark is certain: these, except the last, which is taken out of `events`,
-        and those held back before."""
+        """Mark the next rows of a range, and yield rows whose mark is certain: those held back before, then `events`, of
+        which the last is taken out and held back. Like `end_table` and `end` it does nothing until it is iterated over."""
         if not events:
             return
         table = place[0]
@@ -58,14 +58,16 @@ class RowMarks:
             yield Placed(place, events)
 
     def end_table(self, table: int) -> Iterator[Placed]:
-        """To be called once all ranges of a table are read; yields the last row of the table that ended before it."""
+        """To be called once all ranges of a table are read; yields the last row of the table that ended before it, if this
+        one has a row that is held back."""
         held = self._held.pop(table, None)
         if held is not None:
             yield from self._not_the_last()
             self._last = held
 
     def end(self) -> Iterator[Placed]:
-        """To be called once all tables are read; yields the last row of all."""
+        """To be called once `end_table` was called for all tables; marks and yields the last row of all, if it is held
+        back."""
         if self._last is not None:
             self._last.events[0].snapshot = SnapshotMark.LAST
             yield self._last

@@ -73,7 +73,8 @@ _DECISIONS: Mapping[str, Decision] = {
 def decision_of(config: SnapshotConfig) -> Decision:
     """The function that `snapshot.mode` names, from the facts of a start to its steps.
 
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; the function raises it for other results.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called. The returned function raises it, too,
+        when what is named there returns no Steps.
     """
     mode = config.snapshot_mode
     if mode == "configuration_based":

@@ -17,7 +17,7 @@ _LISTED = 1000
 class InitialNotices:
     """Makes the notifications of one snapshot.
 
-    :param collections: `DB.SCHEMA.TABLE` of the tables that are read.
+    :param collections: `DB.SCHEMA.TABLE` of the tables that are read; of more than 1000 only their number is shown.
     :param now: seconds since the epoch.
     """
 
@@ -70,7 +70,10 @@ class InitialNotices:
 
 
 def deferred_started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
-    """A snapshot of what the initial one could not read follows: blocking where the user gave a SELECT."""
+    """The notification STARTED of `snapshot`, which reads what the initial one could not.
+
+    :param time_us: microseconds since the epoch.
+    """
     data = {"data_collections": ",".join(snapshot.collections)}
     if snapshot.blocking:
         return Notification(snapshot.id, "Initial Snapshot", "STARTED", time_us, {"snapshot_type": "blocking", **data})
@@ -81,5 +84,5 @@ class SkippedSnapshot:
     """A snapshot that reads nothing, and emits a notification of that."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`; without a Progress, the stored position holds."""
+        """See `contracts.Snapshot`. Its arguments have no effect; without a Progress, the stored position holds."""
         yield InitialNotices().skipped()

@@ -43,7 +43,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of a range, as fetched: the ROWID is the first value of each."""
+    """Some rows of a range, as fetched: the first value of each is the ROWID, None with a SELECT of the user's."""
 
     range: Range
     rows: Sequence[tuple[Any, ...]]
@@ -140,10 +140,13 @@ def read_ranges(
     retries: int = 0,
     pause: float = _RETRY_SECONDS,
 ) -> Iterator[Iterator[Read | None]]:
-    """Iterate over what is read; None comes whenever nothing came for half a second.
+    """The context is an iterator over what is read; None comes whenever nothing came for half a second.
 
-    Errors of connections are raised here; those of a range's SELECT come in its `Finished`.
-    :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row on.
+    The iterator raises errors of `connect` and TransientSourceErrors; other errors of a range's SELECT come in its
+    `Finished`. Leaving the context cancels the fetches, and waits up to 3 s for each thread.
+    :param connect: called by each thread, so up to `threads` times.
+    :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row
+        on; none for a SELECT of the user's that has given rows.
     :param pause: seconds between two tries.
     """
     readers = _Readers(connect, ranges, threads, retries, pause)

@@ -12,7 +12,8 @@ from minercdc.errors import ConfigError
 def load_callable(name: str, of_property: str) -> Callable[..., Any]:
     """The callable of that name, given by the property `of_property`.
 
-    :raises ConfigError: it cannot be imported, or not be called.
+    :raises ConfigError: the name is not of this form, is not found, or cannot be called. Other errors of the module's own
+        code pass through.
     """
     module, _, attribute = name.partition(":")
     if not module or not attribute:

@@ -35,7 +35,8 @@ class RowReselect:
     :param connect: makes a connection to where the tables are.
     :param published: whether a column is in the record value.
     :param key_columns: positions of a table's record key.
-    :param key_changes_only: only changes that change the key.
+    :param key_changes_only: complete only UPDATEs that change the record key.
+    :param counters: `unselected` counts the changes that could not be completed.
     """
 
     def __init__(
@@ -57,7 +58,8 @@ class RowReselect:
         self._warned: set[TableId] = set()
 
     def complete(self, event: ChangeEvent) -> None:
-        """Fill in the published large values that `event.after` lacks, and set `reselected_scn`. What cannot be read stays UNAVAILABLE.
+        """Fill in the published large values that `event.after` lacks, and set `reselected_scn`. What cannot be read stays
+        UNAVAILABLE. DELETEs and rows of snapshots stay as they are.
 
         :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
         """
@@ -86,7 +88,7 @@ class RowReselect:
         event.reselected_scn = scn
 
     def close(self) -> None:
-        """Release the connection; safe to call twice."""
+        """Release the connection; safe to call twice. A later `complete` makes another."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(oracledb.Error):

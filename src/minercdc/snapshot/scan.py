@@ -30,9 +30,11 @@ RowConverter: TypeAlias = Callable[[Sequence[tuple[Any, ...]]], Iterator[tuple[s
 class Scan:
     """Reads one table, or ranges of it, as of an SCN.
 
+    :param fetch_size: rows per fetch; at most 100 when large values are read.
     :param select: SELECT to read instead of the table itself (`snapshot.select.statement.overrides`); its rows have no ROWID.
-    :param lobs: read large values.
-    :ivar rows: a batch as fetched -> (ROWID, Row) pairs.
+    :param lobs: read large values; otherwise they are UNAVAILABLE.
+    :ivar rows: see `row_converter`.
+    :raises ValueDecodeError: a column's type is not supported.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Scan:
         """The rest of a range as fetched, in order of ROWID; with `select` all of its rows, in any order.
 
         :raises SnapshotTooOldError: the table cannot be read as of the SCN any more.
+        :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
         """
         doing = f"reading {self.schema.id} as of SCN {self.scn}"
         with self._at_scn(connection), oracle_errors(doing), connection.cursor() as cursor:
@@ -89,7 +92,12 @@ def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:
 
 
 def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
-    """The expressions that `row_converter` takes: `row_id`, all columns, then for each LOB whether it is null."""
+    """The expressions that `row_converter` takes: `row_id`, all columns, then for each LOB whether it is null (1 or 0).
+
+    :param row_id: SQL of the first expression.
+    :param lobs: read large values; otherwise their columns are NULL, and nothing follows the columns.
+    :raises ValueDecodeError: a column's type is not supported.
+    """
     selected = [
         reading_for(column).select(f'"{column.name}"') if _is_read(column, lobs) else "NULL" for column in schema.columns
     ]
@@ -106,9 +114,14 @@ def _lob_columns(schema: TableSchema, lobs: bool) -> list[int]:
 
 
 def row_converter(schema: TableSchema, *, lobs: bool = True) -> RowConverter:
-    """A function: a batch as fetched -> (ROWID, Row) pairs. Works by column, which is twice as fast as by row.
+    """A function: a batch of `selected_columns`, fetched with `exact_values` -> (ROWID, Row) pairs. The batch must have
+    rows.
 
-    The driver gives None for an empty LOB, too, when it is fetched as a value: the last expressions say which is null.
+    Works by column, which is twice as fast as by row. The driver gives None for an empty LOB, too, when it is fetched as a
+    value: the last expressions say which is null.
+    :param lobs: as for `selected_columns`; without it large values are UNAVAILABLE.
+    :raises ValueDecodeError: a column's type is not supported; the function raises it for a value that does not fit its
+        type.
     """
     conversions = [
         _conversion(reading_for(column).from_driver) if _is_read(column, lobs) else _unavailable for column in schema.columns
@@ -151,7 +164,11 @@ _VALUES_OF_LOBS = {
 
 
 def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
-    """Output type handler: NUMBER as text, since a float loses digits beyond the fifteenth; LOBs as values, not locators."""
+    """For `Cursor.outputtypehandler`: NUMBER as text, since a float loses digits beyond the fifteenth; LOBs as values, not
+    locators.
+
+    None leaves other types to the driver.
+    """
     if metadata.type_code is oracledb.DB_TYPE_NUMBER:
         return cursor.var(str, arraysize=cursor.arraysize)
     if as_value := _VALUES_OF_LOBS.get(metadata.type_code):
@@ -160,7 +177,8 @@ def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
 
 
 def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int | None:
-    """Rows of a table as of an SCN; None when it cannot be counted there, as after DDL (ORA-01466)."""
+    """Rows of a table as of an SCN; None when it cannot be counted there, as after DDL (ORA-01466). Raises
+    TransientSourceError."""
     sql = f'SELECT COUNT(*) FROM "{table.schema}"."{table.table}" AS OF SCN {scn}'
     try:
         return int(one_row(connection, sql, f"counting {table} as of SCN {scn}")[0])

@@ -45,7 +45,7 @@ class Fixed:
 
 
 def fix_now(connection: oracledb.Connection, table_filter: TableFilter, database: str, lock: Lock) -> Fixed:
-    """The present SCN, and the tables' structures, with DDL locked out meanwhile."""
+    """The present SCN, and the tables' structures, read while `lock` is held; without a lock DDL may come between."""
     ids = read_table_ids(connection, table_filter, database)
     with lock(connection, ids):
         begun = current_scn(connection)
@@ -56,9 +56,10 @@ def fix_now(connection: oracledb.Connection, table_filter: TableFilter, database
 
 
 def fix_given(connection: oracledb.Connection, table_filter: TableFilter, database: str, config: SnapshotConfig) -> Fixed:
-    """The SCN or time that the configuration names. The tables' structures are those of now.
+    """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures
+    are those of now; a warning names tables that had DDL since.
 
-    :raises SourceError: it lies in the future, or too far back for the database to know its SCN.
+    :raises SourceError: it lies in the future, or the time is too far back for the database to know its SCN.
     """
     if config.minercdc_start_timestamp is not None:
         time = datetime.fromisoformat(config.minercdc_start_timestamp)
@@ -71,7 +72,8 @@ def fix_given(connection: oracledb.Connection, table_filter: TableFilter, databa
 
 
 def fix_handover(connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: int) -> Fixed:
-    """The SCN up to which another adapter delivered everything. The tables' structures are those of now.
+    """The SCN up to which another adapter delivered everything. The tables' structures are those of now; a warning names
+    tables that had DDL since.
 
     :raises SourceError: it lies in the future.
     """
@@ -99,7 +101,10 @@ def _warn_of_ddl(connection: oracledb.Connection, schemas: list[TableSchema], sc
 
 
 def describe(tables: Tables, schemas: list[TableSchema], scn: Scn, time_us: int) -> Iterator[SchemaChange]:
-    """Put the structures into `tables`, as new versions without unsupported columns, and emit them."""
+    """Put the structures into `tables`, as new versions without unsupported columns, and yield a SchemaChange for each.
+
+    :param time_us: microseconds since the epoch.
+    """
     for schema in schemas:
         before = tables.find(schema.id)
         after = tables.next_version(without_unsupported(schema))

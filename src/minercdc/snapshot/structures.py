@@ -21,6 +21,8 @@ _log = logging.getLogger(__name__)
 class StructureSnapshot:
     """Emits the tables' structures, then the position to stream from.
 
+    :param connect: makes a connection to where the tables are.
+    :param tables: filled with the structures found.
     :param fix: fixes the SCN, and reads the structures.
     :param position: position that streaming starts from; with `recovery` the stored one.
     :param now: seconds since the epoch.
@@ -42,7 +44,7 @@ class StructureSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. `state` is not used: an interrupted one starts again."""
+        """See `contracts.Snapshot`. `state` and `stop` are not used: it is short, and an interrupted one starts again."""
         connection = self._connect()
         try:
             fixed = self._fix(connection)

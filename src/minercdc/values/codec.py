@@ -27,12 +27,13 @@ CAPTURED_TYPES = frozenset(_FAMILY_OF)
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """Converts the values of one column. The functions take no nulls, and raise a DecodeError for a value that does not fit.
+    """Converts the values of one column. The functions take no nulls.
 
     :param to_json: Row text -> JSON fragment such as `12`, `"a\\"b"`, `{"scale":1,"value":"GA=="}`; raises ValueDecodeError.
-    :param from_redo: redo literal as printed (`'12'`, `TO_DATE('..', '..')`) -> Row text.
+    :param from_redo: redo literal as printed (`'12'`, `TO_DATE('..', '..')`) -> Row text; raises RedoSyntaxError for what is
+        no literal, ValueDecodeError for one that does not fit the column.
     :param select: quoted column name -> SELECT expression.
-    :param from_driver: value as python-oracledb fetched it -> Row text.
+    :param from_driver: what `select` gives, as python-oracledb fetched it -> Row text; raises ValueDecodeError.
     """
 
     field: FieldType
@@ -50,7 +51,8 @@ UNMINED_TYPES = frozenset({"JSON", "VECTOR", "BOOLEAN"})
 
 
 def is_supported(column: Column) -> bool:
-    """Whether values of this column can be captured; other columns are left out, with a warning."""
+    """Whether values of this column can be captured, those of UNMINED_TYPES by snapshots only. `supported` leaves others
+    out."""
     return column.type_name in _FAMILY_OF
 
 

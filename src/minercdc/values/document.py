@@ -39,5 +39,5 @@ def _from_driver(value: object) -> str:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """A string with a semantic name that says what it holds."""
+    """A string; XMLTYPE and JSON have a semantic name that says what it holds, VECTOR has none."""
     return Writing(_FIELDS[column.type_name], encode_basestring)

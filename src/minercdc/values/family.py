@@ -68,7 +68,8 @@ class Reading:
     spellings: bool = False
 
     def as_spelled(self) -> Reading:
-        """This reading without the conversions that only comparing needs: they take longer than everything else."""
+        """With `spellings`, a copy that takes the text of literals as it is, for values that are not compared: the
+        conversions take longer than everything else. Otherwise this reading itself."""
         return replace(self, literals=dict.fromkeys(self.literals)) if self.spellings else self
 
 
@@ -77,7 +78,8 @@ class Writing:
     """How one column's Row text is written.
 
     :param field: its type in the Connect schema.
-    :param to_json: Row text -> JSON fragment; raises ValueDecodeError when the text does not fit the type.
+    :param to_json: Row text -> JSON fragment; raises ValueDecodeError when the text does not fit the type. Text of
+        BINARY_FLOAT and BINARY_DOUBLE is not checked.
     """
 
     field: FieldType

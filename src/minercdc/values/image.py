@@ -38,7 +38,7 @@ _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 
 
 def utc_only() -> str:
-    """DBTIMEZONE of a database that was created without one."""
+    """`+00:00`: stands in for DBTIMEZONE where that is not read."""
     return "+00:00"
 
 
@@ -78,7 +78,8 @@ def _checked(column: Column, decode: Callable[[bytes], str], image: bytes) -> st
 
 
 def text_of_bytes(image: bytes, charset: str) -> str:
-    """Text of bytes in an Oracle character set. Raises ValueDecodeError: not in `CHARACTER_SETS`, or no text in it."""
+    """Text of bytes in an Oracle character set. Raises ValueDecodeError when `charset` is not in `CHARACTER_SETS`, or the
+    bytes are no text in it."""
     if charset not in CHARACTER_SETS:
         raise ValueDecodeError(f"stored text in the character set {charset} cannot be read")
     return _decoded(image, CHARACTER_SETS[charset])

@@ -31,7 +31,8 @@ def reading(column: Column) -> Reading:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """By `interval.handling.mode`: a number of microseconds, or an ISO 8601 duration with every part written out."""
+    """By `interval.handling.mode`: a number of microseconds (a month has 30.4375 days, nanoseconds are cut off), or an ISO
+    8601 duration with every part written out."""
     months = column.type_name == _YM
     if handling.interval == "string":
         return Writing(FieldType("string", "io.debezium.time.Interval", 1), _months_iso if months else _seconds_iso)
@@ -46,7 +47,7 @@ def _match(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
 
 
 def year_month(text: str) -> str:
-    """INTERVAL YEAR TO MONTH text in canonical form: `+01-02` -> `1-2`. Raises ValueDecodeError."""
+    """INTERVAL YEAR TO MONTH text in canonical form: `+01-02` -> `1-2`. Raises ValueDecodeError for other text."""
     sign, years, months = _match(_YM_TEXT, text)
     body = f"{int(years)}-{int(months)}"
     return f"-{body}" if sign == "-" and body != "0-0" else body

@@ -40,7 +40,10 @@ NULL: Final = Literal("", None)
 
 
 def read_literal(sql: str, at: int) -> tuple[Literal, int]:
-    """The literal at `at`, or after blanks and a comment there, and the index after it. Raises RedoSyntaxError."""
+    """The literal at index `at`, or after blanks and a comment there, and the index after it. Pieces joined by bars are one.
+
+    :raises RedoSyntaxError: no literal begins there, it has no end, or its pieces cannot be joined.
+    """
     literal, at = _read_call(sql, at)
     while True:
         bars = _BARS.match(sql, at)
@@ -93,7 +96,10 @@ def _read_quoted(sql: str, at: int) -> tuple[str, int]:
 
 
 def text_of(literal: Literal, reading: Reading) -> str:
-    """Row text of a literal; '' of an empty LOB. Raises ValueDecodeError for NULL, and for what the column's type cannot hold."""
+    """Row text of a literal; '' of an empty LOB.
+
+    :raises ValueDecodeError: NULL, `Unsupported Type`, or a function or text that does not fit the column's type.
+    """
     if literal.text is None:
         if literal.function in EMPTY_LOBS and literal.function in reading.literals:
             return ""

@@ -11,7 +11,7 @@ _LIMIT = 100_000
 
 
 class Memo(dict[str, T], Generic[T]):
-    """`memo[text]` is `convert(text)`, remembered; emptied when it holds 100,000 entries.
+    """`memo[text]` is `convert(text)`, remembered; emptied when it holds 100,000 entries. Errors of `convert` pass through.
 
     A dict subclass because `memo.__getitem__` then is a C call on a hit: a third of the cost of `functools.lru_cache`
     with its linked list and lock.

@@ -12,7 +12,11 @@ _log = logging.getLogger(__name__)
 
 
 def without_unsupported(schema: TableSchema) -> TableSchema:
-    """The table with supported columns only; logs a warning when it has others. Without one of its key's columns it has no key."""
+    """A copy with supported columns only, and a warning in the log; `schema` itself when it has no others. `stored` keeps
+    all names.
+
+    It has no key when a column of the key is left out.
+    """
     kept = [i for i, column in enumerate(schema.columns) if is_supported(column)]
     if len(kept) == len(schema.columns):
         return schema

@@ -106,7 +106,9 @@ def _parts(text: str) -> tuple[str, str, str | None]:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """The Connect type by `time.precision.mode` and the declared fraction."""
+    """The types with time zone are ISO 8601 strings in every mode. The others' Connect type is by `time.precision.mode`, in
+    its adaptive modes by the declared fraction, too; in nanoseconds, `to_json` raises ValueDecodeError outside the years
+    1677..2262."""
 
     def checked(convert: Convert) -> Convert:
         canonical = _canonical(column)

@@ -18,7 +18,8 @@ _ESCAPE = re.compile(r"\\(?:\\|([0-9A-Fa-f]{4}))?")
 def unistr(text: str) -> str:
     r"""The text that UNISTR's argument stands for: `\00E9` is a UTF-16 unit, `\\` a backslash.
 
-    A surrogate pair is two escapes; half a pair, which is no character, becomes U+FFFD. Raises ValueDecodeError: lone backslash.
+    A surrogate pair is two escapes; half a pair, which is no character, becomes U+FFFD. Raises ValueDecodeError for any
+    other backslash.
     """
     if "\\" not in text:
         return text

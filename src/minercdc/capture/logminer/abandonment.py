@@ -26,13 +26,17 @@ _DOUBT = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an open transaction may grow to. `changes` 0 and `age` None: no limit."""
+    """What an open transaction may grow to: age since its START, and changes. `age` None or `changes` 0: no limit of that
+    kind."""
 
     age: timedelta | None = None
     changes: int = 0
 
     def enforce(self, assembly: Assembly, host_time: datetime) -> None:
-        """Give up what is beyond them."""
+        """Give up open transactions that are beyond a limit, each with a warning.
+
+        :param host_time: of the database's host now, without zone.
+        """
         if self.age is None and not self.changes:
             return
         for transaction in assembly.open():
@@ -60,7 +64,11 @@ class UnknownTransactions:
         self._reported: set[bytes] = set()
 
     def due(self, assembly: Assembly, host_time: datetime) -> bool:
-        """Before a pass: is it time to check? Remembers which transactions are meant."""
+        """To be called before a pass: remembers the transactions that are open for over ten minutes, and returns whether to
+        `judge` them after it. False when there are none, and for ten minutes after a True.
+
+        :param host_time: of the database's host now, without zone.
+        """
         if self._checked_at is not None and abs(host_time - self._checked_at) < _DOUBT:
             return False
         self._suspects = [t for t in assembly.open() if host_time - t.start.time > _DOUBT]
@@ -69,9 +77,11 @@ class UnknownTransactions:
         return bool(self._suspects)
 
     def judge(self, assembly: Assembly, known: set[bytes]) -> None:
-        """After the pass: what is still open then, and was not in `known` before, will not end.
+        """To be called after the pass: what `due` remembered will not end if it is still open, and not in `known`; `mode`
+        decides.
 
-        :raises LostTransactionError: in mode `fail`.
+        :param known: XIDs that were open in the database before the pass.
+        :raises LostTransactionError: there is one, and the mode is `fail`.
         """
         still_open = {transaction.key for transaction in assembly.open()}
         prefixes = {xid[:4] for xid in known}

@@ -51,6 +51,9 @@ class BufferedAssembly:
     """Assembles what LogMiner shows in its plain mode.
 
     Lasts as long as the capture: passes over redo follow one another, each from where the last one ended.
+
+    :param buffer: gets the transactions that `start` has as given up.
+    :param lobs: `lob.enabled`.
     """
 
     committed = False
@@ -74,8 +77,8 @@ class BufferedAssembly:
         return {thread: RedoAddress(at.rs_id, at.rows) for thread, at in self._threads.items() if at.rs_id}
 
     def begins(self) -> dict[int, RedoAddress]:
-        """With LOBs the start of the oldest open transaction, even one that has touched no captured table yet: LogMiner
-        shows rows with large values only when it has read their transaction from its START."""
+        """`marks`; with `lobs` the start of the oldest open transaction, even one that has touched no captured table yet:
+        LogMiner shows rows with large values only when it has read their transaction from its START."""
         begins = self.marks()
         for thread, mark in begins.items() if self._lobs else ():
             begins[thread] = min(mark, self._oldest(thread, mark, 0)[0])
@@ -92,7 +95,7 @@ class BufferedAssembly:
         return mark, scn
 
     def reached(self) -> object:
-        """Differs from before when something new was read."""
+        """A value that compares unequal to that of an earlier call when rows were read in between."""
         return self.marks()
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
@@ -171,7 +174,7 @@ class BufferedAssembly:
             yield from self._delivery.ddl(row, address, self.position)
 
     def idle(self, time_us: int) -> Progress:
-        """The tick that says how far everything is read."""
+        """See `passes.Assembly`."""
         return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:

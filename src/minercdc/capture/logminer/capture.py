@@ -139,7 +139,8 @@ class LogMinerCapture:
         self._window = LogWindow(config, lobs=shared.lob_enabled, dictionary=self._dictionary)
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
-        """Back from `LogMinerPosition.to_json`. Raises ConfigError for the position of another adapter."""
+        """Back from `LogMinerPosition.to_json`. Raises ConfigError for anything else, such as the position of another
+        adapter."""
         try:
             return LogMinerPosition.from_json(saved)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -149,7 +150,11 @@ class LogMinerCapture:
             ) from error
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Events from `start` on, until `stop` is set. See `contracts.Capture`."""
+        """Events from `start` on, until `stop` is set. See `contracts.Capture`.
+
+        :raises TypeError: `start` is of another adapter.
+        :raises StateDirectoryError: `minercdc.state.dir` cannot be written.
+        """
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")
         check_directory(self._spill)
@@ -163,7 +168,7 @@ class LogMinerCapture:
             self.close()
 
     def open_transactions(self) -> list[OpenTransaction]:
-        """See `contracts.OpenTransactions`; none when LogMiner holds them back itself."""
+        """See `contracts.OpenTransactions`; none when LogMiner holds them back itself, or nothing is streamed."""
         return [
             OpenTransaction(
                 xid=transaction.key[1].hex(),
@@ -192,7 +197,8 @@ class LogMinerCapture:
         """Nothing to do: LogMiner keeps no position for its readers."""
 
     def close(self) -> None:
-        """End the LogMiner session and delete spill files; safe to call twice."""
+        """End the LogMiner session and the other connections, forget open transactions and delete their spill files; safe to
+        call twice."""
         if self._session is not None:
             self._session.close()
             self._session = None

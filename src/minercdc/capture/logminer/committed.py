@@ -26,7 +26,7 @@ from minercdc.events import Event, Progress, Scn
 
 
 def beginning(files: Sequence[LogFile], oldest_scn: int) -> dict[int, RedoAddress]:
-    """Per thread, the log in which a transaction that began at `oldest_scn` or later can have its first record.
+    """Per thread, the start of the log in which a transaction that began at `oldest_scn` or later can have its first record.
 
     :param files: of one pass: all logs from the last beginning on.
     """
@@ -66,11 +66,11 @@ class CommittedAssembly:
         return {thread: address for thread, (address, _) in self._resume.items()}
 
     def begins(self) -> dict[int, RedoAddress]:
-        """The same: transactions are shown from their start anyway."""
+        """`marks`: transactions are shown from their start anyway."""
         return self.marks()
 
     def reached(self) -> object:
-        """Differs from before when a pass has delivered something."""
+        """A value that compares unequal to that of an earlier call when commits were delivered in between."""
         return {thread: done.last_commit for thread, done in self._delivery.threads.items()}
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
@@ -92,7 +92,8 @@ class CommittedAssembly:
         self._before = {thread: done.last_commit for thread, done in self._delivery.threads.items()}
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
-        """A pass came to its end."""
+        """A pass came to its end: `marks` move to where the oldest transaction can begin that was open before the previous
+        pass. Yields nothing, but has to be iterated over."""
         for thread, (mark, scn) in self._next_resume.items():
             if self._resume[thread][0] < mark:
                 self._resume[thread] = mark, scn
@@ -141,7 +142,7 @@ class CommittedAssembly:
             yield from self._delivery.ddl(row, address, self.position)
 
     def idle(self, time_us: int) -> Progress:
-        """The tick that says how far everything is read."""
+        """See `passes.Assembly`."""
         return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:
@@ -158,7 +159,7 @@ class CommittedAssembly:
         return []
 
     def give_up(self, transaction: Transaction) -> None:
-        """Nothing is waited for here."""
+        """Does nothing, since `open` is always empty."""
 
     def close(self) -> None:
         """Forget what was not handed out whole."""

@@ -53,7 +53,7 @@ class HostClock:
         self.offset = timedelta(0)
 
     def utc_us(self, time: datetime) -> int:
-        """Microseconds since the epoch."""
+        """Microseconds since the epoch in UTC, of a time of the host."""
         return (time - self.offset - _EPOCH) // _MICROSECOND
 
 
@@ -66,7 +66,7 @@ class TransactionDecoder:
     :param unread: which tables are suspended; their rows come as they are, with numbers of their own.
     :param include_redo_sql: copy the statement into each event.
     :param lobs: `lob.enabled`.
-    :param reselect: completes changes of tables with large columns.
+    :param reselect: completes each event in place; its errors pass through.
     :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
     :ivar counters: counts LOBs that were changed in part while their value was not known.
     :ivar encoding: of the database, for rows that LogMiner prints as stored bytes.
@@ -105,7 +105,11 @@ class TransactionDecoder:
     def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
         """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
 
-        :raises DecodeError: a row could not be decoded, and `on_failure` is `fail`.
+        Rows of suspended tables come as UndecodableRows that `seq` counts; those that could not be decoded it does not
+        count.
+
+        :raises DecodeError: a row could not be decoded, and `on_failure` is `fail`, or `suspend` and the row has no table to
+            suspend.
         """
         unread = self._unread_of(info)
         if unread != self._unread:

@@ -29,7 +29,8 @@ class Delivered:
 class Delivery:
     """Yields what is new, in the order it is given.
 
-    :param position: where to go on from at this moment; called for each Progress.
+    The argument `position` of its methods says where to go on from at this moment; it is called for each Progress.
+
     :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured.
     :ivar threads: by thread number; a thread is here from its first row on.
     :ivar captured: whether rows of (owner, table, object id) are captured, as far as `learn` was called.
@@ -62,7 +63,8 @@ class Delivery:
         return self._generation == self._shapes.tables.generation and name in self.captured
 
     def learn(self, row: LogMinerRow) -> Iterator[Event]:
-        """Find out whether rows of this name are captured; a table whose CREATE TABLE was not seen is read now."""
+        """Note in `captured` whether rows of this name are captured. For a captured table whose CREATE TABLE was not seen,
+        read its present shape, and yield the SchemaChange, if it exists. Does nothing until it is iterated over."""
         table = self._shapes.captured(row.owner, row.table, row.object_id)
         if table is not None and self._shapes.tables.find(table) is None:
             change = self._shapes.discover(table, row, self._clock.utc_us(row.timestamp))
@@ -76,7 +78,12 @@ class Delivery:
     def commit(
         self, row: LogMinerRow, transaction: Transaction | None, delivered: bool, position: Callable[[], LogMinerPosition]
     ) -> Iterator[Event]:
-        """The events of a transaction that ended with the COMMIT `row`, unless they were `delivered`."""
+        """The events of a transaction that ended with the COMMIT `row`, then a Progress; nothing when they were `delivered`,
+        or its user is not wanted. Closes the transaction.
+
+        :param transaction: None when it has no captured row.
+        :raises DecodeError: see `TransactionDecoder.events`.
+        """
         if transaction is None:
             return
         info = self._info(row, transaction)
@@ -94,7 +101,7 @@ class Delivery:
         return row.scn <= self._start.snapshot_scn
 
     def note_commit(self, thread: int, place: RedoAddress, scn: int) -> None:
-        """Move the thread's mark of commits."""
+        """Move the mark of commits of a thread in `threads`, never back. With a single thread, `complete_scn` follows it."""
         at = self.threads[thread]
         if at.last_commit is None or place > at.last_commit:
             at.last_commit, at.last_commit_scn = place, scn
@@ -105,7 +112,8 @@ class Delivery:
     def ddl(
         self, row: LogMinerRow, address: RedoAddress | None, position: Callable[[], LogMinerPosition]
     ) -> Iterator[Event]:
-        """Follow a DDL of a captured table, unless it was followed before."""
+        """Follow a user's DDL, unless it was followed before or is part of the snapshot: a SchemaChange for each captured
+        table it concerns, then a Progress if there was one."""
         if not (row.info or "").lstrip().startswith("USER DDL") or self.is_snapshot(row):
             return
         at = self.threads.get(row.thread)

@@ -45,7 +45,8 @@ class RowHandler(Protocol):
 def dispatch(
     rows: Iterable[tuple[LogMinerRow, RedoAddress | None]], handler: RowHandler, delivery: Delivery
 ) -> Iterator[Event]:
-    """Hand each row to the handler's method for its code, and yield what becomes ready."""
+    """Hand each row to the handler's method for its code, and yield what becomes ready. Rows of tables that are not captured
+    are dropped."""
     append, knows, captured = handler.append, delivery.knows, delivery.captured
     for row, address in rows:
         code = row.code

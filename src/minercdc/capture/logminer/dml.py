@@ -30,7 +30,8 @@ class RedoDecoder:
     :ivar unknown: columns that redo named and the table version has not; for the caller to warn about.
     :ivar positions: of the columns that are captured, by name.
     :ivar lobs: positions of the LOB columns whose values are read.
-    :ivar large: whether the table has columns whose values may come in rows of their own.
+    :ivar large: whether the table has columns whose values may come in rows of their own, and are read.
+    :raises ValueDecodeError: a column's type is not supported.
     """
 
     def __init__(self, schema: TableSchema, *, lobs: bool = False) -> None:
@@ -53,11 +54,15 @@ class RedoDecoder:
         )
 
     def decode(self, sql: str) -> RowChange:
-        """Raises RedoSyntaxError and ValueDecodeError."""
+        """(operation, before, after) of a statement. An INSERT has no `before`, a DELETE no `after`, and an UPDATE that sets
+        no captured column neither: they are None. What redo does not hold is UNAVAILABLE.
+
+        :raises RedoSyntaxError, ValueDecodeError: the text, or a value in it, cannot be read.
+        """
         return self._glue.read(sql) or self.decode_generally(sql)
 
     def decode_generally(self, sql: str) -> RowChange:
-        """The general path: right for every statement, at a tenth of the speed."""
+        """As `decode`, by the general path: right for every statement, at a tenth of the speed."""
         try:
             dml = parse_redo(sql)
         except RedoSyntaxError:
@@ -75,7 +80,8 @@ class RedoDecoder:
         return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
 
     def row_of(self, sql: str, at: int) -> Row:
-        """What the condition at `at`, which ends the statement, holds of a row. Raises RedoSyntaxError and ValueDecodeError."""
+        """What the condition at index `at`, which ends the statement, holds of a row; the rest is UNAVAILABLE. Raises
+        RedoSyntaxError and ValueDecodeError."""
         known = self._glue.read_condition(sql[at:])
         if known is None:
             texts = self._texts(parse_condition(sql, at))
@@ -83,9 +89,10 @@ class RedoDecoder:
         return known
 
     def decode_images(self, sql: str, encoding: Encoding) -> RowChange:
-        """A row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
+        """As `decode`, of a row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
 
-        :raises SchemaMismatchError: the row was not written under this table version.
+        :raises SchemaMismatchError: the row has other columns than this table version.
+        :raises RedoSyntaxError, ValueDecodeError: the text, or a value in it, cannot be read.
         """
         dml = parse_redo(sql)
         stored = self.schema.stored

@@ -26,7 +26,11 @@ class RedoFlush:
         self._connection: oracledb.Connection | None = None
 
     def push(self, scn: int) -> None:
-        """Write `scn` into the row and commit. Raises PrerequisiteError without the grant, TransientSourceError, SourceError."""
+        """Write `scn` into the row and commit. The first call on a connection makes the table, if it does not exist.
+
+        :raises PrerequisiteError: a grant is missing.
+        :raises SourceError: another error of Oracle. After any error the connection is closed; the next call makes another.
+        """
         try:
             connection = self._connection = self._connection or self._opened()
             with oracle_errors(f"flushing redo by {self._table}"), connection.cursor() as cursor:

@@ -106,7 +106,7 @@ class GlueReader:
 
     :param position: where a column is; None when it is not captured.
     :param readings: of the columns, in their order.
-    :param absent: what a column of an INSERT is that the statement does not name.
+    :param absent: values of the columns that an INSERT does not name: each UNAVAILABLE, None or ''.
     """
 
     def __init__(self, position: Callable[[str], int | None], readings: Sequence[Reading], absent: Sequence[Value]) -> None:
@@ -134,7 +134,7 @@ class GlueReader:
             return None  # the general parser says what is wrong, if anything is
 
     def read_condition(self, text: str) -> Row | None:
-        """What ` where ..` holds of a row; None when the general parser has to look at it."""
+        """What ` where ..` holds of a row, UNAVAILABLE for other columns; None when the general parser has to look at it."""
         pieces = split(text)
         key = "'".join(pieces[::2])
         try:
@@ -343,7 +343,7 @@ class GlueReader:
 
 
 def split(sql: str) -> list[str]:
-    """The pieces of a statement: glue, text, glue, text .. glue. Texts have their apostrophes undoubled."""
+    """The pieces of a statement: glue, text, glue, text .. glue, texts undoubled; an even number when a text has no end."""
     pieces = sql.split("'")
     if not all(pieces):
         _undouble(pieces)

@@ -22,7 +22,8 @@ RowKey: TypeAlias = tuple[TableId, Row]
 
 
 def row_key(decoder: RedoDecoder, row: Sequence[Value]) -> RowKey | None:
-    """What a row is found by; None when it has no key, or redo does not hold it."""
+    """What a row is found by: its table and the values of its key; None when the table has no key, or redo does not hold
+    it."""
     key = tuple(row[i] for i in decoder.schema.key)
     return (decoder.schema.id, key) if key and UNAVAILABLE not in key else None
 
@@ -87,7 +88,8 @@ class Pending:
         return column in self.values or (self.after[column] is not UNAVAILABLE and column not in self.awaited)
 
     def takes(self, update: Assembled) -> bool:
-        """Whether an UPDATE[R] gives this change nothing but LOBs it lacks; they are its now."""
+        """Take the LOBs of an UPDATE with a ROW_ID over into this change, if it sets nothing but LOBs that this change
+        lacks. False: it does more, or is of another row, and nothing was taken."""
         before, after, row_id = update.before, update.after, update.row_id
         if not self.takes_lobs or update.op is not Op.UPDATE or before is None or after is None or row_id is None:
             return False
@@ -105,7 +107,8 @@ class Pending:
         return True
 
     def apply(self, column: int, edit: Edit) -> int:
-        """A piece of a LOB that is in `values`; how many characters it brings."""
+        """Apply a piece to the LOB in `values`, which must have the column; returns the characters that it brings, 0 unless
+        it is a Write."""
         self.awaited.discard(column)
         self.values[column].apply(edit)
         size = len(edit.data) if isinstance(edit, Write) else 0
@@ -138,9 +141,10 @@ class Document:
     fragments: list[str | bytes | None] = field(default_factory=list)
 
     def end(self, charset: str) -> None:
-        """It is complete; the change has it now. Raises ValueDecodeError.
+        """It is complete: put it into `pending.after`, as None when no fragment has text.
 
-        :param charset: in which bytes are printed.
+        :param charset: NLS_CHARACTERSET, in which bytes are printed.
+        :raises ValueDecodeError: its bytes are no text in `charset`, or that is not known.
         """
         fragments = [fragment for fragment in self.fragments if fragment is not None]
         raw = b"".join(fragment for fragment in fragments if isinstance(fragment, bytes))
@@ -162,7 +166,8 @@ class KnownLobs:
         return None if key is None else self._texts.get((key, column))
 
     def forget(self, key: RowKey | None, columns: Iterable[int]) -> dict[int, str]:
-        """The row is changed, or deleted; what was known of it."""
+        """To be called when a row is changed or deleted: forget its values in `columns`, and return those that were
+        known."""
         if key is None or not self._texts:
             return {}
         texts = {i: self._texts.pop((key, i)) for i in columns if (key, i) in self._texts}
@@ -170,7 +175,7 @@ class KnownLobs:
         return texts
 
     def remember(self, pending: Pending) -> None:
-        """What a complete change has set, and left as it was."""
+        """Remember the LOBs that a complete change has set, and those it left as they were, as far as there is room."""
         change = pending.change
         lobs, after = change.decoder.lobs, pending.after
         before = self.forget(row_key(change.decoder, change.before or after), lobs)

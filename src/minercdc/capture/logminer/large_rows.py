@@ -77,7 +77,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._known = KnownLobs()
 
     def take_dml(self, change: Assembled) -> None:
-        """An INSERT, UPDATE or DELETE."""
+        """An INSERT, UPDATE or DELETE. A placeholder in `change.row_id` is set to None."""
         decoder, before, after = change.decoder, change.before, change.after
         if change.row_id == PLACEHOLDER_ROW_ID:
             change.row_id = None

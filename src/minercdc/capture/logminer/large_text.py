@@ -80,7 +80,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """Cut to a length."""
+    """Cut to a length in characters or bytes."""
 
     length: int
 
@@ -89,7 +89,7 @@ class Trim:
 class Erase:
     """A stretch overwritten with blanks or zero bytes; the length stays.
 
-    :param offset: from 0.
+    :param offset: from 0, in characters or bytes, as `amount`.
     """
 
     offset: int

@@ -47,10 +47,13 @@ class LogWindow:
         self._most = config.log_mining_log_count_min
 
     def choose(self, connection: oracledb.Connection, assembly: Assembly, start_scn: int) -> PassLogs:
-        """The logs of the next pass; none while no log is archived in `log.mining.archive.log.only.mode`.
+        """The logs of the next pass. With `log.mining.archive.log.only.mode` the selection is empty while no log to read is
+        archived.
 
         :param start_scn: where threads without a mark begin.
-        :raises LogGapError: the list has a gap.
+        :raises LogGapError: a log is missing in the list, as also for a moment while one is archived; or the dictionary that
+            was written to the redo is not archived yet.
+        :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
         """
         threads = read_threads(connection)
         selection = self._selection(connection, assembly, threads, begin_scn(assembly.position(), threads), start_scn)
@@ -59,7 +62,7 @@ class LogWindow:
         return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
 
     def read(self, selection: LogSelection, seconds: float) -> None:
-        """A pass over the selection took so long."""
+        """To be called after a pass over `selection` that took `seconds`: decides how many logs the next one takes."""
         if selection.is_capped:
             self._most = next_window(self._most, self._config.log_mining_log_count_min, seconds, selection.bytes)
 

@@ -118,9 +118,10 @@ def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
 
 
 def read_logs(connection: oracledb.Connection, from_scn: int, destinations: Sequence[str] = ()) -> list[LogFile]:
-    """Every log that ends after `from_scn`, one file for each (thread, sequence).
+    """Every online log, and every archived one that ends after `from_scn`; one file for each (thread, sequence), in that
+    order.
 
-    :param destinations: LOG_ARCHIVE_DEST_n in order of precedence; empty: any local one.
+    :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one.
     """
     with oracle_errors("listing redo logs"), connection.cursor() as cursor:
         cursor.execute(_ONLINE)
@@ -182,12 +183,13 @@ def select_logs(
     archived_only: bool = False,
     ended: Mapping[int, int] | None = None,
 ) -> LogSelection:
-    """The logs of the next pass. Raises LogGapError naming thread, sequence and SCN range when one is missing.
+    """The logs of the next pass. Raises LogGapError when there is none, or one is missing: it names thread, sequence and SCN
+    range.
 
     :param marks: per thread, the redo address to go on from.
     :param start_scn: where threads without a mark begin.
-    :param at_most: logs per thread.
-    :param archived_only: a log that is not archived yet is waited for; the selection may be empty then.
+    :param at_most: logs per thread, 1 or more.
+    :param archived_only: a log that is not archived yet is not missing, but left out; the selection may be empty then.
     :param ended: per thread, sequence number of the last log that ended at or before `start_scn`.
     """
     if archived_only:

@@ -29,6 +29,7 @@ def pause(found_rows: bool, lagging: bool, took_seconds: float, poll_seconds: fl
 def next_window(window: int, least: int, took_seconds: float, read_bytes: int) -> int:
     """How many logs per thread the next pass takes, after one that left some for it.
 
+    :param window: how many the pass that just ended could take.
     :param least: `log.mining.log.count.min`; 0: as many as there are.
     :param took_seconds, read_bytes: of the pass that just ended.
     """

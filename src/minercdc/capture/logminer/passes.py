@@ -48,13 +48,13 @@ class Assembly(Protocol):
         """Per thread, where LogMiner has to begin to show all that the query selects: at or before `marks`."""
 
     def reached(self) -> object:
-        """Differs from before when something new was read."""
+        """A value that compares unequal to that of an earlier call when the passes in between brought something new."""
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """SQL and binds of the next pass."""
 
     def begin_pass(self, begun: Pass) -> None:
-        """Rows are about to come."""
+        """To be called before the rows of a pass come."""
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows, and yield what became ready."""
@@ -69,7 +69,10 @@ class Assembly(Protocol):
         """Do not wait for the end of an open transaction any more: its changes are lost."""
 
     def idle(self, time_us: int) -> Progress:
-        """The tick that says how far everything is read."""
+        """A Progress with the present position, for when there are no events.
+
+        :param time_us: source time up to which every commit was emitted, 0 when that is not known.
+        """
 
     def position(self) -> LogMinerPosition:
         """Where to go on from after a restart."""

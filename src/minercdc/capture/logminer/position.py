@@ -34,7 +34,8 @@ class RedoAddress(NamedTuple):
 
 
 def address_of(thread: int, rs_id: str) -> RedoAddress | None:
-    """The address of a row's record, from RS_ID as LogMiner prints it; None for the synthetic rows that have none (all zeros)."""
+    """The address of a row's record, with `rows` 1, from RS_ID as LogMiner prints it; None for the synthetic rows that have
+    none (thread 0, or all zeros)."""
     trimmed = rs_id.strip()
     return RedoAddress(trimmed, 1) if thread and trimmed.strip("0x.") else None
 
@@ -120,7 +121,7 @@ class LogMinerPosition:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> LogMinerPosition:
-        """Back from `to_json`. Raises KeyError, ValueError or TypeError for anything else."""
+        """Back from `to_json`. Raises KeyError, ValueError, TypeError or AttributeError for anything else."""
         threads = {
             int(thread): ThreadMark(
                 RedoAddress(*mark["resume"]),

@@ -25,7 +25,7 @@ def build_query(
     :param marks: per thread, the record to begin at; threads without one are read from the start.
     :param container: SRC_CON_NAME of the rows; None outside a container database.
     :param excluded_owners: schemas whose rows are not wanted; they are dictionary noise, most of redo's rows.
-    :param lobs: the rows that carry large values, too.
+    :param lobs: select the rows that carry large values, too.
     """
     conditions, binds = _wanted(container, excluded_owners, lobs)
     if marks:
@@ -43,7 +43,7 @@ def build_query(
 def committed_query(
     from_scn: int, container: str | None, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
-    """SQL and binds for whole transactions.
+    """SQL and binds for whole transactions; other parameters as for `build_query`.
 
     :param from_scn: no transaction that is still wanted began before it. DDL, and the START before it, have no COMMIT_SCN.
     """

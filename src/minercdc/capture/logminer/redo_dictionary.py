@@ -35,6 +35,7 @@ class DictionaryLogs(NamedTuple):
     """A whole dictionary in the archived logs of one thread.
 
     :param first_scn: FIRST_CHANGE# of the log that it begins in.
+    :param first, last: sequence numbers of the logs that it begins and ends in.
     """
 
     first_scn: int
@@ -60,13 +61,17 @@ def whole_dictionaries(rows: Iterable[tuple[int, int, int, str, str]]) -> list[D
 
 
 def dictionary_for(found: Sequence[DictionaryLogs], scn: int) -> DictionaryLogs | None:
-    """The newest one at or before `scn`, else the oldest after it, whose tables are younger than the rows; None of none."""
+    """The newest one at or before `scn`, else the oldest after it, whose tables are younger than the rows; None when there
+    is none.
+
+    :param found: oldest first.
+    """
     before = [dictionary for dictionary in found if dictionary.first_scn <= scn]
     return before[-1] if before else found[0] if found else None
 
 
 def marks_from(logs: Iterable[LogFile], marks: Mapping[int, RedoAddress], scn: int) -> dict[int, RedoAddress]:
-    """`marks` moved back, so that the logs which hold `scn` and what follows it are listed, too."""
+    """A copy of `marks`, moved back so that the logs which hold `scn` and what follows it are listed, too."""
     first: dict[int, int] = {}
     for log in logs:
         if log.current or log.next_scn > scn:
@@ -84,7 +89,10 @@ class RedoDictionary:
     def first_scn(self, connection: oracledb.Connection, scn: int) -> int:
         """Where LogMiner has to begin to find the dictionary for rows from `scn` on; at or before `scn`.
 
+        Writes a dictionary into the redo of the database when there is none, and once when the one in use is far back.
         :raises LogGapError: it has been written and is not archived yet; call again later.
+        :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them; DBMS_LOGMNR_D may not be
+            granted.
         """
         found = self._listed(connection)
         if not found:

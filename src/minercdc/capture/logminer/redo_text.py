@@ -74,7 +74,8 @@ def parse_redo(sql: str, *, unescaped: Collection[str] = ()) -> RedoDml:
 
 
 def parse_condition(sql: str, at: int) -> dict[str, Literal]:
-    """What the condition at `at`, which ends the statement, says by column. Raises RedoSyntaxError."""
+    """What the condition at index `at`, which ends the statement, says by column; ROWID is left out. Raises
+    RedoSyntaxError."""
     return _read(sql, _State("begin", 0, at), [], ())[1]
 
 

@@ -140,7 +140,10 @@ class ContinuationJoiner:
         return bool(self._pieces)
 
     def join(self, batch: Iterable[Sequence[Any]]) -> Iterator[LogMinerRow]:
-        """Whole rows of a batch of fetched tuples. Raises MiningSessionError when pieces do not fit together."""
+        """Whole rows of a batch of fetched tuples; pieces of a statement that is not whole wait for the next batch.
+
+        :raises MiningSessionError: pieces do not fit together.
+        """
         pieces = self._pieces
         for fetched in batch:
             if not pieces and not fetched[_CSF]:

@@ -28,7 +28,7 @@ _END = "BEGIN SYS.DBMS_LOGMNR.END_LOGMNR(); END;"
 
 
 class MiningSession:
-    """Mines on a connection of its own.
+    """Mines on a connection of its own. Oracle's errors are raised as `codes.classify` makes them.
 
     :param fetch_size: rows per fetch.
     :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
@@ -42,7 +42,7 @@ class MiningSession:
         self._reading = False
 
     def use_logs(self, logs: Sequence[LogFile]) -> bool:
-        """Make these the session's logs; whether the list was different before.
+        """Make these the session's logs; False when they are so already. After a True, `start` has to be called.
 
         Names alone are not enough: an online log's file is used again for a later sequence, and LogMiner remembers what it
         read in the file's header when it was added.
@@ -70,7 +70,7 @@ class MiningSession:
             cursor.execute(_START.format(dictionary=self._dictionary, more=more), {"scn": scn})
 
     def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[list[tuple[Any, ...]]]:
-        """Batches of rows, to the end of the logs."""
+        """Batches of the rows that a query on V$LOGMNR_CONTENTS finds, to the end of the logs."""
         with oracle_errors("reading V$LOGMNR_CONTENTS"), self.connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = self._fetch_size
             self._reading = True
@@ -82,7 +82,7 @@ class MiningSession:
                 self._reading = False
 
     def cancel(self) -> None:
-        """Break a call that another thread is waiting in."""
+        """Break a call that another thread is waiting in, if there is one; raises nothing."""
         if self.connection.is_healthy():
             with suppress(oracledb.Error):
                 self.connection.cancel()

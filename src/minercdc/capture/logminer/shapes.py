@@ -79,7 +79,11 @@ class ShapeTracker:
         return TableId(self._database, owner, table) if self._filter.includes(owner, table) else None
 
     def discover(self, table: TableId, row: LogMinerRow, time_us: int) -> SchemaChange | None:
-        """Learn a captured table whose CREATE TABLE was not seen. None when the dictionary does not know it."""
+        """Put the present shape of a captured table, whose CREATE TABLE was not seen, into `tables`. None when the
+        dictionary does not know it; it is not looked up again then, until DDL makes it.
+
+        :param row: the row that shows the table; the change has its SCN, transaction and user.
+        """
         if table in self._missing:
             return None
         found = self._read_table(table)
@@ -94,7 +98,10 @@ class ShapeTracker:
         return self._change(row, time_us, None, self.tables.next_version(without_unsupported(found)), "")
 
     def follow(self, row: LogMinerRow, time_us: int) -> Iterator[SchemaChange]:
-        """What a DDL row does to captured tables; `tables` has followed when a change is yielded."""
+        """What a DDL row does to captured tables; `tables` has followed when a change is yielded. Nothing for other DDL.
+
+        Where the text does not say the new shape, it is the dictionary's present one.
+        """
         sql = (row.sql or "").rstrip("; \n\x00")
         statement = parse_ddl(sql)
         if statement is None:

@@ -26,9 +26,10 @@ def _disk_errors(directory: Path, doing: str) -> Iterator[None]:
 
 
 def check_directory(directory: Path) -> None:
-    """Learn at the start, not when the first large transaction comes, that files cannot be written.
+    """Make the directory if it does not exist, and write a file there as a test: a failure comes at the start, not with the
+    first large transaction.
 
-    :raises StateDirectoryError: naming the directory.
+    :raises StateDirectoryError: they cannot.
     """
     with _disk_errors(directory, "writing a file"):
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -37,7 +38,11 @@ def check_directory(directory: Path) -> None:
 
 
 class SpillFile:
-    """One transaction's older rows, in a file without a name: it vanishes even when the process is killed."""
+    """One transaction's older rows, in a file without a name: it vanishes even when the process is killed. `bool` says
+    whether it has rows.
+
+    :raises StateDirectoryError: the file cannot be made.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -50,7 +55,8 @@ class SpillFile:
         return len(self._ends) > 1
 
     def append(self, rows: list[LogMinerRow]) -> None:
-        """Append rows, in chunks that cost little memory when they come back."""
+        """Append rows, in chunks that cost little memory when they come back. Raises StateDirectoryError when they cannot be
+        written."""
         with _disk_errors(self._directory, "writing the rows of a large transaction"):
             self._file.seek(self._ends[-1])
             for first in range(0, len(rows), _CHUNK_ROWS):
@@ -60,7 +66,8 @@ class SpillFile:
             self._file.flush()
 
     def pop(self) -> list[LogMinerRow]:
-        """Take the last chunk back: undo goes backwards through a transaction."""
+        """Take the last chunk back: undo goes backwards through a transaction. There must be one; an OSError passes
+        through."""
         self._ends.pop()
         self._file.seek(self._ends[-1])
         rows = [LogMinerRow._make(row) for row in pickle.load(self._file)]
@@ -68,7 +75,7 @@ class SpillFile:
         return rows
 
     def read(self) -> Iterator[LogMinerRow]:
-        """All rows, oldest first, one chunk in memory at a time."""
+        """All rows, oldest first, one chunk in memory at a time. They stay in the file; an OSError passes through."""
         for start in self._ends[:-1]:
             self._file.seek(start)
             for row in pickle.load(self._file):

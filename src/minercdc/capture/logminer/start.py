@@ -26,7 +26,8 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int) -> LogMi
 
 
 def missing_redo(connect: Connect, position: LogMinerPosition, config: LogMiningConfig) -> LogGapError | None:
-    """Why the stream cannot go on from a position: redo of it is gone. None when it is all there."""
+    """Why the stream cannot go on from a position, returned and not raised: redo of it is gone, or the database was opened
+    with RESETLOGS since. None when it can go on. Raises Oracle's errors."""
     with closing(connect()) as connection:
         try:
             check_incarnation(connection, position)
@@ -43,7 +44,10 @@ def missing_redo(connect: Connect, position: LogMinerPosition, config: LogMining
 
 
 def check_incarnation(connection: oracledb.Connection, start: LogMinerPosition) -> None:
-    """:raises LogGapError: the database was opened with RESETLOGS after the position."""
+    """Check that a position is of the database's present incarnation; one without `resetlogs` passes.
+
+    :raises LogGapError: the database was opened with RESETLOGS after the position.
+    """
     resetlogs = resetlogs_scn(connection)
     if start.resetlogs and resetlogs != start.resetlogs:
         raise LogGapError(

@@ -62,7 +62,8 @@ class Transaction:
     without_address: set[tuple[object, ...]] = field(default_factory=set)
 
     def undo(self, row: LogMinerRow) -> bool:
-        """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none.
+        """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none. When `is_large`, see
+        `undo_large`, which may take out several.
 
         Neither RS_ID nor text would do: an undo row has its own address and no key.
         """
@@ -87,7 +88,7 @@ class Transaction:
         return self.rows[-1 - later]
 
     def take_out(self, later: int) -> None:
-        """Drop the row that `later` rows follow."""
+        """Drop the row that `later` rows follow; `row_before` must have found it."""
         self.bytes -= _cost(self.rows.pop(-1 - later))
 
     def replay(self) -> Iterator[LogMinerRow]:
@@ -97,7 +98,8 @@ class Transaction:
         yield from self.rows
 
     def is_repeated(self, row: LogMinerRow) -> bool:
-        """Whether a row without redo address was seen before; such rows cannot be distinguished by their place."""
+        """Whether a row without redo address was seen before, and note that it was; such rows cannot be distinguished by
+        their place."""
         identity = (row.scn, row.ssn, row.code, row.rollback, row.row_id, row.sql)
         if identity in self.without_address:
             return True
@@ -136,7 +138,8 @@ class TransactionBuffer:
         return len(self._open)
 
     def begin(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """A START row. It may come after rows of the same XID, and all-zero XIDs never end."""
+        """Remember a START row. One that comes after rows of its XID has no effect, nor one of the all-zero XID, which never
+        ends."""
         key = self._resolve(row)
         if row.xid == ZERO_XID or key in self._open:
             return
@@ -145,7 +148,7 @@ class TransactionBuffer:
         self._starts[key] = self._start_of(row, address, row.scn)
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """A captured row."""
+        """Keep a captured row, unless its transaction is given up. Raises StateDirectoryError when it cannot be spilled."""
         if self.given_up and self._resolve(row)[1] in self.given_up:
             return
         transaction = self._transaction(row, address)
@@ -162,7 +165,7 @@ class TransactionBuffer:
             self._spill_largest()
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
-        """A row with ROLLBACK=1. What it undoes may lie before the first row mined: then nothing happens."""
+        """Take out what a row with ROLLBACK=1 undoes. False when it is not there: it may lie before the first row mined."""
         transaction = self._open.get(self._resolve(row))
         if transaction is None or (address is None and transaction.is_repeated(row)):
             return False
@@ -176,7 +179,8 @@ class TransactionBuffer:
         return self._open.get(self._resolve(row))
 
     def end(self, row: LogMinerRow) -> Transaction | None:
-        """COMMIT or ROLLBACK: the transaction leaves the buffer. None when it has no captured row."""
+        """COMMIT or ROLLBACK: the transaction leaves the buffer, and the caller has to close it. None when it has no
+        captured row."""
         key = self._resolve(row)
         self._starts.pop(key, None)
         self.given_up.discard(key[1])
@@ -186,7 +190,7 @@ class TransactionBuffer:
         return transaction
 
     def give_up(self, transaction: Transaction) -> None:
-        """Forget an open transaction and all that may still come of it, up to its end."""
+        """Forget an open transaction of this buffer and all that may still come of it, up to its end."""
         self._open.pop(transaction.key)
         self._bytes -= transaction.bytes
         self.given_up.add(transaction.key[1])
@@ -197,7 +201,8 @@ class TransactionBuffer:
         return list(self._open.values())
 
     def oldest(self, thread: int) -> Start | None:
-        """Start of the oldest open transaction of a thread that has an address."""
+        """Start of the oldest open transaction of a thread whose START, or first row, had an address; None when there is
+        none."""
         heap = self._by_age.get(thread, [])
         while heap:
             transaction = self._open.get(heap[0][1])
@@ -207,7 +212,7 @@ class TransactionBuffer:
         return None
 
     def oldest_untouched(self, thread: int) -> Start | None:
-        """Of the transactions that have a START but no captured row, the oldest of a thread."""
+        """Of a thread's transactions that have a START but no captured row, the oldest; None when there is none."""
         return next((start for start in self._starts.values() if start.thread == thread), None)
 
     def drop_untouched(self, before_scn: int) -> None:
@@ -216,7 +221,7 @@ class TransactionBuffer:
             del self._starts[key]
 
     def close(self) -> None:
-        """Forget everything and delete all spill files."""
+        """Forget all transactions, but not `given_up`, and delete all spill files."""
         for transaction in self._open.values():
             transaction.close()
         self._open.clear()
