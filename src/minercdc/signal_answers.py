@@ -23,7 +23,10 @@ class Notifications(Protocol):
     """Where notifications can be read."""
 
     def latest(self) -> Sequence[Document]:
-        """Notifications so far, or those since the last call; may repeat some."""
+        """Notifications so far, or those since the last call; may repeat some.
+
+        :raises LocalServiceError, SinkError: the port, or Kafka, does not answer or refuses.
+        """
 
 
 class PortNotifications:
@@ -37,7 +40,11 @@ class PortNotifications:
 
 
 class TopicNotifications:
-    """The topic of channel `sink`: notifications written after construction."""
+    """The topic of channel `sink`: notifications written after construction. Makes the topic when it is missing and
+    `topic.creation.enable` is true.
+
+    :raises DeliveryError, SinkError: Kafka cannot be used.
+    """
 
     def __init__(self, config: ConnectorConfig, topic: str) -> None:
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -57,7 +64,9 @@ class TopicNotifications:
 def notifications_of(config: ConnectorConfig) -> Notifications:
     """Where the answers of this connector can be read from another process.
 
-    :raises ConfigError: neither an HTTP port nor a topic is configured.
+    :raises ConfigError: neither an HTTP port (0, a free one, does not count) nor a topic is configured.
+    :raises StateDirectoryError: the port's token is neither configured nor can be kept.
+    :raises DeliveryError, SinkError: the topic cannot be used.
     """
     signals = config.signals
     if signals.minercdc_http_port:
@@ -79,10 +88,13 @@ def is_failure(document: Document) -> bool:
 def answers(
     source: Notifications, identity: str, seconds: float, monotonic: Callable[[], float] = time.monotonic
 ) -> Iterator[Document]:
-    """Notifications about a signal as they come, up to its final answer: COMPLETED, REFUSED or ABORTED of aggregate `Signal`.
+    """Notifications about a signal as they come, each once, up to its final answer: COMPLETED, REFUSED or ABORTED of aggregate
+    `Signal`.
 
+    :param identity: id of the signal.
     :param seconds: how long to wait for the next one.
-    :raises LocalServiceError: none came in that time.
+    :raises LocalServiceError: none came in that time, or the port does not answer.
+    :raises SinkError: the topic cannot be read.
     """
     seen: list[Document] = []
     deadline = monotonic() + seconds

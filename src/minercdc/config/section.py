@@ -52,7 +52,10 @@ def _choices(annotation: Any) -> Iterator[str]:
 
 
 class EnvironmentSource(PydanticBaseSettingsSource):
-    """Properties given by environment variables."""
+    """Properties given by environment variables, or by the files that variables ending in `_FILE` name.
+
+    Calling it raises OSError when such a file cannot be read.
+    """
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         name = field.alias or property_of(field_name)

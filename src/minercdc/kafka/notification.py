@@ -47,6 +47,7 @@ def document(notification: Notification, connector: str) -> dict[str, JsonValue]
 class NotificationEncoder:
     """Makes the records of channel `sink`, all in partition 0, so that they keep their order.
 
+    :param connector: topic.prefix.
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
     """
 
