@@ -51,7 +51,7 @@ _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill
 
 
 def main() -> None:
-    """Entry point: every failure ends in one message and an exit status."""
+    """Entry point: every failure that is not a defect ends in one message on standard error and an exit status (SystemExit)."""
     try:
         app()
     except ConfigError as error:
