@@ -112,11 +112,14 @@ class SignalActions(Protocol):
     ) -> Iterator[Event]:
         """The same events, with those that signals requested in between; each Progress has the state to store.
 
+        Rows of a signal table that is not captured are left out.
+
         `events` must hold what an earlier run delivered of a split transaction, too: a signal in it was not acted on then.
 
         :param start: position that the capture starts from.
         :param state: stored state of signals.
         :param partial_scn: commit SCN of a split transaction that was delivered in part, 0 when there is none.
+        :raises MinerCdcError: a channel, the database or a topic cannot be read.
         """
 
     def stored(self, state: SignalState) -> None:

@@ -166,8 +166,10 @@ class SchemaChange:
 
     :param before: None when the table is new.
     :param after: None when it was dropped.
+    :param ddl: the statement, '' when there is none.
     :param truncate: the statement was a TRUNCATE, which changes no shape.
     :param snapshot: found by a snapshot, not read from redo.
+    :param tx_id, user, redo_thread: of the statement; None when not known.
     """
 
     table: TableId

@@ -36,6 +36,7 @@ class PortNotifications:
         self._address = host, port, token
 
     def latest(self) -> Sequence[Document]:
+        """All that the port has. Raises LocalServiceError when no connector answers there, or it refuses."""
         return fetch_notifications(*self._address)
 
 
@@ -53,6 +54,7 @@ class TopicNotifications:
         self._next = self._client.end_offset(topic)
 
     def latest(self) -> Sequence[Document]:
+        """Those since the last call, each once. Raises SinkError when the topic cannot be read."""
         found = []
         for message in self._client.read_since(self._topic, self._next, committed=True):
             self._next = message.offset() + 1

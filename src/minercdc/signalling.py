@@ -71,6 +71,7 @@ def resumptions_of(
 ) -> Resumptions:
     """What reads suspended tables again.
 
+    :param needed: the adapter's prerequisites.
     :param memory: keys in the tables' topics, by which rows that vanished are found. Not used when `skipped.operations` keeps
         changes out of the topics.
     """

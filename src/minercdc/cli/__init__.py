@@ -117,7 +117,7 @@ def _print_findings(out: Console, findings: Sequence[Finding]) -> None:
 
 @app.command()
 def check(config: ConfigFile) -> None:
-    """Print what the database and Kafka lack, each with what fixes it."""
+    """Print what the database and Kafka lack, each with what fixes it; exit status 3 when capture cannot start."""
     Stop(patience=0, status=UNFINISHED)  # the clients' calls do not let Python's handlers run while a server does not answer
     from minercdc.checks import check_broker, check_prerequisites
     from minercdc.config.load import load_config

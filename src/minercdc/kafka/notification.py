@@ -58,6 +58,7 @@ class NotificationEncoder:
         self._value = wrapped(value_schemas, _VALUE)
 
     def encode(self, notification: Notification) -> Record:
+        """The record of a notification; its key is the notification's id."""
         key_head, key_tail = self._key
         head, tail = self._value
         key = f"{key_head}{_text({'id': notification.id})}{key_tail}"

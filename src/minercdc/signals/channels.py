@@ -109,6 +109,7 @@ class SignalJournal(SignalFile):
 
     :param directory: of files that outlive the process.
     :param connector: its name; each has a file of its own.
+    :param name: of the channel: http or in-process.
     """
 
     def __init__(self, directory: Path, connector: str, name: str) -> None:

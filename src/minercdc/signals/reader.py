@@ -48,7 +48,8 @@ _INVALID_IDENTIFIER = 904
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """The reading of a table has begun: ordering columns, and Row text of the last key; () when the table has no rows."""
+    """The reading of a table has begun: ordering columns, and Row text of the last key; () when there are no rows to
+    read."""
 
     order: tuple[str, ...]
     maximum: tuple[str, ...]
