@@ -100,7 +100,7 @@ class Snapshot(Protocol):
         The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position holds.
 
         :param state: None for a new snapshot; the stored state to go on with an interrupted one.
-        :param stop: once it is set, the snapshot ends early; its last stored state says where to go on.
+        :param stop: once it is set, the reading of rows ends early; the last stored state says where to go on.
         """
 
 

@@ -87,7 +87,7 @@ class ChangeEvent:
 
     :param before, after: the row's images; `before` of CREATE and READ and `after` of DELETE are None.
     :param time_us: when the row was changed, or when a snapshot read it; microseconds since the epoch in UTC.
-    :param scn: of the change; of a snapshot row, the SCN it was read at.
+    :param scn: of the change; of a snapshot row, the SCN it was read at (between marks, one before that).
     :param tx: None for snapshot rows.
     :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 for snapshot rows.
     :param row_id, rs_id, ssn: the row's ROWID, and its place in redo; None and 0 when there is none.

@@ -64,7 +64,8 @@ class PipelineFactory:
     """Opens the pipelines of a connector, and says how its runs are restarted.
 
     :param open_pipeline: opens what one run needs; the engine closes `Pipeline.sink`.
-    :param max_restarts: restarts that are allowed without progress in between; -1 for any number.
+    :param max_restarts: restarts that are allowed without progress in between; -1 for any number. At most five after an
+        UnknownSourceError.
     :param longest_wait: most seconds to wait before a restart; the first waits last a tenth of it and then double.
     :param monotonic: seconds of a clock that never goes back.
     """

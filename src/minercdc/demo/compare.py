@@ -18,7 +18,10 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A row that differs between Oracle and lake; the side that lacks it is None. For keys that the lake has twice, `lake` is a text."""
+    """A row that differs between Oracle and lake; the side that lacks it is None.
+
+    For keys that the lake has twice, `lake` is a row of one text that says how many.
+    """
 
     table: str
     oracle: Row | None
@@ -42,7 +45,8 @@ class OracleTable:
 
 
 def canonical(value: object) -> object:
-    """A value in a form that is equal for the drivers of both sides; raises TypeError for any other type than those below."""
+    """A value in a form that is equal for the drivers of both sides; raises TypeError unless it is None,
+    text, a number, bytes or a datetime."""
     if isinstance(value, bool | str) or value is None:
         return value
     if isinstance(value, int | float | Decimal):
@@ -133,7 +137,7 @@ def free_numbers(connection: oracledb.Connection, owner: str) -> Mapping[str, li
 
 
 def differences(table: OracleTable, lake: Sequence[Row]) -> list[Difference]:
-    """Rows that differ or are on one side only, matched by key, and at most one for all keys that the lake has twice; empty when all is equal."""
+    """Rows that differ or are on one side only, matched by key; [] when all is equal. All keys that the lake has twice are one entry."""
     oracle = {row[: table.key_size]: row for row in table.rows}
     there = {row[: table.key_size]: row for row in lake}
     found = [Difference(table.name, row, there.get(key)) for key, row in oracle.items() if there.get(key) != row]

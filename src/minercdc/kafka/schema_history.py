@@ -101,7 +101,7 @@ def starts_over(value: bytes, server: str) -> bool:
 def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, server: str, ts_ms: int) -> dict[str, JsonValue]:
     """The record of a change, in Debezium's form.
 
-    :param position: of the source; the SCN of the change replaces a member `scn` in it.
+    :param position: of the source; `scn` and `snapshot` of the change replace such members of it.
     :param server: topic.prefix.
     :param ts_ms: when it is written, milliseconds since the epoch.
     """

@@ -68,7 +68,7 @@ class TopicFold:
         return self._client.ends(self._topics.of_table(table.id))
 
     def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None:
-        """Start to read the table's topic in a thread; what was read before is dropped.
+        """Start to read the table's topic in a thread; what was read before, and files of killed processes, are deleted.
 
         :param marks: (partition, offset); a key with a record at or after its mark is never returned by `gone`. A partition
             without a mark has it at 0.

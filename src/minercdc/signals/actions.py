@@ -111,9 +111,9 @@ class Actions:
             return self._refused(received, defect, state, time_us)
 
     def after(self, state: SignalState, time_us: int) -> Acted:
-        """Called at the next Progress: answer COMPLETED to each `drop-transaction` whose transaction this run has given up.
+        """Called at each Progress before `act`: answer COMPLETED to each `drop-transaction` that this run gave up before.
 
-        One that an earlier run left in the state has its transaction given up again now, and its answer at the next call.
+        One that an earlier run left in the state is given up again now, and answered at the next call.
         """
         reports: list[Event] = []
         for signal_id, xid in state.drops:
