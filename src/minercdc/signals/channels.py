@@ -40,7 +40,7 @@ class SignalChannel(Protocol):
         """Signals after the mark `taken`, without waiting, and the mark after them.
 
         :param taken: mark up to which signals were acted on, '' for none.
-        :returns: signals, refusals of what is none, and the mark; `taken` itself when there is nothing new.
+        :returns: signals, refusals of what is none, and the mark; without any, `taken`, or '' when it is not needed any more.
         :raises DeliveryError, SinkError: a topic cannot be read.
         """
 
