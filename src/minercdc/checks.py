@@ -18,7 +18,10 @@ log = logging.getLogger(__name__)
 
 
 def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
-    """What the database lacks for this configuration; what the signal table lacks, too, once nothing blocks capture."""
+    """What the database lacks for this configuration; when none of that blocks capture, what the signal table lacks, too.
+
+    :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
+    """
     with closing(connect(config.database, "pdb")) as connection:
         needed = adapter_factory(config.database.database_connection_adapter).prerequisites
         found = check(connection, config.database, table_filter(config), needed)

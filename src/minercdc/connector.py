@@ -38,6 +38,7 @@ _HTTP, _IN_PROCESS = "http", "in-process"
 class Connector:
     """One connector; its methods may be called from any thread.
 
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called.
     :ivar counters: what it has done so far, over all its runs.
     :ivar address: of its HTTP port, set by `run`; '' before, and without `minercdc.http.port`.
     """
@@ -59,7 +60,8 @@ class Connector:
     def run(self, stop: StopFlag) -> None:
         """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
 
-        :raises MinerCdcError: a restart does not help, or the allowed restarts are used up.
+        :raises MinerCdcError: it cannot start (LocalServiceError: the port is taken), a restart does not help, or the allowed
+            restarts are used up.
         """
         signals = self._config.signals
         make_private(self._config.capture.minercdc_state_dir)
@@ -75,7 +77,10 @@ class Connector:
     def signal(self, type: str, data: Mapping[str, JsonValue] | None = None, id: str = "") -> str:
         """Send a signal over channel `in-process`. It is on disk then: if the process is killed, the next run acts on it.
 
+        Nothing is checked here: a wrong type, or wrong data, is answered with a notification REFUSED.
+
         :param type: execute-snapshot, stop-snapshot, ...; see docs/signals.md.
+        :param data: its members, None for none.
         :param id: of the signal; '' for a new UUID.
         :returns: that id, which its notifications carry.
         :raises ConfigError: the channel is not enabled.

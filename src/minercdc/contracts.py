@@ -11,7 +11,10 @@ from minercdc.offset import JsonValue, Offset, Position, SignalState, SnapshotSt
 
 
 class StopFlag(Protocol):
-    """Checked between steps; a `threading.Event` fits."""
+    """A request to stop, looked at between steps; a `threading.Event` fits.
+
+    `wait` ends once it is set, or after `timeout` seconds; it returns whether it is set.
+    """
 
     def is_set(self) -> bool: ...
 
@@ -20,7 +23,9 @@ class StopFlag(Protocol):
 
 @dataclass(slots=True)
 class Record:
-    """One Kafka record. `partition` None lets the key decide (murmur2, as Kafka's own default partitioner)."""
+    """One Kafka record. `value` None is a tombstone; `partition` None lets the key decide (murmur2, as Kafka's own default
+    partitioner).
+    """
 
     topic: str
     key: bytes | None
@@ -39,13 +44,16 @@ class Capture(Protocol):
     """
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
-        """The position of which `Position.to_json` made `saved`."""
+        """The position of which `Position.to_json` made `saved`.
+
+        :raises ConfigError: it is no position of this adapter.
+        """
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Yield the events after `start`, without end until `stop` is set."""
+        """Yield the events after `start`; ends only when `stop` is set."""
 
     def confirm(self, position: Position) -> None:
-        """Take note that everything up to `position` is durable in Kafka."""
+        """Take note that everything up to `position` is durable in Kafka. Called after each commit."""
 
     def close(self) -> None:
         """Release connections; safe to call twice."""
@@ -56,7 +64,10 @@ class OpenTransaction:
     """A source transaction whose end has not been read.
 
     :param xid: 16 lower-case hex digits.
-    :param changes: of captured tables, so far.
+    :param thread: number of its redo thread.
+    :param user: who began it, '' when not known.
+    :param start_time: of its START, as text.
+    :param changes: number of its changes of captured tables, so far.
     """
 
     xid: str
@@ -68,7 +79,7 @@ class OpenTransaction:
 
 
 class OpenTransactions(Protocol):
-    """Transactions that a capture buffers until their end."""
+    """The transactions that a capture buffers until their end."""
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
         """The open transactions at the point that redo is read to."""
@@ -86,8 +97,10 @@ class Snapshot(Protocol):
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
         """Yield a SchemaChange per table, then READ events; each Progress in between has the state to store.
 
-        The last Progress has the position that streaming starts from; without one, the stored position holds.
+        The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position holds.
+
         :param state: None for a new snapshot; the stored state to go on with an interrupted one.
+        :param stop: once it is set, the reading of rows ends early; the last stored state says where to go on.
         """
 
 
@@ -99,11 +112,14 @@ class SignalActions(Protocol):
     ) -> Iterator[Event]:
         """The same events, with those that signals requested in between; each Progress has the state to store.
 
+        Rows of a signal table that is not captured are left out.
+
         `events` must hold what an earlier run delivered of a split transaction, too: a signal in it was not acted on then.
 
         :param start: position that the capture starts from.
         :param state: stored state of signals.
         :param partial_scn: commit SCN of a split transaction that was delivered in part, 0 when there is none.
+        :raises MinerCdcError: a channel, the database or a topic cannot be read.
         """
 
     def stored(self, state: SignalState) -> None:
@@ -114,7 +130,11 @@ class SignalActions(Protocol):
 
 
 class RecordEncoder(Protocol):
-    """Turns an event into records, perhaps none. Raises DecodeError for a value that they cannot hold."""
+    """Turns an event into records, perhaps none.
+
+    `encode` raises DecodeError for a value that a record cannot hold, and ConfigError or SinkError for a table that cannot be
+    published: its `message.key.columns` names a column that it does not have, or another table has its topic.
+    """
 
     def encode(self, event: Event) -> Sequence[Record]: ...
 
@@ -137,16 +157,23 @@ class SchemaHistory(Protocol):
         """The record that stores `change`; the sink commits it together with an offset after it.
 
         None when the change was stored outside Kafka: `Offset.history` says how much of that is valid.
+
+        :param position: of the last Progress, as JSON; {} when there is none.
+        :raises SchemaHistoryError: it cannot be stored outside Kafka.
         """
 
     def mark(self) -> int | None:
-        """For `Offset.history`: how much is stored durably outside Kafka; None when the history is in Kafka."""
+        """For `Offset.history`: how much is stored durably outside Kafka; None when the history is in Kafka.
+
+        :raises SchemaHistoryError: what was stored cannot be made durable.
+        """
 
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """The stored changes up to `mark`, oldest first; later ones are forgotten.
 
         :param mark: `Offset.history` of the stored offset, 0 when there is no offset.
         :raises SchemaHistoryError: the history cannot be used.
+        :raises SinkError: it is in Kafka, which cannot be read.
         """
 
     def forget(self) -> None:
@@ -154,7 +181,10 @@ class SchemaHistory(Protocol):
 
 
 class RecordSink(Protocol):
-    """Where records go. Records become visible to `read_committed` readers at `commit` only, all together."""
+    """Where records go. Records become visible to `read_committed` readers at `commit` only, all together.
+
+    `write` and `commit` raise SinkError (DeliveryError, FencedError); the sink cannot be used after that.
+    """
 
     def write(self, record: Record) -> None: ...
 
@@ -165,10 +195,15 @@ class RecordSink(Protocol):
         """Make sure that this process still owns the connector's name; called now and then while there is nothing to commit.
 
         :raises FencedError: another instance has taken over.
+        :raises SinkError: Kafka cannot be read.
         """
 
     def load_offset(self) -> Offset | None:
-        """The last committed offset; None for a connector that never committed one."""
+        """The last committed offset; None for a connector that never committed one.
+
+        :raises SchemaHistoryError: it is stored in a form that this version does not read.
+        :raises SinkError: Kafka cannot be read.
+        """
 
     def close(self) -> None:
-        """Abort what is not committed and release the client; safe to call twice."""
+        """Abort what is not committed; safe to call twice."""

@@ -101,7 +101,10 @@ def _sleep(stop: StopFlag, seconds: float) -> None:
 
 
 def run_once(factory: PipelineFactory, stop: StopFlag) -> None:
-    """One run, from the stored offset until stopped, or to the end of a snapshot that does not stream."""
+    """One run, from the stored offset until stopped, or to the end of a snapshot that does not stream; nothing when `stop` is set.
+
+    :raises MinerCdcError: the run failed; it is not restarted here.
+    """
     if stop.is_set():
         return
     pipeline = factory.open_pipeline()
@@ -131,7 +134,13 @@ def read_events(
     stop: StopFlag,
     signals: SignalActions | None = None,
 ) -> Iterator[Event]:
-    """Events of the initial snapshot if it is due, then of the stream. Raises SourceError if tables stay unread."""
+    """Events of the initial snapshot if it is due, then of the stream, until `stop` is set. Sets `counters.phase`.
+
+    When `snapshot.mode` does not stream, they end after the snapshot.
+
+    :param offset: the adopted one, None for none.
+    :raises SourceError: the snapshot left tables unread, and there is no stream in which to read them.
+    """
     position = capture.load_position(offset.position) if offset and offset.position is not None else None
     state = offset.signals if offset else SignalState()
     snapshot = pipeline.snapshot(offset)
@@ -171,7 +180,7 @@ def _after_snapshot(state: SignalState, left: SignalState | None) -> SignalState
 
 
 def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[Event]:
-    """Leave out the events of a split transaction that an earlier run delivered."""
+    """Yield the events without the rows of the split transaction `partial` that an earlier run delivered."""
     for event in events:
         if isinstance(event, ChangeEvent | UndecodableRow) and _delivered(event, partial):
             continue

@@ -73,7 +73,7 @@ class PrerequisiteError(MinerCdcError):
 
 
 class SourceError(MinerCdcError):
-    """Oracle refused or failed, and repeating would not help.
+    """Oracle refused or failed, and repeating would not help, unless a subclass says otherwise.
 
     :param ora_code: the ORA- or DPY- number, 0 when there is none.
     """
@@ -122,9 +122,9 @@ class SnapshotTooOldError(SourceError):
 
 
 class DecodeError(MinerCdcError):
-    """A redo row cannot be turned into an event.
+    """A row cannot be decoded, or its record cannot be encoded.
 
-    :param where: SCN, RS_ID, SSN, XID and table of the row, as text.
+    :param where: SCN, RS_ID, SSN, XID and table of the row, as far as they are known, as text.
     """
 
     code = "MC-4001"
@@ -165,13 +165,13 @@ class UnsupportedRowError(DecodeError):
 
 
 class SchemaHistoryError(MinerCdcError):
-    """The schema history cannot be read, or misses what the offset refers to."""
+    """The schema history cannot be read or written, or misses what the offset refers to; or the stored offset cannot be read."""
 
     code = "MC-5001"
 
 
 class SinkError(MinerCdcError):
-    """Kafka refused a record or request, and repeating would not help."""
+    """Kafka refused a record or request, and repeating would not help, unless a subclass says otherwise."""
 
     code = "MC-6001"
 

@@ -68,6 +68,7 @@ class TransactionInfo:
     :param id: XID, 16 lower-case hex digits.
     :param start_scn: SCN of its START, 0 when not known.
     :param start_us, commit_us: times of its START and COMMIT, microseconds since the epoch in UTC.
+    :param user, client_id: of its session, None when not known.
     """
 
     id: str
@@ -86,8 +87,10 @@ class ChangeEvent:
 
     :param before, after: the row's images; `before` of CREATE and READ and `after` of DELETE are None.
     :param time_us: when the row was changed, or when a snapshot read it; microseconds since the epoch in UTC.
+    :param scn: of the change; of a snapshot row, the SCN it was read at (between marks, one before that).
     :param tx: None for snapshot rows.
     :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 for snapshot rows.
+    :param row_id, rs_id, ssn: the row's ROWID, and its place in redo; None and 0 when there is none.
     :param reselected_scn: SCN as of which large values that redo does not hold were read from the row; None when none were.
     """
 
@@ -109,17 +112,17 @@ class ChangeEvent:
 
 @dataclass(slots=True)
 class UndecodableRow:
-    """A row that is left out because it could not be decoded, with what a repair by hand needs.
+    """A row that is left out, with what a repair by hand needs: it cannot be decoded or encoded, or its table is suspended.
 
     :param table: None when not even that is known.
-    :param op: of the row: INSERT, UPDATE, DELETE or what LogMiner calls it.
+    :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...); for a row that was decoded, the name of its `Op`.
     :param reason: code and message of the error.
     :param redo_sql: SQL_REDO, as far as there is any.
     :param seq: number of the transaction's last change before it, 0 when it has none; its own number when it is `counted`.
     :param code: of the error; '' for a row of a table that is suspended already.
     :param hint: of the error.
     :param counted: it was not decoded, because its table is suspended; such rows have numbers like changes.
-    :param images: of a row that was decoded: its table version, the row before and the row after.
+    :param images: of a row that was decoded: its table version, the row before and the row after; else None.
     """
 
     table: TableId | None
@@ -163,8 +166,10 @@ class SchemaChange:
 
     :param before: None when the table is new.
     :param after: None when it was dropped.
+    :param ddl: the statement, '' when there is none.
     :param truncate: the statement was a TRUNCATE, which changes no shape.
     :param snapshot: found by a snapshot, not read from redo.
+    :param tx_id, user, redo_thread: of the statement; None when not known.
     """
 
     table: TableId

@@ -23,6 +23,7 @@ class CounterCollector(Collector):
         self._now = now
 
     def collect(self) -> Iterable[Metric]:
+        """The metrics, with the counters' present values."""
         counters = self._counters
         yield self._gauge(
             "minercdc_lag_seconds",

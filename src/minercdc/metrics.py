@@ -22,7 +22,8 @@ class RequestedScan:
     """A snapshot that a signal requested, and how far it is in its present table.
 
     :param kind: incremental or blocking.
-    :param table: '' between two tables.
+    :param table: the one that is read now; '' once all are read.
+    :param rows, chunks: delivered of that table.
     :param last, maximum: keys, as texts: the last one delivered, and the one it ends at; '' when not known.
     :param tables_left: how many follow this one.
     """
@@ -53,9 +54,13 @@ class SuspendedShow:
 class Counters:
     """Counters of one connector, over all runs of its process.
 
-    :param phase: what the connector is doing, in a word or two.
+    :param phase: starting, snapshot, streaming, reconnecting or stopped.
+    :param records: Kafka records written.
+    :param events, tables: row changes written, by Debezium's `op`, and by `SCHEMA.TABLE`.
+    :param transactions: source transactions delivered.
+    :param commits: Kafka transactions committed.
     :param source_us: time of the latest change written, microseconds since the epoch in UTC.
-    :param skipped: rows left out: not decodable, not supported by LogMiner, or of a suspended table.
+    :param skipped: rows left out: they cannot be decoded or encoded, LogMiner does not support them, or their table is suspended.
     :param left_out: the same per table.
     :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
@@ -89,7 +94,7 @@ class Counters:
     trouble: str = ""
 
     def lag_seconds(self, now: float) -> float:
-        """Seconds from `progress_us` to the source's present; NaN while `progress_us` is not known.
+        """Seconds from `progress_us` to the source's present, at least 0; NaN while `progress_us` is not known.
 
         :param now: seconds since the epoch, by our clock.
         """
@@ -98,7 +103,7 @@ class Counters:
         return max(now + (self.source_ahead_us - self.progress_us) / 1e6, 0.0)
 
     def scanned(self) -> tuple[int, int | None]:
-        """Rows read by the initial snapshot, and how many are expected (None when not known)."""
+        """Rows read by the initial snapshot, and how many are expected: None unless that is known of every table."""
         expected = [scan.expected_rows for scan in self.scans]
         known = [n for n in expected if n is not None]
         return sum(scan.rows for scan in self.scans), sum(known) if expected and len(known) == len(expected) else None

@@ -16,7 +16,7 @@ class Position(Protocol):
         """The position as JSON; SCNs are text, since they exceed 2**53."""
 
     def precedes(self, other: Self) -> bool:
-        """Whether this position lies before `other`, in any thread of redo."""
+        """Whether going from `other` to this position would go back, in at least one thread of redo."""
 
     @property
     def delivered_scn(self) -> int:
@@ -39,6 +39,7 @@ class ChunkProgress:
     :param first: lowest ROWID of the range, None for no bound.
     :param until: the ROWID that the range ends before, None for no bound.
     :param last_row_id: ROWID of the last delivered row, None when none is.
+    :param completed: all its rows are delivered.
     """
 
     first: str | None = None
@@ -65,6 +66,7 @@ class TableProgress:
 
     @property
     def completed(self) -> bool:
+        """Whether the initial snapshot reads no more of it: every range is read, or it is `deferred`."""
         return self.deferred or all(chunk.completed for chunk in self.chunks)
 
 
@@ -205,6 +207,8 @@ class Offset:
 
     :param adapter: `database.connection.adapter` of the position.
     :param position: as JSON; None while the initial snapshot is under way.
+    :param partial: None unless a source transaction is delivered in part.
+    :param snapshot: state of the initial snapshot; None when there is no more to do for it.
     :param history: how much of a schema history outside Kafka is valid; None when the history is in Kafka.
     :param suspended: tables whose rows are left out.
     :param complete_scn: the records of every commit below it are delivered, and of those at it, unless one more commit turns out to

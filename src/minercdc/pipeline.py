@@ -16,7 +16,9 @@ from minercdc.suspension import Suspensions
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of a Kafka transaction: the first one reached commits it; records and bytes also split a source transaction."""
+    """Limits of a Kafka transaction. When the first one is reached, it is committed after the source transaction under way;
+    `records` and `bytes` split that, so that it is committed at once. It is committed earlier when no event waits.
+    """
 
     records: int
     bytes: int
@@ -29,7 +31,8 @@ class Pipeline:
 
     :param adapter: `database.connection.adapter`.
     :param adopt: called first; returns the part of the stored offset that is used, raises ConfigError when it cannot be.
-    :param snapshot: returns None when no initial snapshot is wanted; called after `capture`.
+    :param snapshot: from the adopted offset; returns None when no initial snapshot is wanted; called after `capture`.
+    :param capture: from the adopted offset; called once.
     :param signals: None when no signal can arrive.
     :param streams: called after the snapshot; False to end there.
     :param heartbeat: None when none is wanted.
@@ -61,7 +64,9 @@ class PipelineFactory:
     """Opens the pipelines of a connector, and says how its runs are restarted.
 
     :param open_pipeline: opens what one run needs; the engine closes `Pipeline.sink`.
-    :param max_restarts: without progress in between; -1 for any number. `longest_wait`: seconds before one.
+    :param max_restarts: restarts that are allowed without progress in between; -1 for any number. At most five after an
+        UnknownSourceError.
+    :param longest_wait: most seconds to wait before a restart; the first waits last a tenth of it and then double.
     :param monotonic: seconds of a clock that never goes back.
     """
 

@@ -65,13 +65,18 @@ def publish(
     factory: PipelineFactory,
     signals: SignalActions | None = None,
 ) -> None:
-    """Encode and write all events. Commit records with the offset at a Progress, or within a transaction that is too large.
+    """Encode and write all events. Commit records with the offset at a Progress, or within a transaction that is too large or
+    takes too long.
 
-    What is written after the last commit is not delivered.
+    What is written after the last commit is not delivered. Each commit is reported to `capture` and `signals`. The counters of
+    `factory` and the suspensions of `pipeline` are kept up to date.
 
     :param offset: the stored one, None for none.
-    :raises DecodeError: a value does not fit its record, and `pipeline` neither suspends the table nor skips the row.
-    :raises SinkError: Kafka refuses or cannot be reached.
+    :raises DecodeError: a value does not fit its record, and `pipeline` neither suspends the table nor skips the row; or the
+        key of a vanished row cannot be read.
+    :raises ConfigError: `message.key.columns` names a column that a table does not have.
+    :raises SchemaHistoryError: a schema change cannot be stored.
+    :raises SinkError: Kafka refuses or cannot be reached, or two tables share a topic.
     """
     _Publisher(pipeline, capture, offset, factory, signals).publish(events)
 

@@ -36,7 +36,9 @@ def value_handling(config: ValueConfig) -> ValueHandling:
 
 
 def published_columns(config: TableFilterConfig) -> Published:
-    """A function: whether a column is in the record value, by column.include.list or column.exclude.list."""
+    """A function that returns whether a column is in the record value: column.include.list or column.exclude.list decides by
+    `SCHEMA.TABLE.COLUMN`; without either list every column is.
+    """
     include, exclude = config.column_include_list, config.column_exclude_list
 
     def published(table: TableId, column: Column) -> bool:
@@ -49,9 +51,10 @@ def published_columns(config: TableFilterConfig) -> Published:
 
 
 def key_columns(config: TableFilterConfig) -> KeyColumns:
-    """A function: positions of the record key's columns, by message.key.columns, else those of the table's own key.
+    """A function that returns the positions of the record key's columns: those of the first rule of message.key.columns that
+    matches the table, else those of the table's own key, () when it has none.
 
-    It raises ConfigError for a column that the table does not have.
+    The function raises ConfigError for a rule with a column that the table does not have.
     """
     rules = [part.split(":") for part in config.message_key_columns.split(";") if part]
 

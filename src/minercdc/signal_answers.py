@@ -23,7 +23,10 @@ class Notifications(Protocol):
     """Where notifications can be read."""
 
     def latest(self) -> Sequence[Document]:
-        """Notifications so far, or those since the last call; may repeat some."""
+        """Notifications so far, or those since the last call; may repeat some.
+
+        :raises LocalServiceError, SinkError: the port, or Kafka, does not answer or refuses.
+        """
 
 
 class PortNotifications:
@@ -33,11 +36,16 @@ class PortNotifications:
         self._address = host, port, token
 
     def latest(self) -> Sequence[Document]:
+        """All that the port has. Raises LocalServiceError when no connector answers there, or it refuses."""
         return fetch_notifications(*self._address)
 
 
 class TopicNotifications:
-    """The topic of channel `sink`: notifications written after construction."""
+    """The topic of channel `sink`: notifications written after construction. Makes the topic when it is missing and
+    `topic.creation.enable` is true.
+
+    :raises DeliveryError, SinkError: Kafka cannot be used.
+    """
 
     def __init__(self, config: ConnectorConfig, topic: str) -> None:
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -46,6 +54,7 @@ class TopicNotifications:
         self._next = self._client.end_offset(topic)
 
     def latest(self) -> Sequence[Document]:
+        """Those since the last call, each once. Raises SinkError when the topic cannot be read."""
         found = []
         for message in self._client.read_since(self._topic, self._next, committed=True):
             self._next = message.offset() + 1
@@ -57,7 +66,9 @@ class TopicNotifications:
 def notifications_of(config: ConnectorConfig) -> Notifications:
     """Where the answers of this connector can be read from another process.
 
-    :raises ConfigError: neither an HTTP port nor a topic is configured.
+    :raises ConfigError: neither an HTTP port (0, a free one, does not count) nor a topic is configured.
+    :raises StateDirectoryError: the port's token is neither configured nor can be kept.
+    :raises DeliveryError, SinkError: the topic cannot be used.
     """
     signals = config.signals
     if signals.minercdc_http_port:
@@ -79,10 +90,13 @@ def is_failure(document: Document) -> bool:
 def answers(
     source: Notifications, identity: str, seconds: float, monotonic: Callable[[], float] = time.monotonic
 ) -> Iterator[Document]:
-    """Notifications about a signal as they come, up to its final answer: COMPLETED, REFUSED or ABORTED of aggregate `Signal`.
+    """Notifications about a signal as they come, each once, up to its final answer: COMPLETED, REFUSED or ABORTED of aggregate
+    `Signal`.
 
+    :param identity: id of the signal.
     :param seconds: how long to wait for the next one.
-    :raises LocalServiceError: none came in that time.
+    :raises LocalServiceError: none came in that time, or the port does not answer.
+    :raises SinkError: the topic cannot be read.
     """
     seen: list[Document] = []
     deadline = monotonic() + seconds

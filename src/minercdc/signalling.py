@@ -45,7 +45,10 @@ def signal_table(config: ConnectorConfig) -> TableId | None:
 
 
 def signal_findings(connection: oracledb.Connection, config: ConnectorConfig) -> list[Finding]:
-    """What the signal table lacks; nothing when none is configured."""
+    """What the signal table lacks; nothing when none is configured.
+
+    :raises SourceError, PrerequisiteError: Oracle refuses a check itself.
+    """
     table, close_by = signal_table(config), config.incremental.marks
     if table is None:
         return []
@@ -54,7 +57,7 @@ def signal_findings(connection: oracledb.Connection, config: ConnectorConfig) ->
 
 
 def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilter:
-    """What is read from redo: the captured tables, and the signal table."""
+    """What is read from redo: the captured tables, and the signal table if there is one."""
     return replace(table_filter, also=frozenset({(table.schema, table.table)}), _cache={}) if table else table_filter
 
 
@@ -68,6 +71,7 @@ def resumptions_of(
 ) -> Resumptions:
     """What reads suspended tables again.
 
+    :param needed: the adapter's prerequisites.
     :param memory: keys in the tables' topics, by which rows that vanished are found. Not used when `skipped.operations` keeps
         changes out of the topics.
     """
@@ -106,6 +110,7 @@ def signal_stage(
 ) -> SignalStage:
     """The stage that acts on signals in one pipeline.
 
+    :param open_transactions: None when the adapter does not know them.
     :param tables: shapes of tables, which the capture keeps in step with redo.
     :param table_filter: of the captured tables, without the signal table.
     :param channels: channels of this process.
@@ -163,7 +168,9 @@ class SignalTopicAddress:
 
 
 def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
-    """Address of channel `kafka`; brokers and client settings of the data unless it has its own."""
+    """Address of channel `kafka`. `signal.kafka.bootstrap.servers` replaces the brokers and client settings of the data;
+    `signal.consumer.*` is added in any case.
+    """
     signals, prefix, create = config.signals, config.identity.topic_prefix, config.topics.topic_creation_enable
     settings = {
         "bootstrap.servers": signals.signal_kafka_bootstrap_servers or config.kafka.bootstrap_servers,
@@ -174,7 +181,7 @@ def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
 
 
 def http_token(config: ConnectorConfig) -> str:
-    """Token of the connector's HTTP port.
+    """Token of the connector's HTTP port: the configured one, else one that is kept in `minercdc.state.dir`, made when missing.
 
     :raises StateDirectoryError: none is configured, and `minercdc.state.dir` cannot keep one.
     """
@@ -192,6 +199,8 @@ def check_signal(signal: Mapping[str, JsonValue]) -> None:
 
 def usable_channel(config: ConnectorConfig) -> str:
     """The first enabled channel that can be used from another process.
+
+    `kafka` and `file` always can; `source` with `signal.data.collection`, `http` with a port other than 0.
 
     :raises ConfigError: there is none; the message says what to enable.
     """
@@ -214,11 +223,15 @@ def usable_channel(config: ConnectorConfig) -> str:
 
 
 def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, JsonValue]) -> None:
-    """Send a signal to a connector that runs elsewhere.
+    """Send a signal to a connector that runs elsewhere. Creates the topic of channel `kafka` if `topic.creation.enable` is true.
 
     :param channel: source, kafka, file or http.
     :param signal: `id`, `type` and `data`.
     :raises ConfigError: the channel is not enabled, or cannot be used from outside.
+    :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses the row.
+    :raises SinkError: the topic cannot be created, or the record may not have arrived.
+    :raises OSError: the file cannot be written.
+    :raises LocalServiceError: no connector answers at the port, it refuses, or the token cannot be kept.
     """
     if channel not in config.signals.signal_enabled_channels:
         raise ConfigError([f"signal.enabled.channels: does not have {channel}, so the signal would not be read"])

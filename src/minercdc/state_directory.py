@@ -10,9 +10,9 @@ from minercdc.errors import StateDirectoryError
 
 
 def make_private(directory: Path) -> None:
-    """Make the directory with mode 0700; remove the rights of others from one that is ours.
+    """Make the directory with mode 0700, unless it exists: then give it that mode if it is ours and others have rights.
 
-    :raises StateDirectoryError: it cannot be made.
+    :raises StateDirectoryError: it cannot be made or changed.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -27,12 +27,12 @@ def make_private(directory: Path) -> None:
 
 
 def private_opener(path: str, flags: int) -> int:
-    """For `open(.., opener=)`: a new file with mode 0600."""
+    """For `open(.., opener=)`: makes a file with mode 0600; one that exists keeps its mode."""
     return os.open(path, flags, 0o600)
 
 
 def sync_directory(directory: Path) -> None:
-    """A new file is durable once its directory is."""
+    """Flush a directory to disk: a file that was just made in it is durable only after that. Raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -40,7 +40,7 @@ class Suspensions:
         return bool(self._suspended or self._resuming)
 
     def load(self, suspended: Iterable[SuspendedTable], resuming: Iterable[Resumption], *, split: bool) -> None:
-        """Take over the stored state."""
+        """Take over the stored state, in place of what was there."""
         self._suspended = {entry.table: entry for entry in suspended}
         self.follow(resuming)
         self.split = split
@@ -54,15 +54,15 @@ class Suspensions:
         return tuple(self._suspended.values())
 
     def find(self, table: str) -> SuspendedTable | None:
-        """Why a table is suspended, None when it is not."""
+        """The entry of a table, `SCHEMA.TABLE`; None when it is not suspended."""
         return self._suspended.get(table)
 
     def put(self, entry: SuspendedTable) -> None:
-        """Suspend a table."""
+        """Suspend a table; replaces an earlier entry of it."""
         self._suspended[entry.table] = entry
 
     def remove(self, table: str) -> SuspendedTable | None:
-        """End a table's suspension; returns it, None when there was none."""
+        """End a table's suspension; returns its entry, None when there was none."""
         return self._suspended.pop(table, None)
 
     def leaves_out(self, table: str, tx: TransactionInfo | None) -> bool:
@@ -86,6 +86,9 @@ class Suspensions:
         return frozenset(suspended | (covered - self._suspended.keys()))
 
     def is_older_than_repair(self, table: str, tx: TransactionInfo | None) -> bool:
-        """Whether the table is read again, and redo of `tx` may be older than its repair: so it is when its start is not known."""
+        """Whether the table is read again, and redo of `tx` may be older than its repair: also when the start of `tx` is not known.
+
+        :param tx: None for rows of snapshots, which never are.
+        """
         resumption = self._resuming.get(table)
         return resumption is not None and tx is not None and tx.start_scn <= resumption.fixed_scn

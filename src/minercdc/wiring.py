@@ -57,12 +57,14 @@ log = logging.getLogger(__name__)
 class ProcessState:
     """State that the pipelines of one process share: the database is checked, and `snapshot.mode=always` applies, once only.
 
+    :param decide: what `snapshot.mode` does at a start.
     :param watch: what the process remembers of its signals.
     :param channels: channels of signals that the process keeps.
     :param ownership: of the connector's name.
     :ivar first_offset: the offset found at the start; one that differs was committed by this process.
-    :ivar handover: the first offset was of another family of adapters.
-    :ivar schema_lost: the schema history could not be used.
+    :ivar checked: the database is checked.
+    :ivar handover: the offset that was loaded last is of another family of adapters.
+    :ivar schema_lost: the last pipeline could not use the schema history.
     :ivar steps: what the last pipeline did before streaming, and whether it streams.
     """
 
@@ -346,10 +348,12 @@ def build(
     watch: Watch | None = None,
     channels: Sequence[SignalChannel] = (),
 ) -> PipelineFactory:
-    """The factory of a connector's pipelines; nothing is connected before the engine opens one.
+    """The factory of a connector's pipelines; nothing is connected before the engine opens one. Logs properties without effect.
 
+    :param counters: None for new ones; `PipelineFactory.counters` has them.
     :param watch: receives notifications and the state of signals.
     :param channels: channels of signals that this process keeps.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called.
     """
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)

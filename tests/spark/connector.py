@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.events import ChangeEvent, Op, Row, SchemaChange, Scn, SnapshotMark, TransactionInfo, VanishedRow
@@ -67,12 +68,14 @@ class Connector:
         for record in self.encoder.encode(ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, 1, row_id=row_id)):
             self.sink.write(record)
 
-    def transaction(self, *changes: tuple[Op, Row | None, Row | None, TableSchema]) -> None:
-        """Several changes with one commit SCN."""
+    def transaction(self, *changes: tuple[Op, Row | None, Row | None, TableSchema], row_ids: Sequence[str] = ()) -> None:
+        """Several changes with one commit SCN; of rows with these ROWIDs, if any are given."""
         self.scn += 1
         tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, 0, 1, "U")
         for seq, (op, before, after, table) in enumerate(changes, 1):
-            for record in self.encoder.encode(ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, seq)):
+            row_id = row_ids[seq - 1] if row_ids else None
+            event = ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, seq, row_id=row_id)
+            for record in self.encoder.encode(event):
                 self.sink.write(record)
 
     def read(self, row: Row, table: TableSchema, row_id: str) -> None:

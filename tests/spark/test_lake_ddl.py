@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.events import UNAVAILABLE, Op
+from minercdc.lake import tables
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
@@ -215,3 +217,78 @@ def test_names_that_differ_in_case_only_or_hold_quotes_and_dots(
     assert lake(spark, config, odd) == [
         {"ID": "k", "id_2": "lower 2", "op": "o", "offset": "f", "it's.a `name`": "q", "__cdc_2": "c2"}
     ]
+
+
+def test_keys_that_one_statement_shifts_are_all_there(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    doc = replace(A, id=A.id._replace(table="SHIFT"), columns=(A.columns[0], Column("C", "CLOB"), A.columns[3]))
+    for table, value in ((A, ("1", None)), (doc, ("text",))):
+        connector.structure(table)
+        rows = [(str(number), *value, f"row {number}") for number in range(1, 4)]
+        for number, row in enumerate(rows, 1):
+            connector.change(Op.CREATE, None, row, table, f"R{number}")
+        connector.commit()
+        sync()
+        kept = [(row[0], UNAVAILABLE if table is doc else row[1], *row[2:]) for row in rows]
+        moved = [(str(int(row[0]) + 1), *row[1:]) for row in kept]
+        connector.transaction(
+            *((Op.UPDATE, before, after, table) for before, after in zip(kept, moved, strict=True)),
+            row_ids=[f"R{number}" for number in range(1, 4)],
+        )
+        connector.commit()
+        sync()
+        found = [(row["ID"], row["T"]) for row in lake(spark, config, table)]
+        assert found == [(2, "row 1"), (3, "row 2"), (4, "row 3")]
+    assert {row["C"] for row in lake(spark, config, doc)} == {"text"}
+
+
+def test_a_key_that_is_added_after_the_rows_loses_none_of_them(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    plain = replace(A, id=A.id._replace(table="HEAP"), key=())
+    connector.structure(plain)
+    for number in range(5):
+        connector.change(Op.CREATE, None, (str(number), "1", None, "v"), plain, f"R{number}")
+    keyed = replace(plain, key=(0,), version=2)
+    connector.alter(plain, "ALTER TABLE lab.heap ADD PRIMARY KEY (id)", keyed)
+    connector.commit()
+    sync()
+    assert [row["ID"] for row in lake(spark, config, plain)] == [0, 1, 2, 3, 4]
+
+
+def test_a_table_that_is_rebuilt_and_swapped_in_by_renames_is_the_new_one(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    new = replace(A, id=A.id._replace(table="A_NEW"), columns=(A.columns[0], Column("W", "VARCHAR2", 20)), version=1)
+    for table, row in ((A, ("1", "1", None, "old")), (new, ("1", "new"))):
+        connector.structure(table)
+        connector.change(Op.CREATE, None, row, table)
+    connector.commit()
+    sync()
+    old = replace(A, id=A.id._replace(table="A_OLD"), version=1)
+    connector.alter(A, "RENAME a TO a_old", old)
+    swapped = replace(new, id=A.id, version=2)
+    connector.alter(new, "RENAME a_new TO a", swapped)
+    connector.change(Op.CREATE, None, ("2", "later"), swapped)
+    connector.commit()
+    sync()
+    assert lake(spark, config, A) == [{"ID": 1, "W": "new"}, {"ID": 2, "W": "later"}]
+    assert [row["T"] for row in lake(spark, config, old)] == ["old"]
+    found = tables(spark, config)
+    assert sorted(found) == ["LAB.A", "LAB.A_OLD"]
+    assert [row["W"] for row in found["LAB.A"].orderBy("ID").collect()] == ["new", "later"]
+
+
+def test_a_lost_checkpoint_brings_no_truncated_row_back(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "1", None, "before"))
+    connector.truncate(A)
+    connector.change(Op.CREATE, None, ("2", "1", None, "after"))
+    connector.commit()
+    sync()
+    shutil.rmtree(f"{config.lake.minercdc_lake_path}/_checkpoint")
+    sync()
+    assert [row["ID"] for row in lake(spark, config, A)] == [2]

@@ -51,7 +51,7 @@ _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill
 
 
 def main() -> None:
-    """Entry point: every failure ends in one message and an exit status."""
+    """Entry point: every failure that is not a defect ends in one message on standard error and an exit status (SystemExit)."""
     try:
         app()
     except ConfigError as error:
@@ -117,7 +117,7 @@ def _print_findings(out: Console, findings: Sequence[Finding]) -> None:
 
 @app.command()
 def check(config: ConfigFile) -> None:
-    """Print what the database and Kafka lack, each with what fixes it."""
+    """Print what the database and Kafka lack, each with what fixes it; exit status 3 when capture cannot start."""
     Stop(patience=0, status=UNFINISHED)  # the clients' calls do not let Python's handlers run while a server does not answer
     from minercdc.checks import check_broker, check_prerequisites
     from minercdc.config.load import load_config

@@ -34,6 +34,10 @@ class Rate:
         self.per_second = 0.0
 
     def look(self, count: int) -> float:
+        """Events per second; measured again when the last measurement is half a second old.
+
+        :param count: all events so far.
+        """
         now = time.monotonic()
         if now - self._at >= 0.5:
             self.per_second = max(count - self._count, 0) / (now - self._at)
@@ -58,7 +62,7 @@ def _short(key: str) -> str:
 
 
 def summary(counters: Counters, rate: Rate) -> str:
-    """The counters in one line; parts about requested snapshots follow after `; `."""
+    """The counters in one line; unless the initial snapshot runs, up to three requested snapshots follow, each after `; `."""
     if counters.phase == "snapshot":
         done, expected = counters.scanned()
         per_second = rate.look(done)
@@ -80,7 +84,7 @@ def summary(counters: Counters, rate: Rate) -> str:
 
 
 class Ticker:
-    """Calls `tick` every `seconds`, in a thread of its own, while the context lasts."""
+    """Calls `tick` every `seconds`, in a thread of its own, while the context lasts; its end waits for the last call."""
 
     def __init__(self, seconds: float, tick: Callable[[], None]) -> None:
         self._seconds = seconds
@@ -116,6 +120,7 @@ class TerminalPanel:
         self._tasks: dict[str, TaskID] = {}
 
     def draw(self) -> RenderableType:
+        """The panel of this moment: a line, requested snapshots and trouble; bars per table during the initial snapshot."""
         counters = self._counters
         line = Table.grid(padding=(0, 1))
         text, *snapshots = summary(counters, self._rate).split("; ")

@@ -23,7 +23,7 @@ def reachable(host: str, port: int) -> str:
 
 
 def connector_steps(config: ConnectorConfig, file: str) -> list[str]:
-    """Where the records, the status and the signals of a connector are.
+    """Three lines: where the records and the status of a connector are, and the command that reads tables again.
 
     :param file: its configuration, as given on the command line.
     """
@@ -84,6 +84,10 @@ def handover_steps(scn: int, open_since: int | None) -> list[str]:
 
 
 def broker_steps(bootstrap_servers: str, external: str, data: Path) -> list[str]:
-    """What clients connect to, and where the topics' files are; `external` is '' for none."""
+    """What clients connect to, and where the topics' files are.
+
+    :param external: HOST:PORT for clients of another network, '' for none.
+    :param data: the broker's directory.
+    """
     elsewhere = f", outside of its network bootstrap.servers={external}" if external else ""
     return [f"connect: bootstrap.servers={bootstrap_servers}{elsewhere}", f"topics and broker.log: {data.absolute()}"]

@@ -23,6 +23,10 @@ errors = Console(stderr=True)
 
 
 def log_to(console: Console, verbose: bool) -> None:
+    """Send the log to `console` when it is a terminal, else as plain lines to standard error. Without effect the second time.
+
+    :param verbose: details (DEBUG), too.
+    """
     level = logging.DEBUG if verbose else logging.INFO
     if console.is_terminal:
         handler: logging.Handler = RichHandler(console=console, show_path=False, markup=False)
@@ -34,13 +38,17 @@ def log_to(console: Console, verbose: bool) -> None:
 
 
 def log_lines(lines: Sequence[str]) -> None:
+    """Log each line at level INFO."""
     for line in lines:
         logging.getLogger(__name__).info("%s", line)
 
 
 @contextmanager
 def jar_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Gives a callable that draws a bar for a download; nothing is drawn when all is cached."""
+    """Gives an `Advance` that draws a bar on a terminal; nothing is drawn until it is called, as when all jars are cached.
+
+    :param what: is fetched, as shown beside the bar.
+    """
     with Progress(
         TextColumn("fetching {task.description}"),
         BarColumn(30),

@@ -140,7 +140,7 @@ def pause_snapshot(
 def resume_snapshot(
     context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
 ) -> None:
-    """Let them go on."""
+    """Let paused incremental snapshots go on."""
     _send(context, _How(channel, identity, wait, timeout), "resume-snapshot", {})
 
 
@@ -184,7 +184,7 @@ def drop_transaction(
     wait: Wait = False,
     timeout: Timeout = 60.0,
 ) -> None:
-    """Give an open transaction up: its changes are lost."""
+    """Give an open transaction up: its changes are lost. Needs database.connection.adapter=logminer."""
     _send(context, _How(channel, identity, wait, timeout), "drop-transaction", {"transaction-id": xid})
 
 
@@ -192,7 +192,7 @@ def drop_transaction(
 def list_transactions(
     context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
 ) -> None:
-    """Have the open transactions listed by a notification."""
+    """Report the open transactions in a notification. Needs database.connection.adapter=logminer."""
     _send(context, _How(channel, identity, wait, timeout), "list-transactions", {})
 
 

@@ -16,12 +16,14 @@ _log = logging.getLogger(__name__)
 
 
 class Stop(threading.Event):
-    """Set by SIGINT and SIGTERM; the second one ends the process at once.
+    """Set by SIGINT and SIGTERM; the second one ends the process at once, with status 128 and its number.
+
+    Construct it in the main thread: it replaces the handlers of both signals, for the rest of the process.
 
     :param patience: seconds after which the process ends even when a call to a server that does not answer is still waiting; 0 while
         there is nothing to end in order, None for no limit.
-    :param status: of a process that ends without waiting.
-    :ivar leaving: called before the process ends without waiting.
+    :param status: exit status of a process that ends because its patience is over.
+    :ivar leaving: called before such an end.
     """
 
     def __init__(self, patience: float | None = None, status: int = 0) -> None:

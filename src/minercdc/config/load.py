@@ -130,7 +130,7 @@ def misspelt_variables(environment: Mapping[str, str], used: Collection[str] = (
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """The flat properties of a file, placeholders not yet resolved.
+    """The flat properties of a file, placeholders not yet resolved: nested names joined by dots, lists by commas; null is left out.
 
     :raises ConfigError: it cannot be read, is not of the format of its ending, or gives a property twice.
     """
@@ -205,7 +205,7 @@ def _flatten(node: Mapping[object, object], prefix: str) -> Iterator[tuple[str, 
 
 
 def parse_properties(properties: Mapping[str, str], *, where: str = "") -> ConnectorConfig:
-    """Check flat properties, and those of the environment, and sort them into sections.
+    """Resolve the placeholders of flat properties, check them and those of the environment (which win), and sort them into sections.
 
     :param where: origin of the properties, for the message.
     :raises ConfigError: there are problems; all of them are listed.

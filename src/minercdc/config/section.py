@@ -52,9 +52,13 @@ def _choices(annotation: Any) -> Iterator[str]:
 
 
 class EnvironmentSource(PydanticBaseSettingsSource):
-    """Properties given by environment variables."""
+    """Properties given by environment variables, or by the files that variables ending in `_FILE` name.
+
+    Calling it raises OSError when such a file cannot be read.
+    """
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """The value, None when the environment has none; the property's name; False. Raises OSError as the class says."""
         name = field.alias or property_of(field_name)
         variable = environment_name(name)
         if variable in os.environ:
@@ -73,7 +77,7 @@ class EnvironmentSource(PydanticBaseSettingsSource):
 
 
 class Section(BaseSettings):
-    """One group of properties. A value from the environment wins over one that is passed in, that over the default."""
+    """One group of properties. A value from the environment wins over one that is passed in, which wins over the default."""
 
     model_config = SettingsConfigDict(
         alias_generator=property_of, populate_by_name=True, frozen=True, extra="forbid", hide_input_in_errors=True

@@ -18,7 +18,10 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A row that differs between Oracle and lake; the side that lacks it is None."""
+    """A row that differs between Oracle and lake; the side that lacks it is None.
+
+    For keys that the lake has twice, `lake` is a row of one text that says how many.
+    """
 
     table: str
     oracle: Row | None
@@ -30,7 +33,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class OracleTable:
-    """The content of a table: key columns first, and rows in the form that `canonical` gives."""
+    """The content of a table: key columns first (ROWID without a primary key), and rows in the form that `canonical` gives.
+
+    :param name: `OWNER.TABLE`.
+    """
 
     name: str
     columns: tuple[str, ...]
@@ -39,7 +45,8 @@ class OracleTable:
 
 
 def canonical(value: object) -> object:
-    """A value in a form that is equal for the drivers of both sides; raises TypeError for a type that tables do not have."""
+    """A value in a form that is equal for the drivers of both sides; raises TypeError unless it is None,
+    text, a number, bytes or a datetime."""
     if isinstance(value, bool | str) or value is None:
         return value
     if isinstance(value, int | float | Decimal):
@@ -52,7 +59,10 @@ def canonical(value: object) -> object:
 
 
 def read_oracle(connection: oracledb.Connection, owner: str) -> Iterator[OracleTable]:
-    """All tables of a schema with their rows, by plain SELECTs: not the way the connector reads them."""
+    """All tables of a schema with their rows, in order of name, by plain SELECTs: not the way the connector reads them.
+
+    Needs `oracledb.defaults.fetch_decimals`. Raises oracledb.Error.
+    """
     with connection.cursor() as cursor:
         names = [
             row[0]
@@ -102,7 +112,10 @@ def _driver_value(value: object, free_number: bool) -> object:
 
 
 def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: Sequence[str]) -> list[Row]:
-    """Rows of the Delta table at `path`, with the columns of `table`, in canonical form; the ROWID is in `__cdc`."""
+    """Rows of the Delta table at `path`, with the columns of `table`, in canonical form; the ROWID is in `__cdc`.
+
+    :param free_numbers: columns of NUMBER without precision, which are text in the lake.
+    """
     frame = spark.read.format("delta").load(path)
     quoted = ["__cdc.row_id" if c == "ROWID" else "`" + c.replace("`", "``") + "`" for c in table.columns]
     found = frame.select(*quoted).collect()
@@ -111,7 +124,7 @@ def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: 
 
 
 def free_numbers(connection: oracledb.Connection, owner: str) -> Mapping[str, list[str]]:
-    """`OWNER.TABLE` -> its columns of type NUMBER without precision and scale."""
+    """`OWNER.TABLE` -> its columns of type NUMBER without precision and scale; a table without such columns is left out."""
     found: dict[str, list[str]] = {}
     with connection.cursor() as cursor:
         cursor.execute(
@@ -124,7 +137,7 @@ def free_numbers(connection: oracledb.Connection, owner: str) -> Mapping[str, li
 
 
 def differences(table: OracleTable, lake: Sequence[Row]) -> list[Difference]:
-    """Rows that differ or are on one side only, matched by key, and keys that the lake has twice; empty when all is equal."""
+    """Rows that differ or are on one side only, matched by key; [] when all is equal. All keys that the lake has twice are one entry."""
     oracle = {row[: table.key_size]: row for row in table.rows}
     there = {row[: table.key_size]: row for row in lake}
     found = [Difference(table.name, row, there.get(key)) for key, row in oracle.items() if there.get(key) != row]

@@ -35,7 +35,13 @@ _PASSWORD = {"MINERCDC_DATABASE_PASSWORD": "minercdc"}
 
 
 def play(directory: Path | None) -> int:
-    """Run the whole demo, in a temporary directory for None; returns 0, 1 when tables differ, or 130 when stopped."""
+    """Run the whole demo; returns 0, 1 when tables differ, or 130 when stopped by Ctrl-C or SIGTERM.
+
+    Replaces the handler of SIGTERM, and sets `oracledb.defaults.fetch_decimals`.
+
+    :param directory: for everything, made when missing; None for a temporary one, which is deleted when no table differs.
+    :raises LocalServiceError: a process did not start, or ended early; or the lake did not catch up in time.
+    """
     oracledb.defaults.fetch_decimals = True
     # SIGTERM unwinds like Ctrl-C, so that the processes we started are stopped
     signal.signal(signal.SIGTERM, signal.default_int_handler)

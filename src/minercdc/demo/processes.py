@@ -17,6 +17,7 @@ from minercdc.errors import LocalServiceError
 class Command:
     """Runs a `minercdc` command, from its construction to `stop`, in a session of its own.
 
+    :param environment: added to that of this process.
     :param log: file to which standard error is appended; `await_ready` reads standard output.
     """
 
@@ -42,7 +43,7 @@ class Command:
         raise self._ended()
 
     def check(self) -> None:
-        """Raise LocalServiceError if the command has ended by itself."""
+        """Raise LocalServiceError if the command has ended, for whatever reason."""
         if self._process.poll() is not None:
             raise self._ended()
 
@@ -54,7 +55,7 @@ class Command:
         )
 
     def kill(self) -> None:
-        """Kill it, as a crash would."""
+        """Kill it, as a crash would; waits for its end."""
         self._process.kill()
         self._process.wait()
         self._close()

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 
 class TopicEnds:
-    """End offsets of a connector's table topics."""
+    """End offsets of a connector's table topics: those whose names begin with `prefix` and a dot."""
 
     def __init__(self, bootstrap_servers: str, prefix: str) -> None:
         self._prefix = prefix + "."
@@ -21,7 +21,10 @@ class TopicEnds:
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "logger": quiet})
 
     def read(self) -> dict[str, dict[str, int]]:
-        """Topic -> partition -> offset after the last committed record (transaction markers count)."""
+        """Topic -> partition -> offset after the last committed record (transaction markers count); {} when there is no topic.
+
+        :raises KafkaException: the broker does not answer.
+        """
         topics = self._admin.list_topics(timeout=10).topics
         wanted = [
             TopicPartition(name, p) for name, t in topics.items() if name.startswith(self._prefix) for p in t.partitions
@@ -48,7 +51,7 @@ class DeltaRows:
         self._files: dict[str, int] = {}
 
     def count(self) -> int:
-        """Rows as of the newest commit; 0 while there is no table."""
+        """Rows as of the newest commit; 0 while there is no table. Each call reads the commits since the last one."""
         while (commit := self._log / f"{self._version:020d}.json").exists():
             for line in commit.read_text().splitlines():
                 self._apply(json.loads(line))

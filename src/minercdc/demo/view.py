@@ -17,7 +17,11 @@ from minercdc.demo.processes import Command
 class Scene:
     """The state of the demo at a moment.
 
+    :param topics: topic -> sum of its partitions' end offsets.
+    :param lake: table -> rows.
+    :param lag: the connector's last progress line.
     :param work: what the workload has done, by kind.
+    :param said: lines about what happened.
     """
 
     began: float = field(default_factory=time.monotonic)
@@ -28,9 +32,14 @@ class Scene:
     said: list[str] = field(default_factory=list)
 
     def say(self, what: str) -> None:
+        """Add a line, with the seconds since the beginning."""
         self.said.append(f"{time.monotonic() - self.began:5.1f} s  {what}")
 
     def look(self, ends: Mapping[str, Mapping[str, int]], lake: Mapping[str, int], connector: Command) -> None:
+        """Take the present figures; the connector's are from its log.
+
+        :param ends: topic -> partition -> offset.
+        """
         self.topics = {topic: sum(partitions.values()) for topic, partitions in ends.items()}
         self.lake = dict(lake)
         self.lag = connector.last_match(r"INFO +(?:\S+ )*?((?:streaming|snapshot|reconnecting): .*)") or "starting"

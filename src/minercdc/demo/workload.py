@@ -90,10 +90,11 @@ class Workload:
         self.done: Counter[str] = Counter()
 
     def start(self) -> None:
+        """Start the sessions, each in a thread with a connection of its own."""
         self._running = [self._pool.submit(self._session, number) for number in range(1, self._sessions + 1)]
 
     def stop(self) -> None:
-        """End the sessions after their present transactions; raises what one of them raised."""
+        """End the sessions after their present transactions, and wait for them; raises what the first failed one raised."""
         self._stop.set()
         try:
             for session in self._running:
@@ -102,7 +103,7 @@ class Workload:
             self._pool.shutdown()
 
     def check(self) -> None:
-        """Raise what a session has ended with."""
+        """Raise the exception that a session has ended with, if one has."""
         for session in self._running:
             if session.done():
                 session.result()

@@ -51,7 +51,7 @@ FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PROD
 
 
 def classify(error: KafkaError, doing: str) -> SinkError:
-    """Our error for librdkafka's: FencedError, SinkError where trying again cannot help, else DeliveryError.
+    """Our error for librdkafka's, to be raised: FencedError; SinkError where trying again cannot help; else DeliveryError.
 
     :param doing: what was tried, e.g. `committing to Kafka`; begins the message.
     """
@@ -74,6 +74,7 @@ def classify(error: KafkaError, doing: str) -> SinkError:
 class KafkaClient:
     """Makes clients of one cluster and answers questions about its topics.
 
+    :param topics: whether and how missing topics are created.
     :param client_settings: librdkafka settings given by the user (security and the like).
     """
 
@@ -117,7 +118,10 @@ class KafkaClient:
     def ensure_topic(self, name: str, *, partitions: int | None = None, compacted: bool = False) -> None:
         """Create the topic unless it exists, or `topic.creation.enable` is false.
 
-        :param partitions: None for the configured number; a topic of one partition that is not compacted keeps its records.
+        A topic is looked up once only.
+
+        :param partitions: None for the configured number; with 1, unless `compacted`, the topic keeps its records for ever.
+        :param compacted: `cleanup.policy` is `compact` in place of `delete`.
         :raises DeliveryError, SinkError: Kafka cannot be reached, or refuses.
         """
         if name in self._known:
@@ -169,16 +173,27 @@ class KafkaClient:
                 raise classify(error.args[0], f"creating topic {name}") from None
 
     def read_all(self, topic: str, *, partition: int = 0) -> Iterator[tuple[int, bytes | None]]:
-        """Offset and value of every committed record of a partition, to its present end; the topic must exist."""
+        """Offset and value of every committed record of a partition, to its present end.
+
+        :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
+        """
         for message in self._read_partition(topic, partition):
             yield message.offset(), message.value()
 
     def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:
-        """Committed messages of a partition from one offset to before another; waits until open transactions before it are decided."""
+        """Committed messages of a partition from offset `begin` to before `end`; waits until open transactions before it are decided.
+
+        The last one may lie at or after `end`, when the offsets just before that hold no such message.
+
+        :raises DeliveryError, SinkError: the topic cannot be read.
+        """
         return self._read_partition(topic, partition, begin, end)
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """(partition, offset that its next record will have), of all partitions; none when there is no such topic."""
+        """(partition, offset that its next record will have), of all partitions; () when there is no such topic.
+
+        :raises DeliveryError, SinkError: the topic cannot be read.
+        """
         found: Any = self._list_topics().get(topic)
         if found is None or found.error is not None:
             return ()
@@ -221,11 +236,17 @@ class KafkaClient:
         return ends
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
-        """Offset of the first record that retention has left; of the next one where there is none. The topic must exist."""
+        """Offset of the first record that retention has left; of the next one where there is none.
+
+        :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
+        """
         return self._offset_once_led(topic, partition, OffsetSpec.earliest())
 
     def latest_of_key(self, topic: str, key: bytes) -> bytes | None:
-        """Value of the last committed record with this key in a one-partition topic; None when there is none."""
+        """Value of the last committed record with this key in partition 0; None when there is none, or it is a tombstone.
+
+        :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
+        """
         latest: bytes | None = None
         for message in self._read_partition(topic, 0):
             if message.key() == key:
@@ -233,13 +254,17 @@ class KafkaClient:
         return latest
 
     def end_offset(self, topic: str) -> int:
-        """Offset that the next record of partition 0 will have (its high watermark); the topic must exist."""
+        """Offset that the next record of partition 0 will have (its high watermark).
+
+        :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
+        """
         return self._offset_once_led(topic, 0, OffsetSpec.latest())
 
     def read_since(self, topic: str, offset: int, *, committed: bool = False) -> Iterator[Any]:
         """Messages of partition 0 from an offset to its present end.
 
         :param committed: wait until open transactions are decided, and leave aborted ones out; else all records come at once.
+        :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
         """
         if self.end_offset(topic) > offset:
             yield from self._read_partition(

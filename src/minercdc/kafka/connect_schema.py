@@ -21,7 +21,7 @@ _SNAPSHOT_WORDS = "true,first,first_in_data_collection,last_in_data_collection,l
 
 
 def field_schema(name: str, field: FieldType, *, optional: bool, default: JsonValue = None) -> Schema:
-    """The schema of one column inside a row's struct."""
+    """The schema of one column inside a row's struct; `default` None for no default."""
     schema: Schema = {"type": _WRITTEN.get(field.type, field.type), "optional": optional, "field": name}
     if field.fields:
         schema["fields"] = [field_schema(inner, kind, optional=False) for inner, kind in field.fields]
@@ -41,6 +41,7 @@ def field_schema(name: str, field: FieldType, *, optional: bool, default: JsonVa
 def struct(
     fields: Sequence[Schema], *, name: str, optional: bool = False, version: int | None = None, field: str | None = None
 ) -> Schema:
+    """The schema of a struct; `field` is its name as a member of another one, None when it is none."""
     schema: Schema = {"type": "struct", "fields": list(fields), "optional": optional, "name": name}
     if version is not None:
         schema["version"] = version
@@ -55,7 +56,7 @@ def plain(field: str, kind: str, *, optional: bool = False) -> Schema:
 
 
 def wrapped(enabled: bool, schema: Schema) -> tuple[str, str]:
-    """Text before and after a payload: `{"schema":..,"payload":` and `}` with `schemas.enable`, else nothing."""
+    """Text before and after a payload: `{"schema":..,"payload":` and `}` when `enabled` (`schemas.enable`), else two empty texts."""
     if not enabled:
         return "", ""
     return f'{{"schema":{json.dumps(schema, separators=(",", ":"))},"payload":', "}"

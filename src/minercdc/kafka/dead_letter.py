@@ -1,4 +1,4 @@
-"""Dead letters: rows that could not be decoded, as they were in redo, for repair by hand.
+"""Dead letters: rows that are left out, as they were in redo or as they were decoded, for repair by hand.
 
 Written in the same Kafka transaction as the changes around them, in one partition: their order is that of the redo.
 """

@@ -38,7 +38,8 @@ _EPOCH: Final = "1970-01-01 00:00:00.000000000"
 
 
 def column_default(column: Column, codec: Codec) -> JsonValue:
-    """The DEFAULT as a JSON value of the field's type; None when there is none, or it is no constant that fits the column."""
+    """The DEFAULT as a JSON value of the field's type; None when there is none, it does not fit the column, or it is of
+    no form that the rules above read."""
     text = _bare(column.default or "")
     if not text:
         return None

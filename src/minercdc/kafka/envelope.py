@@ -86,7 +86,8 @@ class EnvelopeEncoder:
     """Encodes the events of one connector as JSON.
 
     :param published: whether a column of a table appears in values.
-    :param key_columns: positions of a table's record key; empty for none.
+    :param key_columns: positions of a table's record key; empty for none, then `minercdc.keyless.table.key` decides between a
+        null key and the ROWID.
     :param dead_letters: topic for rows that are left out, None for none.
     :param notifications: None when they are not wanted in a topic.
     :param captured: whether DDL of a table is published. DDL of the signal table updates our schema but is not published.
@@ -131,7 +132,10 @@ class EnvelopeEncoder:
         """Records of an event, in the order to be written; none for Progress, skipped operations and what is not published.
 
         :raises ValueDecodeError: a value does not fit its column's type.
-        :raises SchemaMismatchError: redo does not hold the key of a row, or the ROWID that serves as its key.
+        :raises SchemaMismatchError: redo does not hold the key of a row (MissingKeyError), or the ROWID that serves as its key;
+            or the key of a VanishedRow cannot be read.
+        :raises ConfigError: from `key_columns`.
+        :raises SinkError: another table has the same topic.
         """
         if type(event) is not ChangeEvent:
             return self._encode_other(event)

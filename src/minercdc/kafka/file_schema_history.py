@@ -38,7 +38,10 @@ class FileSchemaHistory:
         self._hardened = True
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record | None:
-        """Write the line after the last one, and cut off what follows it; `mark` puts it on disk. No record for Kafka."""
+        """Write the line after the last one, and cut off what follows it; `mark` puts it on disk. No record for Kafka.
+
+        :raises SchemaHistoryError: the file cannot be written.
+        """
         document = document_of(change, position, server=self._server, ts_ms=self._clock_ms())
         line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
         with _file_errors(self._path), self._path.open("r+b" if self._path.exists() else "w+b") as file:
@@ -50,7 +53,10 @@ class FileSchemaHistory:
         return None
 
     def mark(self) -> int | None:
-        """Length in bytes of what was written or recovered; all of it is on disk when this returns."""
+        """Length in bytes of what was written or recovered; all of it is on disk when this returns.
+
+        :raises SchemaHistoryError: the file cannot be flushed.
+        """
         if not self._hardened:
             with _file_errors(self._path), self._path.open("rb") as file:
                 os.fsync(file.fileno())

@@ -47,6 +47,7 @@ def document(notification: Notification, connector: str) -> dict[str, JsonValue]
 class NotificationEncoder:
     """Makes the records of channel `sink`, all in partition 0, so that they keep their order.
 
+    :param connector: topic.prefix.
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
     """
 
@@ -57,6 +58,7 @@ class NotificationEncoder:
         self._value = wrapped(value_schemas, _VALUE)
 
     def encode(self, notification: Notification) -> Record:
+        """The record of a notification; its key is the notification's id."""
         key_head, key_tail = self._key
         head, tail = self._value
         key = f"{key_head}{_text({'id': notification.id})}{key_tail}"

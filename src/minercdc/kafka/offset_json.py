@@ -23,6 +23,7 @@ FORMAT_VERSION = 1
 
 
 def offset_to_bytes(offset: Offset) -> bytes:
+    """The offset as JSON, with the format version; SCNs are text."""
     document: dict[str, JsonValue] = {"v": FORMAT_VERSION, "adapter": offset.adapter}
     document["position"] = dict(offset.position) if offset.position is not None else None
     if partial := offset.partial:

@@ -44,7 +44,9 @@ class Ownership:
     def claim(self, client: KafkaClient, topic: str) -> None:
         """Claim the name at the first call; later calls, after restarts within the process, only check the claim.
 
+        :param topic: of offsets; it must exist.
         :raises FencedError: another process has claimed the name since.
+        :raises DeliveryError, SinkError: Kafka cannot be used.
         """
         if not self._claimed:
             client.produce(topic, self._key, self._id)
@@ -52,9 +54,10 @@ class Ownership:
         self.check(client, topic)
 
     def check(self, client: KafkaClient, topic: str) -> None:
-        """Read the claims that were written since the last call.
+        """Read the claims that were written since the last call, to see whether the last one is ours.
 
-        :raises FencedError: another process has claimed the name since.
+        :raises FencedError: another process has claimed the name since, or this one never has.
+        :raises DeliveryError, SinkError: Kafka cannot be read.
         """
         for message in client.read_since(topic, self._read_to):
             self._read_to = message.offset() + 1

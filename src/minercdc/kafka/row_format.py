@@ -24,8 +24,8 @@ NO_TEXT: Final = (TypeError, AttributeError, ValueDecodeError)
 PrintRecord: TypeAlias = Callable[[Row | None, Row | None, str, Op, str], tuple[bytes | None, bytes]]
 """Key and value from the row before, the row after, the source block, the operation, and the envelope's end from there on.
 
-The key is that of the row after, or of a deleted row; None for a table without one. Raises one of `NO_TEXT` when redo does not
-hold a value of the key.
+The key is that of the row after, or of a deleted row; None for a table without one, and when there is no row. Raises one of
+`NO_TEXT` when redo does not hold a value of the key, and ValueDecodeError when a value does not fit its type.
 """
 
 Frame: TypeAlias = tuple[str, str]
@@ -61,8 +61,9 @@ def compile_record(
 ) -> PrintRecord:
     """A function that prints the key and the envelope of a row change.
 
-    :param key: empty for a table without a key.
-    :param width: columns of a row, printed or not.
+    :param columns: of the envelope's rows.
+    :param key: columns of the key, empty for a table without one.
+    :param width: number of columns of a row, printed or not.
     """
 
     def partial(before: Row | None, after: Row | None, source: str, op: Op, end: str) -> tuple[bytes | None, bytes]:

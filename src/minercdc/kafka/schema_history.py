@@ -41,6 +41,7 @@ class KafkaSchemaHistory:
         self._starting_over = False
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
+        """See `contracts.SchemaHistory`."""
         begun = dict(position) | ({_READ_AGAIN: True} if self._starting_over else {})
         self._starting_over = False
         document = document_of(change, begun, server=self._server, ts_ms=self._clock_ms())
@@ -59,6 +60,7 @@ class KafkaSchemaHistory:
 
         :param mark: not used.
         :raises SchemaHistoryError: a record is not of our form, or the first ones were deleted.
+        :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
         """
         records: list[tuple[int, bytes]] = []
         begins = self._client.first_offset(self._topic)
@@ -97,7 +99,12 @@ def starts_over(value: bytes, server: str) -> bool:
 
 
 def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, server: str, ts_ms: int) -> dict[str, JsonValue]:
-    """The record of a change, in Debezium's form."""
+    """The record of a change, in Debezium's form.
+
+    :param position: of the source; `scn` and `snapshot` of the change replace such members of it.
+    :param server: topic.prefix.
+    :param ts_ms: when it is written, milliseconds since the epoch.
+    """
     return {
         "source": {"server": server},
         "position": dict(position) | {"scn": str(change.scn), "snapshot": change.snapshot},

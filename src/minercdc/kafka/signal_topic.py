@@ -38,10 +38,12 @@ class SignalTopic:
         self._next = -1
 
     def poll(self, taken: str) -> tuple[list[bytes], str]:
-        """Values of the connector's next records, without waiting; each call goes on after the one before.
+        """Values of the connector's next records, at most a hundred, without waiting (the first call may create the topic).
+
+        Each call goes on after the one before.
 
         :param taken: offset at which the first call begins, '' for the topic's beginning.
-        :returns: values, and the offset after them; `taken` when there is no further record.
+        :returns: values, b'' for null, and the offset after them; `taken` when there is no further record.
         :raises DeliveryError, SinkError: the topic cannot be read or created.
         """
         try:
@@ -52,6 +54,7 @@ class SignalTopic:
             raise classify(error.args[0], f"reading signals from topic {self._topic}") from None
 
     def close(self) -> None:
+        """Release the client; safe to call twice. A later `poll` begins at its `taken`."""
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
@@ -101,7 +104,7 @@ def create_signal_topic(settings: Mapping[str, Any], topic: str) -> None:
 
 
 def produce_signal(settings: Mapping[str, Any], topic: str, key: str, value: str) -> None:
-    """Write a signal to partition 0; the broker has it when this returns.
+    """Write a signal to partition 0; the broker has it when this returns, after 15 s at the latest.
 
     :raises DeliveryError, SinkError: it may not have arrived.
     """

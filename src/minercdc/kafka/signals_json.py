@@ -16,6 +16,7 @@ _SCNS = ("fixed_scn", "covered_scn", "settled_scn")
 
 
 def signals_to_json(state: SignalState) -> dict[str, JsonValue]:
+    """The state as JSON, with its version; SCNs are text."""
     return {
         "v": VERSION,
         "snapshots": [_snapshot_to_json(snapshot) for snapshot in state.snapshots],

@@ -1,6 +1,6 @@
 """Sends records and the offset in Kafka transactions: they become visible to `read_committed` readers all together, or never.
 
-The producer's transactional id is the connector's name. Start-up has three steps:
+The producer's transactional id is `minercdc-<name of the connector>`. Start-up has three steps:
 
 1. claim the name (`ownership`);
 2. `init_transactions`, which aborts what an older run left open, and fences that run;
@@ -31,7 +31,8 @@ _T = TypeVar("_T")
 
 
 class KafkaSink:
-    """The transactional sink of one connector (contracts.RecordSink). Opening it fences older ones of its name.
+    """The transactional sink of one connector (contracts.RecordSink). Construction creates the topics of offsets and history when
+    they are missing and `topic.creation.enable` is true, claims the name, and fences older sinks of it.
 
     :param name: of the connector: key of its offset, and part of its transactional id.
     :param ownership: the claim of this process.
@@ -59,11 +60,14 @@ class KafkaSink:
         self._ownership.check(self._client, self._topics.offsets)
 
     def load_offset(self) -> Offset | None:
+        """See `contracts.RecordSink`."""
         stored = self._client.latest_of_key(self._topics.offsets, self._name.encode())
         return None if stored is None else offset_from_bytes(stored, f"topic {self._topics.offsets}, key {self._name}")
 
     def write(self, record: Record) -> None:
-        """Queue a record in the open Kafka transaction, or a new one; waits while librdkafka's queue is full.
+        """Queue a record in the open Kafka transaction, or a new one; creates its topic as `KafkaClient.ensure_topic` does.
+
+        Waits while librdkafka's queue is full, as long as one request may take.
 
         :raises DeliveryError, FencedError, SinkError: the transaction cannot be completed; open the sink again.
         """
@@ -104,6 +108,10 @@ class KafkaSink:
         self._open = True
 
     def commit(self, offset: Offset) -> None:
+        """See `contracts.RecordSink`. A record that was not delivered makes it fail.
+
+        :raises DeliveryError, FencedError, SinkError: the transaction may not be committed; open the sink again.
+        """
         if not self._open:
             self._begin()
         self._produce(self._topics.offsets, self._name.encode(), offset_to_bytes(offset), (), 0)
@@ -112,6 +120,7 @@ class KafkaSink:
         self._open = False
 
     def close(self) -> None:
+        """Abort the open Kafka transaction, if there is one; a failure is only logged."""
         if self._open:
             self._open = False
             try:

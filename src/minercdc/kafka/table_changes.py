@@ -43,7 +43,7 @@ _BYTES = {"BINARY_FLOAT": 4, "BINARY_DOUBLE": 8, "CLOB": 4000, "NCLOB": 4000, "B
 
 
 def published(change: SchemaChange) -> list[JsonValue]:
-    """`tableChanges` of a record of the schema-change topic; a DROP has no structure, a TRUNCATE no change."""
+    """`tableChanges` of a record of the schema-change topic; a DROP has None for its structure, a TRUNCATE gives []."""
     if change.truncate:
         return []
     kind = "DROP" if change.after is None else "CREATE" if change.before is None else "ALTER"

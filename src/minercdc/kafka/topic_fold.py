@@ -60,13 +60,19 @@ class TopicFold:
         self._reading: _Reading | None = None
 
     def ends(self, table: TableSchema) -> tuple[tuple[int, int], ...]:
-        """(partition, offset after the last record) of the table's topic, records of open transactions included."""
+        """(partition, offset after the last record) of the table's topic, records of open transactions included; () when there is no
+        such topic.
+
+        :raises DeliveryError, SinkError: Kafka cannot be read, or another table has the same topic.
+        """
         return self._client.ends(self._topics.of_table(table.id))
 
     def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None:
-        """Start to read the table's topic in a thread; what was read of another table is dropped.
+        """Start to read the table's topic in a thread; what was read before, and files of killed processes, are deleted.
 
-        :param marks: (partition, offset); a key with a record at or after its mark is never returned by `gone`.
+        :param marks: (partition, offset); a key with a record at or after its mark is never returned by `gone`. A partition
+            without a mark has it at 0.
+        :raises SinkError: another table has the same topic.
         """
         self.close()
         for left in self._directory.glob(f"{self._prefix}*.sqlite"):  # by a process that was killed
@@ -76,11 +82,17 @@ class TopicFold:
         self._reading.thread.start()
 
     def ready(self) -> bool:
-        """Whether `gone` may be called. Raises the MinerCdcError that ended the reading."""
+        """Whether `gone` may be called: the thread has come to the end; False before `begin`. Raises the MinerCdcError that ended it."""
         return self._reading is not None and self._reading.ready()
 
     def gone(self, most: int) -> list[bytes]:
-        """Up to `most` keys that are alive and have no record since the mark. Our own records must be committed before."""
+        """Up to `most` keys that are alive and have no record since the mark; [] when there are no more. Call it once `ready`.
+
+        It reads records written meanwhile first, so our own must be committed before.
+
+        :raises DeliveryError, SinkError: the topic cannot be read.
+        :raises StateDirectoryError: the file cannot be used.
+        """
         assert self._reading is not None
         return self._reading.gone(most)
 

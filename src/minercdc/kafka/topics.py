@@ -43,7 +43,7 @@ class TopicNames:
         self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"
 
     def of_table(self, table: TableId) -> str:
-        """Topic of a table's changes; characters that a topic cannot hold (`$`, `#`, blanks) become `_`.
+        """Topic of a table's changes; characters that a topic cannot hold (`$`, `#`, blanks) become `_`. The name stays taken.
 
         :raises SinkError: another table already has that topic.
         """

@@ -42,9 +42,11 @@ def _members(text: str, at: int) -> dict[str, str]:
 
 
 def print_vanished(frame: Frame, columns: Sequence[str], key: dict[str, str], source: str, end: str) -> bytes:
-    """The envelope: the columns of the key as they were, all others null.
+    """The envelope of the delete, whose `before` has the columns of the key, and null for all others.
 
     :param columns: names of all published columns.
+    :param key: from `members`.
+    :param source: text of the source block.
     :param end: text from the operation's closing quote on.
     """
     before = ",".join(f"{encode_basestring(name)}:{key.get(name, 'null')}" for name in columns)

@@ -83,7 +83,9 @@ class ChangeLog:
         """
         properties = {} if exists(self._spark, self.path) else _PROPERTIES
         writer_options = {"txnAppId": writer, "txnVersion": str(number), **properties}
-        rows = self._parsed(records, batch).sortWithinPartitions("topic")
+        rows = (
+            self._parsed(records, batch).coalesce(self._spark.sparkContext.defaultParallelism).sortWithinPartitions("topic")
+        )
         rows.write.format("delta").mode("append").options(**writer_options).save(self.path)
 
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
@@ -101,8 +103,8 @@ class ChangeLog:
         rowid_key = f"$.payload.{ROWID_KEY}" if self._values.key_converter_schemas_enable else f"$.{ROWID_KEY}"
         return parsed.selectExpr(
             f"CAST({batch} AS BIGINT) AS batch",
-            *("topic", "partition", "offset", f"{path}.op AS op", f"CAST({source}.scn AS BIGINT) AS scn"),
-            f"CAST(coalesce({source}.commit_scn, {source}.scn) AS BIGINT) AS commit_scn",
+            *("topic", "partition", "offset", f"{path}.op AS op", f"try_cast({source}.scn AS BIGINT) AS scn"),
+            f"try_cast(coalesce({source}.commit_scn, {source}.scn) AS BIGINT) AS commit_scn",
             f"coalesce({source}.txSeq, 0) AS seq",
             f"timestamp_millis(coalesce({source}.commit_ts_ms, {source}.ts_ms)) AS commit_time",
             f"coalesce({source}.row_id, get_json_object(key, '{rowid_key}')) AS row_id",

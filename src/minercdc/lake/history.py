@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,8 @@ from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, TableId, TableSchema
 
 log = logging.getLogger(__name__)
+
+_CREATE = re.compile(r"\s*CREATE\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,8 @@ class LakeHistory:
                 self._take_over(before, change.after.id, scn)
             table = self._table(change.after.id)
             alter = statement if isinstance(statement, AlterTable) else None
-            created = bool(ddl) and not change.snapshot and not moved and _is_create(document, change.table)
+            # A table whose name the connector meets in an ALTER is in the history as CREATE, too.
+            created = change.before is None and _CREATE.match(ddl) is not None and not change.snapshot
             if created:
                 table.created.append(scn)
             elif change.snapshot and table.versions:
@@ -206,7 +210,9 @@ class LakeHistory:
         """RENAME: the new name gets the rows, and the versions, of the old one."""
         source, target = self._table(old), self._table(new)
         target.renamed_from.append((scn, old))
-        target.versions += [replace(version, since=scn) for version in source.versions[-1:]]
+        target.versions += [
+            replace(version, since=scn, schema=replace(version.schema, id=new)) for version in source.versions[-1:]
+        ]
         source.renamed_to.append((scn, new))
         source.dropped.append(scn)
 
@@ -217,10 +223,6 @@ class LakeHistory:
         if previous is not None and (previous.fields, previous.schema.key) == (version.fields, version.schema.key):
             return
         table.versions.append(version)
-
-
-def _is_create(document: Mapping[str, Any], table: TableId) -> bool:
-    return any(item["type"] == "CREATE" and item["id"].endswith(f'."{table.table}"') for item in document["tableChanges"])
 
 
 def _fields(previous: TableVersion | None, schema: TableSchema, alter: AlterTable | None, scn: int) -> Iterator[Field]:

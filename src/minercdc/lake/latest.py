@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ORDER = "commit_scn, seq, offset"
+_ALIVE_ORDER = "struct(commit_scn, op <> 'd', seq, offset)"  # of the last changes of different rows with one key
 
 
 def latest_records(rows: DataFrame, by: Sequence[str]) -> DataFrame:
@@ -27,10 +28,18 @@ def latest_rows(decoded: DataFrame, by: Sequence[str]) -> DataFrame:
 
 
 def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str]) -> DataFrame:
+    """The last one per `by`; of one transaction's, a delete of another row with that key does not count.
+
+    One UPDATE may shift keys (1 to 2, 2 to 3): then key 2 is deleted, as that of the second row, after it was given to the first.
+    """
     from pyspark.sql.functions import expr
 
-    last = expr(f"max_by(struct({', '.join(map(quoted, kept))}), {ORDER}) AS last")
-    return rows.groupBy(*by).agg(last).selectExpr(*map(quoted, by), "last.*")
+    together = f"struct({', '.join(map(quoted, kept))})"
+    if "row_id" not in by:
+        rows = rows.withColumn("home", expr("coalesce(row_id, '')")).repartition(*by)
+        last = expr(f"max_by({together}, {ORDER}) AS last")
+        rows = rows.groupBy(*by, "home").agg(last).selectExpr(*map(quoted, by), "last.*")
+    return rows.groupBy(*by).agg(expr(f"max_by({together}, {_ALIVE_ORDER}) AS last")).selectExpr(*map(quoted, by), "last.*")
 
 
 def complete_rows(
@@ -59,8 +68,11 @@ def complete_rows(
         "*",
         f"bool_or(moves) OVER ({since_end}) AS moved",
         *(f"last(if(m{i} OR op = 'd', NULL, struct(c{i})), true) OVER ({since_end}) AS s{i}" for i in range(len(target))),
-        f"row_number() OVER (PARTITION BY {keys} ORDER BY commit_scn DESC, seq DESC, offset DESC) AS rank",
-    ).where("rank = 1")
+        f"row_number() OVER (PARTITION BY {keys}, row_id ORDER BY commit_scn DESC, seq DESC, offset DESC) AS row_rank",
+    ).where("row_rank = 1")
+    rows = rows.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {_ALIVE_ORDER} DESC) AS rank").where(
+        "rank = 1"
+    )
     kept = [*RECORD, *(name for name in by if name not in RECORD)]
     if present is None:
         return rows.selectExpr(*kept, *(f"s{i}.c{i} AS c{i}" for i in range(len(target))))

@@ -60,13 +60,16 @@ class Marks:
         end = self._client.all_ends(self._own).get(
             (self._topic, 0), 0
         )  # there is no topic before the connector's first start
-        if end <= self._read_to:
+        if end < self._read_to:  # the topic was made again
+            self._read_to = 0
+        if end == self._read_to:
             return None
         for message in self._client.read_range(self._topic, 0, self._read_to, end):
             if message.key() == self._name and message.value() is not None:
                 self._read(message.value())
+        mark = Mark(self._scn, self._client.all_ends(self._pattern), self._snapshot) if self._scn else None
         self._read_to = end
-        return Mark(self._scn, self._client.all_ends(self._pattern), self._snapshot) if self._scn else None
+        return mark
 
     def _read(self, value: bytes) -> None:
         offset = json.loads(value)

@@ -39,6 +39,8 @@ class Pending:
 
     :param scn: records up to this commit SCN.
     :param since: rows that were changed before this SCN are gone; 0 for none.
+    :param snapshot: rows that were committed before this SCN are gone, since a snapshot read all rows again; 0 for none.
+    :param clears: the table has such rows.
     :param scns: lowest and highest SCN among them, as far as known.
     :param rows: at most so many records.
     :param partial: some have the placeholder in place of a value.
@@ -46,6 +48,8 @@ class Pending:
 
     scn: int
     since: int
+    snapshot: int
+    clears: bool
     scns: tuple[int, int]
     rows: int
     partial: bool
@@ -66,16 +70,19 @@ def pending(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, 
     if not table.exists_at(scn):  # dropped: it keeps the rows that it had
         scn = max((gone for gone in table.dropped if gone <= goal.scn), default=scn + 1) - 1
     mine = [arrival for arrival in arrivals if is_pending(arrival, applied, Applied(scn, goal.batch))]
-    emptied = [created for created in table.created if applied.scn < created <= scn]
+    # Also those that the table has passed: a change log that was read again has rows of before.
+    emptied = [at for at in table.created if at <= scn]
     if truncate:
-        emptied += [at for at in (*table.truncated, *(a.truncated for a in mine)) if applied.scn < at <= scn]
-    emptied += [a.snapshot for a in mine if a.snapshot in table.snapshots and applied.scn < a.snapshot <= scn]
+        emptied += [at for at in (*table.truncated, *(a.truncated for a in mine)) if at <= scn]
     lowest = min((arrival.scns[0] for arrival in mine), default=0)
     highest = max((arrival.scns[1] for arrival in mine), default=0)
     since = max(emptied, default=0)
+    snapshot = max((a.snapshot for a in mine if a.snapshot in table.snapshots and a.snapshot <= scn), default=0)
     return Pending(
         scn,
         since,
+        snapshot,
+        max(since, snapshot) > applied.scn,
         (max(lowest, since), max(highest, since)),
         sum(arrival.rows for arrival in mine),
         any(arrival.partial for arrival in mine),
@@ -86,6 +93,7 @@ def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> s
     """SQL condition of these records in the change log."""
     return (
         f"topic = {literal(topic)} AND batch <= {batch} AND commit_scn <= {work.scn} AND op <> 't' AND scn >= {work.since} "
+        f"AND commit_scn >= {work.snapshot} "
         f"AND NOT (batch <= {applied.batch} AND commit_scn <= {applied.scn})"
     )
 
@@ -120,11 +128,11 @@ class TableMerge:
             target, empty = shape.table_columns(), True
         else:
             target = self._evolved(delta, table, shape, there, work, applied)
-            empty = work.since > 0 or delta.is_empty()
+            empty = work.clears or delta.is_empty()
         if not work.rows:
             if there is None or recreated:
                 delta.create(target, CDC_TYPE)
-            elif work.since:
+            elif work.clears:
                 delta.clear()
             return
         key = key_ids(shape)
@@ -174,7 +182,8 @@ def reduced(
     :param present: the rows in the lake, None when there are none.
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
     """
-    one_version = table.index_at(work.scns[0]) == table.index_at(work.scns[1])
+    first, last = table.version_at(work.scns[0]), table.version_at(work.scns[1])
+    one_version = first is last and key_ids(decoder.shape(first)) == list(key)  # an ALTER may have changed the key since
     if one_version and not work.partial:
         return decoder.decode(latest_records(rows, ["key"] if key else ["row_id"]), table, target, key, work.scns)
     decoded = decoder.decode(rows, table, target, key, work.scns, partial=work.partial, before=not one_version)
@@ -187,7 +196,7 @@ def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_pa
         raise LakeError(
             f"topic {table.topic} holds {count} records that are no change events of minercdc",
             hint="Delete them from the change log, then start the lake again: "
-            f"DELETE FROM delta.`{log_path}` WHERE topic = '{table.topic}' AND op IS NULL",
+            f"DELETE FROM delta.`{log_path}` WHERE topic = '{table.topic}' AND (op IS NULL OR scn IS NULL)",
         )
 
 

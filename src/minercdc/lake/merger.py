@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import MinerCdcError
+from minercdc.errors import LakeError, MinerCdcError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.decode import RowDecoder
@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 _PUBLISH_S = 10.0  # an SCN without changes is published this often
 _REPORT_S = 60.0
+_TRY_AGAIN_S = 600.0  # a table that failed
 _ATTEMPTS = 6
 # What the tables' names and times need, whatever the user's session has.
 SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
@@ -82,7 +83,9 @@ class Merger:
         self._arrivals: dict[str, list[Arrival]] = defaultdict(list)
         self._waiting: dict[str, float] = {}
         self._unknown: set[str] = set()
-        self._scn, self._history_scn = 0, -1
+        self._failed_at: dict[str, float] = {}
+        # Nothing is merged before a mark is reached: after a lost checkpoint the topics are read again from their begin.
+        self._scn, self._goal_batch, self._history_scn = 0, 0, -1
         self._published, self._published_scn = 0.0, 0  # when, and how far
         self._reported, self._merged = (0, 0.0), False  # SCN and time of the last report; something was merged since
         self._sessions = threading.local()
@@ -94,7 +97,6 @@ class Merger:
         self._state = self._state_table.read()
         self._state.failed.clear()  # they are tried again
         self._batch = self._state.batch
-        self._scn = self._state.complete
         if not exists(self._spark, self._paths.changes):
             return
         self._history.refresh_if_any()
@@ -103,21 +105,29 @@ class Merger:
             self._batch = max(self._batch, arrival.batch)
         for topic in self._arrivals:
             table = self._history.of_topic(topic)
-            if table is None or self._is_gone(table):
+            if table is None:
                 continue
             found = DeltaTable(self._spark, self._paths.table(table.table))
-            if found.columns() is not None and (applied := found.applied()) is not None:
-                known = self._state.applied(table.name)
-                if (applied.scn, applied.batch) > (known.scn, known.batch):
-                    entry = Entry("table", table.name, found.version(), applied.scn, applied.batch)
-                    self._state_table.append([entry])
-                    self._state.follow(entry)
+            try:
+                applied = None if self._is_gone(table) or found.columns() is None else found.applied()
+            except LakeError:  # merging it says why
+                continue
+            known = self._state.applied(table.name)
+            if applied is not None and (applied.scn, applied.batch) > (known.scn, known.batch):
+                entry = Entry("table", table.name, found.version(), applied.scn, applied.batch)
+                self._state_table.append([entry])
+                self._state.follow(entry)
 
     def _is_gone(self, table: TableHistory) -> bool:
         """Whether a lake table was deleted; it is merged again from the begin of the change log then."""
         entry = self._state.tables.get(table.name)
         if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
             return False
+        if table.renamed_from:
+            raise LakeError(
+                f"the lake table of {table.name} was deleted, and the change log has its rows under another name",
+                hint=f"Stop the lake and read it again: minercdc lake snapshot CONFIG --table {table.name}",
+            )
         log.warning("%s: the lake table was deleted; it is made again from the change log", table.name)
         del self._state.tables[table.name]
         return True
@@ -136,7 +146,8 @@ class Merger:
         """Take note that the change log holds all records up to a mark."""
         if mark.snapshot and self._state.complete:
             return
-        self._scn = max(self._scn, mark.scn)
+        if mark.scn > self._scn:
+            self._scn, self._goal_batch = mark.scn, self._batch
         if not mark.snapshot:
             self._state.complete = max(self._state.complete, mark.scn)
 
@@ -146,7 +157,7 @@ class Merger:
         :raises DeliveryError, SchemaHistoryError: the schema history cannot be read.
         """
         with self._lock:
-            goal = Applied(self._scn, self._batch)
+            goal = Applied(self._scn, self._goal_batch)
         if not goal.scn:
             return
         self._refresh_history()
@@ -172,9 +183,11 @@ class Merger:
 
     def _is_due(self, table: TableHistory, goal: Applied, *, all_pending: bool) -> bool:
         name = table.name
-        if name in self._state.failed:
+        if name in self._state.failed and time.monotonic() - self._failed_at.get(name, 0.0) < _TRY_AGAIN_S:
             return False
         applied = self._state.applied(name)
+        if goal.scn < applied.scn:  # read as of a later SCN by `lake snapshot`
+            return False
         with self._lock:
             mine = [a for a in self._arrivals.get(table.topic, ()) if is_pending(a, applied, goal)]
         rows = sum(arrival.rows for arrival in mine)
@@ -188,8 +201,14 @@ class Merger:
 
     def _merge(self, due: Iterable[TableHistory], goal: Applied) -> list[_Done]:
         renamed = [table for table in due if table.renamed_to or table.renamed_from]
-        done = [entry for table in sorted(renamed, key=_first_rename) for entry in self._bring(table, goal)]
-        others = [table for table in due if table not in renamed]
+        done: list[_Done] = []
+        for _ in renamed:  # a table whose new name waits for another one takes more than one turn
+            for table in sorted(renamed, key=_first_rename):
+                for one in self._bring(table, goal) if self._state.applied(table.name) != goal else ():
+                    done.append(one)
+                    self._state.follow(_entry(one))
+            renamed = [table for table in renamed if table.name not in self._state.failed]
+        others = [table for table in due if not (table.renamed_to or table.renamed_from)]
         for entries in self._pool.map(lambda table: self._bring(table, goal), others):
             done += entries
         return done
@@ -218,16 +237,23 @@ class Merger:
         if self._is_gone(table):
             applied, arrivals = Applied(), self._log.arrivals(f"topic = {literal(table.topic)}")
         compile_code(session, wanted=sum(a.rows for a in arrivals if is_pending(a, applied, goal)) >= _FEW_ROWS)
+        # Rows that a rename brings come first: until then the table is brought no further.
+        waits = min((scn for scn, _ in table.renamed_from if applied.scn < scn <= goal.scn), default=0)
+        if waits:
+            goal = Applied(waits - 1, goal.batch)
         for scn, new in table.renamed_to:
             if applied.scn < scn <= goal.scn:
                 until = Applied(scn, goal.batch)
                 merge.run(delta, table, arrivals, applied, until)
                 taker = DeltaTable(session, self._paths.table(new))
-                taker.take_over(delta, until)
-                yield _Done(str(new), until, taker.version() if taker.columns() is not None else NO_TABLE)
+                if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
+                    taker.take_over(delta, until)
+                    yield _Done(str(new), until, taker.version() if taker.columns() is not None else NO_TABLE)
                 applied = until
-        if applied != goal:
-            merge.run(delta, table, arrivals, applied, goal)
+                yield _Done(table.name, applied, delta.version() if delta.columns() is not None else NO_TABLE)
+        if goal.scn <= applied.scn and goal.batch <= applied.batch:
+            return
+        merge.run(delta, table, arrivals, applied, goal)
         yield _Done(table.name, goal, delta.version() if delta.columns() is not None else NO_TABLE)
 
     def _session(self) -> SparkSession:
@@ -242,8 +268,9 @@ class Merger:
         self._merged = self._merged or bool(entries)
         for entry in entries:
             if entry.kind == "failed":
+                self._failed_at[entry.name] = time.monotonic()
                 log.error(
-                    "%s is quarantined: %s\n  The other tables go on. This one is tried again at the next start of the lake.",
+                    "%s is quarantined: %s\n  The other tables go on. This one is tried again in ten minutes, or at the next start.",
                     *(entry.name, entry.detail),
                 )
         now = time.monotonic()

@@ -79,7 +79,8 @@ def _readable_scn(entries: Sequence[Entry], scn: int | None) -> int:
         raise LakeError(
             "the lake has no complete SCN yet", hint="It has one once the initial snapshot is in the change log."
         )
-    kept = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=0)
+    first = min((entry.scn for entry in entries if entry.kind == "complete"), default=0)
+    kept = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=first)
     at = complete if scn is None else scn
     if at > complete:
         raise LakeError(f"SCN {at} is not complete in the lake yet", hint=f"It is complete up to SCN {complete}.")
@@ -90,7 +91,13 @@ def _readable_scn(entries: Sequence[Entry], scn: int | None) -> int:
 
 def _base(entries: Sequence[Entry], name: str, scn: int) -> Entry:
     """The newest version of a table that holds nothing after an SCN; `NO_TABLE` when the change log alone has the table."""
-    usable = [entry for entry in entries if entry.kind == "table" and entry.name == name and entry.scn <= scn]
+    mine: list[Entry] = []
+    for entry in entries:
+        if entry.kind == "table" and entry.name == name:
+            if mine and entry.version < mine[-1].version:
+                mine.clear()  # the Delta table was deleted, and made again
+            mine.append(entry)
+    usable = [entry for entry in mine if entry.scn <= scn]
     return usable[-1] if usable else Entry("table", name, version=NO_TABLE)
 
 
@@ -105,11 +112,16 @@ class _Reader:
         self._decoder = RowDecoder(config)
 
     def read(self, table: TableHistory, base: Entry, scn: int, arrivals: Sequence[Arrival]) -> DataFrame:
+        if waits := [at for at, _ in table.renamed_from if base.scn < at <= scn]:
+            raise LakeError(
+                f"{table.name} got its name at SCN {waits[0]}, and its rows are not merged yet",
+                hint=f"Wait for the next merge, or read an SCN before {waits[0]}.",
+            )
         applied = Applied(base.scn, base.batch)
         batch = max((arrival.batch for arrival in arrivals), default=base.batch)
         work = pending(table, arrivals, applied, Applied(scn, batch), truncate=self._lake.minercdc_lake_truncate == "apply")
         shape = self._decoder.shape(table.version_at(scn))
-        present, target = self._present(table, shape, base, gone=work.since > 0)
+        present, target = self._present(table, shape, base, gone=work.clears)
         if not work.rows:
             return present if present is not None else self._none(target)
         key = key_ids(shape)

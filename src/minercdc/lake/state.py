@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from minercdc.lake.delta import Applied, exists
@@ -77,7 +77,11 @@ class StateTable:
     def append(self, entries: Iterable[Entry]) -> None:
         """Append entries in one commit; the first one makes the table."""
         now = datetime.now(UTC)
-        rows = [(now, e.kind, e.name, e.version, e.scn, e.batch, e.detail) for e in entries]
+        # One commit, but in order.
+        rows = [
+            (now + timedelta(microseconds=i), e.kind, e.name, e.version, e.scn, e.batch, e.detail)
+            for i, e in enumerate(entries)
+        ]
         if rows:
             properties = {} if exists(self._spark, self.path) else _PROPERTIES
             frame = self._spark.createDataFrame(rows, _COLUMNS).coalesce(1)
@@ -87,7 +91,7 @@ class StateTable:
         """All entries that are kept, oldest first."""
         rows = self._spark.read.format("delta").load(self.path).collect()
         entries = [Entry(r["kind"], r["name"], r["version"], r["scn"], r["batch"], r["detail"], r["at"]) for r in rows]
-        return sorted(entries, key=lambda entry: (entry.at, entry.scn, entry.batch))
+        return sorted(entries, key=lambda entry: entry.at)
 
     def read(self) -> LakeState:
         """What the entries say together; nothing before the first one."""

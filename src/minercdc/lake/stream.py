@@ -20,8 +20,8 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     """The changes of one table as a stream of typed rows; without a table, the records of all table topics as they are.
 
     A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key, before and after in the types of the
-    lake. Each record is decoded with the table's version of its time, and has the columns of the version that is the newest
-    one when this is called. A column that redo does not hold is null.
+    lake. Each record is decoded with the table's version of its time, as known when this is called, and has the columns of
+    the newest one: start the stream again after DDL. A column that redo does not hold is null.
 
     :param table: `SCHEMA.TABLE`.
     :raises LakeError: the schema history has no such table.

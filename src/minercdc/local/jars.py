@@ -33,7 +33,9 @@ def fetch(name: str, artifacts: Sequence[str], advance: Advance | None = None) -
 
     :param name: of the set, part of its directory's name.
     :param artifacts: each `group:artifact:version`.
-    :raises LocalServiceError: the download failed; what was fetched so far is kept for the next try.
+    :param advance: called with the jars done and the jars in all after each download.
+    :raises LocalServiceError: PySpark or Java is missing, or the download failed; finished jars are kept for the next try.
+    :raises OSError: the cache cannot be written.
     """
     digest = hashlib.sha256("\n".join(artifacts).encode()).hexdigest()[:12]
     cache = cache_directory()

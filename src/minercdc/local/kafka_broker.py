@@ -65,6 +65,7 @@ class KafkaBroker:
     :param external: `HOST:PORT` by which clients of another network reach it; it also listens on that port. '' for none.
     :param listeners: more listeners on `host`: name in upper case -> security protocol and port.
     :param properties: more properties of the server, as of such listeners.
+    :param advance: called with the jars done and the jars in all while they are fetched.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class KafkaBroker:
 
     @property
     def bootstrap_servers(self) -> str:
+        """HOST:PORT that clients connect to: `advertised`, else where it listens, as localhost for an address such as 0.0.0.0."""
         if self._advertised:
             return self._advertised
         return f"{'localhost' if self.host in EVERYWHERE else self.host}:{self.port}"  # clients cannot be sent to 0.0.0.0
@@ -104,7 +106,9 @@ class KafkaBroker:
     def start(self, *, timeout: float = 90) -> Self:
         """Start and wait until it answers, at most `timeout` seconds; fetches its jars when they are not cached.
 
-        :raises LocalServiceError: no jars or Java, port in use, or it ended or did not answer in time.
+        :raises LocalServiceError: no jars or Java, port in use, its storage cannot be formatted, or it ended or did not answer in
+            time.
+        :raises OSError: `data` cannot be written.
         """
         if listening(self.host, self.port):
             raise LocalServiceError(f"port {self.port} of {self.host} is in use", hint="choose another with --port")
@@ -171,7 +175,7 @@ class KafkaBroker:
         raise LocalServiceError(f"the broker did not answer in time; see {self.data / 'broker.log'}")
 
     def kill(self) -> None:
-        """Kill it, as a crash would."""
+        """Kill it, as a crash would; nothing when it does not run."""
         if self._process:
             self._process.kill()
             self._ended()
@@ -194,7 +198,7 @@ class KafkaBroker:
             self._log.close()
 
     def check(self) -> None:
-        """Raise LocalServiceError if the broker has ended by itself."""
+        """Raise LocalServiceError if the broker has ended by itself; nothing before `start` and after `stop` or `kill`."""
         if self._process and (status := self._process.poll()) is not None:
             raise LocalServiceError(f"the broker ended with status {status}; see {self.data / 'broker.log'}")
 

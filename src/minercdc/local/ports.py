@@ -8,14 +8,14 @@ EVERYWHERE = ("0.0.0.0", "::")  # addresses to listen on, not to connect to
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port that no process listens on at the time of the call."""
+    """A port that no process listens on at the time of the call; another process may take it after that."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
 
 
 def listening(host: str, port: int) -> bool:
-    """Whether a process accepts connections there."""
+    """Whether a process accepts connections there, within half a second."""
     try:
         socket.create_connection((host, port), 0.5).close()
     except OSError:

@@ -47,8 +47,13 @@ SETTINGS: Mapping[str, str] = {
 
 
 def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Start a Spark session with a JVM of this process; `settings` go before ours. One that is running already is returned.
+    """Start a Spark session of two threads, in a JVM that this process starts. One that is running already is returned.
 
+    Sets JAVA_HOME, PYSPARK_PYTHON and SPARK_LOCAL_IP in the environment of the process, and removes SPARK_HOME.
+
+    :param name: of the application.
+    :param advance: called with the jars done and the jars in all while they are fetched.
+    :param settings: of Spark; they win over ours.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
     """
     try:
@@ -88,7 +93,13 @@ def end_java() -> None:
 
 
 def prepare_java() -> Path:
-    """A JAVA_HOME whose `bin/java` starts the Java of `find_java` without the option that the packaged runtime refuses."""
+    """A JAVA_HOME whose `bin/java` starts the Java of `find_java` without the option that the packaged runtime refuses.
+
+    It is made in the cache directory when it is not there.
+
+    :raises LocalServiceError: there is no Java.
+    :raises OSError: the cache cannot be written.
+    """
     java = find_java()
     home = cache_directory() / "java" / java.as_posix().strip("/").replace("/", "-")
     shim = home / "bin" / "java"

@@ -68,8 +68,9 @@ class Source:
 class Actions:
     """Acts on signals.
 
-    :param tables: shapes at the point the stream has come to.
+    :param tables: shapes at the point the stream has come to; a signal `schema-changes` changes them.
     :param captured: whether a table is captured.
+    :param database: first part of the tables' names.
     :param suspended: tables whose rows are left out.
     """
 
@@ -89,7 +90,13 @@ class Actions:
         self._dropping: set[str] = set()  # ids of signals whose transactions were given up before the last Progress
 
     def act(self, received: Received, state: SignalState, progress: Progress, time_us: int) -> Acted:
-        """Act on one signal; one that is refused, or that a defect stops, changes no state and is answered REFUSED."""
+        """Act on one signal; one that is refused, or that a defect stops, changes no state and is answered REFUSED.
+
+        :param progress: the stream's present one.
+        :param time_us: for notifications, microseconds since the epoch in UTC.
+        :returns: events to emit, and the state once they are delivered.
+        :raises MinerCdcError: the database cannot be read; the signal is not acted on.
+        """
         if isinstance(received, SignalRefused):
             return self._refused(received.signal(), received, state, time_us)
         try:
@@ -104,7 +111,10 @@ class Actions:
             return self._refused(received, defect, state, time_us)
 
     def after(self, state: SignalState, time_us: int) -> Acted:
-        """Answer each `drop-transaction` given up before the last Progress; give up, once more, those of an earlier run."""
+        """Called at each Progress before `act`: answer COMPLETED to each `drop-transaction` that this run gave up before.
+
+        One that an earlier run left in the state is given up again now, and answered at the next call.
+        """
         reports: list[Event] = []
         for signal_id, xid in state.drops:
             if signal_id in self._dropping:

@@ -37,7 +37,7 @@ def completed(snapshot: AdHocSnapshot, time_us: int) -> Notification:
 
 
 def aborted(snapshot: AdHocSnapshot, by: str, time_us: int) -> Notification:
-    """The signal that requested this snapshot ends: another one stopped it."""
+    """The signal that requested this snapshot ends: the signal with id `by` stopped it."""
     return Notification(
         snapshot.id, SIGNAL, "ABORTED", time_us, {"signal_type": "execute-snapshot", "reason": f"stopped by signal {by}"}
     )
@@ -51,6 +51,7 @@ def of_snapshot(snapshot: AdHocSnapshot, type_: str, time_us: int, **data: str) 
 
 
 def started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
+    """A snapshot has begun, of all its `collections`."""
     return of_snapshot(snapshot, "STARTED", time_us, data_collections=joined(snapshot.collections))
 
 
@@ -68,7 +69,8 @@ def in_progress(snapshot: AdHocSnapshot, table: TableRead, name: str, time_us: i
 
 
 def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, time_us: int, **data: str) -> Notification:
-    """A table is done; `status` SUCCEEDED, EMPTY, UNKNOWN_SCHEMA, NO_PRIMARY_KEY or SQL_EXCEPTION."""
+    """A table is done; `name` is DATABASE.SCHEMA.TABLE, `status` SUCCEEDED, EMPTY, UNKNOWN_SCHEMA, NO_PRIMARY_KEY or SQL_EXCEPTION;
+    `data` goes into `additional_data`."""
     return of_snapshot(
         snapshot,
         "TABLE_SCAN_COMPLETED",
@@ -82,7 +84,12 @@ def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, t
 
 
 def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str, scn: int, time_us: int) -> list[Event]:
-    """Suspend a table that cannot be read and that the initial snapshot left to this one; no events for other snapshots."""
+    """Suspend, and log, a table that cannot be read and that the initial snapshot left to this one; [] for other snapshots.
+
+    :param name: DATABASE.SCHEMA.TABLE.
+    :param reason: message of the error.
+    :param scn: from which its rows are left out.
+    """
     if not snapshot.initial:
         return []
     fix = f"minercdc signal CONFIG resume-table --collection {table.table}, once it can be read"
@@ -95,4 +102,5 @@ def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str
 
 
 def joined(names: Iterable[str]) -> str:
+    """Texts of a list in `additional_data`, separated by commas."""
     return ",".join(names)

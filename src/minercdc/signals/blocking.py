@@ -45,15 +45,17 @@ Batch: TypeAlias = Sequence[tuple[str, Row]]
 
 
 class Tables(Protocol):
-    """What a blocking snapshot reads from the database."""
+    """What a blocking snapshot reads from the database; see `database.TableSource`."""
 
     def written_scn(self) -> int: ...
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Batch]:
         """Batches of (ROWID, Row) as of an SCN; an empty batch now and then while nothing comes.
 
-        :param last_row_id: rows after it only, '' for all; `select`: a user's SELECT to read them by, '' for none.
+        :param last_row_id: rows after it only, '' for all.
+        :param select: a user's SELECT to read them by, '' for none; its rows may have '' for a ROWID.
         :raises SnapshotTooOldError: they cannot be read as of that SCN any more.
+        :raises SourceError, PrerequisiteError, DecodeError: they cannot be read.
         """
 
     def close(self) -> None: ...
@@ -86,6 +88,7 @@ class BlockingSnapshots:
         self.changes = Changes()
 
     def close(self) -> None:
+        """Close the connection that tables are read on."""
         self._source.close()
 
     def fix_again(self) -> None:
@@ -93,7 +96,10 @@ class BlockingSnapshots:
         self._fixed = None
 
     def resume(self, state: SignalState, stop: StopFlag) -> Generator[Step, None, None]:
-        """Finish what an earlier run left, before the stream moves."""
+        """Go on with the snapshot whose SCN the stream had come to in an earlier run, before it moves; no steps when there is none.
+
+        :raises SourceError, PrerequisiteError: as `step`.
+        """
         snapshot = _running(state)
         if snapshot is not None and snapshot.reached:
             self._fixed = snapshot.id
@@ -102,10 +108,14 @@ class BlockingSnapshots:
     def step(
         self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int, stop: StopFlag
     ) -> Generator[Step, None, None]:
-        """Deliver what can be delivered now, as steps; the stream waits meanwhile.
+        """Deliver what can be delivered now, as steps; the stream waits meanwhile. Ends early once `stop` is set.
+
+        A table that cannot be read is left out, with a notification.
 
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.
+        :param time_us: not used.
+        :raises SourceError, PrerequisiteError: the SCN cannot be chosen, or the database cannot be reached.
         """
         if self._fixed is not None and all(snapshot.id != self._fixed for snapshot in state.snapshots):
             self._fixed = None  # it was stopped

@@ -40,6 +40,8 @@ class SignalChannel(Protocol):
         """Signals after the mark `taken`, without waiting, and the mark after them.
 
         :param taken: mark up to which signals were acted on, '' for none.
+        :returns: signals, refusals of what is none, and the mark; without any, `taken`, or '' when it is not needed any more.
+        :raises DeliveryError, SinkError: a topic cannot be read.
         """
 
     def stored(self, taken: str) -> None:
@@ -64,6 +66,7 @@ class SignalFile:
         self._stored = ""
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
+        """See `SignalChannel`. No signals when there is no file; when it cannot be read, with a warning in the log."""
         try:
             with self._path.open("rb") as file, _locked(file):
                 content = file.read()
@@ -82,7 +85,7 @@ class SignalFile:
         return list(_lines(content[begin:end], self.name)), _mark(content[:end])
 
     def stored(self, taken: str) -> None:
-        """Empty the file if there is nothing more in it."""
+        """Empty the file if there is nothing more in it; a failure is only logged."""
         if not taken or taken == self._stored:
             return
         self._stored = taken
@@ -106,6 +109,7 @@ class SignalJournal(SignalFile):
 
     :param directory: of files that outlive the process.
     :param connector: its name; each has a file of its own.
+    :param name: of the channel: http or in-process.
     """
 
     def __init__(self, directory: Path, connector: str, name: str) -> None:
@@ -115,7 +119,7 @@ class SignalJournal(SignalFile):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there may be signals that were not acted on."""
+        """Whether there may be signals that were not acted on: the file is not empty."""
         return self._file.exists() and self._file.stat().st_size > 0
 
     def put(self, signal: Signal) -> None:

@@ -23,10 +23,12 @@ _TICK_SECONDS = 0.5
 
 
 class TableSource:
-    """Tables of one database.
+    """Tables of one database. Its methods raise SourceError or PrerequisiteError when Oracle cannot be reached, or refuses.
 
     :param connect: makes a connection to where the tables are.
     :param tables: shapes at the point the stream has come to.
+    :param fetch_size: rows per fetch.
+    :param lobs: read large values; else they are the placeholder.
     :param now_us: microseconds since the epoch in UTC.
     """
 
@@ -56,7 +58,10 @@ class TableSource:
             return read_table_ids(connection, self._filter, self._database)
 
     def learn(self, table: TableId) -> SchemaChange | None:
-        """Put the present shape of a table that the stream has not had yet into `tables`; None when there is no such table."""
+        """Put the present shape of a table that the stream has not had yet into `tables`, without columns of unsupported types.
+
+        :returns: the change to emit; None, and nothing is put, when there is no such table.
+        """
         with closing(self._connect()) as connection:
             found = read_tables(connection, [table])
             scn = current_scn(connection)
@@ -91,7 +96,11 @@ class TableSource:
 
 
 def insert_signal(connection: oracledb.Connection, table: TableId, identity: str, kind: str, data: str) -> None:
-    """Insert a signal into the signal table, and commit. `data` is JSON text; Oracle's errors are raised as ours."""
+    """Insert a signal into the signal table, and commit.
+
+    :param data: JSON text.
+    :raises SourceError, PrerequisiteError: Oracle refuses it.
+    """
     with oracle_errors(f"inserting into {table}"), connection.cursor() as cursor:
         cursor.execute(f'INSERT INTO "{table.schema}"."{table.table}" VALUES (:1, :2, :3)', [identity, kind, data])
         connection.commit()

@@ -51,8 +51,10 @@ def serve(
     """Answer requests, in threads, while the context lasts; its value is the address `http://HOST:PORT`.
 
     :param port: 0 for a free one.
+    :param watch: has what /snapshots, /notifications and /health show.
+    :param journal: where signals go; None when channel `http` is not enabled: a POST is refused then.
+    :param token: what a request has to bear, where it needs a token.
     :param metrics: makes the answer of /metrics.
-    :param journal: where signals go; None when channel `http` is not enabled.
     :raises LocalServiceError: the port cannot be listened on.
     """
     pages: Mapping[str, Callable[[], JsonValue]] = {
@@ -124,7 +126,7 @@ def post(host: str, port: int, signal: Mapping[str, JsonValue], token: str) -> N
 
 
 def fetch_notifications(host: str, port: int, token: str) -> list[dict[str, Any]]:
-    """The latest notifications of a connector, oldest first, by its port.
+    """The latest thousand notifications of a connector's process, oldest first, by its port.
 
     :raises LocalServiceError: no connector answers there, or it refuses.
     """

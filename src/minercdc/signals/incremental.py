@@ -71,22 +71,28 @@ class IncrementalSnapshots:
         self.changes = Changes()
 
     def mark(self, window: str, opens: bool, scn: int) -> None:
-        """A mark came with the stream: ours, or one of an earlier run, which fits no chunk."""
+        """A mark came with the stream; one that closes its window lets the chunk in it be delivered.
+
+        :param window: its id; one of an earlier run fits no chunk.
+        :param scn: commit SCN of the mark.
+        """
         if not opens:
             self._closed[window] = scn
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading; the next `step` begins again at the state's last key."""
         self._reader.stop()
         self.changes.forget()
         self._closed.clear()
         self._reading = None
 
     def step(self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """Deliver what can be delivered now; yields steps.
+        """Deliver what can be delivered now; yields steps. A table that cannot be read is given up, with a notification.
 
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.
+        :param time_us: for notifications, microseconds since the epoch in UTC.
+        :raises MinerCdcError: from `learn`; a fault of the reader's own code is raised as it is.
         """
         self._emitted_scn = emitted_scn
         rows = 0

@@ -24,6 +24,7 @@ SESSION: Final = "ALTER SESSION SET NLS_SORT = 'BINARY' NLS_COMP = 'BINARY'"
 def order_of(schema: TableSchema, surrogate: str = "") -> tuple[str, ...]:
     """Columns to read the table in order of: its key; a surrogate and, since that may repeat, the ROWID; or the ROWID alone.
 
+    :param surrogate: name of a column, as it is written or in upper case; or ROWID; '' for the key.
     :raises UnsupportedRowError: there is no such column, it may be null, or its type has no order we can repeat.
     """
     if surrogate.upper() == ROWID:
@@ -56,6 +57,7 @@ def order_of(schema: TableSchema, surrogate: str = "") -> tuple[str, ...]:
 class Keyset:
     """The statements that read one version of a table.
 
+    :param order: from `order_of`.
     :param condition: predicate that rows have to fulfil, '' for none.
     :param lobs: read large values; else they are the placeholder.
     :ivar rows: from a batch as fetched to (ROWID, Row) pairs.
@@ -88,7 +90,10 @@ class Keyset:
         )
 
     def maximum_statement(self, scn: int | None) -> str:
-        """SELECT of the ordering columns of the table's last row that fulfils the condition."""
+        """SELECT of the ordering columns of the table's last row that fulfils the condition.
+
+        :param scn: as of when; None for now.
+        """
         where = f" WHERE {self._in_parentheses()}" if self._condition else ""
         return (
             f"SELECT {', '.join(self._selected())} FROM {self._table(scn)}{where}"
@@ -122,7 +127,7 @@ class Keyset:
         return tuple(row_id if place is None else str(row[place]) for place in self._places)
 
     def maximum_of(self, fetched: Sequence[object]) -> tuple[str, ...]:
-        """Row text of what `maximum_statement` found."""
+        """Row text of the one row that `maximum_statement` fetched."""
         return tuple(
             str(value) if column is None else reading_for(column).from_driver(value)
             for value, column in zip(fetched, self._columns, strict=True)

@@ -21,7 +21,8 @@ _OPEN, _CLOSE = "-open", "-close"
 
 
 def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:
-    """(window, whether this mark opens it) of a row of the signal table; None for a row that is no mark."""
+    """(window, whether this row opens it) of a row of the signal table; None for a row that is no mark. The delete of an opening
+    row closes the window."""
     if type_ == OPEN_MARK and mark_id.endswith(_OPEN):
         return mark_id.removesuffix(_OPEN), True
     if type_ == CLOSE_MARK and mark_id.endswith(_CLOSE):
@@ -31,7 +32,7 @@ def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Writes marks; each method commits.
+    """Writes marks; each method commits, and raises SourceError or PrerequisiteError when Oracle refuses.
 
     :param close_by: `insert` another row, or `delete` that of the opening.
     """
@@ -40,12 +41,18 @@ class Marks:
     close_by: Literal["insert", "delete"]
 
     def open(self, connection: oracledb.Connection, window: str, now_ms: int) -> None:
-        """The window's low mark."""
+        """Write the window's low mark. May be repeated.
+
+        :param now_ms: milliseconds since the epoch.
+        """
         data = json.dumps({"openWindowTimestamp": _iso(now_ms)})
         self._insert(connection, window + _OPEN, OPEN_MARK, data)
 
     def close(self, connection: oracledb.Connection, window: str, opened_ms: int, now_ms: int) -> None:
-        """The window's high mark. May be repeated when it is not known whether the first attempt was committed."""
+        """Write the window's high mark. May be repeated when it is not known whether the first attempt was committed.
+
+        :param opened_ms: `now_ms` of `open`.
+        """
         if self.close_by == "delete":
             with oracle_errors(f"deleting a mark from {self.table}"), connection.cursor() as cursor:
                 cursor.execute(f"DELETE FROM {self._name} WHERE ID = :id", {"id": window + _OPEN})

@@ -20,10 +20,12 @@ _COLUMNS = "(ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32) NOT NULL, DATA VARCH
 def signal_table_findings(
     connection: oracledb.Connection, table: TableId, user: str, marks: Sequence[str]
 ) -> Iterator[Finding]:
-    """What is wrong with the signal table. Changes are captured all the same, so no finding is blocking.
+    """What is wrong with the signal table. Changes are captured all the same, so no finding is blocking. With `marks`, what is
+    not committed on `connection` is rolled back.
 
     :param user: the connector's database user.
     :param marks: what it does to the table, INSERT or DELETE; empty when it only reads it from redo.
+    :raises SourceError, PrerequisiteError: Oracle refuses a check itself.
     """
     name = f'"{table.schema}"."{table.table}"'
     found = next(iter(read_tables(connection, [table])), None)

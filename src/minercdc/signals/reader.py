@@ -48,7 +48,8 @@ _INVALID_IDENTIFIER = 904
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """The reading of a table has begun: ordering columns, and Row text of the last key; () when the table has no rows."""
+    """The reading of a table has begun: ordering columns, and Row text of the last key; () when there are no rows to
+    read."""
 
     order: tuple[str, ...]
     maximum: tuple[str, ...]
@@ -94,6 +95,7 @@ class ChunkReader:
     :param connect: makes a connection to where the tables are.
     :param shape: version of a table at the point the stream has come to; None when it is dropped there.
     :param marks: None to read without marks, as of an SCN.
+    :param now: seconds since the epoch.
     """
 
     def __init__(
@@ -118,11 +120,11 @@ class ChunkReader:
         self._reading.thread.start()
 
     def first(self) -> Outcome | None:
-        """The next outcome, without waiting; None when none is read yet. It stays the next until `take`."""
+        """The next outcome, without waiting; None when none is read yet, or nothing is being read. It stays the next until `take`."""
         return self._reading.first() if self._reading else None
 
     def take(self) -> None:
-        """Drop the outcome that `first` returned."""
+        """Drop the outcome that `first` returned; only after one was returned."""
         if self._reading:
             self._reading.take()
 

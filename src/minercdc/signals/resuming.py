@@ -57,7 +57,7 @@ class Suspended(Protocol):
 
 
 class Database(Protocol):
-    """What a resumption reads from the database."""
+    """What a resumption reads from the database. Each method raises SourceError or PrerequisiteError when it cannot."""
 
     def obstacle(self, table: TableId, code: str) -> str:
         """Why rows of a table would still fail with the error `code`, with the SQL that repairs it; '' when no cause is known."""
@@ -116,20 +116,22 @@ class Resumptions:
         self.begun = 0
 
     def suspended(self) -> Sequence[SuspendedTable]:
-        """Tables that `resume-table` can name."""
+        """Tables that `resume-table` can name: not those that wait only to be read once more."""
         return [entry for entry in self._suspended.tables() if not entry.again]
 
     def close(self) -> None:
-        """Stop reading a topic."""
+        """Stop reading a topic, if one is being read."""
         self._folding = None
         if self._memory is not None:
             self._memory.close()
 
     def step(self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """Do what can be done now; yields steps.
+        """Do what can be done now; yields steps. None while a source transaction is delivered in part.
 
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.
+        :param time_us: for notifications, microseconds since the epoch in UTC.
+        :raises MinerCdcError: the database or the topic cannot be read.
         """
         if not (state.resumes or state.resuming or self._suspended.tables()) or self._suspended.split:
             return

@@ -8,7 +8,7 @@ from minercdc.offset import AdHocSnapshot, Resumption, SignalState
 
 
 def reading(state: SignalState, snapshot: AdHocSnapshot) -> Resumption | None:
-    """The resumption that an incremental snapshot reads for; None for any other snapshot."""
+    """The resumption that an incremental snapshot reads for; None for any other snapshot, or once its table is read."""
     found = (one for one in state.resuming if one.signal == snapshot.id and one.phase == "reading")
     return next(found, None)
 
@@ -19,13 +19,18 @@ def is_resumption(state: SignalState, snapshot: AdHocSnapshot) -> bool:
 
 
 def covered_scn(state: SignalState, snapshot: AdHocSnapshot) -> int:
-    """The SCN up to which the stream leaves out changes of a resumed table, so that no chunk may be older; 0 for no such table."""
+    """The SCN up to which the stream leaves out changes of a resumed table, so that no chunk may be older; 0 when the
+    snapshot does not read for a resumption."""
     found = reading(state, snapshot)
     return found.covered_scn if found else 0
 
 
 def with_result(state: SignalState, snapshot: AdHocSnapshot, status: str, error: str) -> SignalState:
-    """The state when a resumption's table is read: phase `deleting`, or its `failure`. Unchanged for other snapshots."""
+    """The state once a resumption's table is read: its phase is `deleting`, or it has a `failure`. Unchanged for other snapshots.
+
+    :param status: as of `answers.scanned`: SUCCEEDED or EMPTY, anything else is a failure.
+    :param error: its message, '' for none.
+    """
     found = reading(state, snapshot)
     if found is None:
         return state
@@ -35,7 +40,7 @@ def with_result(state: SignalState, snapshot: AdHocSnapshot, status: str, error:
 
 
 def with_resumption(state: SignalState, resumption: Resumption) -> SignalState:
-    """The state with one table's resumption, in the place of an earlier one of it."""
+    """The state with a table's resumption; it replaces an earlier one of the same table."""
     others = tuple(one for one in state.resuming if one.table != resumption.table)
     return replace(state, resuming=(*others, resumption))
 

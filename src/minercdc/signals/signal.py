@@ -33,7 +33,8 @@ STOP: Final = "stop-snapshot"
 
 
 def printable(text: str) -> str:
-    """Text from outside made safe for a log line or an answer: control characters escaped, cut after 1000 characters."""
+    """Text from outside made safe for a log line or an answer: what cannot be printed is escaped; cut, with `..`, after 1000
+    characters."""
     escaped = "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )
@@ -76,8 +77,12 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class ExecuteSnapshot:
-    """:param collections: patterns of tables.
-    :param conditions: (pattern of tables, filter); the first that matches a table counts.
+    """Read tables while the connector runs.
+
+    :param collections: patterns of tables.
+    :param conditions: (pattern of tables, filter); the first that matches a table counts. A filter is a predicate, of a blocking
+        snapshot a whole SELECT.
+    :param surrogate_key: column to read in order of instead of the key, '' for none.
     """
 
     collections: tuple[str, ...]
@@ -92,7 +97,9 @@ class ExecuteSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class StopSnapshot:
-    """:param collections: patterns; () for all tables.
+    """End snapshots of some or all tables.
+
+    :param collections: patterns; () for all tables.
     :param blocking: only snapshots of this kind; None for both.
     """
 
@@ -112,21 +119,21 @@ class ResumeSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class LogMessage:
-    """:param message: `{}` in it stands for the offset."""
+    """Write a line into the log; each `{}` in `message` stands for the offset."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSchemas:
-    """:param changes: `tableChanges` as in records of the schema-change topic."""
+    """Give the shapes of tables by hand; `changes` are `tableChanges` as in records of the schema-change topic."""
 
     changes: tuple[Data, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DropTransaction:
-    """:param xid: 16 lower-case hex digits."""
+    """Give an open transaction up: its changes are lost. `xid` has 16 lower-case hex digits."""
 
     xid: str
 
@@ -138,7 +145,7 @@ class ListTransactions:
 
 @dataclass(frozen=True, slots=True)
 class ResumeTable:
-    """:param collections: patterns of suspended tables."""
+    """Read suspended tables again; `collections` are patterns of them."""
 
     collections: tuple[str, ...]
 
@@ -218,8 +225,8 @@ def described(signal: Signal) -> str:
 def action_of(signal: Signal) -> Action:
     """The action that a signal requests.
 
-    :raises SignalRefused: no such type, or its data is not of the form of that type. A member without meaning is refused, since
-        the sender meant something by it (a misspelt filter would read the whole table).
+    :raises SignalRefused: no such type, its data is not of the form of that type, or its id is too long or cannot be printed. A
+        member without meaning is refused, since the sender meant something by it (a misspelt filter would read the whole table).
     """
     if signal.id != printable(signal.id):
         raise SignalRefused(f"the id has control characters, or more than {_LONGEST_SHOWN} characters")
@@ -332,6 +339,7 @@ def _resume_table(data: Data) -> Action:
 class Kind:
     """A type of signal.
 
+    :param read: makes the action of `data`; raises SignalRefused.
     :param members: allowed in `data`; some are without effect, and allowed because Debezium's manual sends them.
     """
 

@@ -45,9 +45,12 @@ class SignalTable:
 class SignalStage:
     """See `contracts.SignalActions`.
 
+    :param table: None when no signal table is configured.
     :param channels: those that do not come with the stream.
     :param interval: seconds between two polls of them.
     :param now_us: microseconds since the epoch in UTC.
+    :param observe: called with the state at the start, after each step and after each commit.
+    :param resumptions: None when no table is ever suspended.
     """
 
     def __init__(
@@ -117,6 +120,7 @@ class SignalStage:
             channel.stored(state.taken.get(channel.name, ""))
 
     def close(self) -> None:
+        """See `contracts.SignalActions`."""
         self._incremental.close()
         self._blocking.close()
         if self._resumptions:

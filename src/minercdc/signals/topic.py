@@ -25,6 +25,7 @@ class TopicChannel:
         self._topic = topic
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
+        """See `channels.SignalChannel`, and `kafka.signal_topic.SignalTopic` for the errors."""
         values, mark = self._topic.poll(taken)
         return list(_received(values)), mark
 

@@ -29,8 +29,8 @@ class Chunk:
     :param schema: the version of the table they were read in.
     :param rows: (ROWID, Row) in order.
     :param last: Row text of the ordering columns of the last one.
-    :param floor: rows changed by later commits are out of date.
-    :param ceiling: the stream has to have come here; 0 while that is the SCN of a mark which has not come yet.
+    :param floor: a row that a commit after this SCN changed is out of date.
+    :param ceiling: SCN that the stream has to come to before delivery; 0 while that is of a mark which has not come yet.
     :param window: id of its marks, '' without marks.
     :param time_us: when it was read, microseconds since the epoch in UTC.
     :param final: no chunk follows it.
@@ -49,7 +49,10 @@ class Chunk:
 
 
 class Changes:
-    """Keys that the stream has changed in the tables that are being read, with the commit SCN of each."""
+    """Keys that the stream has changed in the tables that are being read, with the commit SCN of each.
+
+    :ivar floor: changes committed at or before this SCN are not noted.
+    """
 
     def __init__(self) -> None:
         self._keys: dict[TableId, dict[object, int]] = {}
@@ -72,7 +75,7 @@ class Changes:
         return sum(map(len, self._keys.values()))
 
     def note(self, event: ChangeEvent) -> None:
-        """Note the change of a row, if its table is followed and its commit SCN is above the pruned ones."""
+        """Note the change of a row, if its table is followed and its commit SCN is above `floor`; a snapshot's row never is noted."""
         keys = self._keys.get(event.schema.id)
         if keys is None or event.tx is None or event.tx.commit_scn <= self.floor:
             return
@@ -82,7 +85,7 @@ class Changes:
                 keys[identity] = scn
 
     def note_schema(self, change: SchemaChange) -> None:
-        """Note that a table was emptied or dropped: all rows read before are out of date."""
+        """Note that a table was truncated or dropped: all rows read before are out of date. Other DDL is not noted."""
         if change.table in self._keys and (change.truncate or change.after is None):
             self._emptied[change.table] = max(change.scn, self._emptied.get(change.table, 0))
 
@@ -124,7 +127,7 @@ class Changes:
         )
 
     def prune(self, floor: int) -> None:
-        """Forget changes up to this SCN: no chunk that is read, or will be, has a lower floor."""
+        """Raise `floor` to this SCN, and sometimes forget the changes up to it. No chunk that is read, or will be, has a lower one."""
         self.floor = max(self.floor, floor)
         if len(self) < 2 * self._pruned + 1000:
             return

@@ -75,8 +75,8 @@ def test_a_table_that_was_created_again_has_later_rows_only() -> None:
 
 def test_a_second_snapshot_replaces_the_rows_if_it_read_any() -> None:
     found = history(snapshots=[40])
-    assert pending(found, [arrival(2, 40, 40, snapshot=40)], Applied(20, 1), Applied(50, 2), truncate=True).since == 40
-    assert pending(found, [arrival(2, 41, 45)], Applied(20, 1), Applied(50, 2), truncate=True).since == 0
+    assert pending(found, [arrival(2, 40, 40, snapshot=40)], Applied(20, 1), Applied(50, 2), truncate=True).snapshot == 40
+    assert not pending(found, [arrival(2, 41, 45)], Applied(20, 1), Applied(50, 2), truncate=True).clears
 
 
 def test_a_mark_is_reached_when_every_partition_is_read_to_its_end() -> None:
