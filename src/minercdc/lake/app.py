@@ -186,3 +186,9 @@ def first_cause(text: str) -> str:
     return next(
         (line for line in reversed(lines) if line.startswith("minercdc.errors.")), lines[0] if lines else "no message"
     )
+
+
+def own_cause(text: str) -> str:
+    """`first_cause` without the name of our error's class."""
+    line = first_cause(text)
+    return line.partition(": ")[2] if line.startswith("minercdc.errors.") else line

@@ -119,12 +119,9 @@ class ChangeLog:
         forms = (text, _BYTES[self._values.binary_handling_mode](text.encode()))
         return "(" + " OR ".join(f"contains(value, {literal(form)})" for form in forms) + ")"
 
-    def rows(self, spark: SparkSession | None = None) -> DataFrame:
-        """All records that are kept.
-
-        :param spark: the session to read in; default the change log's own.
-        """
-        return (spark or self._spark).read.format("delta").load(self.path)
+    def rows(self) -> DataFrame:
+        """All records that are kept."""
+        return self._spark.read.format("delta").load(self.path)
 
     def arrivals(self, condition: str = "true") -> list[Arrival]:
         """What the batches hold, per batch and topic, of records that meet an SQL condition on `batch` and `commit_scn`."""

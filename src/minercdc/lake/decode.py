@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 RECORD = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id", "partition", "offset")
-# What orders the changes of one key. The offset decides between changes of one statement only.
-ORDER = "struct(commit_scn, seq, offset)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ _PROPERTIES = {
     "delta.enableTypeWidening": "true",
     "delta.feature.timestampNtz": "supported",
 }
+NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -132,11 +133,6 @@ class DeltaTable:
         reader = self._spark.read.format("delta")
         return (reader if version is None else reader.option("versionAsOf", version)).load(self.path)
 
-    def append(self, rows: DataFrame, applied: Applied) -> None:
-        """Append rows in one commit that says how far the table is then."""
-        with self._saying(applied):
-            rows.write.format("delta").mode("append").save(self.path)
-
     def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied) -> None:
         """Become a table of these rows and columns, in one commit that says how far the table is then.
 
@@ -163,7 +159,9 @@ class DeltaTable:
         return None
 
     def version(self) -> int:
-        """Number of the newest version that this process knows: its own last commit, or a later one."""
+        """Number of the newest version that this process knows: its own last commit, or a later one; else `NO_TABLE`."""
+        if not exists(self._spark, self.path):
+            return NO_TABLE
         session: Any = self._spark
         log = session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, self.path)
         return int(log.unsafeVolatileSnapshot().version())

@@ -7,7 +7,6 @@ and then reads the history to its end knows their version. A row belongs to the 
 from __future__ import annotations
 
 import json
-import logging
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,8 +21,6 @@ from minercdc.kafka.topics import TopicNames
 from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, TableId, TableSchema
-
-log = logging.getLogger(__name__)
 
 _CREATE = re.compile(r"\s*CREATE\b", re.IGNORECASE)
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from minercdc.lake.columns import CDC, TableColumn
-from minercdc.lake.decode import ORDER, RECORD
+from minercdc.lake.decode import RECORD
 from minercdc.lake.sql import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+# What orders the changes of one key. The offset decides between changes of one statement only.
 _ORDER = "commit_scn, seq, offset"
 _ALIVE_ORDER = "struct(commit_scn, op <> 'd', seq, offset)"  # of the last changes of different rows with one key
 
@@ -37,7 +38,7 @@ def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str]) -> DataFrame:
     together = f"struct({', '.join(map(quoted, kept))})"
     if "row_id" not in by:
         rows = rows.withColumn("home", expr("coalesce(row_id, '')")).repartition(*by)
-        last = expr(f"max_by({together}, {ORDER}) AS last")
+        last = expr(f"max_by({together}, struct({_ORDER})) AS last")
         rows = rows.groupBy(*by, "home").agg(last).selectExpr(*map(quoted, by), "last.*")
     return rows.groupBy(*by).agg(expr(f"max_by({together}, {_ALIVE_ORDER}) AS last")).selectExpr(*map(quoted, by), "last.*")
 

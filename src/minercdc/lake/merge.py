@@ -8,7 +8,6 @@ difference: a change never overwrites a row with a later (commit SCN, number wit
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,8 +24,6 @@ from minercdc.lake.sql import literal, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-log = logging.getLogger(__name__)
 
 CDC_FIELDS = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id")
 CDC_TYPE = "STRUCT<op: STRING, scn: BIGINT, commit_scn: BIGINT, seq: BIGINT, commit_time: TIMESTAMP, row_id: STRING, deleted: BOOLEAN>"

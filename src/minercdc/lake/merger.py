@@ -8,7 +8,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
@@ -18,13 +17,13 @@ from minercdc.errors import LakeError, MinerCdcError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.decode import RowDecoder
-from minercdc.lake.delta import Applied, DeltaTable, exists
+from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.marks import Mark
 from minercdc.lake.merge import TableMerge, is_pending
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import literal
-from minercdc.lake.state import NO_TABLE, Entry, StateTable
+from minercdc.lake.state import Entry, StateTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,8 +34,8 @@ _PUBLISH_S = 10.0  # an SCN without changes is published this often
 _REPORT_S = 60.0
 _TRY_AGAIN_S = 600.0  # a table that failed
 _ATTEMPTS = 6
-# What the tables' names and times need, whatever the user's session has.
-SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
+# What the tables' names and times need in every session.
+_SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
 _FEW_ROWS = 10_000  # fewer than these are read sooner by the interpreter than code is generated and compiled for them
 
 
@@ -49,19 +48,9 @@ def compile_code(session: SparkSession, *, wanted: bool) -> None:
 def own_session(spark: SparkSession) -> SparkSession:
     """A session of the same application, with our settings."""
     session = spark.newSession()
-    for name, value in SESSION_SETTINGS.items():
+    for name, value in _SESSION_SETTINGS.items():
         session.conf.set(name, value)
     return session
-
-
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """A table that was merged, or failed."""
-
-    name: str
-    applied: Applied
-    version: int = 0
-    failure: str = ""
 
 
 class Merger:
@@ -114,7 +103,7 @@ class Merger:
                 continue
             known = self._state.applied(table.name)
             if applied is not None and (applied.scn, applied.batch) > (known.scn, known.batch):
-                entry = Entry("table", table.name, found.version(), applied.scn, applied.batch)
+                entry = _merged(table.name, applied, found.version())
                 self._state_table.append([entry])
                 self._state.follow(entry)
 
@@ -199,21 +188,21 @@ class Merger:
         old = time.monotonic() - since >= lake.minercdc_lake_merge_interval_ms / 1000
         return all_pending or old or rows >= lake.minercdc_lake_merge_rows
 
-    def _merge(self, due: Iterable[TableHistory], goal: Applied) -> list[_Done]:
+    def _merge(self, due: Iterable[TableHistory], goal: Applied) -> list[Entry]:
         renamed = [table for table in due if table.renamed_to or table.renamed_from]
-        done: list[_Done] = []
+        done: list[Entry] = []
         for _ in renamed:  # a table whose new name waits for another one takes more than one turn
             for table in sorted(renamed, key=_first_rename):
                 for one in self._bring(table, goal) if self._state.applied(table.name) != goal else ():
                     done.append(one)
-                    self._state.follow(_entry(one))
+                    self._state.follow(one)
             renamed = [table for table in renamed if table.name not in self._state.failed]
         others = [table for table in due if not (table.renamed_to or table.renamed_from)]
         for entries in self._pool.map(lambda table: self._bring(table, goal), others):
             done += entries
         return done
 
-    def _bring(self, table: TableHistory, goal: Applied) -> list[_Done]:
+    def _bring(self, table: TableHistory, goal: Applied) -> list[Entry]:
         """Merge one table; a failure is its own only."""
         retrying = Retrying(
             retry=retry_if_exception(_is_conflict),
@@ -225,9 +214,9 @@ class Merger:
             return retrying(lambda: list(self._brought(table, goal)))
         except Exception as error:
             log.debug("%s: merging failed", table.name, exc_info=True)
-            return [_Done(table.name, goal, failure=_cause(error))]
+            return [Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=_cause(error))]
 
-    def _brought(self, table: TableHistory, goal: Applied) -> Iterable[_Done]:
+    def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
         session = self._session()
         merge = TableMerge(self._config, ChangeLog(session, self._paths.changes, self._config.values), self._decoder)
         delta = DeltaTable(session, self._paths.table(table.table))
@@ -248,13 +237,13 @@ class Merger:
                 taker = DeltaTable(session, self._paths.table(new))
                 if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
                     taker.take_over(delta, until)
-                    yield _Done(str(new), until, taker.version() if taker.columns() is not None else NO_TABLE)
+                    yield _merged(str(new), until, taker.version())
                 applied = until
-                yield _Done(table.name, applied, delta.version() if delta.columns() is not None else NO_TABLE)
+                yield _merged(table.name, applied, delta.version())
         if goal.scn <= applied.scn and goal.batch <= applied.batch:
             return
         merge.run(delta, table, arrivals, applied, goal)
-        yield _Done(table.name, goal, delta.version() if delta.columns() is not None else NO_TABLE)
+        yield _merged(table.name, goal, delta.version())
 
     def _session(self) -> SparkSession:
         if not hasattr(self._sessions, "spark"):
@@ -262,9 +251,9 @@ class Merger:
         session: SparkSession = self._sessions.spark
         return session
 
-    def _publish(self, done: Iterable[_Done], goal: Applied) -> None:
+    def _publish(self, done: Iterable[Entry], goal: Applied) -> None:
         """Record what was merged, together with the SCN that all tables can be read at now."""
-        entries = [_entry(one) for one in done]
+        entries = list(done)
         self._merged = self._merged or bool(entries)
         for entry in entries:
             if entry.kind == "failed":
@@ -317,10 +306,8 @@ def _first_rename(table: TableHistory) -> int:
     return min((scn for scn, _ in table.renamed_to), default=1 << 63)
 
 
-def _entry(done: _Done) -> Entry:
-    if done.failure:
-        return Entry("failed", done.name, scn=done.applied.scn, batch=done.applied.batch, detail=done.failure)
-    return Entry("table", done.name, done.version, done.applied.scn, done.applied.batch)
+def _merged(name: str, applied: Applied, version: int) -> Entry:
+    return Entry("table", name, version, applied.scn, applied.batch)
 
 
 def _is_conflict(error: BaseException) -> bool:

@@ -15,12 +15,12 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.columns import CDC, TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
-from minercdc.lake.delta import Applied, DeltaTable, columns_of, exists
+from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import CDC_TYPE, NEWER, as_rows, cdc_struct, key_ids, matches, pending, pending_filter, reduced
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import as_text, quoted
-from minercdc.lake.state import NO_TABLE, Entry, StateTable
+from minercdc.lake.state import Entry, StateTable
 from minercdc.lake.types import widened
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class _Reader:
         target, selected = [], []
         for column in wanted:
             old = there.get(column.id)
-            kind = column.type if old is None else _common(old.type, column.type)
+            kind = column.type if old is None else (widened(old.type, column.type) or "STRING")
             since, fill = fills.get(column.id, (0, "NULL"))
             value = (fill if since > base.scn else "NULL") if old is None else quoted(old.name)
             target.append(TableColumn(column.name, kind, column.id))
@@ -155,10 +155,6 @@ class _Reader:
     def _none(self, target: Sequence[TableColumn]) -> DataFrame:
         columns = ", ".join(f"CAST(NULL AS {column.type}) AS {quoted(column.name)}" for column in target)
         return self._spark.sql(f"SELECT {columns}, CAST(NULL AS {CDC_TYPE}) AS {CDC} WHERE false")
-
-
-def _common(old: str, new: str) -> str:
-    return widened(old, new) or "STRING"
 
 
 def _overlaid(present: DataFrame, changes: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.kafka.client import KafkaClient
-from minercdc.lake.app import first_cause
+from minercdc.lake.app import own_cause
 from minercdc.lake.columns import CDC
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable
@@ -181,7 +181,7 @@ class _Loading:
             loaded = Loaded(task.name, rows, time.monotonic() - begun)
         except (PySparkException, Py4JJavaError) as error:
             log.debug("%s: reading failed", task.name, exc_info=True)
-            failure = _cause(str(error))
+            failure = own_cause(str(error))
             loaded = Loaded(task.name, 0, time.monotonic() - begun, failure)
         self._progress.done(loaded)
         return loaded
@@ -273,12 +273,6 @@ def _fixed(connection: oracledb.Connection) -> tuple[int, int | None]:
     after = oldest_open_scn(connection)
     begun = [one for one in (before, after) if one is not None and one < scn]
     return scn, min(begun, default=None)
-
-
-def _cause(text: str) -> str:
-    """Our own error's message within that of Spark."""
-    line = first_cause(text)
-    return line.partition(": ")[2] if line.startswith("minercdc.errors.") else line
 
 
 def _version(schema: TableSchema, history: LakeHistory, scn: int) -> TableVersion:

@@ -20,7 +20,6 @@ from minercdc.lake.delta import Applied, exists
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
 _PROPERTIES = {"delta.autoOptimize.autoCompact": "true"}  # a small file per merge would make reading slow within days
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
 

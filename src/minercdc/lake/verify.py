@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError, SnapshotTooOldError, SourceError
 from minercdc.kafka.client import KafkaClient
-from minercdc.lake.app import first_cause
+from minercdc.lake.app import own_cause
 from minercdc.lake.columns import CDC
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.history import LakeHistory, TableHistory
@@ -214,7 +214,7 @@ class _Comparison:
         except SourceError as error:
             return TableReport(name, failure=f"{error.code}: {error.message}")
         except (PySparkException, Py4JJavaError) as error:
-            return TableReport(name, failure=_cause(str(error)))
+            return TableReport(name, failure=own_cause(str(error)))
 
     def _dropped(self, name: str) -> TableReport:
         if any(scn > self._lake.scn for scn in self._history[name].dropped):
@@ -355,9 +355,3 @@ def _short(value: str | None, start: int = 0) -> str:
     part = value[begin : begin + _SHOWN_CHARACTERS]
     where = f" from character {begin + 1}" if begin else ""
     return f"{part!r}{where} of {len(value)}"
-
-
-def _cause(text: str) -> str:
-    """Our own error's message within that of Spark."""
-    line = first_cause(text)
-    return line.partition(": ")[2] if line.startswith("minercdc.errors.") else line

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minercdc.config.load import parse_properties
+from minercdc.config.load import ConnectorConfig
 from minercdc.errors import SchemaHistoryError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.history import LakeHistory
@@ -34,18 +34,7 @@ def document(scn: int, kind: str, columns: Sequence[str], ddl: str = "", **more:
 
 
 @pytest.fixture
-def history() -> LakeHistory:
-    config = parse_properties(
-        {
-            "name": "n",
-            "topic.prefix": "p",
-            "database.hostname": "h",
-            "database.user": "u",
-            "database.password": "p",
-            "database.dbname": "d",
-            "minercdc.kafka.bootstrap.servers": "b:1",
-        }
-    )
+def history(config: ConnectorConfig) -> LakeHistory:
     return LakeHistory(config, KafkaClient(config.kafka, config.topics, {}))
 
 

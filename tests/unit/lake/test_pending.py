@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.config.load import ConnectorConfig
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.change_log import Arrival
 from minercdc.lake.delta import Applied
@@ -92,24 +92,13 @@ class Message:
         self.value = lambda: value
 
 
-def test_the_mark_is_that_of_the_connectors_last_offset(monkeypatch: pytest.MonkeyPatch) -> None:
-    config: ConnectorConfig = parse_properties(
-        {
-            "name": "mine",
-            "topic.prefix": "p",
-            "database.hostname": "h",
-            "database.user": "u",
-            "database.password": "p",
-            "database.dbname": "d",
-            "minercdc.kafka.bootstrap.servers": "b:1",
-        }
-    )
+def test_the_mark_is_that_of_the_connectors_last_offset(config: ConnectorConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     offsets = [
         {"snapshot": {"scn": "7"}},
         {"position": {}, "complete_scn": "12"},
         {"snapshot": {"scn": "30"}},  # a second snapshot has begun: what was complete stays so
     ]
-    messages = [Message(b"mine", json.dumps(offset).encode()) for offset in offsets]
+    messages = [Message(b"n", json.dumps(offset).encode()) for offset in offsets]
     messages.insert(1, Message(b"another", b'{"complete_scn": "99"}'))
     end = 1
     monkeypatch.setattr(KafkaClient, "all_ends", lambda self, names: {("p-offsets", 0): end, ("p.S.T", 0): 3})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.lake.properties import PROPERTIES
 
 from minercdc.config.lake import LakeConfig
 from minercdc.config.load import parse_properties
@@ -10,16 +11,6 @@ from minercdc.config.sections import ValueConfig
 from minercdc.errors import ConfigError
 from minercdc.lake.types import fill_of, lake_column, refuse_unsupported_modes, widened
 from minercdc.schema.table import Column
-
-PROPERTIES = {
-    "name": "n",
-    "topic.prefix": "p",
-    "database.hostname": "h",
-    "database.user": "u",
-    "database.password": "p",
-    "database.dbname": "d",
-    "minercdc.kafka.bootstrap.servers": "b:1",
-}
 
 
 @pytest.mark.parametrize(
