@@ -204,3 +204,9 @@ class LakeError(MinerCdcError):
     """The stream into the lake failed; run again, it goes on from its checkpoint."""
 
     code = "MC-8001"
+
+
+class VerificationError(MinerCdcError):
+    """Source and target cannot be compared: there is nothing to compare yet, or a record is not ours."""
+
+    code = "MC-9001"

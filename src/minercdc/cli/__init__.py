@@ -2,12 +2,13 @@
 
     minercdc run CONFIG        capture into Kafka
     minercdc signal CONFIG ..  send a running connector a signal
+    minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
     minercdc config            the properties, as Markdown
     minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc errors            what every code means, as Markdown
     minercdc lake CONFIG       keep Delta tables equal to the source
-    minercdc lake verify CONFIG, minercdc lake snapshot CONFIG
+    minercdc lake COMMAND CONFIG  look after these tables
     minercdc sandbox           an Oracle-compatible server
     minercdc kafka             a Kafka broker
     minercdc demo              all of it on this machine
@@ -27,8 +28,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from minercdc.cli.comparison import comparing, end_with
 from minercdc.cli.lake import lake
-from minercdc.cli.output import ConfigFile, Verbose, errors, jar_progress, log_lines, log_to
+from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to
 from minercdc.cli.send import signals
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
@@ -135,6 +137,20 @@ def check(config: ConfigFile) -> None:
         out.print("ready, but tables will be suspended for what is missing")
     else:
         out.print("ready" if not findings else "ready, with advice")
+
+
+@app.command()
+def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
+    """Compare the topics with Oracle's tables at the newest SCN that is complete in Kafka; exit status 1 when they differ."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.verification import verify as compare
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    with comparing() as done:
+        report = compare(loaded, table=table, done=done)
+    end_with(report)
 
 
 @app.command()

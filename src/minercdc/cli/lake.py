@@ -3,22 +3,28 @@
 minercdc lake CONFIG            keep Delta tables equal to the source until stopped
 minercdc lake verify CONFIG     compare them with Oracle
 minercdc lake snapshot CONFIG   read tables from Oracle into the lake, without Kafka
+minercdc lake status CONFIG     how far each table is, and what it holds
+minercdc lake optimize CONFIG   join small files, and remove what is older than the retention
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Console
+from rich.progress import Progress
 from typer.core import TyperGroup
 
-from minercdc.cli.output import ConfigFile, Verbose, errors, jar_progress, log_lines, log_to
+from minercdc.cli.comparison import comparing, end_with
+from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to, progress
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 if TYPE_CHECKING:
@@ -49,8 +55,6 @@ lake = typer.Typer(
     help="Keep Delta tables equal to the source until stopped: minercdc lake CONFIG. Or one of the commands.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-OneTable = Annotated[str | None, typer.Option("--table", metavar="SCHEMA.TABLE", help="This table only.")]
 
 
 @contextmanager
@@ -92,25 +96,13 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
     """Compare the lake's tables with Oracle's at the newest SCN that is complete in the lake; exit status 1 when they differ."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
-    from minercdc.lake.verify import TableReport
     from minercdc.lake.verify import verify as compare
 
     loaded = load_config(config)
     log_to(errors, verbose)
-    with _spark(loaded, stop) as spark, _progress("comparing") as progress:
-        task = progress.add_task("tables", total=None)
-
-        def done(report: TableReport, total: int) -> None:
-            progress.update(task, total=total, advance=1)
-            for line in report.lines():
-                progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
-
+    with _spark(loaded, stop) as spark, comparing() as done:
         report = compare(spark, loaded, table=table, done=done)
-    errors.print(f"compared at SCN {report.scn}", highlight=False)
-    sys.stdout.write(f"{report.summary()}\n")
-    sys.stdout.flush()
-    if not report.equal:
-        raise SystemExit(1)
+    end_with(report)
 
 
 @lake.command()
@@ -128,13 +120,64 @@ def snapshot(
 
     loaded = load_config(config)
     log_to(errors, verbose)
-    with _spark(loaded, stop) as spark, _progress("reading") as bar:
+    with _spark(loaded, stop) as spark, progress("reading") as bar:
         done = load(spark, loaded, scn=scn, table=table, progress=_SnapshotProgress(bar))
     log_lines(handover_steps(done.scn, done.open_since))
     rows = sum(one.rows for one in done.tables)
     sys.stdout.write(f"read: {len(done.tables) - len(done.failed)} tables, {rows} rows at SCN {done.scn}\n")
     sys.stdout.flush()
     if done.failed:
+        raise SystemExit(1)
+
+
+@lake.command()
+def status(
+    config: ConfigFile,
+    table: OneTable = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show how far each table is, what waits, and what it holds on disk; exit status 1 when a table is quarantined."""
+    stop = Stop(patience=0, status=UNFINISHED)
+    from minercdc.cli.lake_status import as_document, show
+    from minercdc.config.load import load_config
+    from minercdc.lake.status import status as look
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    with _spark(loaded, stop) as spark:
+        found = look(spark, loaded, table)
+    if as_json:
+        sys.stdout.write(json.dumps(as_document(found, datetime.now(UTC)), indent=2) + "\n")
+    else:
+        show(found, datetime.now(UTC), Console())
+    sys.stdout.flush()
+    if any(one.failure for one in found.tables):
+        raise SystemExit(1)
+
+
+@lake.command()
+def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
+    """Join the tables' small files, and remove what is older than minercdc.lake.retention.ms; the lake may run meanwhile."""
+    stop = Stop(patience=0, status=UNFINISHED)
+    from minercdc.cli.lake_status import size
+    from minercdc.config.load import load_config
+    from minercdc.kafka.client import KafkaClient
+    from minercdc.lake.maintenance import Maintained, Maintenance
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+
+    def done(one: Maintained) -> None:
+        files, sizes = (f"{one.files[i]} files, {size(one.bytes[i])}" for i in (0, 1))
+        sys.stdout.write(f"{one.name}: {one.failure or f'{files} -> {sizes}'}\n")
+
+    with _spark(loaded, stop) as spark:
+        client = KafkaClient(loaded.kafka, loaded.topics, loaded.kafka_client)
+        found = Maintenance(spark, loaded, client).run(table, done)
+    sys.stdout.write(f"optimized: {sum(not one.failure for one in found)} tables\n")
+    sys.stdout.flush()
+    if any(one.failure for one in found):
         raise SystemExit(1)
 
 
@@ -156,11 +199,3 @@ class _SnapshotProgress:
         rate = table.rows / table.seconds if table.seconds else 0.0
         line = f"{table.name}: {table.failure}" if table.failure else f"{table.name}: {table.rows} rows, {rate:.0f} rows/s"
         self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Progress]:
-    """A bar on a terminal; what is printed on its console appears above it."""
-    columns = (TextColumn(f"{what} {{task.description}}"), BarColumn(30), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        yield bar

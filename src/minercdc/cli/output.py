@@ -12,12 +12,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 ConfigFile = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="YAML, JSON or .properties with Debezium's property names.")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log details.")]
+OneTable = Annotated[str | None, typer.Option("--table", metavar="SCHEMA.TABLE", help="This table only.")]
 
 errors = Console(stderr=True)
 
@@ -65,3 +66,11 @@ def jar_progress(what: str) -> Iterator[Callable[[int, int], None]]:
             bar.update(tasks[what], completed=done)
 
         yield advance
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[Progress]:
+    """A bar on a terminal; what is printed on its console appears above it."""
+    columns = (TextColumn(f"{doing} {{task.description}}"), BarColumn(30), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        yield bar

@@ -115,9 +115,7 @@ class ChangeLog:
 
     def _has_placeholder(self) -> str:
         """SQL: the value holds the placeholder, as text or as bytes in one of their forms."""
-        text = self._values.unavailable_value_placeholder
-        forms = (text, _BYTES[self._values.binary_handling_mode](text.encode()))
-        return "(" + " OR ".join(f"contains(value, {literal(form)})" for form in forms) + ")"
+        return "(" + " OR ".join(f"contains(value, {literal(form)})" for form in placeholder_forms(self._values)) + ")"
 
     def rows(self) -> DataFrame:
         """All records that are kept."""
@@ -138,6 +136,12 @@ class ChangeLog:
             )
             for row in counted
         ]
+
+
+def placeholder_forms(values: ValueConfig) -> tuple[str, str]:
+    """What a record has in place of a text, and of bytes, that redo does not hold."""
+    text = values.unavailable_value_placeholder
+    return text, _BYTES[values.binary_handling_mode](text.encode())
 
 
 def _aggregates(spark: SparkSession) -> Sequence[object]:

@@ -1,0 +1,36 @@
+"""What `verify` and `lake verify` print: a bar, what differs as it is found, and a last line that says it all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from minercdc.cli.output import errors, progress
+
+if TYPE_CHECKING:
+    from minercdc.lake.verify import Report, TableReport
+
+
+@contextmanager
+def comparing() -> Iterator[Callable[[TableReport, int], None]]:
+    """A function to call with each table that is compared, and the number of tables."""
+    with progress("comparing") as bar:
+        task = bar.add_task("tables", total=None)
+
+        def done(report: TableReport, total: int) -> None:
+            bar.update(task, total=total, advance=1)
+            for line in report.lines():
+                bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+        yield done
+
+
+def end_with(report: Report) -> None:
+    """Print the summary; SystemExit with status 1 when something differs, or could not be compared."""
+    errors.print(f"compared at SCN {report.scn}", highlight=False)
+    sys.stdout.write(f"{report.summary()}\n")
+    sys.stdout.flush()
+    if not report.equal:
+        raise SystemExit(1)

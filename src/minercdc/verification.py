@@ -1,0 +1,325 @@
+"""`minercdc verify`: compares what the table topics say with Oracle `AS OF` the newest SCN that is complete in Kafka.
+
+    offset         the SCN up to which every commit is delivered; then the ends of the partitions, as `lake.marks` reads them
+    topic rows     the last record of each row up to that SCN, in a file
+    Oracle's rows  read as a snapshot reads them, encoded as the connector encodes them, looked up in the file
+
+A value is compared where redo or the snapshot gave it, and where its column has had the same type and place since: a column that was
+added after the last change of a row is not in that row's record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+import oracledb
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import MinerCdcError, SourceError, VerificationError
+from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.envelope import ROWID_KEY, EnvelopeEncoder
+from minercdc.kafka.offset_json import offset_from_bytes
+from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.topics import TopicNames
+from minercdc.lake.change_log import placeholder_forms
+from minercdc.lake.history import LakeHistory, TableHistory, TableVersion
+from minercdc.lake.marks import Ends, topic_pattern
+from minercdc.lake.verify import SHOWN, Difference, Report, TableReport
+from minercdc.offset import ChunkProgress, Offset
+from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.selection import key_columns, published_columns, table_filter, value_handling
+from minercdc.snapshot.scan import Scan
+from minercdc.values.supported import without_unsupported
+
+Image: TypeAlias = Mapping[str, Any]
+
+_BATCH = 1000
+_SHOWN_CHARACTERS = 80
+_TABLE = (
+    "CREATE TABLE rows (key TEXT PRIMARY KEY, commit_scn INTEGER, seq INTEGER, scn INTEGER, row_id TEXT, image TEXT,"
+    " seen INTEGER DEFAULT 0) WITHOUT ROWID"
+)
+# One UPDATE may shift keys (1 to 2, 2 to 3): then key 2 is deleted, as that of the second row, after it was given to the first.
+_PUT = (
+    "INSERT INTO rows (key, commit_scn, seq, scn, row_id, image) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
+    " commit_scn = excluded.commit_scn, seq = excluded.seq, scn = excluded.scn, row_id = excluded.row_id, image = excluded.image"
+    " WHERE NOT (excluded.image IS NULL AND excluded.commit_scn = rows.commit_scn AND excluded.row_id <> rows.row_id)"
+)
+# Records without a key are in any partition.
+_PUT_LATER = f"{_PUT} AND (excluded.commit_scn, excluded.seq) >= (rows.commit_scn, rows.seq)"
+
+
+def verify(
+    config: ConnectorConfig,
+    *,
+    table: str | None = None,
+    done: Callable[[TableReport, int], None] = lambda _report, _total: None,
+) -> Report:
+    """Compare the topics of all captured tables, or of one, with Oracle.
+
+    :param table: `SCHEMA.TABLE`.
+    :param done: called after each table, with the number of tables.
+    :raises VerificationError: the connector has not completed its initial snapshot, or captures no such table.
+    :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
+    """
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    topics = TopicNames(config.identity, config.topics, config.kafka)
+    offset = _stored(config, client, topics)
+    ends = client.all_ends(re.compile(topic_pattern(config)))
+    history = LakeHistory(config, client)
+    history.refresh()
+    with closing(connect(config.database)) as connection:
+        ids = read_table_ids(connection, table_filter(config), database_name(config.database))
+        wanted = [one for one in ids if table in (None, str(one))]
+        if table is not None and not wanted:
+            raise VerificationError(f"{table} is not among the captured tables")
+        comparison = _Comparison(config, client, topics, offset, ends, history)
+        reports = []
+        for one in sorted(wanted):
+            reports.append(comparison.compare(connection, one))
+            done(reports[-1], len(wanted))
+    return Report(offset.complete_scn, reports)
+
+
+def _stored(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> Offset:
+    value = None
+    if client.ends(topics.offsets):
+        value = client.latest_of_key(topics.offsets, config.identity.name.encode())
+    if value is None:
+        raise VerificationError(
+            f"topic {topics.offsets} has no offset of connector {config.identity.name}", hint="Start it: minercdc run CONFIG"
+        )
+    offset = offset_from_bytes(value, f"topic {topics.offsets}, key {config.identity.name}")
+    if not offset.complete_scn:
+        raise VerificationError("the initial snapshot is not complete yet", hint="Try again once the connector streams.")
+    return offset
+
+
+class _Comparison:
+    """Compares tables at one SCN."""
+
+    def __init__(
+        self,
+        config: ConnectorConfig,
+        client: KafkaClient,
+        topics: TopicNames,
+        offset: Offset,
+        ends: Ends,
+        history: LakeHistory,
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._scn = offset.complete_scn
+        self._suspended = {entry.table: entry.reason for entry in offset.suspended}
+        self._ends = ends
+        self._history = history
+        self._key_columns = key_columns(config.filters)
+        self._placeholders = placeholder_forms(config.values)
+        self._encoder = EnvelopeEncoder(
+            topics=topics,
+            source=SourceBlock(config.identity.topic_prefix),
+            values=config.values,
+            filters=config.filters,
+            handling=value_handling(config.values),
+            published=published_columns(config.filters),
+            key_columns=self._key_columns,
+            include_schema_changes=False,
+            clock_ns=time.time_ns,
+        )
+
+    def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
+        """One table; what keeps it from being compared is in the report."""
+        report = TableReport(str(table))
+        known = self._history.find(report.name)
+        if known is None or not known.exists_at(self._scn):
+            report.failure = "the connector's schema history does not have it"
+        elif report.name in self._suspended:
+            report.failure = f"it is suspended: {self._suspended[report.name]}"
+        elif known.renamed_from:
+            report.failure = "it was renamed, and its older rows are in the topic of the earlier name"
+        else:
+            try:
+                (schema,) = read_tables(connection, [table])
+                with TemporaryDirectory(prefix="minercdc-verify-") as directory:
+                    self._compare(connection, known, without_unsupported(schema), Path(directory) / "rows.sqlite", report)
+            except (SourceError, ValueError) as error:  # ORA-01555, ORA-01466, or it was dropped meanwhile
+                report.failure = error.message if isinstance(error, MinerCdcError) else "Oracle no longer has it"
+        return report
+
+    def _compare(
+        self, connection: oracledb.Connection, table: TableHistory, schema: TableSchema, file: Path, report: TableReport
+    ) -> None:
+        versions = _Versions(table, self._scn, self._key_columns(schema), schema)
+        with closing(sqlite3.connect(file, isolation_level=None)) as rows:
+            rows.execute("PRAGMA journal_mode = OFF")
+            rows.execute("PRAGMA synchronous = OFF")
+            rows.execute(_TABLE)
+            self._fold(table, versions, rows)
+            for key, row_id, image in self._oracle(connection, schema, versions):
+                report.rows += 1
+                if details := self._differences(rows, versions, key, image):
+                    _add(report, versions.shown(key) if versions.has_key else f"ROWID {row_id}", details)
+            for key, text in rows.execute("SELECT key, image FROM rows WHERE NOT seen AND image IS NOT NULL"):
+                report.rows += 1
+                shown = _short(json.loads(text))
+                _add(
+                    report, versions.shown(key) if versions.has_key else f"ROWID {key}", [f"Oracle lacks this row: {shown}"]
+                )
+
+    def _fold(self, table: TableHistory, versions: _Versions, rows: sqlite3.Connection) -> None:
+        """The last record of each row."""
+        since = max([0, *(scn for scn in (*table.created, *table.truncated) if scn <= self._scn)])
+        put = _PUT if versions.has_key else _PUT_LATER
+        for (topic, partition), end in self._ends.items():
+            if topic != table.topic or not end:
+                continue
+            begin = self._client.first_offset(topic, partition=partition)
+            batch: list[tuple[Any, ...]] = []
+            for message in self._client.read_range(topic, partition, begin, end) if begin < end else ():
+                if (row := self._row(message, versions, since)) is not None:
+                    batch.append(row)
+                if len(batch) == _BATCH:
+                    rows.executemany(put, batch)
+                    batch.clear()
+            rows.executemany(put, batch)
+
+    def _row(self, message: Any, versions: _Versions, since: int) -> tuple[Any, ...] | None:
+        """What is kept of a record; None for a tombstone, a later commit, or a row that DDL removed."""
+        if message.value() is None:
+            return None
+        where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
+        try:
+            envelope = _payload(message.value())
+            source, op = envelope["source"], envelope["op"]
+            scn, commit_scn = int(source["scn"]), int(source.get("commit_scn") or source["scn"])
+            key = _payload(message.key()) if message.key() is not None else {}
+            if op == "t" or commit_scn > self._scn or scn < since:
+                return None
+            image = envelope["before" if op == "d" else "after"]
+            identity = versions.identity(scn, key, image, source.get("row_id"))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise VerificationError(
+                f"{where}: the record is no change event of minercdc ({error!r})",
+                hint="Other programs must not write there.",
+            ) from None
+        kept = None if op == "d" else json.dumps(image)
+        return identity, commit_scn, source.get("txSeq") or 0, scn, source.get("row_id"), kept
+
+    def _oracle(
+        self, connection: oracledb.Connection, schema: TableSchema, versions: _Versions
+    ) -> Iterator[tuple[str, str, Image]]:
+        """(identity, ROWID, image) of Oracle's rows."""
+        scan = Scan(schema, self._scn, self._config.snapshot.snapshot_fetch_size, lobs=self._config.capture.lob_enabled)
+        for batch in scan.batches(connection, ChunkProgress()):
+            for row_id, row in scan.rows(batch):
+                event = ChangeEvent(
+                    *(Op.READ, schema, None, row, Scn(self._scn), 0, None, 0), row_id=row_id, snapshot=SnapshotMark.TRUE
+                )
+                (record,) = self._encoder.encode(event)
+                assert record.value is not None
+                image = _payload(record.value)["after"]
+                key = _payload(record.key) if record.key is not None else {}
+                yield versions.identity(self._scn, key, image, row_id), row_id, image
+
+    def _differences(self, rows: sqlite3.Connection, versions: _Versions, key: str, image: Image) -> list[str]:
+        found = rows.execute("SELECT scn, image FROM rows WHERE key = ? AND image IS NOT NULL", [key]).fetchone()
+        if found is None:
+            return [f"the topic lacks this row: {_short(image)}"]
+        rows.execute("UPDATE rows SET seen = 1 WHERE key = ?", [key])
+        theirs = json.loads(found[1])
+        return [
+            f"{name}: Oracle {_short(image[name])}, topic {_short(theirs[older])}"
+            for name, older in versions.comparable(found[0]).items()
+            if name in image and older in theirs and image[name] != theirs[older] and not self._is_unknown(theirs[older])
+        ]
+
+    def _is_unknown(self, value: object) -> bool:
+        return isinstance(value, str) and value in self._placeholders
+
+
+class _Versions:
+    """The columns of a table over its versions.
+
+    :param scn: that the table is compared at.
+    :param key: positions of the record key's columns in `schema`, which is the table as it is now.
+    """
+
+    def __init__(self, table: TableHistory, scn: int, key: Sequence[int], schema: TableSchema) -> None:
+        self._table = table
+        self._newest = table.version_at(scn)
+        self._key = [schema.columns[i].name for i in key]
+        self._comparable: dict[int, dict[str, str]] = {}
+
+    @property
+    def has_key(self) -> bool:
+        return bool(self._key)
+
+    def comparable(self, scn: int) -> Mapping[str, str]:
+        """Name of each column -> its name in a record of this SCN; columns of other types then are left out."""
+        version = self._table.version_at(scn)
+        if version.since not in self._comparable:
+            self._comparable[version.since] = _same_columns(version, self._newest)
+        return self._comparable[version.since]
+
+    def identity(self, scn: int, key: Image, image: Image | None, row_id: str | None) -> str:
+        """What identifies a row in all of its records: the values of the key's columns, else the ROWID."""
+        if not self._key:
+            return str(row_id or key.get(ROWID_KEY) or "")
+        names = _names_in(self._table.version_at(scn), self._newest)
+        values = []
+        for name in self._key:
+            older = names[name]
+            values.append(key[older] if older in key else (image or {})[older])
+        return json.dumps(values)
+
+    def shown(self, identity: str) -> str:
+        """An identity for people."""
+        return ", ".join(f"{name}={value}" for name, value in zip(self._key, json.loads(identity), strict=True))
+
+
+def _names_in(version: TableVersion, newest: TableVersion) -> dict[str, str]:
+    """Name of each column of the newest version -> its name in another one; its own where the other one lacks it."""
+    older = {field.id: field.name for field in version.fields}
+    return {field.name: older.get(field.id, field.name) for field in newest.fields}
+
+
+def _same_columns(version: TableVersion, newest: TableVersion) -> dict[str, str]:
+    older = {field.id: field.column for field in version.fields}
+    found = {}
+    for field in newest.fields:
+        column = older.get(field.id)
+        if column is not None and (column.type_name, column.length, column.scale) == (
+            field.column.type_name,
+            field.column.length,
+            field.column.scale,
+        ):
+            found[field.name] = column.name
+    return found
+
+
+def _payload(text: bytes) -> Any:
+    """A record's key or value, without its schema."""
+    document = json.loads(text)
+    return document["payload"] if isinstance(document, dict) and document.keys() == {"schema", "payload"} else document
+
+
+def _add(report: TableReport, key: str, details: Sequence[str]) -> None:
+    report.differences += 1
+    if len(report.shown) < SHOWN:
+        report.shown.append(Difference(key, tuple(details)))
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}.. ({len(text)} characters)"

@@ -1,0 +1,86 @@
+"""`minercdc verify`: what the topics say, compared with Oracle."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.e2e.lab import LOGGED, Lab
+from tests.e2e.topics import Read
+
+from minercdc.config.load import load_config
+from minercdc.kafka.client import KafkaClient
+
+TABLES = (
+    "CREATE TABLE KEYLESS (A NUMBER, B DATE)",
+    LOGGED.format("KEYLESS"),
+    "CREATE TABLE LARGE (ID NUMBER(5) PRIMARY KEY, TEXT CLOB, BYTES RAW(8), N NUMBER(5))",
+    LOGGED.format("LARGE"),
+    "CREATE TABLE EMPTIED (ID NUMBER(5) PRIMARY KEY)",
+    LOGGED.format("EMPTIED"),
+    "INSERT INTO KEYLESS VALUES (1.5, DATE '2026-01-01')",
+    "INSERT INTO KEYLESS VALUES (1.5, DATE '2026-01-01')",
+    "INSERT INTO LARGE VALUES (1, RPAD('x', 3000, 'x'), HEXTORAW('00FF'), 1)",
+    "INSERT INTO EMPTIED VALUES (1)",
+)
+CHANGES = (
+    ("UPDATE T SET ID = ID + 1",),  # each key but the first was another row's
+    ("DELETE FROM T WHERE ID = 2", "INSERT INTO T VALUES (20, 'it''s new')", "DELETE FROM KEYLESS WHERE ROWNUM = 1"),
+    ("UPDATE LARGE SET N = 2", "INSERT INTO LARGE VALUES (2, 'short', NULL, NULL)"),  # TEXT of the first row is not in redo
+    ("ALTER TABLE LARGE RENAME COLUMN N TO M",),
+    ("ALTER TABLE LARGE MODIFY (M NUMBER(9))",),
+    ("ALTER TABLE T RENAME COLUMN ID TO NUM",),
+    ("ALTER TABLE T ADD (MORE NUMBER(3) DEFAULT 7)",),
+    ("TRUNCATE TABLE EMPTIED",),
+    ("INSERT INTO EMPTIED VALUES (5)", "INSERT INTO T VALUES (30, 'last', 1)"),
+)
+
+
+def is_last(record: Read) -> bool:
+    return record.value is not None and (record.value["after"] or {}).get("V") == "last"
+
+
+def test_topics_equal_oracle_after_every_kind_of_change_and_what_does_not_is_shown(lab: Lab) -> None:
+    config = lab.config(lob_enabled="true")
+    lab.execute(*TABLES)
+    with lab.run(config) as connector:
+        connector.await_log("streaming:")
+        for statements in CHANGES:
+            lab.execute(*statements)
+        lab.topics.await_records(lab.topic(), lambda found: any(is_last(record) for record in found))
+        running = lab.minercdc("verify", str(config))
+        connector.stop_in_order()
+    for ended in (running, lab.minercdc("verify", str(config))):
+        assert ended.status == 0, ended.errors
+        assert "verified: 4 tables, 8 rows, 0 differences" in ended.output
+
+    (last,) = [record for record in lab.topics.records(lab.topic()) if is_last(record)]
+    wrong: dict[str, Any] = {**last.value, "op": "u", "after": {**last.value["after"], "V": "wrong"}}
+    loaded = load_config(config)
+    client = KafkaClient(loaded.kafka, loaded.topics, loaded.kafka_client)
+    client.produce(lab.topic(), json.dumps(last.key).encode(), json.dumps(wrong).encode())
+    client.produce(lab.topic(), json.dumps({"NUM": 99}).encode(), json.dumps(wrong).encode())
+    ended = lab.minercdc("verify", str(config), "--table", f"{lab.schema}.T")
+    assert ended.status == 1
+    assert f'{lab.schema}.T NUM=30\n    V: Oracle "last", topic "wrong"' in ended.errors
+    assert f"{lab.schema}.T NUM=99\n    Oracle lacks this row" in ended.errors
+    assert "verified: 1 tables, 5 rows, 2 differences" in ended.output
+
+
+def test_what_cannot_be_compared_is_said(lab: Lab) -> None:
+    config = lab.config()
+    nothing = lab.minercdc("verify", str(config))
+    assert nothing.status == 1
+    assert "MC-9001" in nothing.errors
+    assert f"has no offset of connector {lab.name}" in nothing.errors
+    with lab.run(config) as connector:
+        connector.await_log("streaming:")
+        connector.stop_in_order()
+    unknown = lab.minercdc("verify", str(config), "--table", "NO.TABLE")
+    assert unknown.status == 1
+    assert "MC-9001: NO.TABLE is not among the captured tables" in unknown.errors
+    loaded = load_config(config)
+    KafkaClient(loaded.kafka, loaded.topics, loaded.kafka_client).produce(lab.topic(), b"{}", b'{"foreign": 1}')
+    foreign = lab.minercdc("verify", str(config))
+    assert foreign.status == 1
+    assert "the record is no change event of minercdc" in foreign.errors
