@@ -15,6 +15,9 @@ from typing import Self
 import oracledb
 import psutil
 
+SECRET = {"MINERCDC_DATABASE_PASSWORD": "minercdc"}
+"""What the environment of a process with a connector's configuration needs."""
+
 
 class MeasuredProcess:
     """A Python module running as a child, its output in a file.
@@ -134,5 +137,4 @@ class Connector(MeasuredProcess):
             f"minercdc.kafka.bootstrap.servers: {broker}\n"
             f"minercdc.state.dir: {directory / name}\n" + "".join(f"{line}\n" for line in more)
         )
-        secret = {"MINERCDC_DATABASE_PASSWORD": "minercdc"}
-        super().__init__(("minercdc", "run", str(config)), directory / f"{name}.log", secret)
+        super().__init__(("minercdc", "run", str(config)), directory / f"{name}.log", SECRET)

@@ -31,6 +31,16 @@ class LakeConfig(Section):
         5_000, ge=0, description="A table is merged once a record has waited for so long."
     )
     minercdc_lake_merge_threads: int = Field(2, ge=1, le=64, description="Tables that are merged at the same time.")
+    minercdc_lake_retention_ms: int = Field(
+        604_800_000,
+        ge=0,
+        description="How long older versions of the tables, and merged records of the change log, are kept: how far back an SCN can be read. 0 keeps the present only; use it while the lake is stopped.",
+    )
+    minercdc_lake_maintenance_interval_ms: int = Field(
+        21_600_000,
+        ge=0,
+        description="How often the running lake joins small files and removes what is older than its retention, as `minercdc lake optimize` does; 0 for never.",
+    )
     minercdc_lake_number: str = Field(
         "text",
         description="How a NUMBER without precision, or a FLOAT, is kept: `text`, all digits; `decimal(38,S)` with S from 0 to 37, where a value that does not fit is an error; `double`, the nearest one.",

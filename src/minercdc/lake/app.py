@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, DeliveryError, LakeError
 from minercdc.kafka.client import KafkaClient
+from minercdc.lake.maintenance import READERS_TIME, Maintenance
 from minercdc.lake.marks import Ends, Mark, Marks
 from minercdc.lake.merger import Merger
 from minercdc.lake.paths import LakePaths
@@ -56,6 +57,7 @@ class Lake:
 
     def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
         self._spark = spark
+        self._config = config
         self._paths = LakePaths(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._marks = Marks(config, self._client)
@@ -75,8 +77,11 @@ class Lake:
             .queryName(f"minercdc-{config.identity.name}")
             .start()
         )
-        self._thread = threading.Thread(target=self._merge, name="lake-merges", daemon=True)
-        self._thread.start()
+        self._threads = [threading.Thread(target=self._merge, name="lake-merges", daemon=True)]
+        if lake.minercdc_lake_maintenance_interval_ms:
+            self._threads.append(threading.Thread(target=self._maintain, name="lake-maintenance", daemon=True))
+        for thread in self._threads:
+            thread.start()
 
     def _append(self, records: DataFrame, number: int) -> None:
         """One micro-batch: append it, and note how far the topics are read then."""
@@ -142,6 +147,22 @@ class Lake:
                 log.debug("merging ended", exc_info=True)
                 return
 
+    def _maintain(self) -> None:
+        """Maintain the files now and then. A failure ends nothing: they are only more than they need be."""
+        maintenance = Maintenance(self._spark, self._config, self._client, least=READERS_TIME)
+        while not self._stop.wait(self._config.lake.minercdc_lake_maintenance_interval_ms / 1000):
+            try:
+                for report in maintenance.run():
+                    log.debug("maintained: %s", report)
+            except Exception as error:
+                log.warning("maintenance of the lake's files failed and is tried again: %s", first_cause(str(error)))
+                log.debug("maintenance failed", exc_info=True)
+
+    @property
+    def complete_scn(self) -> int:
+        """The SCN up to which the change log has every commit, as readers see it; 0 for none yet."""
+        return self._merger.complete_scn
+
     def process_all_available(self) -> None:
         """Return once all that is in the topics now is in the change log, and what is complete of it in the tables."""
         self.query.processAllAvailable()
@@ -172,7 +193,8 @@ class Lake:
         """Stop the stream, and the merges after the tables that are being merged; safe to call twice."""
         self.query.stop()
         self._stop.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
         self._merger.close()
 
     def _raise_failure(self) -> None:

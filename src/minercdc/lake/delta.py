@@ -32,6 +32,7 @@ _PROPERTIES = {
     "delta.feature.timestampNtz": "supported",
 }
 NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
+_REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END")  # operations that leave the rows as they are
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -77,6 +78,9 @@ class DeltaTable:
                 hint="Move it away; the lake makes its own from the change log.",
             )
         return columns_of(schema)
+
+    def exists(self) -> bool:
+        return exists(self._spark, self.path)
 
     def create(self, columns: Sequence[TableColumn], cdc: str) -> None:
         """Create the table, or replace it by an empty one.
@@ -166,6 +170,31 @@ class DeltaTable:
         log = session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, self.path)
         return int(log.unsafeVolatileSnapshot().version())
 
+    def newest_version(self) -> int:
+        """Number of the newest version, whoever wrote it."""
+        session: Any = self._spark
+        log = session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, self.path)
+        return int(log.update(False, session._jvm.scala.Option.empty(), session._jvm.scala.Option.empty()).version())
+
+    def rewritten(self, version: int) -> int:
+        """The newest version that has the rows of `version`: later ones came of OPTIMIZE and VACUUM only.
+
+        VACUUM removes files of `version` itself once these were joined to others.
+        """
+        if self.newest_version() == version:
+            return version
+        later = self._spark.sql(f"DESCRIBE HISTORY {self.name}").where(f"version > {version}").select("version", "operation")
+        for number, operation in sorted((row[0], row[1]) for row in later.collect()):
+            if operation not in _REWRITES:
+                break
+            version = int(number)
+        return version
+
+    def size(self) -> tuple[int, int]:
+        """Files of the newest version, and their bytes."""
+        row = self._spark.sql(f"DESCRIBE DETAIL {self.name}").select("numFiles", "sizeInBytes").collect()[0]
+        return int(row[0]), int(row[1])
+
     @contextmanager
     def _saying(self, applied: Applied) -> Iterator[None]:
         self._spark.conf.set(_METADATA, applied.to_json())
@@ -192,3 +221,8 @@ def exists(spark: SparkSession, path: str) -> bool:
     session: Any = spark
     log = session._jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log")
     return bool(log.getFileSystem(session._jsc.hadoopConfiguration()).exists(log))
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Delta refused a commit because another writer was first: the same again will pass."""
+    return "DELTA_CONCURRENT" in str(error) or "ConcurrentModificationException" in type(error).__name__

@@ -17,7 +17,7 @@ from minercdc.errors import LakeError, MinerCdcError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.decode import RowDecoder
-from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists
+from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists, is_conflict
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.marks import Mark
 from minercdc.lake.merge import TableMerge, is_pending
@@ -121,6 +121,11 @@ class Merger:
         del self._state.tables[table.name]
         return True
 
+    @property
+    def complete_scn(self) -> int:
+        """The newest complete SCN that readers know of; 0 for none."""
+        return self._published_scn
+
     def append(self, records: DataFrame, writer: str, number: int) -> None:
         """Append a micro-batch to the change log; nothing happens when it was appended before."""
         batch = self._batch + 1
@@ -205,7 +210,7 @@ class Merger:
     def _bring(self, table: TableHistory, goal: Applied) -> list[Entry]:
         """Merge one table; a failure is its own only."""
         retrying = Retrying(
-            retry=retry_if_exception(_is_conflict),
+            retry=retry_if_exception(is_conflict),
             stop=stop_after_attempt(_ATTEMPTS),
             wait=wait_random_exponential(0.2, max=5),
             reraise=True,
@@ -308,11 +313,6 @@ def _first_rename(table: TableHistory) -> int:
 
 def _merged(name: str, applied: Applied, version: int) -> Entry:
     return Entry("table", name, version, applied.scn, applied.batch)
-
-
-def _is_conflict(error: BaseException) -> bool:
-    """Delta refused a commit because another writer, such as OPTIMIZE, was first: the same again will pass."""
-    return "DELTA_CONCURRENT" in str(error) or "ConcurrentModificationException" in type(error).__name__
 
 
 def _cause(error: BaseException) -> str:

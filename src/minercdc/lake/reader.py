@@ -19,6 +19,7 @@ from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exist
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import CDC_TYPE, NEWER, as_rows, cdc_struct, key_ids, matches, pending, pending_filter, reduced
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.retention import versions
 from minercdc.lake.sql import as_text, quoted
 from minercdc.lake.state import Entry, StateTable
 from minercdc.lake.types import widened
@@ -60,7 +61,8 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     at = _readable_scn(entries, scn)
     history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
     history.refresh()
-    bases = {table.name: _base(entries, table.name, at) for table in history.tables() if table.exists_at(at)}
+    recorded = versions(entries)
+    bases = {t.name: _base(recorded.get(t.name, ()), t.name, at) for t in history.tables() if t.exists_at(at)}
     known = [Applied(base.scn, base.batch) for base in bases.values()]
     log = ChangeLog(spark, paths.changes, config.values)
     lowest = Applied(min((a.scn for a in known), default=0), min((a.batch for a in known), default=0))
@@ -89,14 +91,8 @@ def _readable_scn(entries: Sequence[Entry], scn: int | None) -> int:
     return at
 
 
-def _base(entries: Sequence[Entry], name: str, scn: int) -> Entry:
+def _base(mine: Sequence[Entry], name: str, scn: int) -> Entry:
     """The newest version of a table that holds nothing after an SCN; `NO_TABLE` when the change log alone has the table."""
-    mine: list[Entry] = []
-    for entry in entries:
-        if entry.kind == "table" and entry.name == name:
-            if mine and entry.version < mine[-1].version:
-                mine.clear()  # the Delta table was deleted, and made again
-            mine.append(entry)
     usable = [entry for entry in mine if entry.scn <= scn]
     return usable[-1] if usable else Entry("table", name, version=NO_TABLE)
 
@@ -138,7 +134,8 @@ class _Reader:
         wanted = shape.table_columns()
         if base.version == NO_TABLE or gone:
             return None, wanted
-        rows = DeltaTable(self._spark, self._paths.table(table.table)).read(base.version)
+        delta = DeltaTable(self._spark, self._paths.table(table.table))
+        rows = delta.read(delta.rewritten(base.version))
         there = {column.id: column for column in columns_of(rows.schema)}
         fills = self._decoder.fills(table)
         target, selected = [], []

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PROPERTIES = {"delta.autoOptimize.autoCompact": "true"}  # a small file per merge would make reading slow within days
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
 
 
@@ -34,7 +35,7 @@ class Entry:
     scn: int = 0
     batch: int = 0
     detail: str = ""
-    at: datetime = datetime.min  # set when it is appended
+    at: datetime = _EPOCH  # set when it is appended
 
 
 @dataclass(slots=True)
@@ -66,6 +67,11 @@ class LakeState:
             self.failed[entry.name] = entry.detail
 
 
+def time_of(micros: int) -> datetime:
+    """A time from microseconds since 1970, as Spark's `unix_micros` gives it; Python's own conversion takes the machine's zone."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
 class StateTable:
     """The record at `path`."""
 
@@ -88,8 +94,15 @@ class StateTable:
 
     def entries(self) -> list[Entry]:
         """All entries that are kept, oldest first."""
-        rows = self._spark.read.format("delta").load(self.path).collect()
-        entries = [Entry(r["kind"], r["name"], r["version"], r["scn"], r["batch"], r["detail"], r["at"]) for r in rows]
+        columns = ("unix_micros(at) AS at", "kind", "name", "version", "scn", "batch", "detail")
+        rows = self._spark.read.format("delta").load(self.path).selectExpr(*columns).collect()
+        entries = [
+            Entry(
+                *(r["kind"], r["name"], r["version"], r["scn"], r["batch"], r["detail"]),
+                at=time_of(r["at"]),
+            )
+            for r in rows
+        ]
         return sorted(entries, key=lambda entry: entry.at)
 
     def read(self) -> LakeState:

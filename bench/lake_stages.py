@@ -1,0 +1,112 @@
+"""From topics to Delta tables with Spark, beside the least that a job has to do and beside the job that one writes first.
+
+lake          100,000 changes of one table of 10 columns, each job in a warm JVM of its own
+lake_small    8 tables with 100 changes each, right after Spark's start
+lake_wide     200 tables with 500 changes each; only when named
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from bench.capacity_stages import Seen
+from bench.processes import SECRET, Connector, Sandbox
+from bench.report import Measure
+from bench.tables import MIDDLE, SCANNED, BenchTable, load, work
+
+_CHANGES = 100_000
+_WARM = 2_000
+_PATIENCE_S = 1800
+
+
+def lake(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+    """One large table: append, the straightforward job, the lake."""
+    warm = replace(SCANNED, name="LAKEWARM")
+    _create(sandbox, [warm])
+    app = sandbox.connect()
+    with _connector(directory, "warm", "BENCH.LAKEWARM", sandbox, broker) as connector:
+        seen = Seen(broker, "warm.BENCH.LAKEWARM")
+        seen.until(work(app, warm, 0, _WARM), connector)
+        seen.close()
+    with _connector(directory, "lake", "BENCH.MIDDLE", sandbox, broker) as connector:
+        seen = Seen(broker, "lake.BENCH.MIDDLE")
+        changes = work(app, MIDDLE, 0, _CHANGES * 4 // 7)
+        seen.until(changes, connector)
+        seen.close()
+    for job in ("append", "plain", "lake"):
+        for step, (wall, cpu) in _run(job, directory, "lake", "warm").items():
+            target = "1.5 x append" if job == "lake" and step == "merged" else ""
+            yield Measure(f"{job}: {step}, 10 columns", "Spark", changes, wall, cpu, target)
+
+
+def lake_small(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+    """Few changes of several tables."""
+    yield from _many(sandbox, directory, broker, "small", 8, 100, {"readable": "8 cpu s", "merged": "20 cpu s"})
+
+
+def lake_wide(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+    """Many tables."""
+    yield from _many(sandbox, directory, broker, "wide", 200, 500, {"merged": "240 s wall"})
+
+
+def _many(
+    sandbox: Sandbox, directory: Path, broker: str, name: str, tables: int, changes: int, targets: dict[str, str]
+) -> Iterator[Measure]:
+    of_10_columns = [replace(MIDDLE, name=f"{name}{n}".upper()) for n in range(tables)]
+    _create(sandbox, of_10_columns)
+    app = sandbox.connect()
+    with _connector(directory, name, f"BENCH.{name.upper()}.*", sandbox, broker) as connector:
+        for table in of_10_columns:
+            load(app, table, 0, changes)
+        seen = Seen(broker, f"{name}.BENCH.{of_10_columns[-1].name}")
+        seen.until(changes, connector)
+        seen.close()
+    jobs = ("plain", "lake") if name == "small" else ("lake",)
+    for job in jobs:
+        for step, (wall, cpu) in _run(job, directory, name).items():
+            target = targets.get(step, "") if job == "lake" else ""
+            yield Measure(f"{job}: {step}, {tables} tables x {changes}", "Spark", tables * changes, wall, cpu, target)
+
+
+def _create(sandbox: Sandbox, tables: list[BenchTable]) -> None:
+    with sandbox.connect() as connection, connection.cursor() as cursor:
+        for table in tables:
+            for statement in table.ddl.strip().split(";\n"):
+                cursor.execute(statement.rstrip(";"))
+
+
+def _connector(directory: Path, name: str, tables: str, sandbox: Sandbox, broker: str) -> Connector:
+    """A connector that streams, with a lake for the jobs that come later."""
+    more = (f"minercdc.lake.path: {directory / name}-lake", "minercdc.lake.trigger.interval.ms: 0")
+    connector = Connector(directory, name, tables, sandbox, broker, (*more, "tombstones.on.delete: false"))
+    connector.await_text("streaming from", 60)
+    return connector
+
+
+def _run(job: str, directory: Path, name: str, *warm: str) -> dict[str, tuple[float, float]]:
+    """Run a job in a process of its own; its steps."""
+    configs = [str(directory / f"{one}.yaml") for one in (name, *warm)]
+    log = directory / f"{job}.log"
+    with log.open("w") as errors:
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.lake_job", job, *configs],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**os.environ, **SECRET},
+            timeout=_PATIENCE_S,
+            check=False,
+            text=True,
+        )
+    if done.returncode:
+        raise RuntimeError(f"{job} ended with status {done.returncode}: {log.read_text()[-2000:]}")
+    found: dict[str, tuple[float, float]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+LAKE_STAGES = {"lake": lake, "lake_small": lake_small, "lake_wide": lake_wide}

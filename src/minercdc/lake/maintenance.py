@@ -1,0 +1,176 @@
+"""Keeps the lake's files few, and removes what is older than its retention.
+
+1. The record says which SCNs can still be read.
+2. Each table that changed: OPTIMIZE joins small files and takes deleted rows out, VACUUM removes files that no kept version has.
+3. The change log loses the records that no table needs, the record its entries about them.
+
+A kill between two steps leaves something too much, never too little. Another writer that commits at the same moment makes a step fail: it
+is left for the next time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.kafka.client import KafkaClient
+from minercdc.lake.delta import DeltaTable, exists, is_conflict
+from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.paths import LakePaths
+from minercdc.lake.retention import Cut, cut
+from minercdc.lake.sql import literal
+from minercdc.lake.state import Entry, StateTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+# A merge or a reader may be using files that a commit just replaced.
+READERS_TIME = timedelta(minutes=10)
+_SETTINGS = {
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",  # ours is the configured one
+    "spark.databricks.delta.vacuum.logging.enabled": "false",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",  # VACUUM's tasks: 10,000 by default, for any table
+    # A file of this size is left as it is until 5 % of its rows are deleted: else each run would write a large table again.
+    "spark.databricks.delta.optimize.minFileSize": str(32 * 1024 * 1024),
+    "spark.databricks.delta.optimize.maxFileSize": str(256 * 1024 * 1024),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """What one table had before and has now: files and bytes of its newest version.
+
+    :param failure: why it was left as it was, '' when it was not.
+    """
+
+    name: str
+    files: tuple[int, int]
+    bytes: tuple[int, int]
+    failure: str = ""
+
+
+class Maintenance:
+    """Maintains the lake of a connector; in a session that no other thread uses.
+
+    :param least: files replaced by commits younger than this stay, whatever the retention says.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        config: ConnectorConfig,
+        client: KafkaClient,
+        *,
+        least: timedelta = timedelta(0),
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._spark = spark.newSession()
+        for name, value in _SETTINGS.items():
+            self._spark.conf.set(name, value)
+        self._paths = LakePaths(config)
+        self._history = LakeHistory(config, client)
+        self._state = StateTable(self._spark, self._paths.state)
+        self._retention = timedelta(milliseconds=config.lake.minercdc_lake_retention_ms)
+        self._least = least
+        self._clock = clock
+        self._versions: dict[str, int] = {}  # when it was maintained last
+
+    def run(self, name: str | None = None, done: Callable[[Maintained], None] = lambda _: None) -> list[Maintained]:
+        """Maintain the tables that changed since this object did it last, or one, and the lake's own.
+
+        :param name: `SCHEMA.TABLE`.
+        :param done: called after each table.
+        :raises DeliveryError, SchemaHistoryError: the schema history cannot be read.
+        """
+        if not exists(self._spark, self._paths.state):
+            return []
+        self._history.refresh()
+        removed = self._cut()
+        if removed is not None:
+            self._state.append([Entry("trimmed", scn=removed.scn, batch=removed.merged.batch)])
+        found = []
+        for table in self._history.tables():
+            if name in (None, table.name) and (report := self._table(table)) is not None:
+                found.append(report)
+                done(report)
+        if removed is not None and name is None:
+            self._own(removed)
+        return found
+
+    def _cut(self) -> Cut | None:
+        """What the retention lets go, and has not gone yet."""
+        entries = self._state.entries()
+        removed = cut(entries, self._clock() - self._retention)
+        trimmed = max((entry.batch for entry in entries if entry.kind == "trimmed"), default=-1)
+        return removed if removed is not None and removed.merged.batch > trimmed else None
+
+    def _table(self, table: TableHistory) -> Maintained | None:
+        delta = DeltaTable(self._spark, self._paths.table(table.table))
+        if not exists(self._spark, delta.path) or delta.newest_version() == self._versions.get(table.name):
+            return None
+        before = delta.size()
+        try:
+            self._rewrite(delta.name)
+        except Exception as error:
+            if not is_conflict(error):
+                raise
+            return Maintained(table.name, (before[0],) * 2, (before[1],) * 2, "another writer committed at the same moment")
+        self._versions[table.name] = delta.newest_version()
+        after = delta.size()
+        return Maintained(table.name, (before[0], after[0]), (before[1], after[1]))
+
+    def _rewrite(self, name: str) -> None:
+        self._spark.sql(f"OPTIMIZE {name}")
+        # A version may have been replaced a while before the record says so.
+        age = max(self._retention + min(self._retention, timedelta(hours=1)), self._least)
+        self._spark.sql(f"VACUUM {name} RETAIN {age / timedelta(hours=1):.6f} HOURS")
+
+    def _own(self, removed: Cut) -> None:
+        """The change log and the record."""
+        changes = f"delta.`{self._paths.changes}`"
+        topics = {table.name: table.topic for table in self._history.tables()}
+        try:
+            self._spark.sql(f"DELETE FROM {changes} WHERE {unneeded_records(removed, topics.get)}")
+            self._rewrite(changes)
+            kept = ", ".join(_timestamp(at) for at in sorted(removed.kept))
+            state = f"delta.`{self._paths.state}`"
+            self._spark.sql(
+                f"DELETE FROM {state} WHERE at < {_timestamp(removed.until)} "
+                f"AND kind IN ('complete', 'table', 'failed') AND at NOT IN ({kept})"
+            )
+            self._spark.sql(f"DELETE FROM {state} WHERE kind = 'trimmed' AND scn < {removed.scn}")
+            self._rewrite(state)
+        except Exception as error:
+            if not is_conflict(error):
+                raise
+            log.info("the change log is left for the next time: another writer committed at the same moment")
+
+
+def unneeded_records(removed: Cut, topic_of: Callable[[str], str | None]) -> str:
+    """SQL condition of the change log's records that may go.
+
+    :param topic_of: topic of a table; None for a table that is not known.
+    """
+    behind = {topic: applied for name, applied in removed.behind.items() if (topic := topic_of(name)) is not None}
+
+    def merged(scn: int, batch: int) -> str:
+        return f"batch <= {batch} AND coalesce(commit_scn, 0) <= {scn}"
+
+    conditions = [merged(removed.merged.scn, removed.merged.batch) + _not_in(behind)]
+    conditions += [f"topic = {literal(topic)} AND {merged(a.scn, a.batch)}" for topic, a in sorted(behind.items())]
+    return " OR ".join(f"({condition})" for condition in conditions)
+
+
+def _not_in(topics: Iterable[str]) -> str:
+    listed = ", ".join(literal(topic) for topic in sorted(topics))
+    return f" AND topic NOT IN ({listed})" if listed else ""
+
+
+def _timestamp(at: datetime) -> str:
+    return f"TIMESTAMP'{at.replace(tzinfo=None).isoformat(sep=' ', timespec='microseconds')}Z'"

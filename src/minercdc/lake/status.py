@@ -1,0 +1,136 @@
+"""How far each lake table is, and what it holds on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.kafka.client import KafkaClient
+from minercdc.lake.change_log import ChangeLog
+from minercdc.lake.delta import Applied, DeltaTable, exists
+from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.marks import Marks
+from minercdc.lake.paths import LakePaths
+from minercdc.lake.sql import literal
+from minercdc.lake.state import LakeState, StateTable, time_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """One table.
+
+    :param scn: it has every commit up to this SCN; 0 when it was never merged.
+    :param merged_at: when it was merged last, None for never.
+    :param waiting: records in the change log that are not merged.
+    :param waiting_since: commit time of the oldest of them, None for none.
+    :param rows, files, bytes: of its newest version.
+    :param failure: why it is quarantined, '' when it is not.
+    """
+
+    name: str
+    scn: int
+    merged_at: datetime | None
+    waiting: int
+    waiting_since: datetime | None
+    rows: int
+    files: int
+    bytes: int
+    failure: str
+
+    def lag_s(self, now: datetime) -> float:
+        """Seconds since the oldest commit that is not merged; 0 when there is none."""
+        return max((now - self.waiting_since).total_seconds(), 0.0) if self.waiting_since else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LakeStatus:
+    """The whole lake.
+
+    :param complete_scn: the change log has every commit up to this SCN; 0 for none yet.
+    :param delivered_scn: Kafka has every commit up to this SCN; 0 when the connector has stored none.
+    :param readable_from: the lowest SCN that can be read; 0 for none.
+    :param records, files, bytes: of the change log.
+    """
+
+    complete_scn: int
+    delivered_scn: int
+    readable_from: int
+    records: int
+    files: int
+    bytes: int
+    tables: Sequence[TableStatus]
+
+
+def status(spark: SparkSession, config: ConnectorConfig, table: str | None = None) -> LakeStatus:
+    """Look at the lake, whether it runs or not.
+
+    :param table: `SCHEMA.TABLE`, None for all.
+    :raises LakeError: there is no lake, or no such table.
+    :raises DeliveryError, SchemaHistoryError: Kafka or the schema history cannot be read.
+    """
+    paths = LakePaths(config)
+    if not exists(spark, paths.changes):
+        raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    history, state = LakeHistory(config, client), StateTable(spark, paths.state)
+    history.refresh()
+    known = state.read()
+    entries = state.entries() if exists(spark, paths.state) else []
+    complete = [entry.scn for entry in entries if entry.kind == "complete"]
+    trimmed = [entry.scn for entry in entries if entry.kind == "trimmed"]
+    tables = [one for one in history.tables() if table in (None, one.name)]
+    if not tables and table is not None:
+        raise LakeError(f"the schema history {history.topic} has no table {table}")
+    mark = Marks(config, client).newest()
+    changes = ChangeLog(spark, paths.changes, config.values)
+    waiting = _waiting(changes, tables, known)
+    return LakeStatus(
+        known.complete,
+        mark.scn if mark is not None else 0,
+        max(trimmed, default=min(complete, default=0)),
+        changes.rows().count(),
+        *DeltaTable(spark, paths.changes).size(),
+        tables=[
+            _table(DeltaTable(spark, paths.table(one.table)), one.name, known, waiting.get(one.topic, (0, None)))
+            for one in sorted(tables, key=lambda one: one.name)
+        ],
+    )
+
+
+def _waiting(changes: ChangeLog, tables: Sequence[TableHistory], state: LakeState) -> dict[str, tuple[int, datetime | None]]:
+    """Topic -> number of records that are not merged, and the commit time of the oldest."""
+    from pyspark.sql.functions import expr
+
+    cases = " ".join(
+        f"WHEN {literal(t.topic)} THEN NOT (batch <= {a.batch} AND commit_scn <= {a.scn})"
+        for t in tables
+        if (a := state.applied(t.name)) != Applied()
+    )
+    topics = ", ".join(literal(t.topic) for t in tables) or "''"
+    rows = changes.rows().where(f"topic IN ({topics})")
+    if cases:
+        rows = rows.where(f"CASE topic {cases} ELSE true END")
+    counted = rows.groupBy("topic").agg(expr("count(1) AS waiting"), expr("unix_micros(min(commit_time)) AS since"))
+    return {row["topic"]: (row["waiting"], time_of(row["since"])) for row in counted.collect()}
+
+
+def _table(delta: DeltaTable, name: str, state: LakeState, waiting: tuple[int, datetime | None]) -> TableStatus:
+    entry = state.tables.get(name)
+    rows, files, size = (delta.read().count(), *delta.size()) if delta.exists() else (0, 0, 0)
+    return TableStatus(
+        name,
+        entry.scn if entry is not None else 0,
+        entry.at if entry is not None else None,
+        *waiting,
+        rows,
+        files,
+        size,
+        failure=state.failed.get(name, ""),
+    )

@@ -1,0 +1,100 @@
+"""Small files are joined, what is older than the retention goes, and what remains is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.connector import Connector
+from tests.spark.reading import lake
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.events import Op
+from minercdc.kafka.client import KafkaClient
+from minercdc.lake import tables
+from minercdc.lake.maintenance import Maintenance
+from minercdc.lake.status import status
+from minercdc.schema.table import Column, TableId, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BUSY = TableSchema(
+    TableId("PDB", "LAB", "BUSY"),
+    (Column("ID", "NUMBER", 9, 0, nullable=False), Column("V", "VARCHAR2", 20)),
+    key=(0,),
+)
+IDLE = replace(BUSY, id=BUSY.id._replace(table="IDLE"))
+
+
+def test_small_files_and_merged_records_go_and_newer_ones_are_merged_as_before(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
+) -> None:
+    for table in (BUSY, IDLE):
+        connector.structure(table)
+        for number in range(4):
+            connector.change(Op.CREATE, None, (str(number), "first"), table)
+    connector.commit()
+    sync()
+    old = connector.scn
+    for turn in range(3):
+        for number in range(2):
+            connector.change(Op.UPDATE, None, (str(number), f"turn {turn}"), BUSY)
+        connector.commit()
+        sync()
+    before = status(spark, config)
+    assert [(one.name, one.rows, one.waiting, one.scn >= old) for one in before.tables] == [
+        ("LAB.BUSY", 4, 0, True),
+        ("LAB.IDLE", 4, 0, True),
+    ]
+    assert before.readable_from <= old
+    assert before.complete_scn == before.delivered_scn == connector.scn
+
+    present = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_retention_ms": 0}))
+    client = KafkaClient(config.kafka, config.topics, {})
+    later = datetime.now(UTC) + timedelta(seconds=1)
+    reports = {one.name: one for one in Maintenance(spark, present, client, clock=lambda: later).run()}
+    assert reports["LAB.BUSY"].files[0] > reports["LAB.BUSY"].files[1] == 1
+    root = Path(config.lake.minercdc_lake_path)
+    assert len(list((root / "LAB" / "BUSY").glob("*.parquet"))) == 1
+    after = status(spark, config)
+    assert after.records == 0
+    assert after.readable_from == connector.scn
+    assert tables(spark, config)["LAB.BUSY"].where("V = 'turn 2'").count() == 2
+    assert tables(spark, config)["LAB.IDLE"].count() == 4
+    with pytest.raises(LakeError, match=f"SCN {old} is older than what the lake keeps"):
+        tables(spark, config, old)
+
+    connector.change(Op.UPDATE, None, ("1", "last"), BUSY)
+    connector.change(Op.DELETE, ("3", "first"), None, IDLE)
+    connector.commit()
+    sync()
+    expected = [{"ID": 0, "V": "turn 2"}, {"ID": 1, "V": "last"}, *({"ID": n, "V": "first"} for n in (2, 3))]
+    assert lake(spark, config, BUSY) == expected
+    assert lake(spark, config, IDLE) == [{"ID": n, "V": "first"} for n in range(3)]
+
+
+def test_optimize_and_vacuum_by_hand_take_no_version_that_is_read(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
+) -> None:
+    connector.structure(BUSY)
+    for number in range(3):
+        connector.change(Op.CREATE, None, (str(number), "v"), BUSY)
+        connector.commit()
+        sync()
+    session = spark.newSession()
+    session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
+    name = f"delta.`{config.lake.minercdc_lake_path}/LAB/BUSY`"
+    session.sql(f"OPTIMIZE {name}")
+    session.sql(f"VACUUM {name} RETAIN 0 HOURS")
+    connector.change(Op.CREATE, None, ("9", "after"), BUSY)
+    connector.commit()
+    assert tables(spark, config)["LAB.BUSY"].count() == 3
+    sync()
+    assert tables(spark, config)["LAB.BUSY"].count() == 4
