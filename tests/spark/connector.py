@@ -78,6 +78,11 @@ class Connector:
             for record in self.encoder.encode(event):
                 self.sink.write(record)
 
+    def found(self, *tables: TableSchema) -> None:
+        """The structures that an initial snapshot reads, whose rows follow as of the present SCN."""
+        for table in tables:
+            self.ddl(SchemaChange(table.id, None, table, "", Scn(self.scn), 0, snapshot=True, rows=True))
+
     def read(self, row: Row, table: TableSchema, row_id: str) -> None:
         """A row of the initial snapshot."""
         event = ChangeEvent(Op.READ, table, None, row, Scn(self.scn), 0, None, 0, row_id=row_id, snapshot=SnapshotMark.TRUE)

@@ -36,7 +36,7 @@ class Pending:
 
     :param scn: records up to this commit SCN.
     :param since: rows that were changed before this SCN are gone; 0 for none.
-    :param snapshot: rows that were committed before this SCN are gone, since a snapshot read all rows again; 0 for none.
+    :param snapshot: rows that were committed before this SCN are gone, since an initial snapshot read all rows; 0 for none.
     :param clears: the table has such rows.
     :param scns: lowest and highest SCN among them, as far as known.
     :param rows: at most so many records.
@@ -74,7 +74,8 @@ def pending(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, 
     lowest = min((arrival.scns[0] for arrival in mine), default=0)
     highest = max((arrival.scns[1] for arrival in mine), default=0)
     since = max(emptied, default=0)
-    snapshot = max((a.snapshot for a in mine if a.snapshot in table.snapshots and a.snapshot <= scn), default=0)
+    reads = [*table.reads, *(a.snapshot for a in mine if a.snapshot in table.snapshots)]
+    snapshot = max((at for at in reads if at <= scn), default=0)
     return Pending(
         scn,
         since,

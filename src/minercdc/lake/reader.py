@@ -57,9 +57,9 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     if not exists(spark, paths.state):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
     entries = StateTable(spark, paths.state).entries()
-    at = _readable_scn(entries, scn)
     history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
     history.refresh()
+    at = _readable_scn(entries, history, scn)
     bases = {table.name: _base(entries, table.name, at) for table in history.tables() if table.exists_at(at)}
     known = [Applied(base.scn, base.batch) for base in bases.values()]
     log = ChangeLog(spark, paths.changes, config.values)
@@ -73,19 +73,26 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     return LakeTables(at, found)
 
 
-def _readable_scn(entries: Sequence[Entry], scn: int | None) -> int:
-    complete = max((entry.scn for entry in entries if entry.kind == "complete"), default=0)
+def _readable_scn(entries: Sequence[Entry], history: LakeHistory, scn: int | None) -> int:
+    known = [entry.scn for entry in entries if entry.kind == "complete"]
+    complete = max(known, default=0)
     if not complete:
         raise LakeError(
             "the lake has no complete SCN yet", hint="It has one once the initial snapshot is in the change log."
         )
-    first = min((entry.scn for entry in entries if entry.kind == "complete"), default=0)
-    kept = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=first)
+    kept = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=min(known))
     at = complete if scn is None else scn
     if at > complete:
         raise LakeError(f"SCN {at} is not complete in the lake yet", hint=f"It is complete up to SCN {complete}.")
     if at < kept:
         raise LakeError(f"SCN {at} is older than what the lake keeps", hint=f"It can be read from SCN {kept} on.")
+    taken = min((read for table in history.tables() for read in table.reads if read > at), default=None)
+    if taken is not None and not any(at <= one < taken for one in known):
+        last = max(one for one in known if one < at)
+        raise LakeError(
+            f"SCN {at} lies between {last} and {taken}, where the connector took a new snapshot: the commits between are not known",
+            hint=f"Read SCN {last} or {taken}.",
+        )
     return at
 
 

@@ -79,6 +79,14 @@ def test_a_second_snapshot_replaces_the_rows_if_it_read_any() -> None:
     assert not pending(found, [arrival(2, 41, 45)], Applied(20, 1), Applied(50, 2), truncate=True).clears
 
 
+def test_an_initial_snapshot_that_read_no_row_empties_the_table() -> None:
+    found = history(snapshots=[40], reads=[5, 40])
+    work = pending(found, [], Applied(20, 1), Applied(50, 2), truncate=True)
+    assert (work.snapshot, work.clears, work.rows) == (40, True, 0)
+    assert not pending(found, [], Applied(40, 1), Applied(50, 2), truncate=True).clears
+    assert pending(found, [], Applied(20, 1), Applied(39, 2), truncate=True).snapshot == 5
+
+
 def test_a_mark_is_reached_when_every_partition_is_read_to_its_end() -> None:
     mark = Mark(9, {("a", 0): 5, ("a", 1): 0, ("b", 0): 7})
     assert mark.is_reached({("a", 0): 5, ("b", 0): 8})
