@@ -14,7 +14,7 @@ from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
-from minercdc.offset import Offset
+from minercdc.offset import Offset, SuspendedTable
 from minercdc.schema.table import TableSchema
 from minercdc.selection import key_columns, published_columns, value_handling
 
@@ -109,6 +109,7 @@ class Connector:
         self.scn += 1
         self.ddl(SchemaChange(table.id, table, None, f'DROP TABLE "{table.id.schema}"."{table.id.table}"', Scn(self.scn), 0))
 
-    def commit(self, complete: int | None = None) -> None:
+    def commit(self, complete: int | None = None, suspended: Sequence[SuspendedTable] = ()) -> None:
         """Deliver what was written; all commits up to now are complete, or those up to an SCN."""
-        self.sink.commit(Offset("test", {}, complete_scn=self.scn if complete is None else complete))
+        scn = self.scn if complete is None else complete
+        self.sink.commit(Offset("test", {}, suspended=tuple(suspended), complete_scn=scn))

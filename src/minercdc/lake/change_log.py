@@ -123,6 +123,11 @@ class ChangeLog:
         """All records that are kept."""
         return self._spark.read.format("delta").load(self.path)
 
+    def ends(self) -> dict[tuple[str, int], int]:
+        """(topic, partition) -> offset after the last record that is kept."""
+        rows = self.rows().groupBy("topic", "partition").agg({"offset": "max"}).collect()
+        return {(row["topic"], row["partition"]): row["max(offset)"] + 1 for row in rows}
+
     def arrivals(self, condition: str = "true") -> list[Arrival]:
         """What the batches hold, per batch and topic, of records that meet an SQL condition on `batch` and `commit_scn`."""
         rows = self.rows().where(condition)

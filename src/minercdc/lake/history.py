@@ -63,6 +63,9 @@ class TableHistory:
     :ivar truncated: SCNs of TRUNCATE TABLE: rows changed before are gone.
     :ivar snapshots: SCNs at which the structure was read again by a snapshot, which may have read all rows again.
     :ivar reads: SCNs as of which an initial snapshot read all rows: others that are older are gone.
+    :ivar lost: (SCN, statement) of partition DDL that removed or brought rows without redo of them; of earlier names, too.
+    :ivar moved: (SCN, statement) of DDL that gave rows other ROWIDs; of earlier names, too.
+    :ivar earlier: names of table and topic that its rows had earlier -> SCN of the rename.
     :ivar renamed_from, renamed_to: (SCN, the table whose rows this one took over, or that took over its rows).
     :ivar dropped: SCNs of DROPs and of renames to another name.
     """
@@ -74,6 +77,9 @@ class TableHistory:
     truncated: list[int] = field(default_factory=list)
     snapshots: list[int] = field(default_factory=list)
     reads: list[int] = field(default_factory=list)
+    lost: list[tuple[int, str]] = field(default_factory=list)
+    moved: list[tuple[int, str]] = field(default_factory=list)
+    earlier: dict[str, int] = field(default_factory=dict)
     renamed_from: list[tuple[int, TableId]] = field(default_factory=list)
     renamed_to: list[tuple[int, TableId]] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
@@ -99,6 +105,7 @@ class TableHistory:
         """Whether DDL above SCN `after`, and not above `until`, changed the table or its rows."""
         scns = [version.since for version in self.versions] + self.truncated + self.dropped + self.reads
         scns += [scn for scn, _ in self.renamed_from + self.renamed_to]
+        scns += [scn for scn, _ in self.lost + self.moved]
         return any(after < scn <= until for scn in scns)
 
 
@@ -191,6 +198,10 @@ class LakeHistory:
             if change.snapshot:
                 self._note_found(change, table, scn)
             self._add_version(table, scn, change.after, alter, created=created)
+            if alter is not None and alter.loses_rows:
+                table.lost.append((scn, ddl))
+            if alter is not None and alter.moves_rows:
+                table.moved.append((scn, ddl))
         if isinstance(statement, TruncateTable):
             name = statement.name.within(document.get("databaseName") or "", document.get("schemaName") or "")
             if name in self._tables:
@@ -234,6 +245,9 @@ class LakeHistory:
         target.versions += [
             replace(version, since=scn, schema=replace(version.schema, id=new)) for version in source.versions[-1:]
         ]
+        target.earlier |= {**source.earlier, source.name: scn, source.topic: scn}
+        target.lost += source.lost
+        target.moved += source.moved
         source.renamed_to.append((scn, new))
         source.dropped.append(scn)
 

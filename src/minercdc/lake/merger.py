@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,10 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists
+from minercdc.lake.gaps import Gap, gap_at
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.marks import Mark
+from minercdc.lake.losses import deleted, unread
+from minercdc.lake.marks import Ends, Mark
 from minercdc.lake.merge import TableMerge, is_pending
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import literal
@@ -61,6 +63,7 @@ class Merger:
 
     def __init__(self, spark: SparkSession, config: ConnectorConfig, client: KafkaClient, paths: LakePaths) -> None:
         self._config = config
+        self._client = client
         self._paths = paths
         self._spark = own_session(spark)
         compile_code(self._spark, wanted=False)  # it reads and writes the lake's own few records
@@ -70,6 +73,8 @@ class Merger:
         self._decoder = RowDecoder(config)
         self._lock = threading.Lock()
         self._arrivals: dict[str, list[Arrival]] = defaultdict(list)
+        self._news: list[Entry] = []  # not recorded yet
+        self._held: Ends | None = None  # how far the change log had the topics at the start
         self._waiting: dict[str, float] = {}
         self._unknown: set[str] = set()
         self._failed_at: dict[str, float] = {}
@@ -131,8 +136,37 @@ class Merger:
             for arrival in arrivals:
                 self._arrivals[arrival.topic].append(arrival)
 
+    def note_unread(self, read: Ends, ends: Ends) -> None:
+        """Record what a micro-batch will not find, before it is appended.
+
+        :param read: how far the topics were read before it; `ends` after it.
+        """
+        if self._held is None:  # the checkpoint may be lost, with the change log as it was
+            self._held = self._log.ends() if exists(self._spark, self._paths.changes) else {}
+        begins = self._client.begins(place for place, end in ends.items() if end > read.get(place, 0))
+        self._record_losses(unread(read, self._held, ends, begins))
+
+    def _record_losses(self, found: Iterable[tuple[str, str]]) -> None:
+        with self._lock:
+            entries = [Entry("lost", topic, scn=self._state.complete + 1, detail=cause) for topic, cause in found]
+            self._state_table.append(entries)
+            for entry in entries:
+                self._state.follow(entry)
+
     def complete(self, mark: Mark) -> None:
-        """Take note that the change log holds all records up to a mark."""
+        """Take note that the change log holds all records up to a mark, and of what is lost or left out up to it."""
+        self._record_losses(deleted(self._state.topics, mark.topics))
+        there = dict.fromkeys(self._state.topics, "") | dict(mark.topics)
+        news = [
+            Entry("topic", topic, detail=number)
+            for topic, number in there.items()
+            if self._state.topics.get(topic) != number
+        ]
+        seen = {(entry.kind, entry.name, entry.scn) for entry in self._state.noted}
+        news += [entry for entry in mark.left_out if (entry.kind, entry.name, entry.scn) not in seen]
+        for entry in news:
+            self._state.follow(entry)
+        self._news += news
         if mark.snapshot and self._state.complete:
             return
         if mark.scn > self._scn:
@@ -180,13 +214,25 @@ class Merger:
         with self._lock:
             mine = [a for a in self._arrivals.get(table.topic, ()) if is_pending(a, applied, goal)]
         rows = sum(arrival.rows for arrival in mine)
-        if not rows and not table.has_event(applied.scn, goal.scn):
+        if (
+            not rows
+            and not table.has_event(applied.scn, goal.scn)
+            and (name in self._state.failed or not self._gap(table, goal))
+        ):
             self._waiting.pop(name, None)
             return False
         since = self._waiting.setdefault(name, time.monotonic())
         lake = self._config.lake
         old = time.monotonic() - since >= lake.minercdc_lake_merge_interval_ms / 1000
         return all_pending or old or rows >= lake.minercdc_lake_merge_rows
+
+    def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:
+        """Why a table cannot be merged up to a goal, whatever comes."""
+        if not table.exists_at(goal.scn):
+            return None
+        by_rowid = not self._decoder.shape(table.version_at(goal.scn)).key
+        gap = gap_at(table, self._state.noted, goal.scn, by_rowid=by_rowid)
+        return gap if gap is not None and gap.final else None
 
     def _merge(self, due: Iterable[TableHistory], goal: Applied) -> list[Entry]:
         renamed = [table for table in due if table.renamed_to or table.renamed_from]
@@ -225,6 +271,9 @@ class Merger:
             arrivals = list(self._arrivals.get(table.topic, ()))
         if self._is_gone(table):
             applied, arrivals = Applied(), self._log.arrivals(f"topic = {literal(table.topic)}")
+        gap = self._gap(table, goal)
+        if gap is not None:
+            goal = Applied(gap.since - 1, goal.batch)
         compile_code(session, wanted=sum(a.rows for a in arrivals if is_pending(a, applied, goal)) >= _FEW_ROWS)
         # Rows that a rename brings come first: until then the table is brought no further.
         waits = min((scn for scn, _ in table.renamed_from if applied.scn < scn <= goal.scn), default=0)
@@ -240,10 +289,12 @@ class Merger:
                     yield _merged(str(new), until, taker.version())
                 applied = until
                 yield _merged(table.name, applied, delta.version())
-        if goal.scn <= applied.scn and goal.batch <= applied.batch:
-            return
-        merge.run(delta, table, arrivals, applied, goal)
-        yield _merged(table.name, goal, delta.version())
+        if goal.scn > applied.scn or (goal.scn == applied.scn and goal.batch > applied.batch):
+            merge.run(delta, table, arrivals, applied, goal)
+            yield _merged(table.name, goal, delta.version())
+        if gap is not None:
+            detail = f"it lacks changes from SCN {gap.since} on: {gap.cause}. {gap.hint}"
+            yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
 
     def _session(self) -> SparkSession:
         if not hasattr(self._sessions, "spark"):
@@ -251,11 +302,12 @@ class Merger:
         session: SparkSession = self._sessions.spark
         return session
 
-    def _publish(self, done: Iterable[Entry], goal: Applied) -> None:
+    def _publish(self, done: Sequence[Entry], goal: Applied) -> None:
         """Record what was merged, together with the SCN that all tables can be read at now."""
-        entries = list(done)
-        self._merged = self._merged or bool(entries)
-        for entry in entries:
+        news, self._news = self._news, []
+        entries = [*news, *done]
+        self._merged = self._merged or bool(done)
+        for entry in done:
             if entry.kind == "failed":
                 self._failed_at[entry.name] = time.monotonic()
                 log.error(
@@ -268,9 +320,8 @@ class Merger:
             entries.append(Entry("complete", scn=complete, batch=goal.batch))
             self._published, self._published_scn = now, complete
         self._state_table.append(entries)
-        for entry in entries:
-            if entry.kind != "complete":
-                self._state.follow(entry)
+        for entry in done:
+            self._state.follow(entry)
         self._forget_merged()
         self._report(goal)
 

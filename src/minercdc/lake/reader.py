@@ -6,6 +6,7 @@ is read.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,29 +17,44 @@ from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.columns import CDC, TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
+from minercdc.lake.gaps import Gap, gap_at
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import CDC_TYPE, NEWER, as_rows, cdc_struct, key_ids, matches, pending, pending_filter, reduced
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import as_text, quoted
-from minercdc.lake.state import Entry, StateTable
+from minercdc.lake.state import NOTED, Entry, StateTable
 from minercdc.lake.types import widened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+log = logging.getLogger(__name__)
+
+
 class LakeTables(Mapping[str, "DataFrame"]):
     """`SCHEMA.TABLE` -> its rows as of `scn`, for every table that the source had then.
 
+    A table that lacks changes up to that SCN is not among them: taking it by its name raises LakeError with the cause.
+
     :ivar scn: the commit SCN that all of them are read at.
+    :ivar incomplete: `SCHEMA.TABLE` -> why it is not among them.
     """
 
-    def __init__(self, scn: int, tables: Mapping[str, DataFrame]) -> None:
+    def __init__(self, scn: int, tables: Mapping[str, DataFrame], incomplete: Mapping[str, Gap]) -> None:
         self.scn = scn
+        self.incomplete = {name: gap.cause for name, gap in incomplete.items()}
         self._tables = dict(tables)
+        self._gaps = incomplete
 
     def __getitem__(self, name: str) -> DataFrame:
+        if (gap := self._gaps.get(name)) is not None:
+            readable = f"It can be read up to SCN {gap.since - 1}. " if gap.since > 1 else ""
+            raise LakeError(f"{name} is not complete at SCN {self.scn}: {gap.cause}", hint=f"{readable}{gap.hint}")
         return self._tables[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -50,6 +66,8 @@ class LakeTables(Mapping[str, "DataFrame"]):
 def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None) -> LakeTables:
     """The lake's tables as of one commit SCN: every transaction up to it as a whole, none after it.
 
+    A table that lacks changes up to that SCN is left out, with a warning in the log (`LakeTables.incomplete`).
+
     :param scn: None for the newest complete one.
     :raises LakeError: the lake is not complete up to this SCN yet, or no longer keeps what it takes to read it.
     """
@@ -60,17 +78,21 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
     history.refresh()
     at = _readable_scn(entries, history, scn)
-    bases = {table.name: _base(entries, table.name, at) for table in history.tables() if table.exists_at(at)}
+    reader = _Reader(spark, config, ChangeLog(spark, paths.changes, config.values), paths)
+    noted = [entry for entry in entries if entry.kind in NOTED]
+    there = [table for table in history.tables() if table.exists_at(at)]
+    gaps = {table.name: gap for table in there if (gap := reader.gap(table, noted, at)) is not None}
+    for name, gap in gaps.items():
+        log.warning("%s is left out, since it is not complete at SCN %s: %s. %s", name, at, gap.cause, gap.hint)
+    bases = {table.name: _base(entries, table.name, at) for table in there if table.name not in gaps}
     known = [Applied(base.scn, base.batch) for base in bases.values()]
-    log = ChangeLog(spark, paths.changes, config.values)
     lowest = Applied(min((a.scn for a in known), default=0), min((a.batch for a in known), default=0))
-    arrivals = log.arrivals(f"batch > {lowest.batch} OR commit_scn > {lowest.scn}")
-    reader = _Reader(spark, config, log, paths)
+    arrivals = reader.arrivals(lowest)
     found = {}
     for table in history.tables():
         if table.name in bases:
             found[table.name] = reader.read(table, bases[table.name], at, [a for a in arrivals if a.topic == table.topic])
-    return LakeTables(at, found)
+    return LakeTables(at, found, gaps)
 
 
 def _readable_scn(entries: Sequence[Entry], history: LakeHistory, scn: int | None) -> int:
@@ -117,6 +139,14 @@ class _Reader:
         self._log = log
         self._paths = paths
         self._decoder = RowDecoder(config)
+
+    def gap(self, table: TableHistory, noted: Sequence[Entry], scn: int) -> Gap | None:
+        """Why a table is not complete at an SCN."""
+        return gap_at(table, noted, scn, by_rowid=not self._decoder.shape(table.version_at(scn)).key)
+
+    def arrivals(self, lowest: Applied) -> list[Arrival]:
+        """What the change log may have that a table with `lowest` lacks."""
+        return self._log.arrivals(f"batch > {lowest.batch} OR commit_scn > {lowest.scn}")
 
     def read(self, table: TableHistory, base: Entry, scn: int, arrivals: Sequence[Arrival]) -> DataFrame:
         if waits := [at for at, _ in table.renamed_from if base.scn < at <= scn]:

@@ -4,6 +4,11 @@
     kind = 'table'      version `version` (-1: no Delta table) of table `name` has all of them up to `scn`, and records of batches up to `batch`
     kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are gone
     kind = 'failed'     table `name` is quarantined since `at` for `detail`; a later 'table' row ends it
+    kind = 'topic'      topic `name` has Kafka's id `detail`
+    kind = 'lost'       records of topic `name` that were committed at or after `scn` are lost for `detail`
+    kind = 'read'       table `name` was read from Oracle as of `scn`
+    kind = 'suspended'  the connector leaves out rows of table `name` from commit SCN `scn` on for `detail`
+    kind = 'resumed'    what was left out of table `name` is in the records up to `scn`
 
 Rows are only appended. They follow the tables' own commits, which say the same: what a kill left out is found there again.
 """
@@ -23,12 +28,14 @@ if TYPE_CHECKING:
 _PROPERTIES = {"delta.autoOptimize.autoCompact": "true"}  # a small file per merge would make reading slow within days
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
 
+NOTED = frozenset(["lost", "read", "suspended", "resumed"])
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One row of the record."""
 
-    kind: Literal["complete", "table", "trimmed", "failed"]
+    kind: Literal["complete", "table", "trimmed", "failed", "topic", "lost", "read", "suspended", "resumed"]
     name: str = ""
     version: int = 0
     scn: int = 0
@@ -44,12 +51,16 @@ class LakeState:
     :ivar complete: the highest complete SCN; 0 before the initial snapshot is complete.
     :ivar tables: the newest version of each table.
     :ivar failed: reason of each table's quarantine.
+    :ivar topics: Kafka's id of each topic.
+    :ivar noted: entries of all tables about what it lacks, as `gaps.gap_at` takes them.
     """
 
     complete: int = 0
     batch: int = 0
     tables: dict[str, Entry] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    topics: dict[str, str] = field(default_factory=dict)
+    noted: list[Entry] = field(default_factory=list)
 
     def applied(self, name: str) -> Applied:
         entry = self.tables.get(name)
@@ -64,6 +75,10 @@ class LakeState:
             self.failed.pop(entry.name, None)
         elif entry.kind == "failed":
             self.failed[entry.name] = entry.detail
+        elif entry.kind == "topic":
+            self.topics[entry.name] = entry.detail
+        elif entry.kind in NOTED:
+            self.noted.append(entry)
 
 
 class StateTable:

@@ -37,10 +37,14 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     return typed_changes(read_topics(spark, config, found.topic), found, config)
 
 
-def read_topics(spark: SparkSession, config: ConnectorConfig, topic: str | None = None) -> DataFrame:
+def read_topics(
+    spark: SparkSession, config: ConnectorConfig, topic: str | None = None, *, fail_on_loss: bool = True
+) -> DataFrame:
     """All table topics of a connector as one stream, or one: Spark's Kafka columns (topic, key, value, partition, offset, ...).
 
     Only committed records are read, from the beginning; topics that are created later join by themselves.
+
+    :param fail_on_loss: the query ends when a topic that it reads is deleted, or retention removed records that it did not read.
     """
     return (
         spark.readStream.format("kafka")
@@ -48,6 +52,7 @@ def read_topics(spark: SparkSession, config: ConnectorConfig, topic: str | None 
         .option("subscribePattern" if topic is None else "subscribe", topic or topic_pattern(config))
         .option("startingOffsets", "earliest")
         .option("kafka.isolation.level", "read_committed")
+        .option("failOnDataLoss", str(fail_on_loss).lower())
         .option("kafka.metadata.max.age.ms", "2000")  # how soon a new table's topic is seen
         .option("maxOffsetsPerTrigger", config.lake.minercdc_lake_max_offsets_per_trigger)
         .options(**spark_kafka_options(config.kafka_client))

@@ -111,6 +111,7 @@ def test_the_mark_is_that_of_the_connectors_last_offset(config: ConnectorConfig,
     end = 1
     monkeypatch.setattr(KafkaClient, "all_ends", lambda self, names: {("p-offsets", 0): end, ("p.S.T", 0): 3})
     monkeypatch.setattr(KafkaClient, "read_range", lambda self, topic, partition, begin, until: messages[begin:until])
+    monkeypatch.setattr(KafkaClient, "topic_ids", lambda self, names: {"p.S.T": "1"})
     marks = Marks(config, KafkaClient(config.kafka, config.topics, {}))
     found = []
     for end in range(1, 5):  # noqa: B007 - read by the lambda
