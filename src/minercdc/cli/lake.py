@@ -3,6 +3,7 @@
 minercdc lake CONFIG            keep Delta tables equal to the source until stopped
 minercdc lake verify CONFIG     compare them with Oracle
 minercdc lake snapshot CONFIG   read tables from Oracle into the lake, without Kafka
+minercdc lake rebuild CONFIG    make one table again
 """
 
 from __future__ import annotations
@@ -136,6 +137,25 @@ def snapshot(
     sys.stdout.flush()
     if done.failed:
         raise SystemExit(1)
+
+
+@lake.command()
+def rebuild(
+    config: ConfigFile,
+    table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help="The table to make again.")],
+    verbose: Verbose = False,
+) -> None:
+    """Make one table again, from the change log where that has all of it, else from Oracle; its quarantine ends with that."""
+    stop = Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.lake.rebuild import rebuild as make_again
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    with _spark(loaded, stop) as spark, _progress("reading") as bar:
+        done = make_again(spark, loaded, table, progress=_SnapshotProgress(bar))
+    sys.stdout.write(f"rebuilt: {done.name}, {done.rows} rows at SCN {done.scn} from {done.source}\n")
+    sys.stdout.flush()
 
 
 class _SnapshotProgress:

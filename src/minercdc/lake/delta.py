@@ -162,9 +162,14 @@ class DeltaTable:
         """Number of the newest version that this process knows: its own last commit, or a later one; else `NO_TABLE`."""
         if not exists(self._spark, self.path):
             return NO_TABLE
-        session: Any = self._spark
-        log = session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, self.path)
-        return int(log.unsafeVolatileSnapshot().version())
+        return int(_delta_log(self._spark, self.path).unsafeVolatileSnapshot().version())
+
+    def changed_since(self, version: int, applied: Applied) -> Applied | None:
+        """How far the table is, when another process has changed that since a version; else None."""
+        if newest_version(self._spark, self.path) <= version:
+            return None
+        found = self.applied()
+        return None if found == applied else found
 
     @contextmanager
     def _saying(self, applied: Applied) -> Iterator[None]:
@@ -185,6 +190,20 @@ def columns_of(schema: object) -> list[TableColumn]:
         for field in schema.fields
         if field.name != CDC
     ]
+
+
+def newest_version(spark: SparkSession, path: str) -> int:
+    """Number of the newest version of the Delta table at `path`, of any process; `NO_TABLE` when there is none."""
+    if not exists(spark, path):
+        return NO_TABLE
+    session: Any = spark
+    nothing = session._jvm.scala.Option.empty()
+    return int(_delta_log(spark, path).update(False, nothing, nothing).version())
+
+
+def _delta_log(spark: SparkSession, path: str) -> Any:
+    session: Any = spark
+    return session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
 
 
 def exists(spark: SparkSession, path: str) -> bool:

@@ -32,6 +32,23 @@ class Gap:
     final: bool = True
 
 
+def read_scn(name: str, noted: Sequence[Entry], applied: int) -> int:
+    """SCN as of which a table was read from Oracle last, not above the one that it is merged up to; 0 for none."""
+    return max((e.scn for e in noted if e.kind == "read" and e.name == name and e.scn <= applied), default=0)
+
+
+def kept_since(table: TableHistory, noted: Sequence[Entry], scn: int) -> int | None:
+    """The SCN from which on the topic has all of a table up to `scn`, in its present name; None when it has not.
+
+    A topic has all of a table from an initial snapshot or CREATE TABLE on, unless something is lost since.
+    """
+    since = max((at for at in (*table.reads, *table.created) if at <= scn), default=None)
+    if since is None or any(since <= at <= scn for at, _ in table.renamed_from):
+        return None
+    lost = [at for at, _ in table.lost + table.moved] + [e.scn for e in noted if e.kind == "lost" and e.name == table.topic]
+    return None if any(since <= at <= scn for at in lost) else since
+
+
 def gap_at(table: TableHistory, noted: Sequence[Entry], scn: int, *, by_rowid: bool) -> Gap | None:
     """The first gap that a table has at an SCN; None when the lake has all that the source had then, or the source had no table.
 

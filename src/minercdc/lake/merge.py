@@ -37,6 +37,7 @@ class Pending:
     :param scn: records up to this commit SCN.
     :param since: rows that were changed before this SCN are gone; 0 for none.
     :param snapshot: rows that were committed before this SCN are gone, since an initial snapshot read all rows; 0 for none.
+    :param read: what was committed up to this SCN is in the table, as it was read from Oracle; 0 for none.
     :param clears: the table has such rows.
     :param scns: lowest and highest SCN among them, as far as known.
     :param rows: at most so many records.
@@ -46,6 +47,7 @@ class Pending:
     scn: int
     since: int
     snapshot: int
+    read: int
     clears: bool
     scns: tuple[int, int]
     rows: int
@@ -58,10 +60,13 @@ def is_pending(arrival: Arrival, applied: Applied, goal: Applied) -> bool:
     return later and arrival.batch <= goal.batch and arrival.lowest <= goal.scn
 
 
-def pending(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, truncate: bool) -> Pending:
+def pending(
+    table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, truncate: bool, read: int = 0
+) -> Pending:
     """What has to be done to bring a table from `applied` to `goal`.
 
     :param truncate: whether TRUNCATE removes rows.
+    :param read: SCN as of which the table was read from Oracle last, 0 for none.
     """
     scn = goal.scn
     if not table.exists_at(scn):  # dropped: it keeps the rows that it had
@@ -80,6 +85,7 @@ def pending(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, 
         scn,
         since,
         snapshot,
+        read if read <= applied.scn else 0,
         max(since, snapshot) > applied.scn,
         (max(lowest, since), max(highest, since)),
         sum(arrival.rows for arrival in mine),
@@ -91,7 +97,7 @@ def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> s
     """SQL condition of these records in the change log."""
     return (
         f"topic = {literal(topic)} AND batch <= {batch} AND commit_scn <= {work.scn} AND op <> 't' AND scn >= {work.since} "
-        f"AND commit_scn >= {work.snapshot} "
+        f"AND commit_scn >= {work.snapshot} AND commit_scn > {work.read} "
         f"AND NOT (batch <= {applied.batch} AND commit_scn <= {applied.scn})"
     )
 
@@ -108,20 +114,31 @@ class TableMerge:
         self._decoder = decoder
 
     def run(
-        self, delta: DeltaTable, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied
+        self,
+        delta: DeltaTable,
+        table: TableHistory,
+        arrivals: Sequence[Arrival],
+        applied: Applied,
+        goal: Applied,
+        *,
+        read: int = 0,
+        again: bool = False,
     ) -> None:
         """Bring `table` from `applied` to `goal`.
 
         :param arrivals: of its topic, as far as they may be pending.
+        :param read: SCN as of which the table was read from Oracle last, 0 for none.
+        :param again: replace what is there by what the change log has, in one commit.
         :raises LakeError: its topic holds records that are no envelopes of ours.
         """
-        work = pending(table, arrivals, applied, goal, truncate=self._lake.minercdc_lake_truncate == "apply")
+        truncate = self._lake.minercdc_lake_truncate == "apply"
+        work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
         if not table.versions or table.versions[0].since > work.scn:
             return
         _refuse_undecodable(table, [a for a in arrivals if is_pending(a, applied, goal)], self._log.path)
         shape = self._decoder.shape(table.version_at(work.scn))
         there = delta.columns()
-        recreated = any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0
+        recreated = again or (any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0)
         if there is None or recreated:
             target, empty = shape.table_columns(), True
         else:

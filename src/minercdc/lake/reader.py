@@ -17,7 +17,7 @@ from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.columns import CDC, TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
-from minercdc.lake.gaps import Gap, gap_at
+from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import CDC_TYPE, NEWER, as_rows, cdc_struct, key_ids, matches, pending, pending_filter, reduced
 from minercdc.lake.paths import LakePaths
@@ -91,7 +91,8 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     found = {}
     for table in history.tables():
         if table.name in bases:
-            found[table.name] = reader.read(table, bases[table.name], at, [a for a in arrivals if a.topic == table.topic])
+            mine = [arrival for arrival in arrivals if arrival.topic == table.topic]
+            found[table.name] = reader.read(table, bases[table.name], at, mine, noted)
     return LakeTables(at, found, gaps)
 
 
@@ -148,7 +149,9 @@ class _Reader:
         """What the change log may have that a table with `lowest` lacks."""
         return self._log.arrivals(f"batch > {lowest.batch} OR commit_scn > {lowest.scn}")
 
-    def read(self, table: TableHistory, base: Entry, scn: int, arrivals: Sequence[Arrival]) -> DataFrame:
+    def read(
+        self, table: TableHistory, base: Entry, scn: int, arrivals: Sequence[Arrival], noted: Sequence[Entry]
+    ) -> DataFrame:
         if waits := [at for at, _ in table.renamed_from if base.scn < at <= scn]:
             raise LakeError(
                 f"{table.name} got its name at SCN {waits[0]}, and its rows are not merged yet",
@@ -156,7 +159,9 @@ class _Reader:
             )
         applied = Applied(base.scn, base.batch)
         batch = max((arrival.batch for arrival in arrivals), default=base.batch)
-        work = pending(table, arrivals, applied, Applied(scn, batch), truncate=self._lake.minercdc_lake_truncate == "apply")
+        truncate = self._lake.minercdc_lake_truncate == "apply"
+        read = read_scn(table.name, noted, applied.scn)
+        work = pending(table, arrivals, applied, Applied(scn, batch), truncate=truncate, read=read)
         shape = self._decoder.shape(table.version_at(scn))
         present, target = self._present(table, shape, base, gone=work.clears)
         if not work.rows:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from minercdc.lake.delta import Applied, exists
+from minercdc.lake.delta import NO_TABLE, Applied, exists, newest_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,6 +87,8 @@ class StateTable:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
         self.path = path
+        self._version = NO_TABLE  # after the last reading, with every append of ours since
+        self._seen: set[int] = set()  # times of the entries that were read or written
 
     def append(self, entries: Iterable[Entry]) -> None:
         """Append entries in one commit; the first one makes the table."""
@@ -100,12 +102,23 @@ class StateTable:
             properties = {} if exists(self._spark, self.path) else _PROPERTIES
             frame = self._spark.createDataFrame(rows, _COLUMNS).coalesce(1)
             frame.write.format("delta").mode("append").options(**properties).save(self.path)
+            self._version += 1
+            self._seen.update(_microseconds(row[0]) for row in rows)
 
     def entries(self) -> list[Entry]:
         """All entries that are kept, oldest first."""
+        self._version = newest_version(self._spark, self.path)
         rows = self._spark.read.format("delta").load(self.path).collect()
         entries = [Entry(r["kind"], r["name"], r["version"], r["scn"], r["batch"], r["detail"], r["at"]) for r in rows]
+        self._seen = {_microseconds(entry.at) for entry in entries}
         return sorted(entries, key=lambda entry: entry.at)
+
+    def of_others(self) -> list[Entry]:
+        """Entries that other processes appended since the last reading, oldest first."""
+        if newest_version(self._spark, self.path) <= self._version:
+            return []
+        seen = self._seen
+        return [entry for entry in self.entries() if _microseconds(entry.at) not in seen]
 
     def read(self) -> LakeState:
         """What the entries say together; nothing before the first one."""
@@ -115,3 +128,8 @@ class StateTable:
         for entry in self.entries():
             state.follow(entry)
         return state
+
+
+def _microseconds(time: datetime) -> int:
+    """Since the epoch; a time without zone is one of this machine, as Spark returns it."""
+    return round(time.timestamp() * 1_000_000)
