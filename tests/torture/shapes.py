@@ -6,6 +6,7 @@ What the tables hold in the end is for the database to say; only statements that
 from __future__ import annotations
 
 import random
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ _WIDER = (
     ("TIMESTAMP(9)",),
     ("FLOAT",),
 )
+_LONG = re.compile(r"'[^']{61,}'")  # left out of the script
 _KEYS = 14
 _TABLES = 4
 
@@ -210,9 +212,10 @@ class Shapes:
 
     def _run(self, statement: str) -> bool:
         """Whether the database took the statement; one that it refuses leaves traces in redo all the same."""
+        shown = _LONG.sub("'..'", statement)
         with suppress(oracledb.DatabaseError), self._connection.cursor() as cursor:
             cursor.execute(statement)
-            self.script.append(statement if len(statement) < 300 else f"{statement[:300]}..")
+            self.script.append(shown)
             return True
-        self.script.append(f"-- refused: {statement[:200]}")
+        self.script.append(f"-- refused: {shown}")
         return False

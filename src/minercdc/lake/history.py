@@ -47,11 +47,15 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """The structure of the rows that were changed at or after SCN `since`; `fields` are aligned with `schema.columns`."""
+    """The structure of the rows that were changed at or after SCN `since`; `fields` are aligned with `schema.columns`.
+
+    :param ddl: the statement that made it, '' for a snapshot.
+    """
 
     since: int
     schema: TableSchema
     fields: tuple[Field, ...]
+    ddl: str = ""
 
 
 @dataclass(slots=True)
@@ -197,7 +201,7 @@ class LakeHistory:
                 table.snapshots.append(scn)
             if change.snapshot:
                 self._note_found(change, table, scn)
-            self._add_version(table, scn, change.after, alter, created=created)
+            self._add_version(table, scn, change.after, alter, ddl, created=created)
             if alter is not None and alter.loses_rows:
                 table.lost.append((scn, ddl))
             if alter is not None and alter.moves_rows:
@@ -252,9 +256,11 @@ class LakeHistory:
         source.dropped.append(scn)
 
     @staticmethod
-    def _add_version(table: TableHistory, scn: int, schema: TableSchema, alter: AlterTable | None, *, created: bool) -> None:
+    def _add_version(
+        table: TableHistory, scn: int, schema: TableSchema, alter: AlterTable | None, ddl: str, *, created: bool
+    ) -> None:
         previous = table.versions[-1] if table.versions and not created and table.exists_at(scn) else None
-        version = TableVersion(scn, schema, tuple(_fields(previous, schema, alter, scn)))
+        version = TableVersion(scn, schema, tuple(_fields(previous, schema, alter, scn)), ddl)
         if previous is not None and (previous.fields, previous.schema.key) == (version.fields, version.schema.key):
             return
         table.versions.append(version)

@@ -83,9 +83,12 @@ class _Rebuild:
             raise LakeError(what, hint=f"It has: {known}" if complete else "")
         self._refuse_left_out(table, entries, complete.scn)
         if self._is_kept(table, entries, complete.scn):
+            from py4j.protocol import Py4JJavaError
+            from pyspark.errors import PySparkException
+
             try:
                 return self._from_log(table, Applied(complete.scn, complete.batch))
-            except Exception as error:
+            except (LakeError, PySparkException, Py4JJavaError) as error:
                 log.warning(
                     "%s cannot be made from the change log, and is read from Oracle: %s", self._name, cause_of(error)
                 )

@@ -20,8 +20,9 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     """The changes of one table as a stream of typed rows; without a table, the records of all table topics as they are.
 
     A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key, before and after in the types of the
-    lake. Each record is decoded with the table's version of its time, as known when this is called, and has the columns of
-    the newest one: start the stream again after DDL. A column that redo does not hold is null.
+    lake. Each record is decoded with the table's version of its time, and has the columns of the newest one that is known when
+    this is called. At a record of a later version the query ends with a LakeError that names the DDL: call this again, and start
+    the query with its checkpoint. A column that redo does not hold is null. Executors read the schema history, so they need minercdc.
 
     :param table: `SCHEMA.TABLE`.
     :raises LakeError: the schema history has no such table.
