@@ -292,3 +292,26 @@ def test_a_lost_checkpoint_brings_no_truncated_row_back(
     shutil.rmtree(f"{config.lake.minercdc_lake_path}/_checkpoint")
     sync()
     assert [row["ID"] for row in lake(spark, config, A)] == [2]
+
+
+def test_large_values_that_redo_does_not_hold_are_found_after_a_move_gave_the_rows_other_rowids(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    doc = replace(A, id=A.id._replace(table="MOVING"), columns=(A.columns[0], Column("C", "CLOB"), A.columns[3]))
+    connector.structure(doc)
+    connector.change(Op.CREATE, None, ("1", "one", "a"), doc, "R1")
+    connector.commit()
+    sync()
+    connector.change(Op.CREATE, None, ("5", "five", "a"), doc, "R5")
+    connector.alter(doc, "ALTER TABLE lab.moving MOVE", doc)
+    # R1 is another row's ROWID now.
+    connector.change(Op.UPDATE, ("5", UNAVAILABLE, "a"), ("5", UNAVAILABLE, "b"), doc, "R1")
+    connector.change(Op.UPDATE, ("1", UNAVAILABLE, "a"), ("2", UNAVAILABLE, "b"), doc, "R9")
+    changed = connector.scn
+    connector.change(Op.CREATE, None, ("7", "seven", "a"), doc, "R7")
+    connector.commit()
+    sync()
+    expected = [("five", "b", 5), ("one", "b", 2)]
+    assert sorted((r["C"], r["T"], r["ID"]) for r in lake(spark, config, doc)) == [*expected, ("seven", "a", 7)]
+    rows = tables(spark, config, changed)["LAB.MOVING"].collect()  # from the change log
+    assert sorted((r["C"], r["T"], r["ID"]) for r in rows) == expected

@@ -49,7 +49,7 @@ def complete_rows(
     """Of decoded rows with missing values (`m0`, ..), the last one per `by`, with what is missing taken from
 
     1. an earlier change of the same row among them, back to where it was inserted or deleted;
-    2. the row in the lake; after a change of its key, from the row with the old key, which has the same ROWID.
+    2. the row in the lake; after a change of its key, the row with the key that it had before the first one.
 
     :param present: the lake table; None when it has no rows.
     """
@@ -60,6 +60,7 @@ def complete_rows(
         "*",
         f"coalesce(row_id, to_json(struct({keys}))) AS home",
         f"op = 'c' AND row_id IS NOT NULL AND bool_or(op = 'd') OVER ({event}) AS moves",
+        f"max(if(op = 'd', struct({keys}), NULL)) OVER ({event}) AS old",
         f"op = 'd' AND NOT (row_id IS NOT NULL AND bool_or(op = 'c') OVER ({event})) AS ends",
     )
     until_now = f"PARTITION BY home ORDER BY {_ORDER} ROWS UNBOUNDED PRECEDING"
@@ -68,6 +69,7 @@ def complete_rows(
     rows = rows.selectExpr(
         "*",
         f"bool_or(moves) OVER ({since_end}) AS moved",
+        f"first(if(moves, old, NULL), true) OVER ({since_end}) AS was",
         *(f"last(if(m{i} OR op = 'd', NULL, struct(c{i})), true) OVER ({since_end}) AS s{i}" for i in range(len(target))),
         f"row_number() OVER (PARTITION BY {keys}, row_id ORDER BY commit_scn DESC, seq DESC, offset DESC) AS row_rank",
     ).where("row_rank = 1")
@@ -95,8 +97,11 @@ def _from_lake(
     )
     on = " AND ".join(f"p_k{i} <=> k{i}" for i in range(len(key))) or "p_row_id = row_id"
     rows = rows.join(same, expr(f"ended = 0 AND NOT moved AND {on}"), "left")
-    old = present.selectExpr(f"{CDC}.row_id AS o_row_id", *(value.format("o") for value in values))
-    rows = rows.join(old, expr("ended = 0 AND moved AND o_row_id = row_id"), "left")
+    old = present.selectExpr(
+        *(f"{quoted(names[part])} AS o_k{i}" for i, part in enumerate(key)), *(value.format("o") for value in values)
+    )
+    was = " AND ".join(f"o_k{i} <=> was.k{i}" for i in range(len(key))) or "false"  # a row without key never changes it
+    rows = rows.join(old, expr(f"ended = 0 AND moved AND {was}"), "left")
     return rows.selectExpr(
         *kept,
         *(

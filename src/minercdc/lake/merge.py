@@ -102,6 +102,18 @@ def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> s
     )
 
 
+def stages(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied) -> list[Applied]:
+    """The goals to bring a table to, one after another, so that within each step a row keeps its ROWID.
+
+    Missing values are taken from earlier changes of the same ROWID, and MOVE gives rows other ones. It waits for the transactions
+    on its table, so all changes before it have lower commit SCNs.
+    """
+    if not any(arrival.partial and is_pending(arrival, applied, goal) for arrival in arrivals):
+        return [goal]
+    moved = sorted({scn - 1 for scn, _ in table.moved if applied.scn < scn - 1 < goal.scn})
+    return [*(Applied(scn, goal.batch) for scn in moved), goal]
+
+
 class TableMerge:
     """Merges tables; one per thread.
 
@@ -131,6 +143,21 @@ class TableMerge:
         :param again: replace what is there by what the change log has, in one commit.
         :raises LakeError: its topic holds records that are no envelopes of ours.
         """
+        for stage in stages(table, arrivals, applied, goal):
+            self._run(delta, table, arrivals, applied, stage, read=read, again=again)
+            applied, again = stage, False
+
+    def _run(
+        self,
+        delta: DeltaTable,
+        table: TableHistory,
+        arrivals: Sequence[Arrival],
+        applied: Applied,
+        goal: Applied,
+        *,
+        read: int,
+        again: bool,
+    ) -> None:
         truncate = self._lake.minercdc_lake_truncate == "apply"
         work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
         if not table.versions or table.versions[0].since > work.scn:

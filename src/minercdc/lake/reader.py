@@ -19,7 +19,18 @@ from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
 from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.merge import CDC_TYPE, NEWER, as_rows, cdc_struct, key_ids, matches, pending, pending_filter, reduced
+from minercdc.lake.merge import (
+    CDC_TYPE,
+    NEWER,
+    as_rows,
+    cdc_struct,
+    key_ids,
+    matches,
+    pending,
+    pending_filter,
+    reduced,
+    stages,
+)
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import as_text, quoted
 from minercdc.lake.state import NOTED, Entry, StateTable
@@ -159,26 +170,42 @@ class _Reader:
             )
         applied = Applied(base.scn, base.batch)
         batch = max((arrival.batch for arrival in arrivals), default=base.batch)
-        truncate = self._lake.minercdc_lake_truncate == "apply"
         read = read_scn(table.name, noted, applied.scn)
-        work = pending(table, arrivals, applied, Applied(scn, batch), truncate=truncate, read=read)
         shape = self._decoder.shape(table.version_at(scn))
-        present, target = self._present(table, shape, base, gone=work.clears)
+        present, target = self._present(table, shape, base)
+        for stage in stages(table, arrivals, applied, Applied(scn, batch)):
+            present = self._brought(present, table, shape, target, arrivals, applied, stage, read)
+            applied = stage
+        return present if present is not None else self._none(target)
+
+    def _brought(
+        self,
+        present: DataFrame | None,
+        table: TableHistory,
+        shape: TableShape,
+        target: Sequence[TableColumn],
+        arrivals: Sequence[Arrival],
+        applied: Applied,
+        goal: Applied,
+        read: int,
+    ) -> DataFrame | None:
+        """The rows at a goal, from those that are there at `applied`; None for none."""
+        truncate = self._lake.minercdc_lake_truncate == "apply"
+        work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
+        present = None if work.clears else present
         if not work.rows:
-            return present if present is not None else self._none(target)
+            return present
         key = key_ids(shape)
-        rows = self._log.rows().where(pending_filter(table.topic, work, applied, batch))
+        rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
         changes = reduced(self._decoder, rows, present, table, target, key, work)
         if present is None:
             return as_rows(changes.where("op <> 'd'"), target)
         return _overlaid(present, changes, target, key)
 
-    def _present(
-        self, table: TableHistory, shape: TableShape, base: Entry, *, gone: bool
-    ) -> tuple[DataFrame | None, list[TableColumn]]:
+    def _present(self, table: TableHistory, shape: TableShape, base: Entry) -> tuple[DataFrame | None, list[TableColumn]]:
         """The rows of the base, in the columns of the shape, and these columns; None for the rows when there are none."""
         wanted = shape.table_columns()
-        if base.version == NO_TABLE or gone:
+        if base.version == NO_TABLE:
             return None, wanted
         rows = DeltaTable(self._spark, self._paths.table(table.table)).read(base.version)
         there = {column.id: column for column in columns_of(rows.schema)}

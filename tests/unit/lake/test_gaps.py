@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from minercdc.lake.gaps import gap_at
+from minercdc.errors import LakeError
+from minercdc.lake.gaps import gap_at, kept_since
 from minercdc.lake.history import TableHistory, TableVersion
 from minercdc.lake.losses import deleted, unread
 from minercdc.lake.marks import Mark, left_out
 from minercdc.lake.state import Entry
+from minercdc.lake.version_check import refuse_newer
 from minercdc.schema.table import TableId, TableSchema
 
 TABLE = TableId("DB", "S", "T")
@@ -97,3 +99,34 @@ def test_a_topic_that_is_gone_or_was_made_again_is_deleted_once_and_no_mark_wait
     assert mark.without_vanished({"a": "1", "b": "2"}) is mark
     assert mark.without_vanished({"a": "1"}).ends == {("a", 0): 5}
     assert mark.without_vanished({"a": "1", "b": "9"}).ends == {("a", 0): 5}
+
+
+def test_the_topic_has_all_of_a_table_since_its_last_snapshot_or_creation_unless_something_is_lost() -> None:
+    def since(scn: int, *noted: Entry, **events: Any) -> int | None:
+        table = TableHistory(TABLE, "p.S.T", [TableVersion(1, TableSchema(TABLE, ()), ())])
+        for kind, values in events.items():
+            setattr(table, kind, values)
+        return kept_since(table, noted, scn)
+
+    assert since(50) is None, "a history that does not say that rows were read"
+    assert since(50, reads=[1, 30, 60]) == 30
+    assert since(50, reads=[1], created=[40]) == 40
+    assert since(50, reads=[1], renamed_from=[(20, TABLE)]) is None
+    assert since(50, reads=[1, 30], renamed_from=[(20, TABLE)]) == 30
+    assert since(50, reads=[1], lost=[(20, "x")]) is None
+    assert since(50, Entry("lost", "p.S.T", scn=20), reads=[1]) is None
+    assert since(50, Entry("lost", "p.S.T", scn=20), reads=[1, 20]) is None
+    assert since(50, Entry("lost", "p.S.T", scn=20), reads=[1, 21]) == 21
+
+
+def test_a_record_of_a_later_version_is_refused_with_its_ddl() -> None:
+    class History:
+        def find(self, name: str) -> TableHistory:
+            schema = TableSchema(TABLE, ())
+            versions = [TableVersion(1, schema, ()), TableVersion(20, schema, (), "ALTER TABLE t ADD (x NUMBER)")]
+            return TableHistory(TABLE, "p.S.T", versions)
+
+    refuse_newer(History(), "S.T", 1, 19)  # type: ignore[arg-type]
+    refuse_newer(History(), "S.T", 2, 99)  # type: ignore[arg-type]
+    with pytest.raises(LakeError, match=r"since SCN 20, .* ALTER TABLE t ADD \(x NUMBER\)"):
+        refuse_newer(History(), "S.T", 1, 20)  # type: ignore[arg-type]
