@@ -69,11 +69,11 @@ class Connector:
             self.sink.write(record)
 
     def transaction(self, *changes: tuple[Op, Row | None, Row | None, TableSchema], row_ids: Sequence[str] = ()) -> None:
-        """Several changes with one commit SCN; of rows with these ROWIDs, if any are given."""
+        """Several changes with one commit SCN; of rows with these ROWIDs, if any are given; '' for none."""
         self.scn += 1
         tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, 0, 1, "U")
         for seq, (op, before, after, table) in enumerate(changes, 1):
-            row_id = row_ids[seq - 1] if row_ids else None
+            row_id = (row_ids[seq - 1] or None) if row_ids else None
             event = ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, seq, row_id=row_id)
             for record in self.encoder.encode(event):
                 self.sink.write(record)

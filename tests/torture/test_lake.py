@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -102,8 +103,8 @@ class Torture:
             minercdc_lake_number=chance.choice(["text", "decimal(38,10)"]),
         )
         self.history = Workload(lab.server, lab.schema, seed, [lab.server.service] * 2, lobs=True)  # type: ignore[arg-type]
-        self.shapes = Shapes(lab.connect(), seed)
         self._connector: MinerCdc | None = None
+        self.shapes = Shapes(lab.connect(), seed, self._has_settled)
         self._runs = 0
         self._signals = 0
         self.script: list[str] = []
@@ -161,6 +162,20 @@ class Torture:
                         self.shapes.step()
             finally:
                 lake.stop()
+
+    def _has_settled(self) -> bool:
+        """Whether a running connector has delivered all that is committed; waits for it, or does not, by chance."""
+        if self._connector is None or self.chance.random() < 0.6:
+            return False
+        scn = scn_of(self._lab)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            found = re.findall(r"streaming: .* SCN (\d+)", self._connector.text()[-2000:])
+            if found and int(found[-1]) >= scn:
+                time.sleep(0.5)  # and its offset is stored
+                return True
+            time.sleep(0.1)
+        return False
 
     def _start_connector(self) -> None:
         if self._connector is None:

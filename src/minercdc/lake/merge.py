@@ -178,6 +178,7 @@ class TableMerge:
                 delta.clear()
             return
         key = key_ids(shape)
+        refuse_unplaced(table, key, arrivals, applied, goal)
         rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
         changes = reduced(self._decoder, rows, None if empty else delta.read(), table, target, key, work)
         if empty:
@@ -226,11 +227,13 @@ def reduced(
     """
     first, last = table.version_at(work.scns[0]), table.version_at(work.scns[1])
     one_version = first is last and key_ids(decoder.shape(first)) == list(key)  # an ALTER may have changed the key since
+    large = any(column.unavailable is not None for _, column, _ in decoder.shape(last).columns)
     if one_version and not work.partial:
-        return decoder.decode(latest_records(rows, ["key"] if key else ["row_id"]), table, target, key, work.scns)
+        records = latest_records(rows, ["key"] if key else ["row_id"], large=large)
+        return decoder.decode(records, table, target, key, work.scns)
     decoded = decoder.decode(rows, table, target, key, work.scns, partial=work.partial, before=not one_version)
     by = [f"k{i}" for i in range(len(key))] or ["row_id"]
-    return complete_rows(decoded, present, target, key, by) if work.partial else latest_rows(decoded, by)
+    return complete_rows(decoded, present, target, key, by) if work.partial else latest_rows(decoded, by, large=large)
 
 
 def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_path: str) -> None:
@@ -239,6 +242,18 @@ def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_pa
             f"topic {table.topic} holds {count} records that are no change events of minercdc",
             hint="Delete them from the change log, then start the lake again: "
             f"DELETE FROM delta.`{log_path}` WHERE topic = '{table.topic}' AND (op IS NULL OR scn IS NULL)",
+        )
+
+
+def refuse_unplaced(
+    table: TableHistory, key: Sequence[str], arrivals: Sequence[Arrival], applied: Applied, goal: Applied
+) -> None:
+    """Raise LakeError when rows that are pending can be found neither by key nor by ROWID."""
+    count = 0 if key else sum(arrival.unplaced for arrival in arrivals if is_pending(arrival, applied, goal))
+    if count:
+        raise LakeError(
+            f"{table.name} has no key, and {count} changes of it have no ROWID: redo does not hold that of an INSERT with large values",
+            hint="Name columns that identify its rows in message.key.columns; or set lob.enabled=false. Then rebuild the table.",
         )
 
 

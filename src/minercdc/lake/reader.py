@@ -29,6 +29,7 @@ from minercdc.lake.merge import (
     pending,
     pending_filter,
     reduced,
+    refuse_unplaced,
     stages,
 )
 from minercdc.lake.paths import LakePaths
@@ -103,7 +104,12 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     for table in history.tables():
         if table.name in bases:
             mine = [arrival for arrival in arrivals if arrival.topic == table.topic]
-            found[table.name] = reader.read(table, bases[table.name], at, mine, noted)
+            base = bases[table.name]
+            try:
+                found[table.name] = reader.read(table, base, at, mine, noted)
+            except LakeError as error:
+                gaps[table.name] = Gap(base.scn + 1, error.message, error.hint)
+                log.warning("%s is left out: %s. %s", table.name, error.message, error.hint)
     return LakeTables(at, found, gaps)
 
 
@@ -196,6 +202,7 @@ class _Reader:
         if not work.rows:
             return present
         key = key_ids(shape)
+        refuse_unplaced(table, key, arrivals, applied, goal)
         rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
         changes = reduced(self._decoder, rows, present, table, target, key, work)
         if present is None:
