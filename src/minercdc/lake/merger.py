@@ -251,7 +251,7 @@ class Merger:
 
     def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:
         """Why a table cannot be merged up to a goal, whatever comes."""
-        if not table.exists_at(goal.scn):
+        if not (table.lost or table.moved or self._state.noted) or not table.exists_at(goal.scn):
             return None
         by_rowid = not self._decoder.shape(table.version_at(goal.scn)).key
         gap = gap_at(table, self._state.noted, goal.scn, by_rowid=by_rowid)

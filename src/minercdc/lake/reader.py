@@ -128,7 +128,7 @@ def _readable_scn(entries: Sequence[Entry], history: LakeHistory, scn: int | Non
         raise LakeError(f"SCN {at} is older than what the lake keeps", hint=f"It can be read from SCN {kept} on.")
     taken = min((read for table in history.tables() for read in table.reads if read > at), default=None)
     if taken is not None and not any(at <= one < taken for one in known):
-        last = max(one for one in known if one < at)
+        last = max((one for one in known if one < at), default=kept)
         raise LakeError(
             f"SCN {at} lies between {last} and {taken}, where the connector took a new snapshot: the commits between are not known",
             hint=f"Read SCN {last} or {taken}.",
