@@ -34,7 +34,7 @@ containers: install
 	$(BIN)/python -m pytest -q --start-engine --durations=5 tests/containers
 
 torture: install
-	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 $(BIN)/python -m pytest -q -s tests/torture tests/checker
+	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 MINERCDC_LAKE_SEEDS=100 $(BIN)/python -m pytest -q -s tests/torture tests/checker
 
 parity: install
 	$(BIN)/python -m pytest -q tests/parity

@@ -169,6 +169,7 @@ class SchemaChange:
     :param ddl: the statement, '' when there is none.
     :param truncate: the statement was a TRUNCATE, which changes no shape.
     :param snapshot: found by a snapshot, not read from redo.
+    :param rows: the snapshot is an initial one that reads the table's rows, too, as of `scn`.
     :param tx_id, user, redo_thread: of the statement; None when not known.
     """
 
@@ -180,6 +181,7 @@ class SchemaChange:
     time_us: int
     truncate: bool = False
     snapshot: bool = False
+    rows: bool = False
     tx_id: str | None = None
     user: str | None = None
     redo_thread: int | None = None

@@ -14,7 +14,7 @@ from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
-from minercdc.offset import Offset
+from minercdc.offset import Offset, SuspendedTable
 from minercdc.schema.table import TableSchema
 from minercdc.selection import key_columns, published_columns, value_handling
 
@@ -69,14 +69,19 @@ class Connector:
             self.sink.write(record)
 
     def transaction(self, *changes: tuple[Op, Row | None, Row | None, TableSchema], row_ids: Sequence[str] = ()) -> None:
-        """Several changes with one commit SCN; of rows with these ROWIDs, if any are given."""
+        """Several changes with one commit SCN; of rows with these ROWIDs, if any are given; '' for none."""
         self.scn += 1
         tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, 0, 1, "U")
         for seq, (op, before, after, table) in enumerate(changes, 1):
-            row_id = row_ids[seq - 1] if row_ids else None
+            row_id = (row_ids[seq - 1] or None) if row_ids else None
             event = ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, seq, row_id=row_id)
             for record in self.encoder.encode(event):
                 self.sink.write(record)
+
+    def found(self, *tables: TableSchema) -> None:
+        """The structures that an initial snapshot reads, whose rows follow as of the present SCN."""
+        for table in tables:
+            self.ddl(SchemaChange(table.id, None, table, "", Scn(self.scn), 0, snapshot=True, rows=True))
 
     def read(self, row: Row, table: TableSchema, row_id: str) -> None:
         """A row of the initial snapshot."""
@@ -104,6 +109,7 @@ class Connector:
         self.scn += 1
         self.ddl(SchemaChange(table.id, table, None, f'DROP TABLE "{table.id.schema}"."{table.id.table}"', Scn(self.scn), 0))
 
-    def commit(self, complete: int | None = None) -> None:
+    def commit(self, complete: int | None = None, suspended: Sequence[SuspendedTable] = ()) -> None:
         """Deliver what was written; all commits up to now are complete, or those up to an SCN."""
-        self.sink.commit(Offset("test", {}, complete_scn=self.scn if complete is None else complete))
+        scn = self.scn if complete is None else complete
+        self.sink.commit(Offset("test", {}, suspended=tuple(suspended), complete_scn=scn))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from tests.e2e.lab import Lab
 
 from minercdc.config.load import ConnectorConfig, load_config
-from minercdc.errors import LakeError
-from minercdc.lake import start, tables
+from minercdc.lake import start
+from minercdc.lake.paths import LakePaths
+from minercdc.lake.state import StateTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,25 +41,23 @@ def running(lab: Lab) -> Iterator[None]:
 
 
 def scn_of(lab: Lab) -> int:
-    """The database's present SCN."""
+    """The SCN up to which everything is committed that was so far; reading the present one makes a new one, which an idle
+    database has no redo of."""
     with lab.server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE")
         (scn,) = cursor.fetchone()
-        return int(scn)
+        return int(scn) - 1
 
 
 def sync(spark: SparkSession, config: ConnectorConfig, scn: int) -> None:
     """Run the lake until it is complete up to an SCN, with a connector that streams."""
-    lake = start(spark, config)
+    lake, record = start(spark, config), StateTable(spark, LakePaths(config).state)
     deadline = time.monotonic() + _SECONDS
     try:
         while True:
             lake.process_all_available()
-            try:
-                if tables(spark, config).scn >= scn:
-                    return
-            except LakeError:
-                pass  # not complete yet
+            if record.read().complete >= scn:
+                return
             assert time.monotonic() < deadline, f"SCN {scn} was not complete within {_SECONDS} s"
             time.sleep(0.3)
     finally:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from tests.spark.connector import Connector
 
 from minercdc.config.load import ConnectorConfig
@@ -17,6 +20,7 @@ from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
 T = TableSchema(
     TableId("PDB", "LAB", "T"),
@@ -47,6 +51,47 @@ def test_changes_have_key_before_and_after_in_the_types_of_the_newest_version(
         ("d", {"ID": 1}, {"ID": 1, "M": Decimal("8.50"), "C": "text"}, None),
     ]
     assert [row["commit_scn"] for row in found] == sorted({row["commit_scn"] for row in found})
+
+
+def test_a_running_query_ends_at_ddl_that_it_does_not_know_and_goes_on_when_it_is_started_again(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, prefix: str, tmp_path: Path
+) -> None:
+    connector.structure(T)
+    connector.change(Op.CREATE, None, ("1", "7", "text"))
+    connector.commit()
+
+    def started() -> StreamingQuery:
+        ids = read_changes(spark, config, table="LAB.T").select("after.*")  # what checks the version is not pruned
+        return ids.writeStream.format("delta").option("checkpointLocation", f"{tmp_path}/c").start(f"{tmp_path}/t")
+
+    query = started()
+    query.processAllAvailable()
+    connector.change(Op.CREATE, None, ("2", "8", "text"))
+    connector.commit()
+    query.processAllAvailable()
+    wide = replace(T, columns=(T.columns[0], Column("N", "NUMBER", 12, 2), T.columns[2]), version=2)
+    connector.alter(T, "ALTER TABLE lab.t MODIFY (n NUMBER(12,2))", wide)
+    connector.change(Op.CREATE, None, ("3", "9", "text"))
+    connector.commit()
+    with pytest.raises(StreamingQueryException) as raised:
+        query.processAllAvailable()
+    cause: BaseException | None = raised.value
+    causes = []
+    while cause is not None:
+        causes.append(str(cause))
+        cause = getattr(cause, "cause", None)
+    assert re.search(r"LAB.T has another structure since SCN \d+.*MODIFY \(n NUMBER", "\n".join(causes))
+    query.stop()
+    assert spark.read.format("delta").load(f"{tmp_path}/t").count() == 2
+    spark.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
+    spark.sql(f"ALTER TABLE delta.`{tmp_path}/t` SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    try:
+        query = started()
+        query.processAllAvailable()
+        query.stop()
+    finally:
+        spark.conf.unset("spark.databricks.delta.schema.autoMerge.enabled")
+    assert sorted(row["N"] for row in spark.read.format("delta").load(f"{tmp_path}/t").collect()) == [7, 8, 9]
 
 
 def test_a_table_that_the_history_does_not_know_is_refused_by_name(

@@ -292,3 +292,35 @@ def test_a_lost_checkpoint_brings_no_truncated_row_back(
     shutil.rmtree(f"{config.lake.minercdc_lake_path}/_checkpoint")
     sync()
     assert [row["ID"] for row in lake(spark, config, A)] == [2]
+
+
+def test_large_values_that_redo_does_not_hold_are_found_after_a_move_gave_the_rows_other_rowids(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    doc = replace(A, id=A.id._replace(table="MOVING"), columns=(A.columns[0], Column("C", "CLOB"), A.columns[3]))
+    connector.structure(doc)
+    connector.change(Op.CREATE, None, ("1", "one", "a"), doc, "R1")
+    connector.commit()
+    sync()
+    connector.change(Op.CREATE, None, ("5", "five", "a"), doc, "R5")
+    connector.alter(doc, "ALTER TABLE lab.moving MOVE", doc)
+    # R1 is another row's ROWID now.
+    connector.change(Op.UPDATE, ("5", UNAVAILABLE, "a"), ("5", UNAVAILABLE, "b"), doc, "R1")
+    connector.change(Op.UPDATE, ("1", UNAVAILABLE, "a"), ("2", UNAVAILABLE, "b"), doc, "R9")
+    changed = connector.scn
+    connector.change(Op.CREATE, None, ("7", "seven", "a"), doc, "R7")
+    connector.commit()
+    sync()
+    expected = [("five", "b", 5), ("one", "b", 2)]
+    # LogMiner does not know the ROWID of an INSERT with large values.
+    connector.change(Op.CREATE, None, ("8", "eight", "a"), doc)
+    connector.change(Op.UPDATE, ("8", UNAVAILABLE, "a"), ("9", UNAVAILABLE, "b"), doc, "R8")
+    connector.change(Op.UPDATE, ("9", UNAVAILABLE, "b"), ("9", UNAVAILABLE, "c"), doc, "R8")
+    connector.transaction(
+        (Op.CREATE, None, ("10", "x", "a"), doc), (Op.DELETE, ("10", "x", "a"), None, doc), row_ids=("", "R10")
+    )
+    assert sorted((r["C"], r["T"], r["ID"]) for r in lake(spark, config, doc)) == sorted(
+        [*expected, ("seven", "a", 7), ("eight", "c", 9)]
+    )
+    rows = tables(spark, config, changed)["LAB.MOVING"].collect()  # from the change log
+    assert sorted((r["C"], r["T"], r["ID"]) for r in rows) == expected

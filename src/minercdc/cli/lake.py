@@ -5,6 +5,7 @@ minercdc lake verify CONFIG     compare them with Oracle
 minercdc lake snapshot CONFIG   read tables from Oracle into the lake, without Kafka
 minercdc lake status CONFIG     how far each table is, and what it holds
 minercdc lake optimize CONFIG   join small files, and remove what is older than the retention
+minercdc lake rebuild CONFIG    make one table again
 """
 
 from __future__ import annotations
@@ -179,6 +180,25 @@ def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = Fals
     sys.stdout.flush()
     if any(one.failure for one in found):
         raise SystemExit(1)
+
+
+@lake.command()
+def rebuild(
+    config: ConfigFile,
+    table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help="The table to make again.")],
+    verbose: Verbose = False,
+) -> None:
+    """Make one table again, from the change log where that has all of it, else from Oracle; its quarantine ends with that."""
+    stop = Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.lake.rebuild import rebuild as make_again
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    with _spark(loaded, stop) as spark, progress("reading") as bar:
+        done = make_again(spark, loaded, table, progress=_SnapshotProgress(bar))
+    sys.stdout.write(f"rebuilt: {done.name}, {done.rows} rows at SCN {done.scn} from {done.source}\n")
+    sys.stdout.flush()
 
 
 class _SnapshotProgress:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from confluent_kafka import (
@@ -15,6 +15,7 @@ from confluent_kafka import (
     KafkaError,
     KafkaException,
     Producer,
+    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
@@ -234,6 +235,40 @@ class KafkaClient:
                     raise classify(error.args[0], f"reading the end of topic {place.topic}") from None
                 raise DeliveryError(f"partition {place.partition} of topic {place.topic} has no leader at present") from None
         return ends
+
+    def topic_ids(self, names: re.Pattern[str]) -> dict[str, str]:
+        """Name -> Kafka's id, of all topics with such names; a topic that is deleted and made again has another one.
+
+        :raises DeliveryError, SinkError: Kafka cannot be reached.
+        """
+        wanted = [name for name in self._list_topics() if names.fullmatch(name)]
+        if not wanted:
+            return {}
+        found = {}
+        answers = self._admin_client().describe_topics(TopicCollection(wanted), request_timeout=self.timeout)
+        for name, answer in answers.items():
+            try:
+                found[name] = str(answer.result().topic_id)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:  # it was deleted just now
+                    raise classify(error.args[0], f"describing topic {name}") from None
+        return found
+
+    def begins(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """(topic, partition) -> offset of the first record that retention has left; without partitions that are gone.
+
+        :raises DeliveryError, SinkError: Kafka cannot be reached.
+        """
+        wanted = {TopicPartition(*place): OffsetSpec.earliest() for place in places}
+        found = {}
+        answers = self._admin_client().list_offsets(wanted, request_timeout=self.timeout) if wanted else {}
+        for place, answer in answers.items():
+            try:
+                found[place.topic, place.partition] = int(answer.result().offset)
+            except KafkaException as error:
+                if error.args[0].code() not in (*_NO_LEADER, KafkaError.UNKNOWN_TOPIC_OR_PART):
+                    raise classify(error.args[0], f"reading the begin of topic {place.topic}") from None
+        return found
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
         """Offset of the first record that retention has left; of the next one where there is none.

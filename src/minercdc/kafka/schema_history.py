@@ -24,6 +24,7 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.offset import JsonValue
 
 _READ_AGAIN = "structures_read_anew"  # a stored member: the name stays
+_ROWS = "rows"  # an initial snapshot reads the table's rows as of the SCN: who keeps a copy knows that older rows are gone
 _RECOVERY = "Start once with snapshot.mode=recovery, which reads the structures from the database again."
 
 
@@ -101,19 +102,24 @@ def starts_over(value: bytes, server: str) -> bool:
 def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, server: str, ts_ms: int) -> dict[str, JsonValue]:
     """The record of a change, in Debezium's form.
 
-    :param position: of the source; `scn` and `snapshot` of the change replace such members of it.
+    :param position: of the source; `scn`, `snapshot` and `rows` of the change replace such members of it.
     :param server: topic.prefix.
     :param ts_ms: when it is written, milliseconds since the epoch.
     """
     return {
         "source": {"server": server},
-        "position": dict(position) | {"scn": str(change.scn), "snapshot": change.snapshot},
+        "position": dict(position) | _found_by(change),
         "ts_ms": ts_ms,
         "databaseName": change.table.database,
         "schemaName": change.table.schema,
         "ddl": change.ddl,
         "tableChanges": table_changes.remembered(change),
     }
+
+
+def _found_by(change: SchemaChange) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {"scn": str(change.scn), "snapshot": change.snapshot}
+    return found | {_ROWS: True} if change.rows else found
 
 
 def changes_of(document: dict[str, Any]) -> Iterator[SchemaChange]:
@@ -131,4 +137,5 @@ def changes_of(document: dict[str, Any]) -> Iterator[SchemaChange]:
             scn=Scn(int(document["position"]["scn"])),
             time_us=document["ts_ms"] * 1000,
             snapshot=bool(document["position"].get("snapshot")),
+            rows=bool(document["position"].get(_ROWS)),
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from minercdc.config.load import ConnectorConfig
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MERGE_POLL_S = 1.0
+_LOOK_S = 5.0
 
 
 class StopFlag(Protocol):
@@ -63,6 +65,7 @@ class Lake:
         self._marks = Marks(config, self._client)
         self._merger = Merger(spark, config, self._client, self._paths)
         self._candidate: Mark | None = None
+        self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
         self._read: Ends = self._last_read()
         self._stop = threading.Event()
@@ -70,7 +73,7 @@ class Lake:
         self._failure: Exception | None = None
         lake = config.lake
         self.query: StreamingQuery = (
-            read_topics(spark, config)
+            read_topics(spark, config, fail_on_loss=False)
             .writeStream.foreachBatch(self._append)
             .option("checkpointLocation", self._paths.checkpoint)
             .trigger(processingTime=f"{lake.minercdc_lake_trigger_interval_ms} milliseconds")
@@ -87,8 +90,10 @@ class Lake:
         """One micro-batch: append it, and note how far the topics are read then."""
         if not self._writer:
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
+        ends = self._ends(number)
+        self._merger.note_unread(self._read, ends)
         self._merger.append(records, self._writer, number)
-        self._read = self._ends(number)
+        self._read = ends
 
     def _ends(self, number: int) -> Ends:
         """How far the topics are read with a micro-batch, by the checkpoint's own log of offsets."""
@@ -126,7 +131,12 @@ class Lake:
         """Pass on the newest mark that is reached."""
         if self._candidate is None:
             self._candidate = self._marks.newest()
-        if self._candidate is not None and self._candidate.is_reached(self._read):
+        if self._candidate is None:
+            return
+        if not self._candidate.is_reached(self._read) and time.monotonic() - self._looked >= _LOOK_S:
+            self._looked = time.monotonic()
+            self._candidate = self._candidate.without_vanished(self._marks.topics())
+        if self._candidate.is_reached(self._read):
             self._merger.complete(self._candidate)
             self._candidate = None
 

@@ -49,6 +49,7 @@ class Arrival:
     :param snapshot: SCN of an initial snapshot that read some of the rows, 0 for none.
     :param undecodable: records that are no envelopes of ours.
     :param partial: some row has the placeholder in place of a value.
+    :param unplaced: rows without ROWID.
     """
 
     topic: str
@@ -61,6 +62,7 @@ class Arrival:
     snapshot: int
     undecodable: int
     partial: bool
+    unplaced: int = 0
 
 
 class ChangeLog:
@@ -121,6 +123,11 @@ class ChangeLog:
         """All records that are kept."""
         return self._spark.read.format("delta").load(self.path)
 
+    def ends(self) -> dict[tuple[str, int], int]:
+        """(topic, partition) -> offset after the last record that is kept."""
+        rows = self.rows().groupBy("topic", "partition").agg({"offset": "max"}).collect()
+        return {(row["topic"], row["partition"]): row["max(offset)"] + 1 for row in rows}
+
     def arrivals(self, condition: str = "true") -> list[Arrival]:
         """What the batches hold, per batch and topic, of records that meet an SQL condition on `batch` and `commit_scn`."""
         rows = self.rows().where(condition)
@@ -133,6 +140,7 @@ class ChangeLog:
                 snapshot=row["snapshot"] or 0,
                 undecodable=row["undecodable"],
                 partial=bool(row["has_partial"]),
+                unplaced=row["unplaced"],
             )
             for row in counted
         ]
@@ -159,5 +167,6 @@ def _aggregates(spark: SparkSession) -> Sequence[object]:
             "max(if(initial, scn, 0)) AS snapshot",
             "count_if(op IS NULL OR scn IS NULL) AS undecodable",
             "bool_or(partial) AS has_partial",
+            "count_if(row_id IS NULL AND op <> 't') AS unplaced",
         )
     ]

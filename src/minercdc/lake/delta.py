@@ -166,22 +166,21 @@ class DeltaTable:
         """Number of the newest version that this process knows: its own last commit, or a later one; else `NO_TABLE`."""
         if not exists(self._spark, self.path):
             return NO_TABLE
-        session: Any = self._spark
-        log = session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, self.path)
-        return int(log.unsafeVolatileSnapshot().version())
+        return int(_delta_log(self._spark, self.path).unsafeVolatileSnapshot().version())
 
-    def newest_version(self) -> int:
-        """Number of the newest version, whoever wrote it."""
-        session: Any = self._spark
-        log = session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, self.path)
-        return int(log.update(False, session._jvm.scala.Option.empty(), session._jvm.scala.Option.empty()).version())
+    def changed_since(self, version: int, applied: Applied) -> Applied | None:
+        """How far the table is, when another process has changed that since a version; else None."""
+        if newest_version(self._spark, self.path) <= version:
+            return None
+        found = self.applied()
+        return None if found == applied else found
 
     def rewritten(self, version: int) -> int:
         """The newest version that has the rows of `version`: later ones came of OPTIMIZE and VACUUM only.
 
         VACUUM removes files of `version` itself once these were joined to others.
         """
-        if self.newest_version() == version:
+        if newest_version(self._spark, self.path) == version:
             return version
         later = self._spark.sql(f"DESCRIBE HISTORY {self.name}").where(f"version > {version}").select("version", "operation")
         for number, operation in sorted((row[0], row[1]) for row in later.collect()):
@@ -216,13 +215,22 @@ def columns_of(schema: object) -> list[TableColumn]:
     ]
 
 
+def newest_version(spark: SparkSession, path: str) -> int:
+    """Number of the newest version of the Delta table at `path`, of any process; `NO_TABLE` when there is none."""
+    if not exists(spark, path):
+        return NO_TABLE
+    session: Any = spark
+    nothing = session._jvm.scala.Option.empty()
+    return int(_delta_log(spark, path).update(False, nothing, nothing).version())
+
+
+def _delta_log(spark: SparkSession, path: str) -> Any:
+    session: Any = spark
+    return session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
+
+
 def exists(spark: SparkSession, path: str) -> bool:
     """Whether there is a Delta table at `path`."""
     session: Any = spark
     log = session._jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log")
     return bool(log.getFileSystem(session._jsc.hadoopConfiguration()).exists(log))
-
-
-def is_conflict(error: BaseException) -> bool:
-    """Delta refused a commit because another writer was first: the same again will pass."""
-    return "DELTA_CONCURRENT" in str(error) or "ConcurrentModificationException" in type(error).__name__

@@ -15,6 +15,7 @@ from typing import Any
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import SchemaHistoryError
+from minercdc.events import SchemaChange
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.schema_history import changes_of, starts_over
 from minercdc.kafka.topics import TopicNames
@@ -46,11 +47,15 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """The structure of the rows that were changed at or after SCN `since`; `fields` are aligned with `schema.columns`."""
+    """The structure of the rows that were changed at or after SCN `since`; `fields` are aligned with `schema.columns`.
+
+    :param ddl: the statement that made it, '' for a snapshot.
+    """
 
     since: int
     schema: TableSchema
     fields: tuple[Field, ...]
+    ddl: str = ""
 
 
 @dataclass(slots=True)
@@ -61,7 +66,10 @@ class TableHistory:
     :ivar created: SCNs of CREATE TABLE: rows and structure of before are gone.
     :ivar truncated: SCNs of TRUNCATE TABLE: rows changed before are gone.
     :ivar snapshots: SCNs at which the structure was read again by a snapshot, which may have read all rows again.
-    :ivar lost: SCNs of partition DDL that removed or brought rows without redo of them.
+    :ivar reads: SCNs as of which an initial snapshot read all rows: others that are older are gone.
+    :ivar lost: (SCN, statement) of partition DDL that removed or brought rows without redo of them; of earlier names, too.
+    :ivar moved: (SCN, statement) of DDL that gave rows other ROWIDs; of earlier names, too.
+    :ivar earlier: names of table and topic that its rows had earlier -> SCN of the rename.
     :ivar renamed_from, renamed_to: (SCN, the table whose rows this one took over, or that took over its rows).
     :ivar dropped: SCNs of DROPs and of renames to another name.
     """
@@ -72,7 +80,10 @@ class TableHistory:
     created: list[int] = field(default_factory=list)
     truncated: list[int] = field(default_factory=list)
     snapshots: list[int] = field(default_factory=list)
-    lost: list[int] = field(default_factory=list)
+    reads: list[int] = field(default_factory=list)
+    lost: list[tuple[int, str]] = field(default_factory=list)
+    moved: list[tuple[int, str]] = field(default_factory=list)
+    earlier: dict[str, int] = field(default_factory=dict)
     renamed_from: list[tuple[int, TableId]] = field(default_factory=list)
     renamed_to: list[tuple[int, TableId]] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
@@ -96,8 +107,9 @@ class TableHistory:
 
     def has_event(self, after: int, until: int) -> bool:
         """Whether DDL above SCN `after`, and not above `until`, changed the table or its rows."""
-        scns = [version.since for version in self.versions] + self.truncated + self.dropped
+        scns = [version.since for version in self.versions] + self.truncated + self.dropped + self.reads
         scns += [scn for scn, _ in self.renamed_from + self.renamed_to]
+        scns += [scn for scn, _ in self.lost + self.moved]
         return any(after < scn <= until for scn in scns)
 
 
@@ -114,6 +126,7 @@ class LakeHistory:
         self._tables: dict[TableId, TableHistory] = {}
         self._by_topic: dict[str, TableHistory] = {}
         self._read_to = 0
+        self._found: tuple[int, set[TableId]] = (0, set())  # SCN of the last snapshot, and the tables that it found
         self._unreadable: Exception | None = None
 
     @property
@@ -143,6 +156,7 @@ class LakeHistory:
                 if (value := message.value()) is not None:
                     self._read(value)
             self._read_to = end
+            self.end_vanished()
         if self._unreadable is not None:
             raise SchemaHistoryError(
                 f"a record of the schema history {self.topic} cannot be read: {self._unreadable!r}",
@@ -185,9 +199,13 @@ class LakeHistory:
                 table.created.append(scn)
             elif change.snapshot and table.versions:
                 table.snapshots.append(scn)
-            self._add_version(table, scn, change.after, alter, created=created)
+            if change.snapshot:
+                self._note_found(change, table, scn)
+            self._add_version(table, scn, change.after, alter, ddl, created=created)
             if alter is not None and alter.loses_rows:
-                table.lost.append(scn)
+                table.lost.append((scn, ddl))
+            if alter is not None and alter.moves_rows:
+                table.moved.append((scn, ddl))
         if isinstance(statement, TruncateTable):
             name = statement.name.within(document.get("databaseName") or "", document.get("schemaName") or "")
             if name in self._tables:
@@ -198,6 +216,27 @@ class LakeHistory:
             topic = self._names.of_table(table)
             self._tables[table] = self._by_topic[topic] = TableHistory(table, topic)
         return self._tables[table]
+
+    def _note_found(self, change: SchemaChange, table: TableHistory, scn: int) -> None:
+        """Note a table that a snapshot found, and whether its rows are read."""
+        if self._found[0] != scn:
+            self.end_vanished()
+            self._found = (scn, set())
+        self._found[1].add(change.table)
+        if change.rows:
+            table.reads.append(scn)
+
+    def end_vanished(self) -> None:
+        """A table that an initial snapshot did not find was dropped before it, while no redo was read.
+
+        All records of a snapshot's structures are in one Kafka transaction.
+        """
+        scn, found = self._found
+        if not any(scn in table.reads for table in self._tables.values()):
+            return
+        for table in self._tables.values():
+            if table.table not in found and table.exists_at(scn):
+                table.dropped.append(scn)
 
     def _gone(self, table: TableId, scn: int) -> None:
         known = self._table(table)
@@ -210,13 +249,18 @@ class LakeHistory:
         target.versions += [
             replace(version, since=scn, schema=replace(version.schema, id=new)) for version in source.versions[-1:]
         ]
+        target.earlier |= {**source.earlier, source.name: scn, source.topic: scn}
+        target.lost += source.lost
+        target.moved += source.moved
         source.renamed_to.append((scn, new))
         source.dropped.append(scn)
 
     @staticmethod
-    def _add_version(table: TableHistory, scn: int, schema: TableSchema, alter: AlterTable | None, *, created: bool) -> None:
+    def _add_version(
+        table: TableHistory, scn: int, schema: TableSchema, alter: AlterTable | None, ddl: str, *, created: bool
+    ) -> None:
         previous = table.versions[-1] if table.versions and not created and table.exists_at(scn) else None
-        version = TableVersion(scn, schema, tuple(_fields(previous, schema, alter, scn)))
+        version = TableVersion(scn, schema, tuple(_fields(previous, schema, alter, scn)), ddl)
         if previous is not None and (previous.fields, previous.schema.key) == (version.fields, version.schema.key):
             return
         table.versions.append(version)

@@ -17,18 +17,34 @@ _ORDER = "commit_scn, seq, offset"
 _ALIVE_ORDER = "struct(commit_scn, op <> 'd', seq, offset)"  # of the last changes of different rows with one key
 
 
-def latest_records(rows: DataFrame, by: Sequence[str]) -> DataFrame:
-    """Of records of the change log, the last one per `by`, before they are parsed."""
+def latest_records(rows: DataFrame, by: Sequence[str], *, large: bool) -> DataFrame:
+    """Of records of the change log, the last one per `by`, before they are parsed.
+
+    :param large: the table has large values, so ROWIDs may be missing.
+    """
     kept = [name for name in (*RECORD, "key", "value") if name not in by]
-    return _last(rows, by, kept)
+    return _last(rows, by, kept, large=large)
 
 
-def latest_rows(decoded: DataFrame, by: Sequence[str]) -> DataFrame:
-    """Of decoded rows, the last one per `by`."""
-    return _last(decoded, by, [name for name in decoded.columns if name not in by])
+def latest_rows(decoded: DataFrame, by: Sequence[str], *, large: bool) -> DataFrame:
+    """Of decoded rows, the last one per `by`; `large` as in `latest_records`."""
+    return _last(decoded, by, [name for name in decoded.columns if name not in by], large=large)
 
 
-def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str]) -> DataFrame:
+def _home(by: Sequence[str]) -> str:
+    """SQL of what identifies a row over its changes: its ROWID.
+
+    LogMiner does not know the ROWID of an INSERT with large values. The row's next change has it, under the same key: also the
+    delete that is part of a change of the key.
+    """
+    keys = ", ".join(map(quoted, by))
+    in_order = f"PARTITION BY {keys} ORDER BY {_ORDER} ROWS BETWEEN"
+    following = f"first(row_id, true) OVER ({in_order} CURRENT ROW AND UNBOUNDED FOLLOWING)"
+    preceding = f"last(row_id, true) OVER ({in_order} UNBOUNDED PRECEDING AND CURRENT ROW)"
+    return f"coalesce(row_id, {following}, {preceding}, to_json(struct({keys})))"
+
+
+def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: bool) -> DataFrame:
     """The last one per `by`; of one transaction's, a delete of another row with that key does not count.
 
     One UPDATE may shift keys (1 to 2, 2 to 3): then key 2 is deleted, as that of the second row, after it was given to the first.
@@ -37,7 +53,7 @@ def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str]) -> DataFrame:
 
     together = f"struct({', '.join(map(quoted, kept))})"
     if "row_id" not in by:
-        rows = rows.withColumn("home", expr("coalesce(row_id, '')")).repartition(*by)
+        rows = rows.repartition(*by).withColumn("home", expr(_home(by) if large else "coalesce(row_id, '')"))
         last = expr(f"max_by({together}, struct({_ORDER})) AS last")
         rows = rows.groupBy(*by, "home").agg(last).selectExpr(*map(quoted, by), "last.*")
     return rows.groupBy(*by).agg(expr(f"max_by({together}, {_ALIVE_ORDER}) AS last")).selectExpr(*map(quoted, by), "last.*")
@@ -49,7 +65,7 @@ def complete_rows(
     """Of decoded rows with missing values (`m0`, ..), the last one per `by`, with what is missing taken from
 
     1. an earlier change of the same row among them, back to where it was inserted or deleted;
-    2. the row in the lake; after a change of its key, from the row with the old key, which has the same ROWID.
+    2. the row in the lake; after a change of its key, the row with the key that it had before the first one.
 
     :param present: the lake table; None when it has no rows.
     """
@@ -58,9 +74,10 @@ def complete_rows(
     event = "PARTITION BY commit_scn, seq, row_id"
     rows = decoded.selectExpr(
         "*",
-        f"coalesce(row_id, to_json(struct({keys}))) AS home",
-        f"op = 'c' AND row_id IS NOT NULL AND bool_or(op = 'd') OVER ({event}) AS moves",
-        f"op = 'd' AND NOT (row_id IS NOT NULL AND bool_or(op = 'c') OVER ({event})) AS ends",
+        f"{_home(by)} AS home",
+        f"op = 'c' AND bool_or(op = 'd') OVER ({event}) AS moves",
+        f"max(if(op = 'd', struct({keys}), NULL)) OVER ({event}) AS old",
+        f"op = 'd' AND NOT bool_or(op = 'c') OVER ({event}) AS ends",
     )
     until_now = f"PARTITION BY home ORDER BY {_ORDER} ROWS UNBOUNDED PRECEDING"
     rows = rows.selectExpr("*", f"sum(if(ends, 1, 0)) OVER ({until_now}) AS ended")
@@ -68,8 +85,9 @@ def complete_rows(
     rows = rows.selectExpr(
         "*",
         f"bool_or(moves) OVER ({since_end}) AS moved",
+        f"first(if(moves, old, NULL), true) OVER ({since_end}) AS was",
         *(f"last(if(m{i} OR op = 'd', NULL, struct(c{i})), true) OVER ({since_end}) AS s{i}" for i in range(len(target))),
-        f"row_number() OVER (PARTITION BY {keys}, row_id ORDER BY commit_scn DESC, seq DESC, offset DESC) AS row_rank",
+        f"row_number() OVER (PARTITION BY {keys}, home ORDER BY commit_scn DESC, seq DESC, offset DESC) AS row_rank",
     ).where("row_rank = 1")
     rows = rows.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {_ALIVE_ORDER} DESC) AS rank").where(
         "rank = 1"
@@ -95,8 +113,11 @@ def _from_lake(
     )
     on = " AND ".join(f"p_k{i} <=> k{i}" for i in range(len(key))) or "p_row_id = row_id"
     rows = rows.join(same, expr(f"ended = 0 AND NOT moved AND {on}"), "left")
-    old = present.selectExpr(f"{CDC}.row_id AS o_row_id", *(value.format("o") for value in values))
-    rows = rows.join(old, expr("ended = 0 AND moved AND o_row_id = row_id"), "left")
+    old = present.selectExpr(
+        *(f"{quoted(names[part])} AS o_k{i}" for i, part in enumerate(key)), *(value.format("o") for value in values)
+    )
+    was = " AND ".join(f"o_k{i} <=> was.k{i}" for i in range(len(key))) or "false"  # a row without key never changes it
+    rows = rows.join(old, expr(f"ended = 0 AND moved AND {was}"), "left")
     return rows.selectExpr(
         *kept,
         *(

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.kafka.client import KafkaClient
-from minercdc.lake.delta import DeltaTable, exists, is_conflict
+from minercdc.lake.attempts import is_conflict
+from minercdc.lake.delta import DeltaTable, exists, newest_version
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.retention import Cut, cut
@@ -112,7 +113,7 @@ class Maintenance:
 
     def _table(self, table: TableHistory) -> Maintained | None:
         delta = DeltaTable(self._spark, self._paths.table(table.table))
-        if not exists(self._spark, delta.path) or delta.newest_version() == self._versions.get(table.name):
+        if not exists(self._spark, delta.path) or newest_version(self._spark, delta.path) == self._versions.get(table.name):
             return None
         before = delta.size()
         try:
@@ -121,7 +122,7 @@ class Maintenance:
             if not is_conflict(error):
                 raise
             return Maintained(table.name, (before[0],) * 2, (before[1],) * 2, "another writer committed at the same moment")
-        self._versions[table.name] = delta.newest_version()
+        self._versions[table.name] = newest_version(self._spark, delta.path)
         after = delta.size()
         return Maintained(table.name, (before[0], after[0]), (before[1], after[1]))
 

@@ -36,7 +36,8 @@ class Pending:
 
     :param scn: records up to this commit SCN.
     :param since: rows that were changed before this SCN are gone; 0 for none.
-    :param snapshot: rows that were committed before this SCN are gone, since a snapshot read all rows again; 0 for none.
+    :param snapshot: rows that were committed before this SCN are gone, since an initial snapshot read all rows; 0 for none.
+    :param read: what was committed up to this SCN is in the table, as it was read from Oracle; 0 for none.
     :param clears: the table has such rows.
     :param scns: lowest and highest SCN among them, as far as known.
     :param rows: at most so many records.
@@ -46,6 +47,7 @@ class Pending:
     scn: int
     since: int
     snapshot: int
+    read: int
     clears: bool
     scns: tuple[int, int]
     rows: int
@@ -58,10 +60,13 @@ def is_pending(arrival: Arrival, applied: Applied, goal: Applied) -> bool:
     return later and arrival.batch <= goal.batch and arrival.lowest <= goal.scn
 
 
-def pending(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, truncate: bool) -> Pending:
+def pending(
+    table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, truncate: bool, read: int = 0
+) -> Pending:
     """What has to be done to bring a table from `applied` to `goal`.
 
     :param truncate: whether TRUNCATE removes rows.
+    :param read: SCN as of which the table was read from Oracle last, 0 for none.
     """
     scn = goal.scn
     if not table.exists_at(scn):  # dropped: it keeps the rows that it had
@@ -74,11 +79,13 @@ def pending(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, 
     lowest = min((arrival.scns[0] for arrival in mine), default=0)
     highest = max((arrival.scns[1] for arrival in mine), default=0)
     since = max(emptied, default=0)
-    snapshot = max((a.snapshot for a in mine if a.snapshot in table.snapshots and a.snapshot <= scn), default=0)
+    reads = [*table.reads, *(a.snapshot for a in mine if a.snapshot in table.snapshots)]
+    snapshot = max((at for at in reads if at <= scn), default=0)
     return Pending(
         scn,
         since,
         snapshot,
+        read if read <= applied.scn else 0,
         max(since, snapshot) > applied.scn,
         (max(lowest, since), max(highest, since)),
         sum(arrival.rows for arrival in mine),
@@ -90,9 +97,21 @@ def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> s
     """SQL condition of these records in the change log."""
     return (
         f"topic = {literal(topic)} AND batch <= {batch} AND commit_scn <= {work.scn} AND op <> 't' AND scn >= {work.since} "
-        f"AND commit_scn >= {work.snapshot} "
+        f"AND commit_scn >= {work.snapshot} AND commit_scn > {work.read} "
         f"AND NOT (batch <= {applied.batch} AND commit_scn <= {applied.scn})"
     )
+
+
+def stages(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied) -> list[Applied]:
+    """The goals to bring a table to, one after another, so that within each step a row keeps its ROWID.
+
+    Missing values are taken from earlier changes of the same ROWID, and MOVE gives rows other ones. It waits for the transactions
+    on its table, so all changes before it have lower commit SCNs.
+    """
+    if not any(arrival.partial and is_pending(arrival, applied, goal) for arrival in arrivals):
+        return [goal]
+    moved = sorted({scn - 1 for scn, _ in table.moved if applied.scn < scn - 1 < goal.scn})
+    return [*(Applied(scn, goal.batch) for scn in moved), goal]
 
 
 class TableMerge:
@@ -107,20 +126,46 @@ class TableMerge:
         self._decoder = decoder
 
     def run(
-        self, delta: DeltaTable, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied
+        self,
+        delta: DeltaTable,
+        table: TableHistory,
+        arrivals: Sequence[Arrival],
+        applied: Applied,
+        goal: Applied,
+        *,
+        read: int = 0,
+        again: bool = False,
     ) -> None:
         """Bring `table` from `applied` to `goal`.
 
         :param arrivals: of its topic, as far as they may be pending.
+        :param read: SCN as of which the table was read from Oracle last, 0 for none.
+        :param again: replace what is there by what the change log has, in one commit.
         :raises LakeError: its topic holds records that are no envelopes of ours.
         """
-        work = pending(table, arrivals, applied, goal, truncate=self._lake.minercdc_lake_truncate == "apply")
+        for stage in stages(table, arrivals, applied, goal):
+            self._run(delta, table, arrivals, applied, stage, read=read, again=again)
+            applied, again = stage, False
+
+    def _run(
+        self,
+        delta: DeltaTable,
+        table: TableHistory,
+        arrivals: Sequence[Arrival],
+        applied: Applied,
+        goal: Applied,
+        *,
+        read: int,
+        again: bool,
+    ) -> None:
+        truncate = self._lake.minercdc_lake_truncate == "apply"
+        work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
         if not table.versions or table.versions[0].since > work.scn:
             return
         _refuse_undecodable(table, [a for a in arrivals if is_pending(a, applied, goal)], self._log.path)
         shape = self._decoder.shape(table.version_at(work.scn))
         there = delta.columns()
-        recreated = any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0
+        recreated = again or (any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0)
         if there is None or recreated:
             target, empty = shape.table_columns(), True
         else:
@@ -133,6 +178,7 @@ class TableMerge:
                 delta.clear()
             return
         key = key_ids(shape)
+        refuse_unplaced(table, key, arrivals, applied, goal)
         rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
         changes = reduced(self._decoder, rows, None if empty else delta.read(), table, target, key, work)
         if empty:
@@ -181,11 +227,13 @@ def reduced(
     """
     first, last = table.version_at(work.scns[0]), table.version_at(work.scns[1])
     one_version = first is last and key_ids(decoder.shape(first)) == list(key)  # an ALTER may have changed the key since
+    large = any(column.unavailable is not None for _, column, _ in decoder.shape(last).columns)
     if one_version and not work.partial:
-        return decoder.decode(latest_records(rows, ["key"] if key else ["row_id"]), table, target, key, work.scns)
+        records = latest_records(rows, ["key"] if key else ["row_id"], large=large)
+        return decoder.decode(records, table, target, key, work.scns)
     decoded = decoder.decode(rows, table, target, key, work.scns, partial=work.partial, before=not one_version)
     by = [f"k{i}" for i in range(len(key))] or ["row_id"]
-    return complete_rows(decoded, present, target, key, by) if work.partial else latest_rows(decoded, by)
+    return complete_rows(decoded, present, target, key, by) if work.partial else latest_rows(decoded, by, large=large)
 
 
 def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_path: str) -> None:
@@ -194,6 +242,18 @@ def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_pa
             f"topic {table.topic} holds {count} records that are no change events of minercdc",
             hint="Delete them from the change log, then start the lake again: "
             f"DELETE FROM delta.`{log_path}` WHERE topic = '{table.topic}' AND (op IS NULL OR scn IS NULL)",
+        )
+
+
+def refuse_unplaced(
+    table: TableHistory, key: Sequence[str], arrivals: Sequence[Arrival], applied: Applied, goal: Applied
+) -> None:
+    """Raise LakeError when rows that are pending can be found neither by key nor by ROWID."""
+    count = 0 if key else sum(arrival.unplaced for arrival in arrivals if is_pending(arrival, applied, goal))
+    if count:
+        raise LakeError(
+            f"{table.name} has no key, and {count} changes of it have no ROWID: redo does not hold that of an INSERT with large values",
+            hint="Name columns that identify its rows in message.key.columns; or set lob.enabled=false. Then rebuild the table.",
         )
 
 

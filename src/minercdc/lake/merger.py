@@ -6,24 +6,25 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
-
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import LakeError, MinerCdcError
+from minercdc.errors import LakeError
 from minercdc.kafka.client import KafkaClient
+from minercdc.lake.attempts import attempts, cause_of
 from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.decode import RowDecoder
-from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists, is_conflict
+from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists
+from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.marks import Mark
+from minercdc.lake.losses import deleted, unread
+from minercdc.lake.marks import Ends, Mark
 from minercdc.lake.merge import TableMerge, is_pending
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import literal
-from minercdc.lake.state import Entry, StateTable
+from minercdc.lake.state import NOTED, Entry, StateTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,8 +33,8 @@ log = logging.getLogger(__name__)
 
 _PUBLISH_S = 10.0  # an SCN without changes is published this often
 _REPORT_S = 60.0
+_LOOK_S = 5.0
 _TRY_AGAIN_S = 600.0  # a table that failed
-_ATTEMPTS = 6
 # What the tables' names and times need in every session.
 _SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
 _FEW_ROWS = 10_000  # fewer than these are read sooner by the interpreter than code is generated and compiled for them
@@ -61,6 +62,7 @@ class Merger:
 
     def __init__(self, spark: SparkSession, config: ConnectorConfig, client: KafkaClient, paths: LakePaths) -> None:
         self._config = config
+        self._client = client
         self._paths = paths
         self._spark = own_session(spark)
         compile_code(self._spark, wanted=False)  # it reads and writes the lake's own few records
@@ -70,12 +72,15 @@ class Merger:
         self._decoder = RowDecoder(config)
         self._lock = threading.Lock()
         self._arrivals: dict[str, list[Arrival]] = defaultdict(list)
+        self._news: list[Entry] = []  # not recorded yet
+        self._held: Ends | None = None  # how far the change log had the topics at the start
         self._waiting: dict[str, float] = {}
         self._unknown: set[str] = set()
         self._failed_at: dict[str, float] = {}
         # Nothing is merged before a mark is reached: after a lost checkpoint the topics are read again from their begin.
         self._scn, self._goal_batch, self._history_scn = 0, 0, -1
         self._published, self._published_scn = 0.0, 0  # when, and how far
+        self._looked = 0.0  # for what other processes recorded
         self._reported, self._merged = (0, 0.0), False  # SCN and time of the last report; something was merged since
         self._sessions = threading.local()
         self._pool = ThreadPoolExecutor(config.lake.minercdc_lake_merge_threads, "lake-merge")
@@ -112,10 +117,14 @@ class Merger:
         entry = self._state.tables.get(table.name)
         if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
             return False
-        if table.renamed_from:
+        if (
+            self._state.trimmed
+            or table.renamed_from
+            or any(e.kind == "read" and e.name == table.name for e in self._state.noted)
+        ):
             raise LakeError(
-                f"the lake table of {table.name} was deleted, and the change log has its rows under another name",
-                hint=f"Stop the lake and read it again: minercdc lake snapshot CONFIG --table {table.name}",
+                f"the lake table of {table.name} was deleted, and the change log has not all of its rows",
+                hint=f"Read it again: minercdc lake rebuild CONFIG --table {table.name}",
             )
         log.warning("%s: the lake table was deleted; it is made again from the change log", table.name)
         del self._state.tables[table.name]
@@ -136,8 +145,37 @@ class Merger:
             for arrival in arrivals:
                 self._arrivals[arrival.topic].append(arrival)
 
+    def note_unread(self, read: Ends, ends: Ends) -> None:
+        """Record what a micro-batch will not find, before it is appended.
+
+        :param read: how far the topics were read before it; `ends` after it.
+        """
+        if self._held is None:  # the checkpoint may be lost, with the change log as it was
+            self._held = self._log.ends() if exists(self._spark, self._paths.changes) else {}
+        begins = self._client.begins(place for place, end in ends.items() if end > read.get(place, 0))
+        self._record_losses(unread(read, self._held, ends, begins))
+
+    def _record_losses(self, found: Iterable[tuple[str, str]]) -> None:
+        with self._lock:
+            entries = [Entry("lost", topic, scn=self._state.complete + 1, detail=cause) for topic, cause in found]
+            self._state_table.append(entries)
+            for entry in entries:
+                self._state.follow(entry)
+
     def complete(self, mark: Mark) -> None:
-        """Take note that the change log holds all records up to a mark."""
+        """Take note that the change log holds all records up to a mark, and of what is lost or left out up to it."""
+        self._record_losses(deleted(self._state.topics, mark.topics))
+        there = dict.fromkeys(self._state.topics, "") | dict(mark.topics)
+        news = [
+            Entry("topic", topic, detail=number)
+            for topic, number in there.items()
+            if self._state.topics.get(topic) != number
+        ]
+        seen = {(entry.kind, entry.name, entry.scn) for entry in self._state.noted}
+        news += [entry for entry in mark.left_out if (entry.kind, entry.name, entry.scn) not in seen]
+        for entry in news:
+            self._state.follow(entry)
+        self._news += news
         if mark.snapshot and self._state.complete:
             return
         if mark.scn > self._scn:
@@ -155,12 +193,35 @@ class Merger:
         if not goal.scn:
             return
         self._refresh_history()
+        self._follow_others()
         due = [table for table in self._history.tables() if self._is_due(table, goal, all_pending=all_pending)]
         done = self._merge(due, goal)
         for table in due:
             self._waiting.pop(table.name, None)
         self._publish(done, goal)
         self._warn_of_unknown()
+
+    def _follow_others(self) -> None:
+        """Follow what another process recorded: `lake rebuild` and `lake snapshot` may have read a table."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_S:
+            return
+        self._looked = now
+        with self._lock:
+            entries = self._state_table.of_others()
+        for entry in entries:
+            if entry.kind == "table" and entry.scn >= self._state.applied(entry.name).scn:
+                log.info("%s was read again: it is at SCN %s now", entry.name, entry.scn)
+                self._state.follow(entry)
+                self._reload(entry.name)
+            elif entry.kind in NOTED:
+                self._state.follow(entry)
+
+    def _reload(self, name: str) -> None:
+        """Take the records of a table's topic from the change log again: some may have been forgotten as merged."""
+        if (table := self._history.find(name)) is not None:
+            with self._lock:
+                self._arrivals[table.topic] = self._log.arrivals(f"topic = {literal(table.topic)}")
 
     def _refresh_history(self) -> None:
         """Read what DDL did up to the present goal; it was written before the goal's mark."""
@@ -185,13 +246,25 @@ class Merger:
         with self._lock:
             mine = [a for a in self._arrivals.get(table.topic, ()) if is_pending(a, applied, goal)]
         rows = sum(arrival.rows for arrival in mine)
-        if not rows and not table.has_event(applied.scn, goal.scn):
+        if (
+            not rows
+            and not table.has_event(applied.scn, goal.scn)
+            and (name in self._state.failed or not self._gap(table, goal))
+        ):
             self._waiting.pop(name, None)
             return False
         since = self._waiting.setdefault(name, time.monotonic())
         lake = self._config.lake
         old = time.monotonic() - since >= lake.minercdc_lake_merge_interval_ms / 1000
         return all_pending or old or rows >= lake.minercdc_lake_merge_rows
+
+    def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:
+        """Why a table cannot be merged up to a goal, whatever comes."""
+        if not (table.lost or table.moved or self._state.noted) or not table.exists_at(goal.scn):
+            return None
+        by_rowid = not self._decoder.shape(table.version_at(goal.scn)).key
+        gap = gap_at(table, self._state.noted, goal.scn, by_rowid=by_rowid)
+        return gap if gap is not None and gap.final else None
 
     def _merge(self, due: Iterable[TableHistory], goal: Applied) -> list[Entry]:
         renamed = [table for table in due if table.renamed_to or table.renamed_from]
@@ -209,17 +282,11 @@ class Merger:
 
     def _bring(self, table: TableHistory, goal: Applied) -> list[Entry]:
         """Merge one table; a failure is its own only."""
-        retrying = Retrying(
-            retry=retry_if_exception(is_conflict),
-            stop=stop_after_attempt(_ATTEMPTS),
-            wait=wait_random_exponential(0.2, max=5),
-            reraise=True,
-        )
         try:
-            return retrying(lambda: list(self._brought(table, goal)))
+            return attempts()(lambda: list(self._brought(table, goal)))
         except Exception as error:
             log.debug("%s: merging failed", table.name, exc_info=True)
-            return [Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=_cause(error))]
+            return [Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=cause_of(error))]
 
     def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
         session = self._session()
@@ -230,6 +297,12 @@ class Merger:
             arrivals = list(self._arrivals.get(table.topic, ()))
         if self._is_gone(table):
             applied, arrivals = Applied(), self._log.arrivals(f"topic = {literal(table.topic)}")
+        elif (found := self._changed(delta, table)) is not None:
+            applied, arrivals = found, self._log.arrivals(f"topic = {literal(table.topic)}")
+        read = read_scn(table.name, self._state.noted, applied.scn)
+        gap = self._gap(table, goal)
+        if gap is not None:
+            goal = Applied(gap.since - 1, goal.batch)
         compile_code(session, wanted=sum(a.rows for a in arrivals if is_pending(a, applied, goal)) >= _FEW_ROWS)
         # Rows that a rename brings come first: until then the table is brought no further.
         waits = min((scn for scn, _ in table.renamed_from if applied.scn < scn <= goal.scn), default=0)
@@ -238,17 +311,24 @@ class Merger:
         for scn, new in table.renamed_to:
             if applied.scn < scn <= goal.scn:
                 until = Applied(scn, goal.batch)
-                merge.run(delta, table, arrivals, applied, until)
+                merge.run(delta, table, arrivals, applied, until, read=read)
                 taker = DeltaTable(session, self._paths.table(new))
                 if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
                     taker.take_over(delta, until)
                     yield _merged(str(new), until, taker.version())
                 applied = until
                 yield _merged(table.name, applied, delta.version())
-        if goal.scn <= applied.scn and goal.batch <= applied.batch:
-            return
-        merge.run(delta, table, arrivals, applied, goal)
-        yield _merged(table.name, goal, delta.version())
+        if goal.scn > applied.scn or (goal.scn == applied.scn and goal.batch > applied.batch):
+            merge.run(delta, table, arrivals, applied, goal, read=read)
+            yield _merged(table.name, goal, delta.version())
+        if gap is not None:
+            detail = f"it lacks changes from SCN {gap.since} on: {gap.cause}. {gap.hint}"
+            yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
+
+    def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
+        """How far a table is that another process, such as `lake rebuild`, has changed; else None."""
+        entry = self._state.tables.get(table.name)
+        return None if entry is None else delta.changed_since(entry.version, Applied(entry.scn, entry.batch))
 
     def _session(self) -> SparkSession:
         if not hasattr(self._sessions, "spark"):
@@ -256,11 +336,12 @@ class Merger:
         session: SparkSession = self._sessions.spark
         return session
 
-    def _publish(self, done: Iterable[Entry], goal: Applied) -> None:
+    def _publish(self, done: Sequence[Entry], goal: Applied) -> None:
         """Record what was merged, together with the SCN that all tables can be read at now."""
-        entries = list(done)
-        self._merged = self._merged or bool(entries)
-        for entry in entries:
+        news, self._news = self._news, []
+        entries = [*news, *done]
+        self._merged = self._merged or bool(done)
+        for entry in done:
             if entry.kind == "failed":
                 self._failed_at[entry.name] = time.monotonic()
                 log.error(
@@ -273,9 +354,8 @@ class Merger:
             entries.append(Entry("complete", scn=complete, batch=goal.batch))
             self._published, self._published_scn = now, complete
         self._state_table.append(entries)
-        for entry in entries:
-            if entry.kind != "complete":
-                self._state.follow(entry)
+        for entry in done:
+            self._state.follow(entry)
         self._forget_merged()
         self._report(goal)
 
@@ -313,12 +393,3 @@ def _first_rename(table: TableHistory) -> int:
 
 def _merged(name: str, applied: Applied, version: int) -> Entry:
     return Entry("table", name, version, applied.scn, applied.batch)
-
-
-def _cause(error: BaseException) -> str:
-    """One line that says the cause: our own message, or the deepest one of Spark's."""
-    if isinstance(error, MinerCdcError):
-        return " ".join(line.strip() for line in str(error).splitlines())
-    causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by: ")]
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return causes[-1].removeprefix("Caused by: ") if causes else first

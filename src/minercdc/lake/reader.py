@@ -6,6 +6,7 @@ is read.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,30 +17,57 @@ from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.columns import CDC, TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
+from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.merge import CDC_TYPE, NEWER, as_rows, cdc_struct, key_ids, matches, pending, pending_filter, reduced
+from minercdc.lake.merge import (
+    CDC_TYPE,
+    NEWER,
+    as_rows,
+    cdc_struct,
+    key_ids,
+    matches,
+    pending,
+    pending_filter,
+    reduced,
+    refuse_unplaced,
+    stages,
+)
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.retention import versions
 from minercdc.lake.sql import as_text, quoted
-from minercdc.lake.state import Entry, StateTable
+from minercdc.lake.state import NOTED, Entry, StateTable
 from minercdc.lake.types import widened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+log = logging.getLogger(__name__)
+
+
 class LakeTables(Mapping[str, "DataFrame"]):
     """`SCHEMA.TABLE` -> its rows as of `scn`, for every table that the source had then.
 
+    A table that lacks changes up to that SCN is not among them: taking it by its name raises LakeError with the cause.
+
     :ivar scn: the commit SCN that all of them are read at.
+    :ivar incomplete: `SCHEMA.TABLE` -> why it is not among them.
     """
 
-    def __init__(self, scn: int, tables: Mapping[str, DataFrame]) -> None:
+    def __init__(self, scn: int, tables: Mapping[str, DataFrame], incomplete: Mapping[str, Gap]) -> None:
         self.scn = scn
+        self.incomplete = {name: gap.cause for name, gap in incomplete.items()}
         self._tables = dict(tables)
+        self._gaps = incomplete
 
     def __getitem__(self, name: str) -> DataFrame:
+        if (gap := self._gaps.get(name)) is not None:
+            readable = f"It can be read up to SCN {gap.since - 1}. " if gap.since > 1 else ""
+            raise LakeError(f"{name} is not complete at SCN {self.scn}: {gap.cause}", hint=f"{readable}{gap.hint}")
         return self._tables[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -51,6 +79,8 @@ class LakeTables(Mapping[str, "DataFrame"]):
 def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None) -> LakeTables:
     """The lake's tables as of one commit SCN: every transaction up to it as a whole, none after it.
 
+    A table that lacks changes up to that SCN is left out, with a warning in the log (`LakeTables.incomplete`).
+
     :param scn: None for the newest complete one.
     :raises LakeError: the lake is not complete up to this SCN yet, or no longer keeps what it takes to read it.
     """
@@ -58,36 +88,53 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     if not exists(spark, paths.state):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
     entries = StateTable(spark, paths.state).entries()
-    at = _readable_scn(entries, scn)
     history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
     history.refresh()
+    at = _readable_scn(entries, history, scn)
+    reader = _Reader(spark, config, ChangeLog(spark, paths.changes, config.values), paths)
+    noted = [entry for entry in entries if entry.kind in NOTED]
+    there = [table for table in history.tables() if table.exists_at(at)]
+    gaps = {table.name: gap for table in there if (gap := reader.gap(table, noted, at)) is not None}
+    for name, gap in gaps.items():
+        log.warning("%s is left out, since it is not complete at SCN %s: %s. %s", name, at, gap.cause, gap.hint)
     recorded = versions(entries)
-    bases = {t.name: _base(recorded.get(t.name, ()), t.name, at) for t in history.tables() if t.exists_at(at)}
+    bases = {t.name: _base(recorded.get(t.name, ()), t.name, at) for t in there if t.name not in gaps}
     known = [Applied(base.scn, base.batch) for base in bases.values()]
-    log = ChangeLog(spark, paths.changes, config.values)
     lowest = Applied(min((a.scn for a in known), default=0), min((a.batch for a in known), default=0))
-    arrivals = log.arrivals(f"batch > {lowest.batch} OR commit_scn > {lowest.scn}")
-    reader = _Reader(spark, config, log, paths)
+    arrivals = reader.arrivals(lowest)
     found = {}
     for table in history.tables():
         if table.name in bases:
-            found[table.name] = reader.read(table, bases[table.name], at, [a for a in arrivals if a.topic == table.topic])
-    return LakeTables(at, found)
+            mine = [arrival for arrival in arrivals if arrival.topic == table.topic]
+            base = bases[table.name]
+            try:
+                found[table.name] = reader.read(table, base, at, mine, noted)
+            except LakeError as error:
+                gaps[table.name] = Gap(base.scn + 1, error.message, error.hint)
+                log.warning("%s is left out: %s. %s", table.name, error.message, error.hint)
+    return LakeTables(at, found, gaps)
 
 
-def _readable_scn(entries: Sequence[Entry], scn: int | None) -> int:
-    complete = max((entry.scn for entry in entries if entry.kind == "complete"), default=0)
+def _readable_scn(entries: Sequence[Entry], history: LakeHistory, scn: int | None) -> int:
+    known = [entry.scn for entry in entries if entry.kind == "complete"]
+    complete = max(known, default=0)
     if not complete:
         raise LakeError(
             "the lake has no complete SCN yet", hint="It has one once the initial snapshot is in the change log."
         )
-    first = min((entry.scn for entry in entries if entry.kind == "complete"), default=0)
-    kept = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=first)
+    kept = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=min(known))
     at = complete if scn is None else scn
     if at > complete:
         raise LakeError(f"SCN {at} is not complete in the lake yet", hint=f"It is complete up to SCN {complete}.")
     if at < kept:
         raise LakeError(f"SCN {at} is older than what the lake keeps", hint=f"It can be read from SCN {kept} on.")
+    taken = min((read for table in history.tables() for read in table.reads if read > at), default=None)
+    if taken is not None and not any(at <= one < taken for one in known):
+        last = max((one for one in known if one < at), default=kept)
+        raise LakeError(
+            f"SCN {at} lies between {last} and {taken}, where the connector took a new snapshot: the commits between are not known",
+            hint=f"Read SCN {last} or {taken}.",
+        )
     return at
 
 
@@ -107,7 +154,17 @@ class _Reader:
         self._paths = paths
         self._decoder = RowDecoder(config)
 
-    def read(self, table: TableHistory, base: Entry, scn: int, arrivals: Sequence[Arrival]) -> DataFrame:
+    def gap(self, table: TableHistory, noted: Sequence[Entry], scn: int) -> Gap | None:
+        """Why a table is not complete at an SCN."""
+        return gap_at(table, noted, scn, by_rowid=not self._decoder.shape(table.version_at(scn)).key)
+
+    def arrivals(self, lowest: Applied) -> list[Arrival]:
+        """What the change log may have that a table with `lowest` lacks."""
+        return self._log.arrivals(f"batch > {lowest.batch} OR commit_scn > {lowest.scn}")
+
+    def read(
+        self, table: TableHistory, base: Entry, scn: int, arrivals: Sequence[Arrival], noted: Sequence[Entry]
+    ) -> DataFrame:
         if waits := [at for at, _ in table.renamed_from if base.scn < at <= scn]:
             raise LakeError(
                 f"{table.name} got its name at SCN {waits[0]}, and its rows are not merged yet",
@@ -115,24 +172,43 @@ class _Reader:
             )
         applied = Applied(base.scn, base.batch)
         batch = max((arrival.batch for arrival in arrivals), default=base.batch)
-        work = pending(table, arrivals, applied, Applied(scn, batch), truncate=self._lake.minercdc_lake_truncate == "apply")
+        read = read_scn(table.name, noted, applied.scn)
         shape = self._decoder.shape(table.version_at(scn))
-        present, target = self._present(table, shape, base, gone=work.clears)
+        present, target = self._present(table, shape, base)
+        for stage in stages(table, arrivals, applied, Applied(scn, batch)):
+            present = self._brought(present, table, shape, target, arrivals, applied, stage, read)
+            applied = stage
+        return present if present is not None else self._none(target)
+
+    def _brought(
+        self,
+        present: DataFrame | None,
+        table: TableHistory,
+        shape: TableShape,
+        target: Sequence[TableColumn],
+        arrivals: Sequence[Arrival],
+        applied: Applied,
+        goal: Applied,
+        read: int,
+    ) -> DataFrame | None:
+        """The rows at a goal, from those that are there at `applied`; None for none."""
+        truncate = self._lake.minercdc_lake_truncate == "apply"
+        work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
+        present = None if work.clears else present
         if not work.rows:
-            return present if present is not None else self._none(target)
+            return present
         key = key_ids(shape)
-        rows = self._log.rows().where(pending_filter(table.topic, work, applied, batch))
+        refuse_unplaced(table, key, arrivals, applied, goal)
+        rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
         changes = reduced(self._decoder, rows, present, table, target, key, work)
         if present is None:
             return as_rows(changes.where("op <> 'd'"), target)
         return _overlaid(present, changes, target, key)
 
-    def _present(
-        self, table: TableHistory, shape: TableShape, base: Entry, *, gone: bool
-    ) -> tuple[DataFrame | None, list[TableColumn]]:
+    def _present(self, table: TableHistory, shape: TableShape, base: Entry) -> tuple[DataFrame | None, list[TableColumn]]:
         """The rows of the base, in the columns of the shape, and these columns; None for the rows when there are none."""
         wanted = shape.table_columns()
-        if base.version == NO_TABLE or gone:
+        if base.version == NO_TABLE:
             return None, wanted
         delta = DeltaTable(self._spark, self._paths.table(table.table))
         rows = delta.read(delta.rewritten(base.version))

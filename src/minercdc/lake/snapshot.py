@@ -192,7 +192,8 @@ class _Loading:
         delta = DeltaTable(self._spark, self._paths.table(task.schema.id))
         with self._watched(task):
             delta.replace(self._rows(task, scn), task.shape.table_columns(), applied)
-        self._state.append([Entry("table", task.name, delta.version(), applied.scn, applied.batch)])
+        table = Entry("table", task.name, delta.version(), applied.scn, applied.batch)
+        self._state.append([table, Entry("read", task.name, scn=scn)])
         return int(delta.read().count())
 
     def _rows(self, task: _Task, scn: int) -> DataFrame:

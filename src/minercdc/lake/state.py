@@ -4,6 +4,11 @@
     kind = 'table'      version `version` (-1: no Delta table) of table `name` has all of them up to `scn`, and records of batches up to `batch`
     kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are gone
     kind = 'failed'     table `name` is quarantined since `at` for `detail`; a later 'table' row ends it
+    kind = 'topic'      topic `name` has Kafka's id `detail`
+    kind = 'lost'       records of topic `name` that were committed at or after `scn` are lost for `detail`
+    kind = 'read'       table `name` was read from Oracle as of `scn`
+    kind = 'suspended'  the connector leaves out rows of table `name` from commit SCN `scn` on for `detail`
+    kind = 'resumed'    what was left out of table `name` is in the records up to `scn`
 
 Rows are only appended. They follow the tables' own commits, which say the same: what a kill left out is found there again.
 """
@@ -15,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from minercdc.lake.delta import Applied, exists
+from minercdc.lake.delta import NO_TABLE, Applied, exists, newest_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,12 +29,14 @@ _PROPERTIES = {"delta.autoOptimize.autoCompact": "true"}  # a small file per mer
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
 
+NOTED = frozenset(["lost", "read", "suspended", "resumed"])
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One row of the record."""
 
-    kind: Literal["complete", "table", "trimmed", "failed"]
+    kind: Literal["complete", "table", "trimmed", "failed", "topic", "lost", "read", "suspended", "resumed"]
     name: str = ""
     version: int = 0
     scn: int = 0
@@ -45,12 +52,18 @@ class LakeState:
     :ivar complete: the highest complete SCN; 0 before the initial snapshot is complete.
     :ivar tables: the newest version of each table.
     :ivar failed: reason of each table's quarantine.
+    :ivar trimmed: SCNs below it cannot be read any more; 0 when all can.
+    :ivar topics: Kafka's id of each topic.
+    :ivar noted: entries of all tables about what it lacks, as `gaps.gap_at` takes them.
     """
 
     complete: int = 0
     batch: int = 0
     tables: dict[str, Entry] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    trimmed: int = 0
+    topics: dict[str, str] = field(default_factory=dict)
+    noted: list[Entry] = field(default_factory=list)
 
     def applied(self, name: str) -> Applied:
         entry = self.tables.get(name)
@@ -65,6 +78,12 @@ class LakeState:
             self.failed.pop(entry.name, None)
         elif entry.kind == "failed":
             self.failed[entry.name] = entry.detail
+        elif entry.kind == "trimmed":
+            self.trimmed = max(self.trimmed, entry.scn)
+        elif entry.kind == "topic":
+            self.topics[entry.name] = entry.detail
+        elif entry.kind in NOTED:
+            self.noted.append(entry)
 
 
 def time_of(micros: int) -> datetime:
@@ -78,6 +97,8 @@ class StateTable:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
         self.path = path
+        self._version = NO_TABLE  # after the last reading, with every append of ours since
+        self._seen: set[datetime] = set()  # times of the entries that were read or written
 
     def append(self, entries: Iterable[Entry]) -> None:
         """Append entries in one commit; the first one makes the table."""
@@ -91,9 +112,12 @@ class StateTable:
             properties = {} if exists(self._spark, self.path) else _PROPERTIES
             frame = self._spark.createDataFrame(rows, _COLUMNS).coalesce(1)
             frame.write.format("delta").mode("append").options(**properties).save(self.path)
+            self._version += 1
+            self._seen.update(row[0] for row in rows)
 
     def entries(self) -> list[Entry]:
         """All entries that are kept, oldest first."""
+        self._version = newest_version(self._spark, self.path)
         columns = ("unix_micros(at) AS at", "kind", "name", "version", "scn", "batch", "detail")
         rows = self._spark.read.format("delta").load(self.path).selectExpr(*columns).collect()
         entries = [
@@ -103,7 +127,15 @@ class StateTable:
             )
             for r in rows
         ]
+        self._seen = {entry.at for entry in entries}
         return sorted(entries, key=lambda entry: entry.at)
+
+    def of_others(self) -> list[Entry]:
+        """Entries that other processes appended since the last reading, oldest first."""
+        if newest_version(self._spark, self.path) <= self._version:
+            return []
+        seen = self._seen
+        return [entry for entry in self.entries() if entry.at not in seen]
 
     def read(self) -> LakeState:
         """What the entries say together; nothing before the first one."""

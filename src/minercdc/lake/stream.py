@@ -20,8 +20,9 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     """The changes of one table as a stream of typed rows; without a table, the records of all table topics as they are.
 
     A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key, before and after in the types of the
-    lake. Each record is decoded with the table's version of its time, as known when this is called, and has the columns of
-    the newest one: start the stream again after DDL. A column that redo does not hold is null.
+    lake. Each record is decoded with the table's version of its time, and has the columns of the newest one that is known when
+    this is called. At a record of a later version the query ends with a LakeError that names the DDL: call this again, and start
+    the query with its checkpoint. A column that redo does not hold is null. Executors read the schema history, so they need minercdc.
 
     :param table: `SCHEMA.TABLE`.
     :raises LakeError: the schema history has no such table.
@@ -37,10 +38,14 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     return typed_changes(read_topics(spark, config, found.topic), found, config)
 
 
-def read_topics(spark: SparkSession, config: ConnectorConfig, topic: str | None = None) -> DataFrame:
+def read_topics(
+    spark: SparkSession, config: ConnectorConfig, topic: str | None = None, *, fail_on_loss: bool = True
+) -> DataFrame:
     """All table topics of a connector as one stream, or one: Spark's Kafka columns (topic, key, value, partition, offset, ...).
 
     Only committed records are read, from the beginning; topics that are created later join by themselves.
+
+    :param fail_on_loss: the query ends when a topic that it reads is deleted, or retention removed records that it did not read.
     """
     return (
         spark.readStream.format("kafka")
@@ -48,6 +53,7 @@ def read_topics(spark: SparkSession, config: ConnectorConfig, topic: str | None 
         .option("subscribePattern" if topic is None else "subscribe", topic or topic_pattern(config))
         .option("startingOffsets", "earliest")
         .option("kafka.isolation.level", "read_committed")
+        .option("failOnDataLoss", str(fail_on_loss).lower())
         .option("kafka.metadata.max.age.ms", "2000")  # how soon a new table's topic is seen
         .option("maxOffsetsPerTrigger", config.lake.minercdc_lake_max_offsets_per_trigger)
         .options(**spark_kafka_options(config.kafka_client))

@@ -171,13 +171,13 @@ class _Comparison:
         from minercdc.lake.oracle_source import ranges_of  # needs PySpark
 
         selected = table_filter(config)
-        self._captured = {name for name in lake if selected.includes(*self._history[name].table[1:])}
+        self._captured = {name for name in (*lake, *lake.incomplete) if selected.includes(*self._history[name].table[1:])}
         with closing(connect(config.database)) as connection:
             ids = read_table_ids(connection, selected, database_name(config.database))
             self._oracle = {str(schema.id): schema for schema in read_tables(connection, ids)}
             self._cuts = {name: ranges_of(connection, schema.id) for name, schema in self._oracle.items()}
             self._later = {
-                name for name in set(self._oracle) - set(lake) if self._is_later(connection, self._oracle[name].id)
+                name for name in set(self._oracle) - self._captured if self._is_later(connection, self._oracle[name].id)
             }
 
     def names(self) -> list[str]:
@@ -205,6 +205,8 @@ class _Comparison:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
+        if (cause := self._lake.incomplete.get(name)) is not None:
+            return TableReport(name, failure=f"it is not complete: {cause}")
         try:
             if name not in self._lake:
                 return TableReport(name, differences=1, shown=[Difference("", ("the lake has no such table",))])

@@ -97,11 +97,13 @@ class AlterTable:
     """Changes in the order written; none when the statement changes no shape.
 
     :param loses_rows: it takes rows away or brings some without redo of them: TRUNCATE, DROP and EXCHANGE PARTITION.
+    :param moves_rows: rows have other ROWIDs since: MOVE, SHRINK; SPLIT, MERGE and COALESCE PARTITION.
     """
 
     name: TableName
     changes: tuple[Change, ...]
     loses_rows: bool = False
+    moves_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

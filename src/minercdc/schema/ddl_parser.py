@@ -133,9 +133,10 @@ def _table_constraint(tokens: Tokens) -> tuple[str, ...]:
 
 def _alter(tokens: Tokens, name: TableName) -> Statement:
     changes: list[Change] = []
-    loses_rows = False
+    loses_rows = moves_rows = False
     while tokens.peek()[0] != "end":
         loses_rows = loses_rows or tokens.takes_partitions_away()
+        moves_rows = moves_rows or tokens.moves_rows()
         if tokens.take("RENAME", "TO"):
             return RenameTable(name, tokens.name())
         if tokens.take("ADD"):
@@ -156,7 +157,7 @@ def _alter(tokens: Tokens, name: TableName) -> Statement:
             _skip_rest(tokens)
         else:
             raise Unknown(f"ALTER TABLE .. {tokens.peek()[1]}")
-    return AlterTable(name, tuple(changes), loses_rows)
+    return AlterTable(name, tuple(changes), loses_rows, moves_rows)
 
 
 def _switches_constraint(tokens: Tokens) -> bool:

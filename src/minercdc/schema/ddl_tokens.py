@@ -106,6 +106,11 @@ class Tokens:
         """Whether TRUNCATE, DROP or EXCHANGE of a partition comes next: there is no redo of the rows that it takes or brings."""
         return self.word() in ("TRUNCATE", "DROP", "EXCHANGE") and self.peek(1)[1] in _PARTITIONS
 
+    def moves_rows(self) -> bool:
+        """Whether a clause comes next that gives rows other ROWIDs."""
+        merges = self.word() in ("SPLIT", "MERGE", "COALESCE") and self.peek(1)[1] in _PARTITIONS
+        return merges or self.word() in ("MOVE", "SHRINK")
+
     def names_in_parentheses(self) -> tuple[str, ...]:
         self.expect("(")
         names = [self.name()]

@@ -11,7 +11,7 @@ neither.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -23,7 +23,7 @@ from minercdc.events import SchemaChange, Scn
 from minercdc.oracle.dictionary import read_altered, read_table_ids, read_tables
 from minercdc.oracle.scn import current_scn, oldest_open_scn, scn_of_time
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import TableSchema
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.locks import Lock
 from minercdc.values.supported import without_unsupported
@@ -100,13 +100,21 @@ def _warn_of_ddl(connection: oracledb.Connection, schemas: list[TableSchema], sc
         _log.warning("DDL since SCN %s on %s: rows from before a change of columns may not be decodable", scn, names)
 
 
-def describe(tables: Tables, schemas: list[TableSchema], scn: Scn, time_us: int) -> Iterator[SchemaChange]:
+def describe(
+    tables: Tables,
+    schemas: list[TableSchema],
+    scn: Scn,
+    time_us: int,
+    *,
+    reads: Callable[[TableId], bool] = lambda _: False,
+) -> Iterator[SchemaChange]:
     """Put the structures into `tables`, as new versions without unsupported columns, and yield a SchemaChange for each.
 
+    :param reads: whether the snapshot reads the rows of a table, too.
     :param time_us: microseconds since the epoch.
     """
     for schema in schemas:
         before = tables.find(schema.id)
         after = tables.next_version(without_unsupported(schema))
         tables.put(after)
-        yield SchemaChange(after.id, before, after, "", scn, time_us, snapshot=True)
+        yield SchemaChange(after.id, before, after, "", scn, time_us, snapshot=True, rows=reads(after.id))

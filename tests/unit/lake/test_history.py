@@ -24,7 +24,7 @@ def document(scn: int, kind: str, columns: Sequence[str], ddl: str = "", **more:
         change["previousId"] = f'"DB"."S"."{more["previous"]}"'
     return {
         "source": {"server": "p"},
-        "position": {"scn": str(scn), "snapshot": more.get("snapshot", False)},
+        "position": {"scn": str(scn), "snapshot": more.get("snapshot", False), "rows": more.get("rows", False)},
         "ts_ms": 0,
         "databaseName": "DB",
         "schemaName": "S",
@@ -101,6 +101,27 @@ def test_structures_that_a_second_snapshot_reads_are_the_same_columns(history: L
     table = history.find("S.T")
     assert table is not None
     assert (table.created, table.snapshots) == ([], [50])
+
+
+def test_an_initial_snapshot_is_known_without_its_rows_and_ends_the_tables_that_it_does_not_find(
+    history: LakeHistory,
+) -> None:
+    for name in ("T", "GONE", "NAMED"):
+        history.apply(document(10, "CREATE", ["ID"], table=name, snapshot=True, rows=True))
+    history.apply(document(30, "CREATE", ["ID"], table="GONE", snapshot=True))  # structures only: redo goes on
+    history.apply(document(50, "CREATE", ["ID"], table="NAMED", snapshot=True))  # a table of which no rows are wanted
+    history.apply(document(50, "CREATE", ["ID"], snapshot=True, rows=True))
+    history.apply(document(60, "CREATE", ["ID"], "CREATE TABLE later (id NUMBER(9))", table="LATER"))
+    history.end_vanished()
+    kept, gone, named, later = (history.find(f"S.{name}") for name in ("T", "GONE", "NAMED", "LATER"))
+    assert kept is not None
+    assert gone is not None
+    assert named is not None
+    assert later is not None
+    assert (kept.reads, gone.reads, named.reads) == ([10, 50], [10], [10])
+    assert kept.has_event(10, 50)
+    assert [table.exists_at(50) for table in (kept, gone, named)] == [True, False, True]
+    assert (gone.exists_at(49), later.exists_at(60)) == (True, True)
 
 
 def read(history: LakeHistory, monkeypatch: pytest.MonkeyPatch, *values: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,7 @@ from minercdc.lake.change_log import Arrival
 from minercdc.lake.delta import Applied
 from minercdc.lake.history import TableHistory, TableVersion
 from minercdc.lake.marks import Mark, Marks
-from minercdc.lake.merge import is_pending, pending
+from minercdc.lake.merge import is_pending, pending, pending_filter, stages
 from minercdc.schema.table import TableId, TableSchema
 
 TABLE = TableId("DB", "S", "T")
@@ -79,6 +80,14 @@ def test_a_second_snapshot_replaces_the_rows_if_it_read_any() -> None:
     assert not pending(found, [arrival(2, 41, 45)], Applied(20, 1), Applied(50, 2), truncate=True).clears
 
 
+def test_an_initial_snapshot_that_read_no_row_empties_the_table() -> None:
+    found = history(snapshots=[40], reads=[5, 40])
+    work = pending(found, [], Applied(20, 1), Applied(50, 2), truncate=True)
+    assert (work.snapshot, work.clears, work.rows) == (40, True, 0)
+    assert not pending(found, [], Applied(40, 1), Applied(50, 2), truncate=True).clears
+    assert pending(found, [], Applied(20, 1), Applied(39, 2), truncate=True).snapshot == 5
+
+
 def test_a_mark_is_reached_when_every_partition_is_read_to_its_end() -> None:
     mark = Mark(9, {("a", 0): 5, ("a", 1): 0, ("b", 0): 7})
     assert mark.is_reached({("a", 0): 5, ("b", 0): 8})
@@ -103,6 +112,7 @@ def test_the_mark_is_that_of_the_connectors_last_offset(config: ConnectorConfig,
     end = 1
     monkeypatch.setattr(KafkaClient, "all_ends", lambda self, names: {("p-offsets", 0): end, ("p.S.T", 0): 3})
     monkeypatch.setattr(KafkaClient, "read_range", lambda self, topic, partition, begin, until: messages[begin:until])
+    monkeypatch.setattr(KafkaClient, "topic_ids", lambda self, names: {"p.S.T": "1"})
     marks = Marks(config, KafkaClient(config.kafka, config.topics, {}))
     found = []
     for end in range(1, 5):  # noqa: B007 - read by the lambda
@@ -111,3 +121,19 @@ def test_the_mark_is_that_of_the_connectors_last_offset(config: ConnectorConfig,
         found.append((mark.scn, mark.snapshot))
     assert found == [(7, True), (7, True), (12, False), (12, False)]
     assert marks.newest() is None, "nothing new"
+
+
+def test_a_table_whose_rows_moved_is_brought_to_the_move_first_where_values_are_missing() -> None:
+    found = history()
+    found.moved = [(5, "x"), (20, "ALTER TABLE t MOVE"), (30, "ALTER TABLE t MOVE"), (60, "x")]
+    whole, partial = arrival(2, 11, 45), replace(arrival(2, 11, 45), partial=True)
+    assert stages(found, [whole], Applied(10, 1), Applied(50, 2)) == [Applied(50, 2)]
+    assert stages(found, [partial], Applied(10, 1), Applied(50, 2)) == [Applied(19, 2), Applied(29, 2), Applied(50, 2)]
+    assert stages(found, [partial], Applied(29, 1), Applied(50, 2)) == [Applied(50, 2)]
+
+
+def test_what_was_read_from_oracle_is_not_merged_again() -> None:
+    work = pending(history(), [arrival(2, 11, 45)], Applied(30, 1), Applied(50, 2), truncate=True, read=30)
+    assert (work.read, work.clears) == (30, False)
+    assert "commit_scn > 30 " in pending_filter("p.S.T", work, Applied(30, 1), 2)
+    assert pending(history(), [], Applied(20, 1), Applied(25, 2), truncate=True, read=30).read == 0, "not read yet"

@@ -264,3 +264,27 @@ def test_what_becomes_of_the_key_only_the_dictionary_knows(sql: str) -> None:
 def test_change_that_does_not_fit_is_unclear(sql: str) -> None:
     with pytest.raises(ShapeUnclear):
         altered(sql)
+
+
+@pytest.mark.parametrize(
+    ("clause", "loses", "moves"),
+    [
+        ("MOVE", False, True),
+        ("move online parallel 4", False, True),
+        ("MOVE PARTITION p1 TABLESPACE x", False, True),
+        ("SHRINK SPACE CASCADE", False, True),
+        ("SPLIT PARTITION p AT (5) INTO (PARTITION a, PARTITION b)", False, True),
+        ("MERGE PARTITIONS a, b", False, True),
+        ("COALESCE PARTITION", False, True),
+        ("DROP PARTITION p", True, False),
+        ("TRUNCATE SUBPARTITION p", True, False),
+        ("EXCHANGE PARTITION p WITH TABLE x", True, False),
+        ("ADD PARTITION p VALUES LESS THAN (9)", False, False),
+        ("ENABLE ROW MOVEMENT", False, False),
+        ("ADD (move NUMBER)", False, False),
+    ],
+)
+def test_what_ddl_does_to_rows_without_redo_of_them(clause: str, loses: bool, moves: bool) -> None:
+    statement = parse_ddl(f"ALTER TABLE t {clause}")
+    assert isinstance(statement, AlterTable)
+    assert (statement.loses_rows, statement.moves_rows) == (loses, moves)

@@ -1,0 +1,33 @@
+"""What is tried again after an error of Spark or Delta, and what such an error comes down to."""
+
+from __future__ import annotations
+
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from minercdc.errors import MinerCdcError
+
+_ATTEMPTS = 6
+
+
+def attempts() -> Retrying:
+    """Calls a function again when another writer's commit made it fail."""
+    return Retrying(
+        retry=retry_if_exception(is_conflict),
+        stop=stop_after_attempt(_ATTEMPTS),
+        wait=wait_random_exponential(0.2, max=5),
+        reraise=True,
+    )
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Delta refused a commit because another writer, such as OPTIMIZE, was first: the same again will pass."""
+    return "DELTA_CONCURRENT" in str(error) or "ConcurrentModificationException" in type(error).__name__
+
+
+def cause_of(error: BaseException) -> str:
+    """One line that says the cause: our own message, or the deepest one of Spark's."""
+    if isinstance(error, MinerCdcError):
+        return " ".join(line.strip() for line in str(error).splitlines())
+    causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by: ")]
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return causes[-1].removeprefix("Caused by: ") if causes else first

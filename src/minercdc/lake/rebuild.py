@@ -1,0 +1,130 @@
+"""Makes one lake table again: from the change log where that has all of it, else from Oracle AS OF the present SCN.
+
+Either way the table is replaced in one Delta commit, which says how far it is then; before that commit nothing is changed. The lake
+may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits, and that one is made again.
+A running lake finds out by the table's version, and by the entries that end its quarantine.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.kafka.client import KafkaClient
+from minercdc.lake.attempts import attempts, cause_of
+from minercdc.lake.change_log import ChangeLog
+from minercdc.lake.decode import RowDecoder
+from minercdc.lake.delta import Applied, DeltaTable, exists
+from minercdc.lake.gaps import gap_at, kept_since
+from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.merge import TableMerge
+from minercdc.lake.merger import compile_code, own_session
+from minercdc.lake.paths import LakePaths
+from minercdc.lake.snapshot import Progress, snapshot
+from minercdc.lake.sql import literal
+from minercdc.lake.state import NOTED, Entry, StateTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+_FEW_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A table that was made again.
+
+    :param scn: it has every commit up to this SCN.
+    :param source: where its rows come from.
+    """
+
+    name: str
+    scn: int
+    rows: int
+    source: Literal["the change log", "Oracle"]
+
+
+def rebuild(spark: SparkSession, config: ConnectorConfig, table: str, *, progress: Progress | None = None) -> Rebuilt:
+    """Make a lake table again. Its quarantine ends with that.
+
+    :param table: `SCHEMA.TABLE`.
+    :raises LakeError: there is no lake or no such table, the connector leaves out its rows, or Oracle cannot be read.
+    """
+    return _Rebuild(spark, config, table).run(progress)
+
+
+class _Rebuild:
+    def __init__(self, spark: SparkSession, config: ConnectorConfig, name: str) -> None:
+        self._spark = own_session(spark)
+        compile_code(self._spark, wanted=False)
+        self._config = config
+        self._name = name
+        self._paths = LakePaths(config)
+        self._state = StateTable(self._spark, self._paths.state)
+        self._log = ChangeLog(self._spark, self._paths.changes, config.values)
+        self._decoder = RowDecoder(config)
+
+    def run(self, progress: Progress | None) -> Rebuilt:
+        if not exists(self._spark, self._paths.state):
+            raise LakeError(f"there is no lake at {self._paths.root}", hint="Start it: minercdc lake CONFIG")
+        entries = self._state.entries()
+        complete = next((entry for entry in reversed(entries) if entry.kind == "complete"), None)
+        history = LakeHistory(self._config, KafkaClient(self._config.kafka, self._config.topics, self._config.kafka_client))
+        history.refresh()
+        table = history.find(self._name)
+        if complete is None or table is None or not table.versions:
+            known = ", ".join(sorted(one.name for one in history.tables())) or "none"
+            what = f"the schema history has no table {self._name}" if complete else "the lake has no complete SCN yet"
+            raise LakeError(what, hint=f"It has: {known}" if complete else "")
+        self._refuse_left_out(table, entries, complete.scn)
+        if self._is_kept(table, entries, complete.scn):
+            from py4j.protocol import Py4JJavaError
+            from pyspark.errors import PySparkException
+
+            try:
+                return self._from_log(table, Applied(complete.scn, complete.batch))
+            except (LakeError, PySparkException, Py4JJavaError) as error:
+                log.warning(
+                    "%s cannot be made from the change log, and is read from Oracle: %s", self._name, cause_of(error)
+                )
+        return self._from_oracle(progress)
+
+    def _refuse_left_out(self, table: TableHistory, entries: list[Entry], scn: int) -> None:
+        noted = [entry for entry in entries if entry.kind in NOTED]
+        gap = gap_at(table, [entry for entry in noted if entry.kind != "lost"], scn, by_rowid=False)
+        if gap is not None and not gap.final:
+            raise LakeError(f"{self._name} cannot be rebuilt now: {gap.cause}", hint=gap.hint)
+
+    def _is_kept(self, table: TableHistory, entries: list[Entry], scn: int) -> bool:
+        """Whether the change log has all records of the table."""
+        since = kept_since(table, entries, scn)
+        trimmed = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=0)
+        return since is not None and since >= trimmed and exists(self._spark, self._paths.changes)
+
+    def _from_log(self, table: TableHistory, complete: Applied) -> Rebuilt:
+        delta = DeltaTable(self._spark, self._paths.table(table.table))
+        arrivals = self._log.arrivals(f"topic = {literal(table.topic)}")
+        compile_code(self._spark, wanted=sum(arrival.rows for arrival in arrivals) >= _FEW_ROWS)
+        merge = TableMerge(self._config, self._log, self._decoder)
+
+        def replaced() -> Applied:
+            there = delta.applied() if delta.columns() is not None else None
+            goal = max(complete, there or complete, key=lambda one: (one.scn, one.batch))  # a lake that runs may be ahead
+            merge.run(delta, table, arrivals, Applied(), goal, again=True)
+            return goal
+
+        goal = attempts()(replaced)
+        self._state.append([Entry("table", self._name, delta.version(), goal.scn, goal.batch)])
+        return Rebuilt(self._name, goal.scn, delta.read().count(), "the change log")
+
+    def _from_oracle(self, progress: Progress | None) -> Rebuilt:
+        taken = attempts()(lambda: snapshot(self._spark, self._config, table=self._name, progress=progress))
+        (loaded,) = taken.tables
+        if loaded.failure:
+            raise LakeError(f"{self._name} could not be read from Oracle: {loaded.failure}", hint="Nothing is changed.")
+        return Rebuilt(self._name, taken.scn, loaded.rows, "Oracle")

@@ -1,0 +1,99 @@
+"""Tables that lack changes: each says so, is left as it was, and stops no other."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+from tests.spark.connector import Connector
+from tests.spark.reading import lake
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.events import Op
+from minercdc.lake import tables
+from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.offset import SuspendedTable
+from minercdc.schema.table import Column, TableId, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GOOD = TableSchema(TableId("PDB", "LAB", "GOOD"), (Column("ID", "NUMBER", 9, 0, nullable=False),), key=(0,))
+SUSPENDED, DELETED, TRIMMED, PARTED = (
+    replace(GOOD, id=GOOD.id._replace(table=name)) for name in ("SUSPENDED", "DELETED", "TRIMMED", "PARTED")
+)
+MOVED, UNPLACED = (replace(GOOD, id=GOOD.id._replace(table=name), key=()) for name in ("MOVED", "UNPLACED"))
+ALL = (GOOD, SUSPENDED, DELETED, TRIMMED, PARTED, MOVED, UNPLACED)
+
+
+def test_a_table_that_lacks_changes_is_named_with_its_cause_and_the_others_go_on(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    broker: KafkaBroker,
+    prefix: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for table in ALL:
+        connector.structure(table)
+        connector.change(Op.CREATE, None, ("1",), table, "R1")
+    connector.commit()
+    sync()
+    whole = connector.scn
+    connector.change(Op.CREATE, None, ("2",), GOOD)
+    suspension = SuspendedTable("LAB.SUSPENDED", connector.scn + 1, "MC-4001", "a row cannot be decoded")
+    connector.scn += 1
+    connector.alter(PARTED, "ALTER TABLE lab.parted DROP PARTITION p1", PARTED)
+    connector.alter(MOVED, "ALTER TABLE lab.moved MOVE", MOVED)
+    for table in (PARTED, MOVED, TRIMMED):
+        connector.change(Op.CREATE, None, ("2",), table, "R2")
+    connector.change(Op.CREATE, None, ("2",), UNPLACED)  # with large values, of which redo does not hold the ROWID
+    connector.commit(suspended=[suspension])
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.delete_topics([f"{prefix}.LAB.DELETED"])[f"{prefix}.LAB.DELETED"].result()
+    for place, deleted in admin.delete_records([TopicPartition(f"{prefix}.LAB.TRIMMED", 0, -1)]).items():
+        assert deleted.result().low_watermark > 1, place
+    with caplog.at_level(logging.ERROR):
+        sync()
+    messages = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert len(messages) == 5, messages
+    assert any(
+        "LAB.UNPLACED is quarantined: MC-8001: LAB.UNPLACED has no key, and 1 changes of it" in one for one in messages
+    )
+    rebuild = "minercdc lake rebuild CONFIG --table LAB."
+    for name, cause in (
+        ("DELETED", f"its topic {prefix}.LAB.DELETED was deleted"),
+        ("TRIMMED", "were deleted before the lake read them"),
+        ("PARTED", "ALTER TABLE lab.parted DROP PARTITION p1"),
+        ("MOVED", "ALTER TABLE lab.moved MOVE"),
+    ):
+        (message,) = [one for one in messages if one.startswith(f"LAB.{name} is quarantined: it lacks changes from SCN ")]
+        assert cause in message
+        assert rebuild + name in message
+    assert lake(spark, config, GOOD) == [{"ID": 1}, {"ID": 2}]
+    assert all(lake(spark, config, table) == [{"ID": 1}] for table in ALL[1:])  # as of the gap's begin
+    found = tables(spark, config)
+    assert sorted(found) == ["LAB.GOOD"]
+    assert sorted(found.incomplete) == sorted(str(table.id) for table in ALL[1:])
+    with pytest.raises(LakeError, match="LAB.SUSPENDED is not complete at SCN .* a row cannot be decoded"):
+        _ = found["LAB.SUSPENDED"]
+    assert {name: rows.count() for name, rows in tables(spark, config, whole).items()} == {str(t.id): 1 for t in ALL}
+    caplog.clear()
+    again = Connector(config)  # a commit to a deleted topic fails, and the connector starts again
+    again.scn = connector.scn
+    again.change(Op.CREATE, None, ("3",), DELETED, "R3")
+    again.change(Op.CREATE, None, ("3",), SUSPENDED)
+    again.commit()
+    again.sink.close()
+    sync()
+    found = tables(spark, config)
+    assert sorted(found) == ["LAB.GOOD", "LAB.SUSPENDED"]
+    assert found["LAB.SUSPENDED"].count() == 2
+    assert tables(spark, config, whole)["LAB.DELETED"].count() == 1
