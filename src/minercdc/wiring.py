@@ -332,9 +332,9 @@ class _PipelineParts:
         """The point to stream from without a snapshot of rows: the one that is configured, else now."""
         config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
         if self._process.handover and handover_scn is not None:
-            return fix_handover(connection, self._filter, self._database, handover_scn)
+            return fix_handover(connection, self._filter, self._database, handover_scn, self._opened().mine_from)
         if config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None:
-            return fix_given(connection, self._filter, self._database, config)
+            return fix_given(connection, self._filter, self._database, config, self._opened().mine_from)
         return self._fix_now(connection)
 
 
