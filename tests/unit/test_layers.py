@@ -45,6 +45,7 @@ ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}
 ALLOWED["wiring"] = set(ALLOWED) - {"lake", "local", "demo"}
+ALLOWED["handover"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}

@@ -69,18 +69,15 @@ def lake_steps(path: str) -> list[str]:
     ]
 
 
-def handover_steps(scn: int, open_since: int | None) -> list[str]:
-    """How the connector goes on from a snapshot of the lake.
+def handover_steps(scn: int | None, file: str) -> list[str]:
+    """How a snapshot of the lake goes on.
 
-    :param open_since: SCN at which the oldest transaction began that was open at the snapshot's SCN; None for none.
+    :param scn: the connector was set up to stream from this SCN; None: it had an offset before.
+    :param file: its configuration, as given on the command line.
     """
-    steps = [f"stream from here: snapshot.mode=no_data and minercdc.start.scn={scn} in a connector that has not run yet"]
-    if open_since is not None:
-        steps.append(
-            f"a transaction was open at this SCN, since SCN {open_since}: what it changed before SCN {scn} is not streamed; take the"
-            " snapshot again when no transaction is open"
-        )
-    return steps
+    if scn is None:
+        return ["the connector goes on from its offset: it delivers what was committed after the snapshot"]
+    return [f"stream from SCN {scn}: minercdc run {file}", f"and into the lake: minercdc lake {file}"]
 
 
 def broker_steps(bootstrap_servers: str, external: str, data: Path) -> list[str]:
