@@ -16,7 +16,7 @@ from minercdc.kafka.sink import KafkaSink
 
 
 def loaded(lab: Lab, **changes: object) -> ConnectorConfig:
-    return load_config(lab.config(**changes))
+    return load_config(lab.config("connector.yaml", **changes))
 
 
 def scn_of(lab: Lab) -> int:

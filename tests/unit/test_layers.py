@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "demo": {"errors", "local"},
 }
 ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka"}
-ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot"}
+ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}
@@ -49,6 +49,7 @@ ALLOWED["handover"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}
+ALLOWED["submit"] = {"cli"}
 ALLOWED["__init__"] = set()
 
 

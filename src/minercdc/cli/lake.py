@@ -57,12 +57,13 @@ OneTable = Annotated[str | None, typer.Option("--table", metavar="SCHEMA.TABLE",
 @contextmanager
 def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
     """A session of this process, which ends with the block."""
-    from minercdc.local.spark import end_java, local_spark
+    from minercdc.lake.spark_session import session
+    from minercdc.local.spark import end_java
 
     # In the main thread PySpark would install a handler of its own, which raises KeyboardInterrupt wherever it is.
     stop.leaving = end_java
     with jar_progress("Spark's jars") as advance, ThreadPoolExecutor(1) as starter:
-        spark = starter.submit(local_spark, f"minercdc-{config.identity.name}", advance=advance).result()
+        spark = starter.submit(session, config, advance=advance).result()
     try:
         yield spark
     finally:
@@ -83,7 +84,7 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
     with _spark(loaded, stop) as spark:
         stop.patience = _STOP_SECONDS
         running = start(spark, loaded)
-        log_lines(lake_steps(LakePaths(loaded).root))
+        log_lines(lake_steps(LakePaths(loaded).root, str(config) if loaded.lake_spark else ""))
         running.await_end(stop)
     logging.getLogger(__name__).info("stopped")
 

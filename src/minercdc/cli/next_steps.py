@@ -60,12 +60,18 @@ def _signal(config: ConnectorConfig, file: str) -> str:
     return f"minercdc signal {file} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"
 
 
-def lake_steps(path: str) -> list[str]:
-    """Where the lake's tables are, and a command that prints one."""
-    load = f"local_spark('read').read.format('delta').load('{path}/SCHEMA/TABLE')"
+def lake_steps(path: str, file: str = "") -> list[str]:
+    """Where the lake's tables are, and a command that prints one.
+
+    :param file: the configuration, where it has settings of Spark that reading takes; else ''.
+    """
+    brought, session = "from minercdc.local.spark import local_spark", "local_spark('read')"
+    if file:
+        brought = "from pathlib import Path; from minercdc.config.load import load_config; from minercdc.lake import session"
+        session = f"session(load_config(Path('{file}')))"
     return [
         f"tables: a Delta table per source table at {path}/<SCHEMA>/<TABLE>; Ctrl-C stops this",
-        f'print one: python -c "from minercdc.local.spark import local_spark; {load}.show()"',
+        f"print one: python -c \"{brought}; {session}.read.format('delta').load('{path}/SCHEMA/TABLE').show()\"",
     ]
 
 

@@ -19,6 +19,7 @@ from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exist
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import CDC_TYPE, NEWER, as_rows, cdc_struct, key_ids, matches, pending, pending_filter, reduced
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.sql import as_text, quoted
 from minercdc.lake.state import Entry, StateTable
 from minercdc.lake.types import widened
@@ -51,8 +52,10 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     """The lake's tables as of one commit SCN: every transaction up to it as a whole, none after it.
 
     :param scn: None for the newest complete one.
-    :raises LakeError: the lake is not complete up to this SCN yet, or no longer keeps what it takes to read it.
+    :raises LakeError: the lake is not complete up to this SCN yet, or no longer keeps what it takes to read it; or the
+        session is one of Spark Connect.
     """
+    refuse_connect(spark)
     paths = LakePaths(config)
     if not exists(spark, paths.state):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")

@@ -25,6 +25,7 @@ from minercdc.lake.history import Field, LakeHistory, TableVersion
 from minercdc.lake.merger import compile_code, own_session
 from minercdc.lake.oracle_values import OracleValue
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.sql import quoted
 from minercdc.lake.state import Entry, StateTable
 from minercdc.oracle.connect import connect, database_name
@@ -123,6 +124,7 @@ def snapshot(
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the present.
     :raises LakeError: there is no such table, or the lake is further than the SCN with it.
     """
+    refuse_connect(spark)
     return _Loading(spark, config, progress or _NoProgress()).run(scn, table, coverage, tries)
 
 
