@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,15 @@ import pytest
 from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import LOGGED, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.spark.source import lake_config, scn_of, sync
+from tests.spark.source import lake_config, running, scn_of, sync
+from tests.spark.test_lake_kill import Killed, killed
 
+from minercdc.config.load import ConnectorConfig
+from minercdc.handover import hand_over
+from minercdc.kafka.sink import KafkaSink
+from minercdc.lake.delta import DeltaTable
+from minercdc.lake.snapshot import Snapshot, snapshot
+from minercdc.lake.state import StateTable
 from minercdc.lake.verify import verify
 from minercdc.local.kafka_broker import KafkaBroker
 
@@ -37,10 +44,15 @@ _STATEMENTS = (
 
 
 @pytest.fixture
-def lab(sandbox: SandboxProcess, broker: KafkaBroker, tmp_path: Path) -> Lab:
+def small_lab(sandbox: SandboxProcess, broker: KafkaBroker, tmp_path: Path) -> Lab:
     with sandbox.connect(service=sandbox.root_service) as connection, connection.cursor() as cursor:
         cursor.execute("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA")
-    lab = made_lab(sandbox, broker.bootstrap_servers, tmp_path, _STATEMENTS)
+    return made_lab(sandbox, broker.bootstrap_servers, tmp_path, _STATEMENTS)
+
+
+@pytest.fixture
+def lab(small_lab: Lab) -> Lab:
+    lab = small_lab
     with lab.connect() as connection, connection.cursor() as cursor:
         for first in range(0, ROWS, _BATCH):
             rows = [(n, f"{n}.{n % 97:02d}") for n in range(first, min(first + _BATCH, ROWS))]
@@ -79,6 +91,44 @@ def written(lab: Lab) -> Iterator[None]:
         ended.set()
         writer.join()
     assert failures == []
+
+
+def test_a_snapshot_that_is_killed_at_any_commit_is_repeated(
+    spark: SparkSession, small_lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, lab = lake_config(small_lab), small_lab
+    lab.execute(*(f"INSERT INTO SMALL VALUES ({number}, 'first')" for number in range(300)))
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO SMALL VALUES (-1, 'open')")
+        for turn, (owner, method, after) in enumerate(
+            (owner, method, after)
+            for owner, method in ((KafkaSink, "commit"), (DeltaTable, "replace"), (StateTable, "append"))
+            for after in (False, True)
+        ):
+            with killed(monkeypatch, owner, method, after=after) as calls, suppress(Killed):
+                take(spark, config)
+            assert calls, f"{method} was not called"
+            lab.execute(
+                f"UPDATE SMALL SET V = 'turn {turn}' WHERE ID = {turn}", f"DELETE FROM SMALL WHERE ID = {100 + turn}"
+            )
+        taken = take(spark, config)
+        assert taken.failed == []
+        connection.commit()
+    with running(lab):
+        scn = scn_of(lab)
+        lab.execute("INSERT INTO SMALL VALUES (-2, 'the end')")
+        sync(spark, config, scn)
+    report = verify(spark, config)
+    assert [line for table in report.tables for line in table.lines()] == []
+    assert report.summary().endswith(" 0 differences")
+    found = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/{lab.schema}/SMALL")
+    assert found.where("ID = -1").count() == 1
+
+
+def take(spark: SparkSession, config: ConnectorConfig) -> Snapshot:
+    """What the command does."""
+    stream = hand_over(config)
+    return snapshot(spark, config, scn=stream.scn, coverage=stream, tries=3)
 
 
 def test_a_snapshot_of_many_rows_while_writing_is_handed_over_through_kills(spark: SparkSession, lab: Lab) -> None:
