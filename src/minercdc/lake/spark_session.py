@@ -45,7 +45,8 @@ def session(config: ConnectorConfig, *, advance: Advance | None = None) -> Spark
     :raises LocalServiceError: PySpark, a jar or Java is missing, or Spark did not start.
     """
     settings = dict(config.lake_spark)
-    if "spark.remote" in settings or "spark.api.mode" in settings or os.environ.get("SPARK_REMOTE"):
+    connects = settings.get("spark.api.mode", "").lower() == "connect"
+    if connects or "spark.remote" in settings or os.environ.get("SPARK_REMOTE"):
         raise ConfigError([_CONNECT], hint=_CONNECT_HINT)
     name = f"minercdc-{config.identity.name}"
     if "PYSPARK_GATEWAY_PORT" in os.environ:

@@ -28,9 +28,9 @@ def test_settings_are_passed_on_by_their_own_names() -> None:
     }
 
 
-@pytest.mark.parametrize("setting", ["remote", "api.mode"])
-def test_spark_connect_is_refused_with_the_reason(setting: str) -> None:
-    config = parse_properties(PROPERTIES | {f"minercdc.lake.spark.{setting}": "sc://host"})
+@pytest.mark.parametrize(("setting", "value"), [("remote", "sc://host"), ("api.mode", "connect")])
+def test_spark_connect_is_refused_with_the_reason(setting: str, value: str) -> None:
+    config = parse_properties(PROPERTIES | {f"minercdc.lake.spark.{setting}": value})
     with pytest.raises(ConfigError, match="Spark Connect is not supported: .*JVM"):
         session(config)
 
