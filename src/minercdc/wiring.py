@@ -94,17 +94,9 @@ class _PipelineParts:
         self._database = database_name(config.database)
         self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-        self._topics = TopicNames(
-            config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history
-        )
-        self._history = self._schema_history()
+        self._topics = topic_names(config)
+        self._history = schema_history(config, self._client, self._topics)
         self._suspensions = Suspensions()
-
-    def _schema_history(self) -> SchemaHistory:
-        server, file = self._config.identity.topic_prefix, self._config.history.file
-        if file is not None:
-            return FileSchemaHistory(file, server=server, clock_ms=_now_ms)
-        return KafkaSchemaHistory(self._client, topic=self._topics.schema_history, server=server, clock_ms=_now_ms)
 
     def open(self) -> Pipeline:
         config = self._config
@@ -222,13 +214,14 @@ class _PipelineParts:
         memory = TopicFold(self._client, self._topics, config.capture.minercdc_state_dir, config.identity.name)
         needed = self._factory.prerequisites
         resumptions = resumptions_of(config, self._suspensions, self._tables, self._filter, memory, needed)
-        open_transactions = self._opened().open_transactions
+        open_transactions = self.opened().open_transactions
         return signal_stage(
             *(config, open_transactions, self._tables, self._filter),
             *(process.channels, process.watch.observe, resumptions),
         )
 
-    def _opened(self) -> Adapter:
+    def opened(self) -> Adapter:
+        """The adapter, which has connected to nothing before it is used."""
         if self._adapter is None:
             self._adapter = self._factory.open(
                 CaptureContext(
@@ -276,10 +269,10 @@ class _PipelineParts:
             self._process.schema_lost = False
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
-        return self._opened().capture
+        return self.opened().capture
 
     def _snapshot(self, offset: Offset | None) -> Snapshot | None:
-        process, adapter = self._process, self._opened()
+        process, adapter = self._process, self.opened()
         if not process.checked:
             refuse_unprepared(check_prerequisites(self._config))
             process.checked, process.first_offset = True, offset
@@ -332,9 +325,9 @@ class _PipelineParts:
         """The point to stream from without a snapshot of rows: the one that is configured, else now."""
         config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
         if self._process.handover and handover_scn is not None:
-            return fix_handover(connection, self._filter, self._database, handover_scn)
+            return fix_handover(connection, self._filter, self._database, handover_scn, self.opened().mine_from)
         if config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None:
-            return fix_given(connection, self._filter, self._database, config)
+            return fix_given(connection, self._filter, self._database, config, self.opened().mine_from)
         return self._fix_now(connection)
 
 
@@ -342,23 +335,45 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def topic_names(config: ConnectorConfig) -> TopicNames:
+    """All topics of a connector."""
+    return TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history)
+
+
+def schema_history(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> SchemaHistory:
+    """The schema history, where the configuration has it."""
+    server, file = config.identity.topic_prefix, config.history.file
+    if file is not None:
+        return FileSchemaHistory(file, server=server, clock_ms=_now_ms)
+    return KafkaSchemaHistory(client, topic=topics.schema_history, server=server, clock_ms=_now_ms)
+
+
+def adapter_of(config: ConnectorConfig) -> Adapter:
+    """The adapter of `database.connection.adapter`, for other uses than a run of the connector. It is not connected yet."""
+    process = ProcessState(decision_of(config.snapshot), Watch(Counters()), (), Ownership(config.identity.name))
+    return _PipelineParts(config, process, Counters()).opened()
+
+
 def build(
     config: ConnectorConfig,
     counters: Counters | None = None,
     watch: Watch | None = None,
     channels: Sequence[SignalChannel] = (),
+    decide: Decision | None = None,
 ) -> PipelineFactory:
     """The factory of a connector's pipelines; nothing is connected before the engine opens one. Logs properties without effect.
 
     :param counters: None for new ones; `PipelineFactory.counters` has them.
     :param watch: receives notifications and the state of signals.
     :param channels: channels of signals that this process keeps.
+    :param decide: what a start does; None: what `snapshot.mode` says.
     :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called.
     """
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
-    process = ProcessState(decision_of(config.snapshot), watch or Watch(counted), channels, Ownership(config.identity.name))
+    decided = decide or decision_of(config.snapshot)
+    process = ProcessState(decided, watch or Watch(counted), channels, Ownership(config.identity.name))
     return PipelineFactory(
         open_pipeline=lambda: _PipelineParts(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,

@@ -133,7 +133,8 @@ def test_a_hand_over_by_scn_delivers_what_was_committed_after_it(subject: Subjec
     scn = subject.scn()
     write(subject.sessions, STATEMENTS[half:])
     wanted = expected(subject.abilities, TRANSACTIONS[3:])
-    position = subject.open(Tables()).start_position(scn, scn)
+    opened = subject.open(Tables())
+    position = opened.start_position(scn, opened.mine_from(scn))
     with closing(subject.read([], position.to_json())) as stream:
         events = until(stream, len(wanted))
     assert comparable(subject.abilities, transactions(events)) == comparable(subject.abilities, wanted)

@@ -186,6 +186,50 @@ def test_a_given_scn_is_where_streaming_begins(lab: Lab) -> None:
     assert ops(lab) == [("c", 11)]
 
 
+def scn_of(lab: Lab) -> int:
+    with lab.server.connect(service=lab.server.root_service) as admin, admin.cursor() as cursor:
+        (scn,) = cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE").fetchone()
+    return int(scn)
+
+
+@pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
+def test_transactions_open_at_a_given_scn_come_whole(lab: Lab, adapter: str) -> None:
+    with lab.connect() as first, lab.connect() as second, lab.connect() as third:
+        first.cursor().execute("INSERT INTO T VALUES (10, 'before')")
+        second.cursor().execute("INSERT INTO T VALUES (20, 'before')")
+        third.cursor().execute("INSERT INTO T VALUES (30, 'rolled back')")
+        with lab.server.connect(service=lab.server.root_service) as admin:
+            admin.cursor().execute("ALTER SYSTEM SWITCH LOGFILE")
+        lab.execute("INSERT INTO T VALUES (11, 'committed before')")
+        scn = scn_of(lab)
+        first.cursor().execute("INSERT INTO T VALUES (12, 'after')")
+        first.commit()
+        third.rollback()
+        config = lab.config(snapshot_mode="no_data", minercdc_start_scn=scn, database_connection_adapter=adapter)
+        with lab.run(config) as connector:
+            lab.topics.await_records(lab.topic(), 2)
+            second.cursor().execute("INSERT INTO T VALUES (22, 'after')")
+            second.commit()
+            lab.topics.await_records(lab.topic(), 4)
+            connector.stop_in_order()
+    assert ops(lab) == [("c", 10), ("c", 12), ("c", 20), ("c", 22)]
+
+
+def test_a_given_scn_whose_open_transaction_began_in_lost_redo_is_refused(lab: Lab) -> None:
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO T VALUES (10, 'before')")
+        lab.purge_logs()
+        scn = scn_of(lab)
+        cursor.execute("INSERT INTO T VALUES (11, 'after')")
+        connection.commit()
+    config = lab.config(snapshot_mode="no_data", minercdc_start_scn=scn, log_mining_log_query_max_retries=1)
+    ended = lab.run_to_end(config)
+    assert (ended.status, ended.message()[:7]) == (1, "MC-3301"), ended.errors
+    assert f"from SCN {scn} on, which a transaction that was open then needs from SCN" in ended.message()
+    assert "choose a later SCN" in ended.message()
+    assert ops(lab) == []
+
+
 def test_notifications_report_on_the_snapshot(lab: Lab) -> None:
     topic = f"{lab.name}-notices"
     config = lab.config(notification_enabled_channels="sink,log", notification_sink_topic_name=topic)

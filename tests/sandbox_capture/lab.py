@@ -14,6 +14,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.flush import RedoFlush
+from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.start import start_position
 from minercdc.config.log_mining import LogMiningConfig
@@ -113,6 +114,9 @@ class Lab:
 
     def start_position(self, scn: int, mine_from: int) -> LogMinerPosition:
         return start_position(lambda: connect(self.config, "root"), scn, mine_from)
+
+    def mine_from(self, scn: int) -> int:
+        return mine_from(lambda: connect(self.config, "root"), scn, self.sandbox.service)
 
     def time_zone(self) -> str:
         with connect(self.config, "pdb") as connection:

@@ -425,7 +425,7 @@ def given(lab: Lab, **options: Any) -> Reader:
     tables = Tables()
     config = SnapshotConfig(**{"snapshot.mode": "no_data", **options})
     with connect(lab.config, "pdb") as connection:
-        fixed = fix_given(connection, lab.filter, database_name(lab.config), config)
+        fixed = fix_given(connection, lab.filter, database_name(lab.config), config, lab.mine_from)
     for schema in fixed.schemas:
         tables.put(schema)
     return Reader(lab, lab.start_position(fixed.scn, fixed.mine_from), tables)

@@ -49,16 +49,16 @@ def scn_of(lab: Lab) -> int:
         return int(scn) - 1
 
 
-def sync(spark: SparkSession, config: ConnectorConfig, scn: int) -> None:
+def sync(spark: SparkSession, config: ConnectorConfig, scn: int, seconds: float = _SECONDS) -> None:
     """Run the lake until it is complete up to an SCN, with a connector that streams."""
     lake, record = start(spark, config), StateTable(spark, LakePaths(config).state)
-    deadline = time.monotonic() + _SECONDS
+    deadline = time.monotonic() + seconds
     try:
         while True:
             lake.process_all_available()
             if record.read().complete >= scn:
                 return
-            assert time.monotonic() < deadline, f"SCN {scn} was not complete within {_SECONDS} s"
+            assert time.monotonic() < deadline, f"SCN {scn} was not complete within {seconds} s"
             time.sleep(0.3)
     finally:
         lake.stop()

@@ -13,6 +13,7 @@ from tests.spark.source import lake_config, running, scn_of, sync
 from tests.spark.test_lake_verify import _STATEMENTS, _VALUES
 
 from minercdc.errors import LakeError
+from minercdc.handover import hand_over
 from minercdc.lake.delta import Applied, DeltaTable
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.snapshot import Loaded, snapshot
@@ -51,12 +52,13 @@ class _Seen:
 def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(spark: SparkSession, lab: Lab) -> None:
     config = lake_config(lab, lob_enabled=True)
     seen = _Seen()
-    taken = snapshot(spark, config, progress=seen)
+    stream = hand_over(config)
+    taken = snapshot(spark, config, scn=stream.scn, coverage=stream, progress=seen)
+    assert taken.scn == stream.scn
     assert [table.failure for table in taken.tables] == [""] * 5
     assert sum(table.rows for table in taken.tables) == 6
     assert seen.ahead == [taken.scn, 5, 5]
     assert seen.ranges == 5
-    assert taken.open_since is None
     path = LakePaths(config).root + f"/{lab.schema}/TYPED"
     assert DeltaTable(spark, path).applied() == Applied(taken.scn, 0)
     row = spark.read.format("delta").load(path).where("ID = 1").selectExpr("FREE", "PRICE", "__cdc.*").collect()[0]
@@ -69,7 +71,6 @@ def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(spark:
         "UPDATE KEYLESS SET B = 'single' WHERE A = 2",
         "DELETE FROM KEYLESS WHERE A = 1 AND ROWNUM = 1",
     )
-    config = lake_config(lab, lob_enabled=True, snapshot_mode="no_data", minercdc_start_scn=taken.scn)
     with running(lab):
         sync(spark, config, scn_of(lab))
     report = verify(spark, config)
@@ -94,10 +95,25 @@ def test_the_command_reads_one_table_and_names_what_cannot_be_read(lab: Lab, spa
         ended = command.await_end(150)
     assert ended.status == 0, ended.errors
     assert ended.output.startswith("read: 1 tables, 4 rows at SCN ")
-    assert "minercdc.start.scn=" in ended.errors
+    assert "minercdc run " in ended.errors
 
 
-def test_a_large_table_is_read_in_ranges_and_an_open_transaction_is_reported(lab: Lab, spark: SparkSession) -> None:
+def test_a_table_that_is_altered_meanwhile_is_read_at_a_later_scn(lab: Lab, spark: SparkSession) -> None:
+    config = lake_config(lab)
+    scn = scn_of(lab)
+    lab.execute("ALTER TABLE NOTHING ADD X NUMBER(3)", "INSERT INTO NOTHING VALUES (1, 2)")
+    seen = _Seen()
+    taken = snapshot(spark, config, scn=scn, tries=2, progress=seen)
+    assert taken.failed == []
+    name = f"{lab.schema}.NOTHING"
+    assert [(table.rows, table.failure == "", table.scn > scn) for table in seen.tables if table.name == name] == [
+        (0, False, False),
+        (1, True, True),
+    ]
+    assert {table.scn for table in taken.tables if table.name != name} == {scn}
+
+
+def test_a_large_table_is_read_in_ranges(lab: Lab, spark: SparkSession) -> None:
     lab.execute("CREATE TABLE BIG (ID NUMBER(9) PRIMARY KEY, V VARCHAR2(100))", LOGGED.format("BIG"))
     with lab.connect() as connection, connection.cursor() as cursor:
         cursor.executemany("INSERT INTO BIG VALUES (:1, RPAD('v', 100, 'x'))", [(number,) for number in range(40_000)])
@@ -107,8 +123,6 @@ def test_a_large_table_is_read_in_ranges_and_an_open_transaction_is_reported(lab
         cursor.execute("INSERT INTO BIG VALUES (40000, 'not committed')")
         taken = snapshot(spark, lake_config(lab), table=f"{lab.schema}.BIG", progress=seen)
         other.rollback()
-    assert taken.open_since is not None
-    assert taken.open_since < taken.scn
     assert [(table.rows, table.failure) for table in taken.tables] == [(40_000, "")]
     assert seen.ahead[2] > 1
     assert seen.ranges == seen.ahead[2]

@@ -40,15 +40,17 @@ ALLOWED: dict[str, set[str]] = {
     "demo": {"errors", "local"},
 }
 ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka"}
-ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot"}
+ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}
 ALLOWED["wiring"] = set(ALLOWED) - {"lake", "local", "demo"}
+ALLOWED["handover"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["verification"] = ALLOWED["lake"] | {"lake"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}
+ALLOWED["submit"] = {"cli"}
 ALLOWED["__init__"] = set()
 
 

@@ -70,12 +70,15 @@ class Adapter:
 
     :param start_position: where streaming begins after a snapshot: (SCN of the snapshot, SCN at or below the start of every
         transaction that commits later) -> position.
+    :param mine_from: an SCN at or below the start of every transaction that was open at an SCN of the past and committed later, or
+        is open still; raises LogGapError when redo that the stream would need is gone.
     :param unreadable: why the stream cannot go on from a position, None when it can.
     :param open_transactions: None when the adapter does not know them.
     """
 
     capture: Capture
     start_position: Callable[[int, int], Position]
+    mine_from: Callable[[int], int]
     unreadable: Callable[[Position], MinerCdcError | None]
     open_transactions: OpenTransactions | None = None
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from minercdc.lake.snapshot import Loaded
 
 _STOP_SECONDS = 8.0  # Spark ends its jobs and its JVM
+_TRIES = 3  # of a table whose undo is gone, or that is altered meanwhile
 _STREAM = "stream"  # the command of `minercdc lake CONFIG`
 
 
@@ -61,12 +62,13 @@ lake = typer.Typer(
 @contextmanager
 def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
     """A session of this process, which ends with the block."""
-    from minercdc.local.spark import end_java, local_spark
+    from minercdc.lake.spark_session import session
+    from minercdc.local.spark import end_java
 
     # In the main thread PySpark would install a handler of its own, which raises KeyboardInterrupt wherever it is.
     stop.leaving = end_java
     with jar_progress("Spark's jars") as advance, ThreadPoolExecutor(1) as starter:
-        spark = starter.submit(local_spark, f"minercdc-{config.identity.name}", advance=advance).result()
+        spark = starter.submit(session, config, advance=advance).result()
     try:
         yield spark
     finally:
@@ -87,7 +89,7 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
     with _spark(loaded, stop) as spark:
         stop.patience = _STOP_SECONDS
         running = start(spark, loaded)
-        log_lines(lake_steps(LakePaths(loaded).root))
+        log_lines(lake_steps(LakePaths(loaded).root, str(config) if loaded.lake_spark else ""))
         running.await_end(stop)
     logging.getLogger(__name__).info("stopped")
 
@@ -113,17 +115,20 @@ def snapshot(
     scn: Annotated[int | None, typer.Option(min=1, help="Read as of this SCN; default the present one.")] = None,
     verbose: Verbose = False,
 ) -> None:
-    """Read tables from Oracle AS OF one SCN into the lake, without Kafka; then the connector streams from that SCN."""
+    """Read tables from Oracle AS OF one SCN into the lake, without Kafka; the connector streams what is committed after it."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.cli.next_steps import handover_steps
     from minercdc.config.load import load_config
+    from minercdc.handover import hand_over
     from minercdc.lake.snapshot import snapshot as load
 
     loaded = load_config(config)
     log_to(errors, verbose)
+    stream = hand_over(loaded, scn)
+    at, tries = scn or stream.scn, 1 if scn else _TRIES
     with _spark(loaded, stop) as spark, progress("reading") as bar:
-        done = load(spark, loaded, scn=scn, table=table, progress=_SnapshotProgress(bar))
-    log_lines(handover_steps(done.scn, done.open_since))
+        done = load(spark, loaded, scn=at, table=table, coverage=stream, tries=tries, progress=_SnapshotProgress(bar))
+    log_lines(handover_steps(stream.scn, str(config)))
     rows = sum(one.rows for one in done.tables)
     sys.stdout.write(f"read: {len(done.tables) - len(done.failed)} tables, {rows} rows at SCN {done.scn}\n")
     sys.stdout.flush()
@@ -207,10 +212,12 @@ class _SnapshotProgress:
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
         self._task = bar.add_task("ranges", total=None)
+        self._ranges = 0
 
     def begun(self, scn: int, tables: int, ranges: int) -> None:
         self._bar.console.print(f"reading {tables} tables as of SCN {scn}", highlight=False)
-        self._bar.update(self._task, total=ranges)
+        self._ranges += ranges
+        self._bar.update(self._task, total=self._ranges)
 
     def read(self, ranges: int) -> None:
         self._bar.update(self._task, advance=ranges)

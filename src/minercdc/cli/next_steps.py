@@ -60,27 +60,30 @@ def _signal(config: ConnectorConfig, file: str) -> str:
     return f"minercdc signal {file} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"
 
 
-def lake_steps(path: str) -> list[str]:
-    """Where the lake's tables are, and a command that prints one."""
-    load = f"local_spark('read').read.format('delta').load('{path}/SCHEMA/TABLE')"
+def lake_steps(path: str, file: str = "") -> list[str]:
+    """Where the lake's tables are, and a command that prints one.
+
+    :param file: the configuration, where it has settings of Spark that reading takes; else ''.
+    """
+    brought, session = "from minercdc.local.spark import local_spark", "local_spark('read')"
+    if file:
+        brought = "from pathlib import Path; from minercdc.config.load import load_config; from minercdc.lake import session"
+        session = f"session(load_config(Path('{file}')))"
     return [
         f"tables: a Delta table per source table at {path}/<SCHEMA>/<TABLE>; Ctrl-C stops this",
-        f'print one: python -c "from minercdc.local.spark import local_spark; {load}.show()"',
+        f"print one: python -c \"{brought}; {session}.read.format('delta').load('{path}/SCHEMA/TABLE').show()\"",
     ]
 
 
-def handover_steps(scn: int, open_since: int | None) -> list[str]:
-    """How the connector goes on from a snapshot of the lake.
+def handover_steps(scn: int | None, file: str) -> list[str]:
+    """How a snapshot of the lake goes on.
 
-    :param open_since: SCN at which the oldest transaction began that was open at the snapshot's SCN; None for none.
+    :param scn: the connector was set up to stream from this SCN; None: it had an offset before.
+    :param file: its configuration, as given on the command line.
     """
-    steps = [f"stream from here: snapshot.mode=no_data and minercdc.start.scn={scn} in a connector that has not run yet"]
-    if open_since is not None:
-        steps.append(
-            f"a transaction was open at this SCN, since SCN {open_since}: what it changed before SCN {scn} is not streamed; take the"
-            " snapshot again when no transaction is open"
-        )
-    return steps
+    if scn is None:
+        return ["the connector goes on from its offset: it delivers what was committed after the snapshot"]
+    return [f"stream from SCN {scn}: minercdc run {file}", f"and into the lake: minercdc lake {file}"]
 
 
 def broker_steps(bootstrap_servers: str, external: str, data: Path) -> list[str]:

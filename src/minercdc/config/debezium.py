@@ -122,4 +122,6 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
 # passed through to librdkafka, the part after the prefix
 KAFKA_PASS_THROUGH: tuple[str, ...] = ("minercdc.kafka.client.", "producer.override.", "schema.history.internal.producer.")
 SIGNAL_PASS_THROUGH: tuple[str, ...] = ("signal.consumer.",)
+# passed through to Spark, as `spark.` and the part after the prefix
+SPARK_PASS_THROUGH: tuple[str, ...] = ("minercdc.lake.spark.", "lake.spark.")
 IGNORED_PREFIXES_KAFKA: tuple[str, ...] = ("schema.history.internal.consumer.",)

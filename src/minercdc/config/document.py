@@ -19,6 +19,11 @@ environment instead: `database.password` as `MINERCDC_DATABASE_PASSWORD`, or `MI
 In values, `${env:NAME}`, `${file:/path:key}`, `${file:/path}` and `${dir:/path:name}` are replaced.
 """
 
+_SPARK = """\
+`minercdc.lake.spark.*` (or `lake.spark.*`) is `spark.*` of the session that `minercdc lake` opens: `minercdc.lake.spark.master` is
+`spark.master`, `minercdc.lake.spark.hadoop.fs.s3a.endpoint` is `spark.hadoop.fs.s3a.endpoint`.
+"""
+
 
 def configuration_page() -> str:
     """The text of docs/configuration.md."""
@@ -47,6 +52,7 @@ def configuration_page() -> str:
         for name, reason in sorted({**debezium.UNSUPPORTED, **_starred(debezium.UNSUPPORTED_PREFIXES)}.items())
     ]
     lines += ["", "## Passed on to librdkafka", "", *_passed_on(), ""]
+    lines += ["## Passed on to Spark", "", _SPARK, ""]
     return "\n".join(lines)
 
 

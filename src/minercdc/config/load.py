@@ -49,7 +49,7 @@ _SELECT_OVERRIDE = "snapshot.select.statement.overrides."
 @dataclass(frozen=True, slots=True)
 class ConnectorConfig:
     """A whole configuration, in sections. Beside them: SELECTs by upper-case `SCHEMA.TABLE`, librdkafka's settings for the data
-    and for the signal topic, and the properties without effect, with the reason."""
+    and for the signal topic, Spark's own (`spark.*`) for the lake, and the properties without effect, with the reason."""
 
     identity: ConnectorIdentity
     database: DatabaseConfig
@@ -70,6 +70,7 @@ class ConnectorConfig:
     snapshot_selects: Mapping[str, str]
     kafka_client: Mapping[str, str]
     signal_client: Mapping[str, str]
+    lake_spark: Mapping[str, str]
     ignored: Mapping[str, str]
 
 
@@ -216,6 +217,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
     client = dict(_take_client(rest, debezium.KAFKA_PASS_THROUGH))
     signal_client = dict(_take_client(rest, debezium.SIGNAL_PASS_THROUGH))
+    lake_spark = {f"spark.{name}": value for name, value in _take_client(rest, debezium.SPARK_PASS_THROUGH)}
     selects = dict(_take_selects(rest))
     ignored = dict(_take_known_elsewhere(rest, problems))
     for name in rest:
@@ -238,6 +240,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
         "snapshot_selects": selects,
         "kafka_client": client,
         "signal_client": signal_client,
+        "lake_spark": lake_spark,
         "ignored": ignored,
     }
     return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]

@@ -118,7 +118,7 @@ class CaptureConfig(Section):
     minercdc_handover_scn: int | None = Field(
         None,
         ge=1,
-        description="Go on from the offset of another family of adapters, from this SCN on: every commit at or below it was delivered by the earlier adapter. Choose a moment at which no transaction on captured tables was open. Without it the position of another family is refused.",
+        description="Go on from the offset of another family of adapters, from this SCN on: every commit at or below it was delivered by the earlier adapter. Redo is read from the start of the oldest transaction that was open there. Without it the position of another family is refused.",
     )
 
     lob_enabled: bool = Field(
@@ -207,7 +207,9 @@ class SnapshotConfig(Section):
         description="Tables, `SCHEMA.TABLE`, that are read by a SELECT of yours, given as `snapshot.select.statement.overrides.SCHEMA.TABLE`. It returns all columns by name; it reads as of the snapshot's SCN, which takes EXECUTE on DBMS_FLASHBACK.",
     )
     minercdc_start_scn: int | None = Field(
-        None, ge=1, description="With `no_data`: stream what was committed after this SCN, if its redo is still there."
+        None,
+        ge=1,
+        description="With `no_data`: stream what was committed after this SCN. Redo is read from the start of the oldest transaction that was open there, and has to be there still.",
     )
     minercdc_start_timestamp: Annotated[str | None, AfterValidator(_moment)] = Field(
         None, description="The same for a time, ISO 8601, in UTC unless it says otherwise."

@@ -19,6 +19,7 @@ from minercdc.lake.maintenance import READERS_TIME, Maintenance
 from minercdc.lake.marks import Ends, Mark, Marks
 from minercdc.lake.merger import Merger
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.stream import read_topics
 from minercdc.lake.types import refuse_unsupported_modes
 
@@ -42,7 +43,9 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """Start the stream and the merges.
 
     :raises ConfigError: the topics have a form that the lake does not read, or the schema history is in a file.
+    :raises LakeError: the session is one of Spark Connect.
     """
+    refuse_connect(spark)
     refuse_unsupported_modes(config.values)
     if config.history.file is not None:
         raise ConfigError(

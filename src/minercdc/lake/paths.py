@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.schema.table import TableId
 
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # `file:/x` and `s3a://bucket/x`
+
+
+def _located(path: str) -> str:
+    return path if _URI.match(path) else str(Path(path).absolute())
+
 
 class LakePaths:
-    """Paths of one lake: absolute ones, or URLs as they are configured.
+    """Paths of one lake: absolute ones, or URIs of any Hadoop file system as they are configured.
 
     :ivar root: the directory of the tables.
     """
 
     def __init__(self, config: ConnectorConfig) -> None:
         path = config.lake.minercdc_lake_path
-        self.root = path if "://" in path else str(Path(path).absolute())
-        self.checkpoint = config.lake.minercdc_lake_checkpoint or f"{self.root}/_checkpoint"
+        self.root = _located(path).rstrip("/")
+        self.checkpoint = _located(config.lake.minercdc_lake_checkpoint or f"{self.root}/_checkpoint")
         self.changes = f"{self.root}/_changes"
         self.state = f"{self.root}/_state"
 

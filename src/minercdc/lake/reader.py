@@ -34,6 +34,7 @@ from minercdc.lake.merge import (
 )
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.retention import versions
+from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.sql import as_text, quoted
 from minercdc.lake.state import NOTED, Entry, StateTable
 from minercdc.lake.types import widened
@@ -82,8 +83,10 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     A table that lacks changes up to that SCN is left out, with a warning in the log (`LakeTables.incomplete`).
 
     :param scn: None for the newest complete one.
-    :raises LakeError: the lake is not complete up to this SCN yet, or no longer keeps what it takes to read it.
+    :raises LakeError: the lake is not complete up to this SCN yet, or no longer keeps what it takes to read it; or the
+        session is one of Spark Connect.
     """
+    refuse_connect(spark)
     paths = LakePaths(config)
     if not exists(spark, paths.state):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")

@@ -127,4 +127,4 @@ class _Rebuild:
         (loaded,) = taken.tables
         if loaded.failure:
             raise LakeError(f"{self._name} could not be read from Oracle: {loaded.failure}", hint="Nothing is changed.")
-        return Rebuilt(self._name, taken.scn, loaded.rows, "Oracle")
+        return Rebuilt(self._name, loaded.scn, loaded.rows, "Oracle")

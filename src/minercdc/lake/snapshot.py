@@ -25,12 +25,13 @@ from minercdc.lake.history import Field, LakeHistory, TableVersion
 from minercdc.lake.merger import compile_code, own_session
 from minercdc.lake.oracle_values import OracleValue
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.sql import quoted
 from minercdc.lake.state import Entry, StateTable
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
-from minercdc.oracle.scn import current_scn, oldest_open_scn
-from minercdc.schema.table import TableSchema
+from minercdc.oracle.scn import current_scn
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.selection import table_filter
 from minercdc.values.codec import LARGE_TYPES
 from minercdc.values.supported import without_unsupported
@@ -48,10 +49,12 @@ _POLL_S = 0.5
 class Loaded:
     """What became of one table.
 
+    :param scn: it was read as of.
     :param failure: why it was not read, '' when it was.
     """
 
     name: str
+    scn: int
     rows: int
     seconds: float
     failure: str = ""
@@ -59,13 +62,12 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What became of all tables, at one SCN.
+    """What became of all tables.
 
-    :param open_since: SCN at which the oldest transaction began that was open at that SCN; None for none, or when `scn` was given.
+    :param scn: they were read as of, but for those that took a later try.
     """
 
     scn: int
-    open_since: int | None
     tables: Sequence[Loaded]
 
     @property
@@ -77,13 +79,13 @@ class Progress(Protocol):
     """What a display follows."""
 
     def begun(self, scn: int, tables: int, ranges: int) -> None:
-        """What is ahead."""
+        """What is ahead; called again before tables that could not be read are tried again."""
 
     def read(self, ranges: int) -> None:
         """So many more ranges are read."""
 
     def done(self, table: Loaded) -> None:
-        """A table is read, or failed."""
+        """A table is read, or this try of it failed."""
 
 
 class _NoProgress:
@@ -97,21 +99,33 @@ class _NoProgress:
         pass
 
 
+class Coverage(Protocol):
+    """Which tables the connector's stream keeps up to date; `handover.Handover` is one."""
+
+    def refusal(self, table: str, scn: int) -> str:
+        """Why the stream does not have all that was committed to `SCHEMA.TABLE` after an SCN; '' when it does."""
+
+
 def snapshot(
     spark: SparkSession,
     config: ConnectorConfig,
     *,
     scn: int | None = None,
     table: str | None = None,
+    coverage: Coverage | None = None,
+    tries: int = 1,
     progress: Progress | None = None,
 ) -> Snapshot:
     """Read the captured tables, or one, into the lake as of an SCN. No lake of the same configuration may run meanwhile.
 
     :param scn: None for the present one.
     :param table: `SCHEMA.TABLE`.
+    :param coverage: tables that it refuses are not read, and failed; None: the caller sees to it.
+    :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the present.
     :raises LakeError: there is no such table, or the lake is further than the SCN with it.
     """
-    return _Loading(spark, config, progress or _NoProgress()).run(scn, table)
+    refuse_connect(spark)
+    return _Loading(spark, config, progress or _NoProgress()).run(scn, table, coverage, tries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +155,7 @@ class _Loading:
         self._state = StateTable(self._spark, self._paths.state)
         self._decoder = RowDecoder(config)
 
-    def run(self, scn: int | None, table: str | None) -> Snapshot:
-        from minercdc.lake.oracle_source import ranges_of
-
+    def run(self, scn: int | None, table: str | None, coverage: Coverage | None, tries: int) -> Snapshot:
         compile_code(self._spark, wanted=False)
         history = LakeHistory(self._config, KafkaClient(self._config.kafka, self._config.topics, self._config.kafka_client))
         history.refresh_if_any()
@@ -153,17 +165,34 @@ class _Loading:
                 ids = [one for one in ids if str(one) == table]
                 if not ids:
                     raise LakeError(f"Oracle has no table {table} that the configuration selects")
-            at, open_since = _fixed(connection) if scn is None else (scn, None)
+            first = at = current_scn(connection) if scn is None else scn
             self._refuse_later(at, [str(one) for one in ids])
-            tasks = []
-            for schema in read_tables(connection, ids):
-                kept = without_unsupported(schema)
-                tasks.append(_Task(kept, self._decoder.shape(_version(kept, history, at)), ranges_of(connection, schema.id)))
-        self._progress.begun(at, len(tasks), sum(task.ranges for task in tasks))
-        found = Snapshot(at, open_since, [self._loaded(task, at) for task in tasks])
-        if table is None and not found.failed and not self._state.read().complete:
-            self._state.append([Entry("complete", scn=at, batch=0)])
-        return found
+            refused = {one: why for one in ids if coverage is not None and (why := coverage.refusal(str(one), at))}
+            found = {one: Loaded(str(one), at, 0, 0.0, why) for one, why in refused.items()}
+            for loaded in found.values():
+                self._progress.done(loaded)
+            left = [one for one in ids if one not in refused]
+            for turn in range(tries):
+                tasks = self._tasks(connection, left, history, at)
+                self._progress.begun(at, len(tasks), sum(task.ranges for task in tasks))
+                found |= {task.schema.id: self._loaded(task, at) for task in tasks}
+                left = [one for one in left if one in found and found[one].failure and _passes(found[one].failure)]
+                if not left or turn + 1 == tries:
+                    break
+                at = current_scn(connection)
+        done = [found[one] for one in ids if one in found]
+        if table is None and all(one.scn == first and not one.failure for one in done) and not self._state.read().complete:
+            self._state.append([Entry("complete", scn=first, batch=0)])
+        return Snapshot(first, done)
+
+    def _tasks(self, connection: oracledb.Connection, ids: Sequence[TableId], history: LakeHistory, scn: int) -> list[_Task]:
+        from minercdc.lake.oracle_source import ranges_of
+
+        kept = [without_unsupported(schema) for schema in read_tables(connection, ids)]
+        return [
+            _Task(schema, self._decoder.shape(_version(schema, history, scn)), ranges_of(connection, schema.id))
+            for schema in kept
+        ]
 
     def _refuse_later(self, scn: int, names: Sequence[str]) -> None:
         state = self._state.read()
@@ -178,11 +207,11 @@ class _Loading:
         begun = time.monotonic()
         try:
             rows = self._load(task, scn)
-            loaded = Loaded(task.name, rows, time.monotonic() - begun)
+            loaded = Loaded(task.name, scn, rows, time.monotonic() - begun)
         except (PySparkException, Py4JJavaError) as error:
             log.debug("%s: reading failed", task.name, exc_info=True)
             failure = own_cause(str(error))
-            loaded = Loaded(task.name, 0, time.monotonic() - begun, failure)
+            loaded = Loaded(task.name, scn, 0, time.monotonic() - begun, failure)
         self._progress.done(loaded)
         return loaded
 
@@ -264,16 +293,9 @@ def _tasks_done(spark: SparkSession, group: str, ranges: int) -> int:
     return most
 
 
-def _fixed(connection: oracledb.Connection) -> tuple[int, int | None]:
-    """The present SCN, and where the oldest transaction began that is open at it.
-
-    The open transactions are read before and after: one that begins in between is seen by the second reading.
-    """
-    before = oldest_open_scn(connection)
-    scn = current_scn(connection)
-    after = oldest_open_scn(connection)
-    begun = [one for one in (before, after) if one is not None and one < scn]
-    return scn, min(begun, default=None)
+def _passes(failure: str) -> bool:
+    """Whether a later SCN helps: undo of this one is gone, or the table was altered since."""
+    return any(code in failure for code in ("ORA-01555", "ORA-01466"))
 
 
 def _version(schema: TableSchema, history: LakeHistory, scn: int) -> TableVersion:

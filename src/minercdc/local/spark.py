@@ -1,4 +1,4 @@
-"""A local Spark session with the Kafka source and Delta, on whatever Java is there."""
+"""A Spark session with the Kafka source and Delta, on whatever Java is there: of this machine alone, or on a cluster's master."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,8 @@ done
 exec "{java}" "$@"
 """
 
+_LOG4J = f"-Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}"
+
 SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -56,27 +58,61 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
     :param settings: of Spark; they win over ours.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
     """
+    jars = _prepared(sys.executable, advance)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    ours = {
+        **SETTINGS,
+        "spark.master": "local[2]",
+        "spark.driver.memory": "1500m",
+        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {_LOG4J}",
+        "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="minercdc-spark-"),
+    }
+    return _started(name, jars, {**ours, **(settings or {})})
+
+
+def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advance: Advance | None = None) -> SparkSession:
+    """Start a Spark session on the cluster of `spark.master`, with the driver in this process. One that is running is returned.
+
+    The jars are sent to the executors, beside those of `spark.jars`. Sets JAVA_HOME and PYSPARK_PYTHON in the environment of the
+    process, and removes SPARK_HOME.
+
+    :param python: program that executors run.
+    :param settings: of Spark.
+    :param name, advance: see `local_spark`.
+    :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
+    """
+    jars = _prepared(python, advance)
+    sent = ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])
+    ours = {
+        "spark.ui.showConsoleProgress": "false",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.driver.extraJavaOptions": _LOG4J,
+        "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="minercdc-spark-"),
+    }
+    return _started(name, jars, {**ours, **settings, "spark.jars": sent})
+
+
+def _prepared(python: str, advance: Advance | None) -> list[Path]:
+    """Prepare the process for PySpark; the jars."""
     try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
+        import pyspark  # noqa: F401
     except ImportError:
         raise LocalServiceError("PySpark is not installed", hint="pip install 'minercdc[local]'") from None
     jars = fetch("spark", SPARK, advance)
     os.environ["JAVA_HOME"] = str(prepare_java())
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = python
     os.environ.pop("SPARK_HOME", None)  # another installation's jars would not fit
-    builder = SparkSession.builder.master("local[2]").appName(name)
-    warehouse = tempfile.mkdtemp(prefix="minercdc-spark-")
-    merged = {
-        **SETTINGS,
-        "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
-        "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}",
-        "spark.sql.warehouse.dir": warehouse,
-        **(settings or {}),
-    }
-    for key, value in merged.items():
+    return jars
+
+
+def _started(name: str, jars: Sequence[Path], settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    given = settings.get("spark.driver.extraClassPath")
+    class_path = os.pathsep.join([*([given] if given else []), *map(str, jars)])
+    builder = SparkSession.builder.appName(name)
+    for key, value in {**settings, "spark.driver.extraClassPath": class_path}.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()

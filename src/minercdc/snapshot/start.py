@@ -5,7 +5,7 @@
 
 The order of those three reads matters. A transaction that committed before s is seen by AS OF. One that commits later
 began after q, or was open when they were listed: either way it is mined from its first row. None is in both, none in
-neither.
+neither. At an SCN of the past the adapter finds the open transactions in the redo since.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 import oracledb
 
@@ -30,13 +31,15 @@ from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)
 
+MineFrom: TypeAlias = Callable[[int], int]
+
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
     """The point, and the tables as they are there.
 
     :param scn: commits at or below it are part of the snapshot, later ones of the stream.
-    :param mine_from: SCN at or below the start of every transaction that commits later; `scn` itself when that was given.
+    :param mine_from: SCN at or below the start of every transaction that commits later.
     """
 
     scn: Scn
@@ -55,11 +58,15 @@ def fix_now(connection: oracledb.Connection, table_filter: TableFilter, database
     return Fixed(scn, min(begun, oldest or begun), schemas)
 
 
-def fix_given(connection: oracledb.Connection, table_filter: TableFilter, database: str, config: SnapshotConfig) -> Fixed:
+def fix_given(
+    connection: oracledb.Connection, table_filter: TableFilter, database: str, config: SnapshotConfig, mine_from: MineFrom
+) -> Fixed:
     """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures
     are those of now; a warning names tables that had DDL since.
 
+    :param mine_from: see `capture.adapter.Adapter`.
     :raises SourceError: it lies in the future, or the time is too far back for the database to know its SCN.
+    :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """
     if config.minercdc_start_timestamp is not None:
         time = datetime.fromisoformat(config.minercdc_start_timestamp)
@@ -68,25 +75,31 @@ def fix_given(connection: oracledb.Connection, table_filter: TableFilter, databa
     else:
         scn = Scn(config.minercdc_start_scn or 0)
     given_by = "minercdc.start.scn" if config.minercdc_start_timestamp is None else "minercdc.start.timestamp"
-    return _fix_past(connection, table_filter, database, scn, given_by)
+    return _fix_past(connection, table_filter, database, scn, given_by, mine_from)
 
 
-def fix_handover(connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: int) -> Fixed:
+def fix_handover(
+    connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: int, mine_from: MineFrom
+) -> Fixed:
     """The SCN up to which another adapter delivered everything. The tables' structures are those of now; a warning names
     tables that had DDL since.
 
+    :param mine_from: see `capture.adapter.Adapter`.
     :raises SourceError: it lies in the future.
+    :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """
-    return _fix_past(connection, table_filter, database, Scn(scn), "minercdc.handover.scn")
+    return _fix_past(connection, table_filter, database, Scn(scn), "minercdc.handover.scn", mine_from)
 
 
-def _fix_past(connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: Scn, given_by: str) -> Fixed:
+def _fix_past(
+    connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: Scn, given_by: str, mine_from: MineFrom
+) -> Fixed:
     now = current_scn(connection)
     if scn > now:
         raise SourceError(f"{given_by}: {scn} lies in the future; the current SCN is {now}")
     schemas = read_tables(connection, read_table_ids(connection, table_filter, database))
     _warn_of_ddl(connection, schemas, scn)
-    return Fixed(scn, scn, schemas)
+    return Fixed(scn, Scn(mine_from(scn)), schemas)
 
 
 def _warn_of_ddl(connection: oracledb.Connection, schemas: list[TableSchema], scn: Scn) -> None:

@@ -38,7 +38,7 @@ def test_a_start_in_the_future_names_its_property(given: dict[str, Any], monkeyp
     monkeypatch.setattr(start, "scn_of_time", lambda *_: Scn(9))
     config = SnapshotConfig(**{"snapshot.mode": "no_data", **given})
     with pytest.raises(SourceError, match=next(iter(given)).replace(".", r"\.")):
-        fix_given(cast(oracledb.Connection, None), TableFilter(), "DB", config)
+        fix_given(cast(oracledb.Connection, None), TableFilter(), "DB", config, lambda scn: scn)
 
 
 @pytest.mark.parametrize(("blocking", "aggregate"), [(False, "Incremental Snapshot"), (True, "Initial Snapshot")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.flush import RedoFlush
+from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
 from minercdc.capture.logminer.start import missing_redo, start_position
@@ -28,6 +29,7 @@ class LogMinerFactory:
     def open(self, context: CaptureContext) -> Adapter:
         """See `capture.adapter.AdapterFactory`."""
         config, connect = context.config, context.connect_root
+        container = context.database if config.database.database_pdb_name else None
         flushed = config.log_mining.minercdc_log_mining_flush_table
         capture = LogMinerCapture(
             connect,
@@ -37,7 +39,7 @@ class LogMinerFactory:
             config.log_mining,
             config.capture,
             database=context.database,
-            container=context.database if config.database.database_pdb_name else None,
+            container=container,
             on_failure=config.run.event_processing_failure_handling_mode,
             committed=self._committed,
             counters=context.counters,
@@ -55,7 +57,8 @@ class LogMinerFactory:
 
         return Adapter(
             capture,
-            lambda scn, mine_from: start_position(connect, scn, mine_from),
+            lambda scn, begun: start_position(connect, scn, begun),
+            lambda scn: mine_from(connect, scn, container),
             unreadable,
             None if self._committed else capture,
         )

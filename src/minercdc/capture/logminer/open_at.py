@@ -1,0 +1,154 @@
+"""The oldest transaction that was open at an SCN of the past: where mining has to begin, so that all that it changed is seen.
+
+open now, begun at or before the SCN                          V$TRANSACTION has its START_SCN
+committed after the SCN, its START in the redo that is read   the START row has the SCN
+committed after the SCN, begun before that redo               the COMMIT row has START_SCN; where not, more redo is read
+rolled back                                                   does not matter
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import oracledb
+
+from minercdc.capture.logminer.logs import LogFile, LogSelection, read_ended, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.row import ZERO_XID, OpCode
+from minercdc.capture.logminer.session import MiningSession
+from minercdc.errors import LogGapError
+from minercdc.oracle.scn import current_scn, oldest_open_scn, written_scn
+
+_log = logging.getLogger(__name__)
+
+_COLUMNS: Final = "SCN, OPERATION_CODE, XID, SRC_CON_ID, START_SCN"
+_ENDS: Final = ", ".join(str(int(code)) for code in (OpCode.START, OpCode.COMMIT, OpCode.ROLLBACK))
+_FETCH: Final = 10_000
+_WRITTEN_WITHIN_S: Final = 4.0  # LGWR writes every three seconds
+_POLL_S: Final = 0.05
+
+
+class End(NamedTuple):
+    """A START, COMMIT or ROLLBACK of redo.
+
+    :param start_scn: of its transaction, where LogMiner knows it; else None or 0.
+    """
+
+    scn: int
+    code: int
+    xid: bytes
+    con_id: int | None
+    start_scn: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a range of redo says of the transactions that were open at an SCN and committed later, or have no end in it.
+
+    :param oldest: SCN at which the oldest of them began, as far as that is known; None for none.
+    :param unplaced: number of those that began before the range, at an SCN that it does not say.
+    """
+
+    oldest: int | None
+    unplaced: int
+
+
+def begun_before(ends: Iterable[End], scn: int) -> Begun:
+    """The transactions that were open at `scn`, from the ends of redo in its order."""
+    started: dict[tuple[int | None, bytes], int] = {}
+    found: list[int] = []
+    unplaced = 0
+    for end in ends:
+        key = (end.con_id, end.xid)
+        if end.xid == ZERO_XID:
+            continue  # such a START never ends
+        if end.code == OpCode.START:
+            started.setdefault(key, end.scn)
+            continue
+        start = started.pop(key, None) or end.start_scn
+        if end.code != OpCode.COMMIT or end.scn <= scn:
+            continue
+        if not start:
+            unplaced += 1
+        elif start <= scn:
+            found.append(start)
+    found += [start for start in started.values() if start <= scn]
+    return Begun(min(found, default=None), unplaced)
+
+
+def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: str | None) -> int:
+    """An SCN at or below the start of every transaction that was open at `scn`, and committed later or is open still; `scn` itself
+    when there was none. Reads the redo from `scn` to the present, online logs too; all of it from the returned SCN on is there.
+
+    :param connect: makes a connection for mining.
+    :param container: SRC_CON_NAME of the rows; None outside a container database.
+    :raises LogGapError: redo that this takes is gone.
+    """
+    with closing(connect()) as connection:
+        open_now = oldest_open_scn(connection)
+        _await_written(connection)  # what has ended before has its COMMIT in the logs then
+        found = [scn, *(start for start in (open_now,) if start is not None and start < scn)]
+        session = MiningSession(connection, _FETCH)
+        first, back = scn, 1
+        while True:
+            selection = _selection(connection, first, scn)
+            session.use_logs(selection.files)
+            session.start(selection.start_scn)
+            begun = begun_before(_ends(session, container), scn)
+            if not begun.unplaced:
+                break
+            first = _earlier(connection, selection, back)
+            back *= 2
+            _log.info(
+                "%d transactions of before SCN %d: reading redo from SCN %d on", begun.unplaced, selection.start_scn, first
+            )
+        if begun.oldest is not None:
+            found.append(begun.oldest)
+        _selection(connection, min(found), scn)
+    return min(found)
+
+
+def _await_written(connection: oracledb.Connection) -> None:
+    """Until redo of now is in the logs. The log writer writes at least every three seconds, if there is anything to write."""
+    now, deadline = current_scn(connection), time.monotonic() + _WRITTEN_WITHIN_S
+    while written_scn(connection) < now and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+
+
+def _selection(connection: oracledb.Connection, first: int, scn: int) -> LogSelection:
+    """All logs from the one that holds SCN `first` on. Raises LogGapError when one is missing."""
+    threads, logs = read_threads(connection), read_logs(connection, first)
+    if len(threads) > 1:
+        # The log that one thread begins with reaches further back than what is to be read of the others.
+        logs = read_logs(connection, min((log.first_scn for log in logs), default=first))
+    try:
+        return select_logs(logs, threads, {}, first, max(len(logs), 1), ended=read_ended(connection, first))
+    except LogGapError as gap:
+        since = "" if first >= scn else f", which a transaction that was open then needs from SCN {first} on"
+        raise LogGapError(
+            f"changes cannot be streamed from SCN {scn} on{since}: {gap.message}",
+            hint="Restore the archived log, or choose a later SCN.",
+        ) from gap
+
+
+def _earlier(connection: oracledb.Connection, selection: LogSelection, back: int) -> int:
+    """First SCN of the log that lies `back` logs before the selection; one before it, when the list has none."""
+    older: list[LogFile] = sorted(
+        (log for log in read_logs(connection, 0) if log.first_scn < selection.start_scn),
+        key=lambda log: log.first_scn,
+    )
+    return older[-min(back, len(older))].first_scn if older else selection.start_scn - 1
+
+
+def _ends(session: MiningSession, container: str | None) -> Iterator[End]:
+    sql = f"SELECT {_COLUMNS} FROM V$LOGMNR_CONTENTS WHERE OPERATION_CODE IN ({_ENDS})"
+    binds = {}
+    if container is not None:
+        sql += " AND SRC_CON_NAME = :container"
+        binds["container"] = container
+    for batch in session.rows(sql, binds):
+        yield from (End(int(scn), int(code), bytes(xid), con_id, start_scn) for scn, code, xid, con_id, start_scn in batch)

@@ -1,0 +1,169 @@
+"""The lake on a standalone cluster of two workers, one of which is killed in the middle; its tables on a file system other than `file:`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+import pytest
+from tests.e2e.connector import MinerCdc
+from tests.e2e.lab import LOGGED, Lab, made_lab
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.spark.cluster import Cluster
+
+from minercdc import submit
+from minercdc.local.artifacts import SPARK
+from minercdc.local.jars import fetch
+from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.local.spark import prepare_java
+
+_ROWS = 5_000
+_SECONDS = 400.0
+_STATEMENTS = [
+    statement
+    for name in ("A", "B")
+    for statement in (f"CREATE TABLE {name} (ID NUMBER(9) PRIMARY KEY, N NUMBER(18), V VARCHAR2(200))", LOGGED.format(name))
+]
+
+
+@pytest.fixture
+def lab(sandbox: SandboxProcess, broker: KafkaBroker, tmp_path: Path) -> Lab:
+    with sandbox.connect(service=sandbox.root_service) as connection, connection.cursor() as cursor:
+        cursor.execute("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA")
+    lab = made_lab(sandbox, broker.bootstrap_servers, tmp_path, _STATEMENTS)
+    with lab.connect() as connection, connection.cursor() as cursor:
+        for name in ("A", "B"):
+            cursor.executemany(f"INSERT INTO {name} VALUES (:1, 0, RPAD('v', 200, 'x'))", [(n,) for n in range(_ROWS)])
+        connection.commit()
+    return lab
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    directory = tmp_path / "cluster"
+    directory.mkdir()
+    with Cluster(directory) as cluster:
+        yield cluster
+
+
+def configured(lab: Lab, cluster: Cluster) -> str:
+    (lab.directory / "tables").mkdir()
+    changes: dict[str, object] = {
+        "minercdc_lake_path": "viewfs://lab/lake",
+        "minercdc_lake_spark_hadoop_fs_viewfs_mounttable_lab_link_/lake": f"file:{lab.directory / 'tables'}",
+        "minercdc_lake_trigger_interval_ms": 500,
+        "minercdc_lake_merge_interval_ms": 500,
+        "skipped_operations": "none",
+        "minercdc_lake_spark_master": cluster.master,
+        "minercdc_lake_spark_driver_host": "127.0.0.1",
+        "minercdc_lake_spark_driver_bindAddress": "127.0.0.1",
+        "minercdc_lake_spark_ui_enabled": "false",
+        "minercdc_lake_spark_executor_memory": "700m",
+        "minercdc_lake_spark_sql_shuffle_partitions": 2,
+    }
+    return str(lab.config("connector.yaml", **changes))
+
+
+@contextmanager
+def written(lab: Lab) -> Iterator[None]:
+    """Transactions over both tables until the block ends."""
+    ended = threading.Event()
+    failures: list[BaseException] = []
+
+    def write() -> None:
+        turn = 0
+        try:
+            with lab.connect() as connection, connection.cursor() as cursor:
+                while not ended.wait(0.05):
+                    turn += 1
+                    for name in ("A", "B"):
+                        cursor.execute(f"UPDATE {name} SET N = N + 1 WHERE ID = :1", [turn * 7919 % _ROWS])
+                        cursor.execute(f"DELETE FROM {name} WHERE ID = :1", [turn * 6007 % _ROWS])
+                        cursor.execute(f"INSERT INTO {name} VALUES (:1, 0, 'new')", [_ROWS + turn])
+                    connection.commit()
+        except BaseException as error:
+            failures.append(error)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        writer.join()
+    assert failures == []
+
+
+def kill_busy(cluster: Cluster, worker: int) -> None:
+    """Kill a worker once it runs an executor."""
+    deadline = time.monotonic() + _SECONDS
+    while not cluster.workers[worker].executors():
+        assert time.monotonic() < deadline, "the worker got no executor"
+        time.sleep(0.1)
+    cluster.workers[worker].kill()
+
+
+def submitted(*arguments: str, jars: bool = True) -> subprocess.CompletedProcess[str]:
+    """`minercdc lake` with these arguments, started by spark-submit, which has Python's errors on its standard output."""
+    sent = ",".join(map(str, fetch("spark", SPARK))) if jars else ""
+    environment = os.environ | {
+        "JAVA_HOME": str(prepare_java()),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    command = [
+        str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
+        *(["--jars", sent] if sent else []),
+        submit.__file__,
+    ]
+    return subprocess.run(
+        [*command, *arguments], env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
+
+
+def test_what_spark_submit_was_not_given_is_named(lab: Lab) -> None:
+    file = lab.config("connector.yaml", minercdc_lake_path=lab.directory / "lake")
+    ended = submitted("verify", str(file), jars=False)
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert f"hint: spark-submit --packages {','.join(SPARK)}" in ended.stdout
+    assert "Traceback" not in ended.stdout
+
+
+def test_a_worker_that_is_killed_costs_no_row(lab: Lab, cluster: Cluster) -> None:
+    file = configured(lab, cluster)
+    with lab.server.connect(service=lab.server.root_service) as admin, admin.cursor() as faults:
+        faults.execute("call dbms_sandbox.delay_call(2, at => 'fetch', matching => 'AS OF SCN', times => 0)")
+        with MinerCdc(["lake", "snapshot", file], lab.directory / "snapshot.log") as command:
+            command.await_log("reading 2 tables as of SCN", _SECONDS)
+            kill_busy(cluster, 0)
+            cluster.add_worker()
+            faults.execute("call dbms_sandbox.clear_faults()")
+            taken = command.await_end(_SECONDS)
+    assert taken.status == 0, taken.errors
+    assert taken.output.startswith(f"read: 2 tables, {2 * _ROWS} rows at SCN ")
+    with lab.run(Path(file)) as connector:
+        with MinerCdc(["lake", file], lab.directory / "lake.log") as lake:
+            with written(lab):
+                lake.await_log("all tables are at SCN", _SECONDS)
+                kill_busy(cluster, 1)
+                before = len(lake.text().split("all tables are at SCN"))
+                lake.await_log(r"(?s)" + "all tables are at SCN.*" * (before + 1), _SECONDS)
+            time.sleep(5)
+            reached = len(lake.text().split("all tables are at SCN"))
+            lab.execute("INSERT INTO A VALUES (-1, 0, 'the end')", "INSERT INTO B VALUES (-1, 0, 'the end')")
+            lake.await_log(r"(?s)" + "all tables are at SCN.*" * reached, _SECONDS)
+            stopped = lake.stop(timeout=60)
+            assert stopped.status == 0, stopped.errors
+        connector.stop_in_order()
+    verified = submitted("verify", file)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert re.search(r"(?m)^verified: 2 tables, \d+ rows, 0 differences$", verified.stdout), verified.stdout
+    assert (lab.directory / "tables" / lab.schema / "A" / "_delta_log").is_dir()
