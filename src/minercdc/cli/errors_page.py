@@ -165,15 +165,15 @@ in use (choose another by `--port`), no network to fetch jars, a full disk. The 
         """*Exit status 1.* `minercdc.state.dir` cannot be written: full, read-only, or not a directory. It holds rows of large open transactions,
 which are mined again after a restart, and signals given by HTTP or in process until they are acted on. Make room or name another directory, and start again.""",
     ),
-    errors.VerificationError: (
-        "nothing to compare",
-        """*Exit status 1.* `minercdc verify` found no offset of the connector, an initial snapshot that is not complete, a table that is not
-captured, or a record of another program in a topic of ours. The message says which, and where.""",
-    ),
     errors.LakeError: (
         "the lake",
         """*Exit status 1.* The stream into the Delta tables failed; the message holds Spark's reason. Start `minercdc lake` again once the cause is
 gone: its checkpoint makes it go on where it was.""",
+    ),
+    errors.VerificationError: (
+        "nothing to compare",
+        """*Exit status 1.* `minercdc verify` found no offset of the connector, an initial snapshot that is not complete, a table that is not
+captured, or a record of another program in a topic of ours. The message says which, and where.""",
     ),
 }
 

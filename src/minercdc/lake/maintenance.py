@@ -158,13 +158,13 @@ def unneeded_records(removed: Cut, topic_of: Callable[[str], str | None]) -> str
 
     :param topic_of: topic of a table; None for a table that is not known.
     """
-    behind = {topic: applied for name, applied in removed.behind.items() if (topic := topic_of(name)) is not None}
+    lagging = {topic: applied for name, applied in removed.lagging.items() if (topic := topic_of(name)) is not None}
 
     def merged(scn: int, batch: int) -> str:
         return f"batch <= {batch} AND coalesce(commit_scn, 0) <= {scn}"
 
-    conditions = [merged(removed.merged.scn, removed.merged.batch) + _not_in(behind)]
-    conditions += [f"topic = {literal(topic)} AND {merged(a.scn, a.batch)}" for topic, a in sorted(behind.items())]
+    conditions = [merged(removed.merged.scn, removed.merged.batch) + _not_in(lagging)]
+    conditions += [f"topic = {literal(topic)} AND {merged(a.scn, a.batch)}" for topic, a in sorted(lagging.items())]
     return " OR ".join(f"({condition})" for condition in conditions)
 
 

@@ -20,14 +20,14 @@ class Cut:
 
     :param scn: SCNs below it cannot be read afterwards.
     :param merged: every table, and every topic without one, needs no records up to here,
-    :param behind: but for these tables: they need those after their own state.
+    :param lagging: but for these tables: they need those after their own state.
     :param until: entries from before go,
     :param kept: except those written at these times.
     """
 
     scn: int
     merged: Applied
-    behind: Mapping[str, Applied]
+    lagging: Mapping[str, Applied]
     until: datetime
     kept: Collection[datetime]
 
@@ -56,18 +56,18 @@ def cut(entries: Sequence[Entry], older_than: datetime) -> Cut | None:
     if not complete:
         return None
     last = complete[-1]
-    behind: dict[str, Applied] = {}
+    lagging: dict[str, Applied] = {}
     kept, scn = {last.at}, last.scn
     for name, mine in versions(entries).items():
         newest = mine[-1]
         done = Applied(min(newest.scn, last.scn), min(newest.batch, last.batch))
         if done != Applied(last.scn, last.batch):
-            behind[name] = done
+            lagging[name] = done
         base = next(entry for entry in mine if entry.scn >= done.scn and entry.batch >= done.batch)
         scn = max(scn, base.scn)
         kept.add(base.at)
     kept |= {entry.at for entry in _newest_failures(entries)}
-    return Cut(scn, Applied(last.scn, last.batch), behind, last.at, frozenset(kept))
+    return Cut(scn, Applied(last.scn, last.batch), lagging, last.at, frozenset(kept))
 
 
 def _newest_failures(entries: Iterable[Entry]) -> list[Entry]:

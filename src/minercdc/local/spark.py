@@ -64,7 +64,7 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
         **SETTINGS,
         "spark.master": "local[2]",
         "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {_LOG4J}",
+        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {_LOG4J}",
         "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="minercdc-spark-"),
     }
     return _started(name, jars, {**ours, **(settings or {})})

@@ -31,7 +31,7 @@ def test_nothing_goes_before_anything_is_old_enough() -> None:
     assert cut([table("A", 0, 10, 1, 5), complete(10, 1, 5)], at(4)) is None
 
 
-def test_a_table_that_is_behind_keeps_its_records() -> None:
+def test_a_table_that_lags_keeps_its_records() -> None:
     entries = [
         table("A", 0, 10, 1, 1),
         table("B", 0, 10, 1, 1),
@@ -41,7 +41,7 @@ def test_a_table_that_is_behind_keeps_its_records() -> None:
     ]
     found = cut(entries, at(3))
     assert found is not None
-    assert (found.scn, found.merged, dict(found.behind)) == (20, Applied(20, 2), {"B": Applied(10, 1)})
+    assert (found.scn, found.merged, dict(found.lagging)) == (20, Applied(20, 2), {"B": Applied(10, 1)})
     assert unneeded_records(found, {"A": "t.A", "B": "t.B"}.get) == (
         "(batch <= 2 AND coalesce(commit_scn, 0) <= 20 AND topic NOT IN ('t.B')) OR "
         "(topic = 't.B' AND batch <= 1 AND coalesce(commit_scn, 0) <= 10)"
@@ -93,6 +93,6 @@ def test_every_scn_from_the_cut_on_can_be_read(turns: list[tuple[set[str], int, 
     for wanted in range(found.scn, scn + 1):
         for name, mine in versions(left).items():
             base = [entry for entry in mine if entry.scn <= wanted][-1]
-            gone = found.behind.get(name, found.merged)  # records up to here are gone
+            gone = found.lagging.get(name, found.merged)  # records up to here are gone
             assert base.scn >= gone.scn
             assert base.batch >= gone.batch
