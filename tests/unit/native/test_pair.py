@@ -161,7 +161,7 @@ def test_statements_of_any_columns(seed: int) -> None:
     assert check(GLUED, [statement(chance) for _ in range(300)]) > 40
 
 
-PROPERTIES: list[dict[str, str]] = [
+PROPERTIES: list[dict[str, Any]] = [
     {"value_converter_schemas_enable": "true", "key_converter_schemas_enable": "true"},
     {"tombstones_on_delete": "false", "skipped_operations": "u,t"},
     {"minercdc_keyless_table_key": "rowid"},
@@ -171,7 +171,7 @@ PROPERTIES: list[dict[str, str]] = [
 
 @pytest.mark.parametrize("properties", PROPERTIES, ids=range(len(PROPERTIES)))
 @pytest.mark.parametrize("key", [(), (0,), (2, 0)], ids=str)
-def test_keys_frames_and_tombstones(properties: dict[str, str], key: tuple[int, ...]) -> None:
+def test_keys_frames_and_tombstones(properties: dict[str, Any], key: tuple[int, ...]) -> None:
     columns = (
         Column("ID", "NUMBER", 10, 0),
         Column("HIDDEN", "VARCHAR2", 9),
