@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from minercdc import native
@@ -20,6 +23,9 @@ from minercdc.kafka.topics import TopicNames
 from minercdc.values.codec import ValueHandling
 
 IS_NATIVE = native.rows is not None
+HAS_COMPILER = shutil.which("cc") is not None and Path(sysconfig.get_path("include"), "Python.h").exists()
+BUILT_HERE = "native" if HAS_COMPILER else "python"
+"""The path of what is built on this machine."""
 NO_BOUND = 1 << 40
 Outcome: TypeAlias = Sequence[Record] | tuple[str, str]
 

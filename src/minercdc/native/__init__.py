@@ -24,3 +24,12 @@ def _loaded() -> ModuleType | None:
 rows = _loaded()
 PATH: Final = "python" if rows is None else "native"
 """The path in use: `native` or `python`."""
+
+
+def summary() -> str:
+    """One line for who installs it."""
+    if rows is not None:
+        return "rows are read and printed by compiled code (native path)"
+    if os.environ.get("MINERCDC_NATIVE") == "0":
+        return "MINERCDC_NATIVE=0: rows are read and printed by Python"
+    return "the native extension was not built, which needs a C compiler and Python's headers: rows are read and printed by Python"

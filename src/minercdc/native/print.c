@@ -394,7 +394,7 @@ static int put_moment(buffer *out, const print_column *column, const char *text,
         for (int i = 0; i < column->digits; i++) unit *= 10;
         for (int i = column->digits; i < 9; i++) part /= 10;
         /* In nanoseconds 64 bits hold the years 1678 to 2261, and parts of 1677 and 2262. */
-        if (column->digits == 9 && (at.seconds < -9214560000 || at.seconds > 9214560000)) return 0;
+        if (column->digits > 6 && (at.seconds < -9214560000 || at.seconds > 9214560000)) return 0;
         put_integer(out, at.seconds * unit + part);
         return 1;
     }
