@@ -1,13 +1,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo lint unit test wheels containers torture parity bench docs
+NATIVE := $(addprefix src/minercdc/native/,_rows.pyx core.h scan.c print.c)
+
+.PHONY: install demo lint unit python-path test fuzz wheels containers torture parity bench docs
 install: .venv/installed
 
-.venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt
+.venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ./sandbox --editable '.[sandbox,local,lake,dev]'
+	@$(BIN)/python -c 'from minercdc import native; print(native.summary())'
 	touch $@
 
 demo: install
@@ -21,6 +24,15 @@ lint: install
 # Pure tests, no servers: within a minute.
 unit: install
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit sandbox/tests/unit
+
+# The tests of capture and encoder on the Python path, which is the reference of the native one.
+python-path: install
+	MINERCDC_NATIVE=0 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit/capture tests/unit/kafka tests/unit/values \
+		tests/unit/native tests/sandbox_capture tests/conformance
+
+# The C core under sanitizers: ten million damaged statements, some minutes.
+fuzz: install
+	MINERCDC_INPUTS=$${MINERCDC_INPUTS:-10000000} $(BIN)/python -m pytest -q -s -n 0 tests/unit/native/test_sanitized.py
 
 # Two processes, a file's tests in one of them: most tests wait for servers most of the time.
 test: lint

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 
 import psutil
@@ -16,7 +15,8 @@ import psutil
 from bench.processes import Sandbox
 from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.report import Measure
-from bench.text_stages import json_encoder
+from bench.text_stages import json_encoder, mined_row, records_of
+from minercdc import native
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
@@ -25,7 +25,7 @@ from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
-from minercdc.events import ChangeEvent, Op
+from minercdc.events import ChangeEvent, ChangeRun
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.sink import KafkaSink
@@ -38,22 +38,20 @@ _DISTINCT = 20_000
 _LARGE = 100_000
 _BUDGET = 8 * 2**20
 _COMMIT = 10_000
-_CODES = {Op.CREATE: OpCode.INSERT, Op.UPDATE: OpCode.UPDATE, Op.DELETE: OpCode.DELETE}
-_NOON = datetime(2026, 3, 1, 12)
 
 
 def path(_sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
     """Fetched rows to the producer's queue; memory of this process, librdkafka's queue included."""
     rows = list(statements(_DISTINCT))
-    small = _small_transactions(rows)
-    with_spill = _one_transaction(rows, _LARGE)
-    for name, mined, expected, budget in (
-        ("fetched rows to produced records", small, _DISTINCT, 1 << 30),
-        ("the same, one transaction, 8 MiB budget", with_spill, _LARGE, _BUDGET),
-    ):
-        memory = _Memory()
+    loads: list[tuple[str, Callable[[], Iterator[LogMinerRow]], int, int]] = [
+        ("fetched rows to produced records", lambda: _small_transactions(rows), _DISTINCT, 1 << 30),
+        ("the same, one transaction, 8 MiB budget", lambda: _one_transaction(rows, _LARGE), _LARGE, _BUDGET),
+    ]
+    paths = [False] if native.rows is None else [True, False]
+    for (load, make, expected, budget), runs in product(loads, paths):
+        name, mined, memory = f"{load}, {'native' if runs else 'Python'}", make(), _Memory()
         clock = time.monotonic(), time.process_time()
-        seen = _produce(mined, directory / "spill", broker, budget, memory.look)
+        seen = _produce(mined, directory / "spill", broker, budget, memory.look, runs=runs)
         wall, cpu = time.monotonic() - clock[0], time.process_time() - clock[1]
         assert seen == expected, f"{seen} changes of {expected}"
         yield Measure(f"{name}; {memory}", "connector code", seen, wall, cpu)
@@ -74,7 +72,9 @@ class _Memory:
         return f"memory {self._before / 2**20:.0f} MiB before, {self._most / 2**20:.0f} at most"
 
 
-def _produce(mined: Iterable[LogMinerRow], spill: Path, broker: str, budget: int, look: Callable[[], None]) -> int:
+def _produce(
+    mined: Iterable[LogMinerRow], spill: Path, broker: str, budget: int, look: Callable[[], None], *, runs: bool
+) -> int:
     kafka = KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": broker})
     identity, topic_config = ConnectorIdentity.model_validate({"topic.prefix": "path"}), TopicConfig.model_validate({})
     sink = KafkaSink(
@@ -85,7 +85,7 @@ def _produce(mined: Iterable[LogMinerRow], spill: Path, broker: str, budget: int
         tables.put(table.schema)
     shapes = ShapeTracker(tables, TableFilter(schema_include=["SHOP"]), "ORCLPDB1", lambda _: None)
     clock, position = HostClock(), LogMinerPosition({}, 1, 0, 1)
-    delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock), clock)
+    delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock, runs=runs), clock)
     assembly = BufferedAssembly(position, TransactionBuffer(budget, spill), delivery)
     encoder, changes, committed = json_encoder("path"), 0, 0
 
@@ -95,10 +95,10 @@ def _produce(mined: Iterable[LogMinerRow], spill: Path, broker: str, budget: int
             yield row
 
     for event in assembly.take(watched()):
-        for record in encoder.encode(event):
+        for record in records_of(encoder, event):
             sink.write(record)
         look()
-        changes += isinstance(event, ChangeEvent)
+        changes += len(event.rows) if isinstance(event, ChangeRun) else isinstance(event, ChangeEvent)
         if changes - committed >= _COMMIT:  # a large transaction of the source is split, too
             sink.commit(Offset("logminer"))
             committed = changes
@@ -111,30 +111,19 @@ def _small_transactions(rows: list[Statement]) -> Iterator[LogMinerRow]:
     block, last = count(1), None
     for row in rows:
         if last is not None and row.tx is not last.tx:
-            yield _row(next(block), last, OpCode.COMMIT)
-        yield _row(next(block), row, _CODES[row.op])
+            yield mined_row(next(block), last, OpCode.COMMIT)
+        yield mined_row(next(block), row)
         last = row
     assert last is not None
-    yield _row(next(block), last, OpCode.COMMIT)
+    yield mined_row(next(block), last, OpCode.COMMIT)
 
 
 def _one_transaction(rows: list[Statement], size: int) -> Iterator[LogMinerRow]:
     xid = bytes.fromhex(rows[0].tx.id)
     for block in range(1, size + 1):
         row = rows[block % len(rows)]
-        yield _row(block, row, _CODES[row.op])._replace(xid=xid)
-    yield _row(size + 1, rows[0], OpCode.COMMIT)._replace(xid=xid)
-
-
-def _row(block: int, row: Statement, code: OpCode) -> LogMinerRow:
-    """As it is fetched."""
-    is_dml, schema = code != OpCode.COMMIT, row.schema.id
-    return LogMinerRow(
-        scn=25_000_000 + block, code=int(code), thread=1, rs_id=f" 0x000001.{block:08x}.0010 ", ssn=0,
-        xid=bytes.fromhex(row.tx.id), con_id=3, owner=schema.schema if is_dml else None,
-        table=schema.table if is_dml else None, row_id=row.row_id, rollback=0, csf=0, status=0, info=None,
-        timestamp=_NOON, user="APP", client_id=None, object_id=0, start_scn=None, sql=row.sql if is_dml else "commit;",
-    )  # fmt: skip
+        yield mined_row(block, row)._replace(xid=xid)
+    yield mined_row(size + 1, rows[0], OpCode.COMMIT)._replace(xid=xid)
 
 
 PATH_STAGES: dict[str, Callable[[Sandbox, Path, str], Iterator[Measure]]] = {"path": path}

@@ -12,6 +12,8 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from minercdc import native
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -43,6 +45,7 @@ def machine() -> list[str]:
     return [
         f"{os.cpu_count()} cores, {memory:.0f} GiB, load {load:.1f} when begun; {_cpu_model()}",
         f"{platform.system()} {platform.release()}, Python {platform.python_version()} of {sys.base_prefix}, {packages}",
+        f"path in use: {native.PATH}",
     ]
 
 

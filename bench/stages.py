@@ -20,7 +20,8 @@ from confluent_kafka import Consumer
 from bench.processes import Connector, MeasuredProcess, Sandbox
 from bench.report import Measure
 from bench.tables import LOADED, MIDDLE, NARROW, SCANNED, STREAMED, WIDE, BenchTable, load, work
-from bench.text_stages import json_encoder
+from bench.text_stages import json_encoder, records_of
+from minercdc import native
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
@@ -34,7 +35,7 @@ from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.config.sections import (
     DatabaseConfig,
 )
-from minercdc.events import ChangeEvent
+from minercdc.events import ChangeEvent, ChangeRun
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.scn import current_scn
@@ -164,14 +165,14 @@ class Bench:
         clock = HostClock()
         buffer = TransactionBuffer(1 << 30, self._directory / "spill")
         position = LogMinerPosition({}, 1, 0, 1)
-        delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock), clock)
+        delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock, runs=native.rows is not None), clock)
         assembly = BufferedAssembly(position, buffer, delivery)
         encoder = json_encoder("bench")
         events = size = 0
         for event in assembly.take(rows):
-            for record in encoder.encode(event):
+            for record in records_of(encoder, event):
                 size += len(record.value or b"")
-            events += isinstance(event, ChangeEvent)
+            events += len(event.rows) if isinstance(event, ChangeRun) else isinstance(event, ChangeEvent)
         assembly.close()
         return events, size
 

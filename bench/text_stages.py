@@ -1,32 +1,42 @@
 """What becomes of SQL_REDO, with nothing around it: no database, fetch, buffer or Kafka.
 
-text    SQL_REDO in memory -> key and value bytes: split, decode, envelope
+text    SQL_REDO in memory -> key and value bytes, on both paths; the Python path split, decode, envelope; the native one scan, print
 """
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
 from bench.processes import Sandbox
 from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.report import Measure
-from minercdc.capture.logminer.decoding import RUN
+from minercdc import native
+from minercdc.capture.logminer.decoding import RUN, HostClock
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.glue import RowChange, split
+from minercdc.capture.logminer.glue import split
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.scanning import RowScanner
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TableFilterConfig, TopicConfig, ValueConfig
-from minercdc.events import ChangeEvent
+from minercdc.contracts import Record
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
+from minercdc.schema.table import TableId
 from minercdc.values.codec import ValueHandling
 
 _ROWS, _BLOCK, _PASSES = 60_000, 256, 20
-_BlockWork: TypeAlias = list[tuple[Statement, Callable[[str], RowChange]]]
-"""Rows, each with its table's decoder."""
+_NO_BOUND = 1 << 40
+_CODES = {Op.CREATE: OpCode.INSERT, Op.UPDATE: OpCode.UPDATE, Op.DELETE: OpCode.DELETE}
+_NOON = datetime(2026, 3, 1, 12)
+_Prepare: TypeAlias = Callable[[list[Statement]], Callable[[], None]]
+"""Rows to the work that is measured."""
 
 
 def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
@@ -39,18 +49,22 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     mixed = list(statements(_ROWS))
     gc.collect()
     gc.freeze()  # the workload is no memory of the connector's
+    kinds: list[tuple[str, Callable[[], _Prepare]]] = [
+        ("text to key and value bytes, Python", _python),
+        ("split alone, Python", _split_alone),
+        ("split and decode, Python", _split_and_decode),
+    ]
+    if native.rows is not None:
+        kinds.insert(0, ("text to key and value bytes, native", _native))
+        kinds.append(("scan alone, native", _scan_alone))
     stages = [
-        _TextStage(f"{name}, {columns}", stage, [row for row in mixed if row.schema in schemas], target)
-        for columns, schemas, aim in (
-            ("6 and 25 columns", (PEOPLE.schema, ORDERS.schema), "40,000 / cpu s"),
-            ("6 columns", (PEOPLE.schema,), ""),
-            ("25 columns", (ORDERS.schema,), ""),
+        _TextStage(f"{name}, {columns}", begin, [row for row in mixed if row.schema in schemas])
+        for columns, schemas in (
+            ("6 and 25 columns", (PEOPLE.schema, ORDERS.schema)),
+            ("6 columns", (PEOPLE.schema,)),
+            ("25 columns", (ORDERS.schema,)),
         )
-        for name, stage, target in (
-            ("text to key and value bytes", _text_to_bytes, aim),
-            ("split alone", _split_alone, ""),
-            ("split and decode", _split_and_decode, ""),
-        )
+        for name, begin in kinds
     ]
     for _ in range(_PASSES):
         for stage in stages:
@@ -62,51 +76,139 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
 class _TextStage:
     """One stage over some rows, measured block by block."""
 
-    def __init__(
-        self, name: str, work: Callable[[_BlockWork, EnvelopeEncoder], None], rows: list[Statement], target: str
-    ) -> None:
-        self._name, self._work, self._rows, self._target = name, work, rows, target
+    def __init__(self, name: str, begin: Callable[[], _Prepare], rows: list[Statement]) -> None:
+        self._name, self._begin, self._rows = name, begin, rows
         self._wall = [float("inf")] * -(-len(rows) // _BLOCK)
         self._cpu = self._wall.copy()
 
     def once(self) -> None:
         """One pass."""
-        decoders = {schema.id: RedoDecoder(schema) for schema in (PEOPLE.schema, ORDERS.schema)}
-        encoder = json_encoder("bench")
+        prepare = self._begin()
         for i in range(len(self._wall)):
-            rows = self._rows[i * _BLOCK : (i + 1) * _BLOCK]
-            work: _BlockWork = [(row, decoders[row.schema.id].decode) for row in rows]
+            work = prepare(self._rows[i * _BLOCK : (i + 1) * _BLOCK])
             wall, cpu = time.monotonic(), time.process_time()
-            self._work(work, encoder)
+            work()
             self._wall[i] = min(self._wall[i], time.monotonic() - wall)
             self._cpu[i] = min(self._cpu[i], time.process_time() - cpu)
 
     def measure(self) -> Measure:
         """Of all passes."""
-        return Measure(self._name, "connector code", len(self._rows), sum(self._wall), sum(self._cpu), self._target)
+        return Measure(self._name, "connector code", len(self._rows), sum(self._wall), sum(self._cpu))
 
 
-def _text_to_bytes(work: _BlockWork, encoder: EnvelopeEncoder) -> None:
-    for i in range(0, len(work), RUN):  # as the capture hands them on
-        events = []
-        for row, decode in work[i : i + RUN]:
-            op, before, after = decode(row.sql)
-            tx = row.tx
-            events.append(
-                ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id)
-            )
-        for event in events:
-            encoder.encode(event)
+def _decoders() -> dict[TableId, RedoDecoder]:
+    return {schema.id: RedoDecoder(schema) for schema in (PEOPLE.schema, ORDERS.schema)}
 
 
-def _split_alone(work: _BlockWork, _: EnvelopeEncoder) -> None:
-    for row, _decode in work:
-        split(row.sql)
+def _python() -> _Prepare:
+    decoders, encoder = _decoders(), json_encoder("bench")
+
+    def prepare(rows: list[Statement]) -> Callable[[], None]:
+        decoded = [(row, decoders[row.schema.id].decode) for row in rows]
+
+        def work() -> None:
+            for i in range(0, len(decoded), RUN):  # as the capture hands them on
+                events = []
+                for row, decode in decoded[i : i + RUN]:
+                    op, before, after = decode(row.sql)
+                    tx = row.tx
+                    events.append(
+                        ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id)
+                    )
+                for event in events:
+                    encoder.encode(event)
+
+        return work
+
+    return prepare
 
 
-def _split_and_decode(work: _BlockWork, _: EnvelopeEncoder) -> None:
-    for row, decode in work:
-        decode(row.sql)
+def _split_alone() -> _Prepare:
+    def prepare(rows: list[Statement]) -> Callable[[], None]:
+        def work() -> None:
+            for row in rows:
+                split(row.sql)
+
+        return work
+
+    return prepare
+
+
+def _split_and_decode() -> _Prepare:
+    decoders = _decoders()
+
+    def prepare(rows: list[Statement]) -> Callable[[], None]:
+        decoded = [(row.sql, decoders[row.schema.id].decode) for row in rows]
+
+        def work() -> None:
+            for sql, decode in decoded:
+                decode(sql)
+
+        return work
+
+    return prepare
+
+
+def _native() -> _Prepare:
+    return _scanning(json_encoder("bench"))
+
+
+def _scan_alone() -> _Prepare:
+    return _scanning(None)
+
+
+def _scanning(encoder: EnvelopeEncoder | None) -> _Prepare:
+    """Rows of the transactions as they are fetched, in runs."""
+    scanner, decoders = RowScanner(HostClock().utc_us), _decoders()
+
+    def prepare(rows: list[Statement]) -> Callable[[], None]:
+        transactions = [(tx, [mined_row(row.seq, row) for row in group]) for tx, group in groupby(rows, lambda row: row.tx)]
+        for _, mined in transactions:
+            for one, row in zip(mined, rows, strict=False):
+                if not scanner.knows(one):
+                    scanner.learn(one, decoders[TableId(row.schema.id.database, str(one.owner), str(one.table))])
+
+        def work() -> None:
+            for tx, mined in transactions:
+                run, after = scanner.scan(mined, 0, tx, 1)
+                assert after == len(mined)
+                if encoder is not None:
+                    encoded = encoder.encode_run(ChangeRun(tx, run), 0, _NO_BOUND, _NO_BOUND)
+                    assert encoded.rows == after
+
+        return work
+
+    return prepare
+
+
+def mined_row(block: int, row: Statement, code: OpCode | None = None) -> LogMinerRow:
+    """A row as it is fetched; that of the statement, or another one of its transaction.
+
+    :param block: of its redo address.
+    """
+    is_dml, schema = code is None, row.schema.id
+    return LogMinerRow(
+        scn=25_000_000 + block, code=int(code or _CODES[row.op]), thread=1, rs_id=f" 0x000001.{block:08x}.0010 ", ssn=0,
+        xid=bytes.fromhex(row.tx.id), con_id=3, owner=schema.schema if is_dml else None,
+        table=schema.table if is_dml else None, row_id=row.row_id, rollback=0, csf=0, status=0, info=None,
+        timestamp=_NOON, user="APP", client_id=None, object_id=0, start_scn=None, sql=row.sql if is_dml else "commit;",
+    )  # fmt: skip
+
+
+def records_of(encoder: EnvelopeEncoder, event: Event) -> Sequence[Record]:
+    """The records of an event, made as the publisher has them made."""
+    if not isinstance(event, ChangeRun):
+        return encoder.encode(event)
+    records: list[Record] = []
+    at = 0
+    while at < len(event.rows):
+        encoded = encoder.encode_run(event, at, _NO_BOUND, _NO_BOUND)
+        records += encoded.records
+        at += encoded.rows
+        if not encoded.rows:
+            records += encoder.encode(event.rows.event(at))
+            at += 1
+    return records
 
 
 def json_encoder(prefix: str) -> EnvelopeEncoder:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from minercdc.events import Event, SchemaChange
+from minercdc.events import ChangeRun, Event, SchemaChange
 from minercdc.offset import JsonValue, Offset, Position, SignalState, SnapshotState
 
 
@@ -40,7 +40,8 @@ class Capture(Protocol):
     The contract, for every adapter: changes of one transaction are contiguous, in order, with the same `seq` at every
     replay, and followed by its `Progress`; transactions come in the order of their COMMIT in redo; `Progress` comes at
     least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing;
-    a `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape.
+    a `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for its
+    changes.
     """
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
@@ -137,6 +138,37 @@ class RecordEncoder(Protocol):
     """
 
     def encode(self, event: Event) -> Sequence[Record]: ...
+
+
+class EncodedRun(NamedTuple):
+    """The records of some changes of a ChangeRun.
+
+    :param rows: how many changes these are.
+    :param bytes: of the records' values, and 100 for each record.
+    :param operations: how many of the changes are creates, deletes and updates.
+    :param tables: how many are of each table, `SCHEMA.TABLE`.
+    :param time_us: of the last one.
+    """
+
+    records: Sequence[Record]
+    rows: int
+    bytes: int
+    operations: tuple[int, int, int]
+    tables: Mapping[str, int]
+    time_us: int
+
+
+class RunEncoder(Protocol):
+    """Turns changes of a run into records, without an event for each."""
+
+    def __call__(self, run: ChangeRun, begin: int, most_records: int, most_bytes: int, /) -> EncodedRun:
+        """The records of the changes from number `begin` on.
+
+        They end before a change that has to be encoded as a ChangeEvent, perhaps with none at all; else once there are
+        `most_records` of them or `most_bytes`.
+
+        :raises ConfigError, SinkError: as `RecordEncoder.encode`.
+        """
 
 
 class Heartbeat(Protocol):

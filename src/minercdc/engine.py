@@ -25,7 +25,7 @@ from minercdc.errors import (
     TransientSourceError,
     UnknownSourceError,
 )
-from minercdc.events import ChangeEvent, Event, Progress, UndecodableRow
+from minercdc.events import ChangeEvent, ChangeRun, Event, Progress, TransactionInfo, UndecodableRow
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, PartialTransaction, SignalState
 from minercdc.pipeline import Pipeline, PipelineFactory
@@ -184,12 +184,18 @@ def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[
     for event in events:
         if isinstance(event, ChangeEvent | UndecodableRow) and _delivered(event, partial):
             continue
+        if isinstance(event, ChangeRun) and event.rows.first_seq <= partial.seq and _is_split(event.tx, partial):
+            yield from event.events(min(partial.seq + 1 - event.rows.first_seq, len(event.rows)))
+            continue
         yield event
 
 
+def _is_split(tx: TransactionInfo | None, partial: PartialTransaction) -> bool:
+    return tx is not None and tx.id == partial.tx_id and tx.commit_scn == partial.commit_scn
+
+
 def _delivered(event: ChangeEvent | UndecodableRow, partial: PartialTransaction) -> bool:
-    tx = event.tx
-    if tx is None or tx.id != partial.tx_id or tx.commit_scn != partial.commit_scn:
+    if not _is_split(event.tx, partial):
         return False
     # A split comes after a row with a number of its own; what could not be decoded has the number of the change before it.
     numbered = isinstance(event, ChangeEvent) or event.counted

@@ -17,10 +17,10 @@ numbers, times and RAWs in redo keep its spelling (`.5`), which the encoder take
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Final, NewType, TypeAlias
+from typing import Final, NewType, Protocol, TypeAlias
 
 from minercdc.offset import Position, SignalState, SnapshotState, SuspendedTable
 from minercdc.schema.table import TableId, TableSchema
@@ -108,6 +108,40 @@ class ChangeEvent:
     redo_sql: str | None = None
     snapshot: SnapshotMark | None = None
     reselected_scn: Scn | None = None
+
+
+class ScannedRows(Protocol):
+    """Row changes of one transaction that follow each other, as text of which is known that it can be decoded, and where its
+    values are. They are numbered from 0 here."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def first_seq(self) -> int:
+        """`ChangeEvent.seq` of the first; each has the next one."""
+
+    @property
+    def tables(self) -> frozenset[TableId]:
+        """The tables that were changed."""
+
+    def event(self, i: int) -> ChangeEvent:
+        """Change number `i`, decoded. Each call makes another one."""
+
+
+@dataclass(slots=True)
+class ChangeRun:
+    """Row changes in place of as many ChangeEvents: an encoder that knows them can print them without a Python object for each
+    value. Whoever looks at rows takes `events`.
+
+    :param tx: of all of them.
+    """
+
+    tx: TransactionInfo
+    rows: ScannedRows
+
+    def events(self, begin: int = 0) -> Iterator[ChangeEvent]:
+        """The changes from number `begin` on, one after the other."""
+        return (self.rows.event(i) for i in range(begin, len(self.rows)))
 
 
 @dataclass(slots=True)
@@ -226,4 +260,6 @@ class Notification:
     additional_data: Mapping[str, str] = field(default_factory=dict)
 
 
-Event: TypeAlias = ChangeEvent | UndecodableRow | VanishedRow | SuspensionChange | SchemaChange | Progress | Notification
+Event: TypeAlias = (
+    ChangeEvent | ChangeRun | UndecodableRow | VanishedRow | SuspensionChange | SchemaChange | Progress | Notification
+)

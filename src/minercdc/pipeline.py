@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from minercdc.contracts import Capture, Heartbeat, RecordEncoder, RecordSink, SchemaHistory, SignalActions, Snapshot
+from minercdc.contracts import (
+    Capture,
+    Heartbeat,
+    RecordEncoder,
+    RecordSink,
+    RunEncoder,
+    SchemaHistory,
+    SignalActions,
+    Snapshot,
+)
 from minercdc.errors import DecodeError
 from minercdc.events import Notification
 from minercdc.metrics import Counters
@@ -40,6 +49,7 @@ class Pipeline:
     :param suspensions: which tables are suspended.
     :param suspends: whether a table is suspended at a row that cannot be decoded; if not, `skip_undecodable` says whether the row
         is left out (True) or the connector stops.
+    :param encode_run: None when the changes of a run are encoded one by one.
     """
 
     adapter: str
@@ -57,6 +67,7 @@ class Pipeline:
     notified: Callable[[Notification], None] = lambda _: None
     suspensions: Suspensions = field(default_factory=Suspensions)
     suspends: Callable[[TableId], bool] = lambda _: False
+    encode_run: RunEncoder | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,14 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from minercdc.contracts import Capture, Record, SignalActions
+from minercdc.contracts import Capture, EncodedRun, Record, SignalActions
 from minercdc.errors import DecodeError, MissingKeyError, UnsupportedRowError
 from minercdc.events import (
     ChangeEvent,
+    ChangeRun,
     Event,
     Notification,
+    Op,
     Progress,
     SchemaChange,
     SuspensionChange,
@@ -31,6 +33,7 @@ from minercdc.schema.table import TableId
 _log = logging.getLogger(__name__)
 
 _LONGEST_TRANSACTION_S = 20.0  # well below the producer's transaction.timeout.ms
+_RECORDS_BETWEEN_LOOKS = 256  # at the clock, within a source transaction
 _IDLE_OFFSET_S = 5.0  # an idle connector's offset is stored this often
 # What the dictionary can show to be repaired.
 _SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
@@ -120,6 +123,8 @@ class _Publisher:
         for event in events:
             if isinstance(event, ChangeEvent):
                 self._change(event)
+            elif isinstance(event, ChangeRun):
+                self._run(event)
             elif isinstance(event, Progress):
                 self._progress(event)
             elif isinstance(event, UndecodableRow):
@@ -163,8 +168,44 @@ class _Publisher:
             self._schema, self._table = event.schema, str(event.schema.id)
         counters.tables[self._table] += 1
         counters.source_us = event.time_us
-        if event.tx is not None and (batch.full() or batch.records % 256 == 0):
+        if event.tx is not None and (batch.full() or batch.records % _RECORDS_BETWEEN_LOOKS == 0):
             self._split(event.tx, event.seq)
+
+    def _run(self, run: ChangeRun) -> None:
+        """What `_change` does, for each change of a run; as many as can be are encoded together."""
+        encode, bounds, batch, at = self._pipeline.encode_run, self._pipeline.bounds, self._batch, 0
+        while at < len(run.rows):
+            if encode is not None and not self._leaves_out_some(run):
+                encoded = encode(run, at, bounds.records - batch.records, bounds.bytes - batch.bytes)
+                if encoded.rows:
+                    at += encoded.rows
+                    self._encoded(encoded, run.tx, run.rows.first_seq + at - 1)
+                    continue
+            self._change(run.rows.event(at))
+            at += 1
+
+    def _leaves_out_some(self, run: ChangeRun) -> bool:
+        known = self._suspensions
+        return known.any and any(known.leaves_out(str(table), run.tx) for table in run.rows.tables)
+
+    def _encoded(self, encoded: EncodedRun, tx: TransactionInfo, seq: int) -> None:
+        """Write the records of some changes, of which the last has the number `seq`."""
+        self._whole = False
+        write, batch, counters = self._pipeline.sink.write, self._batch, self._counters
+        for record in encoded.records:
+            write(record)
+        looked = batch.records // _RECORDS_BETWEEN_LOOKS
+        batch.bytes += encoded.bytes
+        batch.records += len(encoded.records)
+        counters.records += len(encoded.records)
+        for op, count in zip((Op.CREATE, Op.DELETE, Op.UPDATE), encoded.operations, strict=True):
+            if count:
+                counters.events[op] += count
+        for table, count in encoded.tables.items():
+            counters.tables[table] += count
+        counters.source_us = encoded.time_us
+        if batch.full() or batch.records // _RECORDS_BETWEEN_LOOKS > looked:
+            self._split(tx, seq)
 
     def _split(self, tx: TransactionInfo | None, seq: int) -> None:
         """Commit in the middle of a source transaction, if it is too large or takes too long, after its row number `seq`."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import oracledb
 
+from minercdc import native
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_prerequisites, refuse_unprepared
@@ -100,10 +101,12 @@ class _PipelineParts:
 
     def open(self) -> Pipeline:
         config = self._config
+        encoder = self._encoder()
         return Pipeline(
             adapter=config.database.database_connection_adapter,
             sink=KafkaSink(self._client, self._topics, config.identity.name, self._process.ownership),
-            encoder=self._encoder(),
+            encoder=encoder,
+            encode_run=encoder.encode_run if native.rows is not None else None,
             history=self._history,
             adopt=self._adopt,
             snapshot=self._snapshot,
@@ -237,6 +240,7 @@ class _PipelineParts:
                     reselect=self._reselect(),
                     unread=self._suspensions.unread,
                     unlogged=self._unlogged,
+                    runs=native.rows is not None,
                 )
             )
         return self._adapter

@@ -11,6 +11,7 @@ import oracledb
 from tests.conformance.abilities import ABILITIES, Abilities
 from tests.conformance.history import LOGGED, TABLES, Change
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.native_pair import IS_NATIVE, taken_apart
 from tests.sandbox_capture.lab import canonical
 
 from minercdc.capture.adapter import Adapter, CaptureContext
@@ -90,6 +91,7 @@ class Subject:
                 reselect=None,
                 unread=lambda _: frozenset(),
                 unlogged=lambda _: "",
+                runs=IS_NATIVE,
             )
         )
 
@@ -118,7 +120,7 @@ class Subject:
                 tables.apply(event)
         capture = self.open(tables, adapter).capture
         with closing(capture):
-            yield from capture.stream(capture.load_position(start), threading.Event())
+            yield from taken_apart(capture.stream(capture.load_position(start), threading.Event()))
 
 
 def transactions(events: list[Event]) -> list[list[Change]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.lab import Lab
+from tests.native_pair import BUILT_HERE
 
 ROOT = Path(__file__).parents[2]
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
@@ -57,7 +58,7 @@ def test_the_product_without_the_sandbox_and_with_it(wheels: dict[str, Path], la
     minercdc, config = programs / "minercdc", lab.config(snapshot_mode="initial_only")
 
     done(*install, wheels["minercdc"], cwd=tmp_path)
-    assert done(minercdc, "--version", cwd=tmp_path) == f"minercdc {metadata.version('minercdc')}\n"
+    assert done(minercdc, "--version", cwd=tmp_path) == f"minercdc {metadata.version('minercdc')} ({BUILT_HERE})\n"
     assert "capture" in done(minercdc, "--help", cwd=tmp_path).lower()
     assert done(minercdc, "check", config, cwd=tmp_path).startswith("ready")
     done(minercdc, "run", config, cwd=tmp_path)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import oracledb
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.native_pair import IS_NATIVE, taken_apart
 
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.flush import RedoFlush
@@ -19,10 +21,10 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.start import start_position
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig, DatabaseConfig, SnapshotConfig
-from minercdc.contracts import Snapshot
+from minercdc.contracts import Snapshot, StopFlag
 from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Progress, Row, SchemaChange
 from minercdc.metrics import Counters
-from minercdc.offset import SnapshotState
+from minercdc.offset import Position, SnapshotState
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.scn import database_time_zone
@@ -37,6 +39,15 @@ from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.values.codec import reading_for
 
 _PATIENCE_SECONDS = 60.0
+
+
+class _Capture(LogMinerCapture):
+    """Its runs are encoded both ways, and come as ChangeEvents."""
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        stream = super().stream(start, stop)
+        with closing(stream):  # type: ignore[type-var]
+            yield from taken_apart(stream)
 
 
 class Lab:
@@ -96,7 +107,7 @@ class Lab:
             key_changes_only=mode == "key_change",
             counters=self.counters,
         )
-        return LogMinerCapture(
+        return _Capture(
             lambda: connect(self.config, "root"),
             self.read_table,
             tables,
@@ -109,7 +120,7 @@ class Lab:
             time_zone=self.time_zone,
             flush=RedoFlush(lambda: connect(self.config, "pdb"), flushed) if flushed else None,
             reselect=reselect if mode != "none" else None,
-            **more,
+            **{"runs": IS_NATIVE, **more},
         )
 
     def start_position(self, scn: int, mine_from: int) -> LogMinerPosition:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
+from tests.runs import encode_run_of, in_runs
 
 from minercdc.contracts import Capture, Heartbeat, Record, Snapshot, StopFlag
 from minercdc.engine import run, run_once, skip_sent
 from minercdc.errors import DecodeError, DeliveryError, FencedError, LogGapError, TransientSourceError, UnknownSourceError
 from minercdc.events import (
     ChangeEvent,
+    ChangeRun,
     Event,
     Notification,
     Op,
@@ -98,8 +100,16 @@ class Store:
         return [value for batch in self.batches for value in batch]
 
 
+@pytest.fixture(autouse=True, params=[False, True], ids=["events", "runs"])
+def _as_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test with changes one by one, and in runs."""
+    monkeypatch.setattr(ScriptedCapture, "runs", request.param)
+
+
 class ScriptedCapture:
     """Replays transactions (lists of row numbers) from a position, then ends; `tick` puts an idle tick before each."""
+
+    runs = False
 
     def __init__(
         self, transactions: Sequence[Sequence[int]], *, tick: bool = False, failure: Exception | None = None
@@ -113,6 +123,10 @@ class ScriptedCapture:
         return At(int(str(saved["done"])))
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        events = self._events(start)
+        return in_runs(events) if self.runs else events
+
+    def _events(self, start: Position) -> Iterator[Event]:
         assert isinstance(start, At)
         for number in range(start.done, len(self.transactions)):
             if self.tick:
@@ -191,6 +205,7 @@ def parts_of(
             adapter="test",
             sink=MemorySink(store),
             encoder=RowEncoder(),
+            encode_run=encode_run_of(RowEncoder()),
             history=NoHistory(),
             snapshot=lambda offset: snapshot if offset is None or offset.position is None else None,
             capture=lambda offset: capture,
@@ -475,3 +490,28 @@ def test_a_notification_is_committed_among_its_rows_and_shown_when_it_is_durable
     run(parts_of(store, Announcing([[1], [2]]), notified=lambda n: shown.append(n.id)), threading.Event())
     assert store.batches == [[b"1", b"x0"], [b"2", b"x1"]]
     assert shown == ["x0", "x1"]
+
+
+@pytest.mark.parametrize("delivered", range(8))
+def test_of_a_run_that_was_delivered_in_part_the_rest_comes(delivered: int) -> None:
+    info = TransactionInfo("x", Scn(1), Scn(9), 0, 0, 1, None)
+    events = [ChangeEvent(Op.CREATE, TABLE, None, (str(seq),), Scn(1), 0, info, seq) for seq in range(1, 7)]
+    runs = [*in_runs(events[:3]), *in_runs(events[3:])]
+    for partial, left in (
+        (PartialTransaction("x", Scn(9), delivered), events[delivered:]),
+        (PartialTransaction("y", Scn(9), delivered), events),
+        (PartialTransaction("x", Scn(8), delivered), events),
+    ):
+        seen = [e for one in skip_sent(iter(runs), partial) for e in (one.events() if isinstance(one, ChangeRun) else [one])]
+        assert seen == left
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 4, 7, 255, 256, 257])
+def test_a_transaction_is_split_at_the_same_rows_whatever_its_changes_come_as(records: int) -> None:
+    batches = []
+    for runs in (False, True):
+        store, capture = Store(offset=at(0)), ScriptedCapture([range(20, 620), [1, 2], [13], range(700, 1000)])
+        capture.runs = runs
+        run_once(parts_of(store, capture, bounds=replace(LAZY, records=records), skip=True), threading.Event())
+        batches.append(store.batches)
+    assert batches[0] == batches[1]

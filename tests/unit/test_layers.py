@@ -19,10 +19,11 @@ _PURE["events"] = {"offset", "schema", "errors"}
 _PURE["contracts"] = {"events", "offset", "schema", "errors"}
 _PURE["values"] = {"contracts", "events", "offset", "schema", "errors"}
 _CORE = set(_PURE)
-_ADAPTERS = _CORE | {"config", "oracle", "metrics"}
+_ADAPTERS = _CORE | {"native", "config", "oracle", "metrics"}
 
 ALLOWED: dict[str, set[str]] = {
     **_PURE,
+    "native": _CORE,
     "metrics": {"errors"},
     "exposition": {"metrics"},
     "state_directory": {"errors"},

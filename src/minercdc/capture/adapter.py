@@ -47,6 +47,7 @@ class CaptureContext:
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: reads values that redo does not hold; None: they stay unavailable.
     :param unread: names (`SCHEMA.TABLE`) of tables whose rows in a transaction need not be decoded (`suspension`).
+    :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     """
 
@@ -62,6 +63,7 @@ class CaptureContext:
     reselect: Reselect | None
     unread: Callable[[TransactionInfo], frozenset[str]]
     unlogged: Callable[[TableId], str]
+    runs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,14 +74,22 @@ def _fail(message: str, status: int) -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"minercdc {metadata.version('minercdc')}\n")
+        from minercdc.native import PATH
+
+        sys.stdout.write(f"minercdc {metadata.version('minercdc')} ({PATH})\n")
         raise typer.Exit
 
 
 @app.callback()
 def command(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version, and `native` or `python` for the path in use.",
+        ),
     ] = False,
 ) -> None:
     """Change data capture from Oracle."""

@@ -21,12 +21,14 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import TypeAlias
 
+from minercdc import native
 from minercdc.config.sections import TableFilterConfig, ValueConfig
-from minercdc.contracts import Record
+from minercdc.contracts import EncodedRun, Record
 from minercdc.errors import MissingKeyError, SchemaMismatchError
 from minercdc.events import (
     UNAVAILABLE,
     ChangeEvent,
+    ChangeRun,
     Event,
     Notification,
     Op,
@@ -42,6 +44,7 @@ from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.defaults import column_default
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.row_format import NO_TEXT, Frame, PrintedColumn, PrintRecord, compile_record
+from minercdc.kafka.run_print import table_print
 from minercdc.kafka.source_block import SourceBlock, TablePieces
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.vanished import members, print_vanished
@@ -70,7 +73,8 @@ class _TableFormat:
 
     :param key: positions of the record key's columns.
     :param rowid_frame: of a key that is the row's ROWID; None for tables whose key is not.
-    :param frame, columns: of values; names of the published columns.
+    :param frame, columns: of values; the published columns.
+    :param key_frame, key_columns: of keys.
     """
 
     topic: str
@@ -79,7 +83,9 @@ class _TableFormat:
     rowid_frame: Frame | None
     source: TablePieces
     frame: Frame
-    columns: tuple[str, ...]
+    columns: tuple[PrintedColumn, ...]
+    key_frame: Frame
+    key_columns: tuple[PrintedColumn, ...]
 
 
 class EnvelopeEncoder:
@@ -127,6 +133,11 @@ class EnvelopeEncoder:
         self._format: _TableFormat
         self._skipped = tuple(values.skipped_operations)
         self._ns, self._end = -_MILLISECOND, ""
+        self._printer = (
+            None
+            if native.rows is None
+            else native.rows.RunPrinter(self._table_print, values.tombstones_on_delete, "".join(values.skipped_operations))
+        )
 
     def encode(self, event: Event) -> Sequence[Record]:
         """Records of an event, in the order to be written; none for Progress, skipped operations and what is not published.
@@ -155,6 +166,30 @@ class EnvelopeEncoder:
             return (record, Record(compiled.topic, key, None))
         return (record,)
 
+    def encode_run(self, run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+        """See `contracts.RunEncoder`; only where the native path is in use."""
+        assert self._printer is not None
+        self._look_at_clock()
+        end = self._end.encode()
+        return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end))
+
+    def _table_print(self, schema: TableSchema) -> object:
+        compiled = self._format_of(schema)
+        return table_print(
+            schema,
+            compiled.topic,
+            (compiled.frame, compiled.columns),
+            (compiled.key_frame, compiled.key_columns),
+            ROWID_KEY if compiled.rowid_frame else "",
+            lambda tx, time_us: self._source.constants_of(tx, time_us, compiled.source),
+            self._handling.binary,
+        )
+
+    def _look_at_clock(self) -> None:
+        ns = self._clock_ns()
+        if not 0 <= ns - self._ns < _MILLISECOND:
+            self._ns, self._end = ns, _end(ns)
+
     def _encode_other(self, event: Event) -> Sequence[Record]:
         """Records of events other than row changes."""
         if isinstance(event, UndecodableRow):
@@ -168,9 +203,7 @@ class EnvelopeEncoder:
     def _print(
         self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
-        ns = self._clock_ns()
-        if not 0 <= ns - self._ns < _MILLISECOND:
-            self._ns, self._end = ns, _end(ns)
+        self._look_at_clock()
         try:
             key, value = compiled.print_record(before, after, self._source.of_change(event, compiled.source), op, self._end)
         except NO_TEXT:
@@ -194,7 +227,8 @@ class EnvelopeEncoder:
         gone = ChangeEvent(Op.DELETE, event.schema, None, None, event.scn, event.time_us, None, 0)
         gone.snapshot = SnapshotMark.INCREMENTAL
         source = self._source.of_change(gone, compiled.source)
-        value = print_vanished(compiled.frame, compiled.columns, key, source, _end(self._clock_ns()))
+        names = tuple(column.name for column in compiled.columns)
+        value = print_vanished(compiled.frame, names, key, source, _end(self._clock_ns()))
         record = Record(compiled.topic, event.key, value)
         return (record, Record(compiled.topic, event.key, None)) if self._values.tombstones_on_delete else (record,)
 
@@ -261,7 +295,9 @@ class EnvelopeEncoder:
             key_frame if rowid_key else None,
             self._source.of_table(schema.id),
             value_frame,
-            tuple(column.name for column in shown),
+            tuple(shown),
+            key_frame,
+            tuple(key_shown),
         )
         return compiled
 

@@ -56,12 +56,24 @@ class SourceBlock:
         return f'{head}{event.scn}{before_rs_id}{rs_id},"ssn":{event.ssn}{before_redo_sql}{redo_sql},"row_id":{row_id}{end}{seq}}}'
 
     def _head_of(self, table: TablePieces, time_us: int, mark: SnapshotMark | None) -> str:
-        database, name = table
-        head = self._heads[table] = (
-            f'{self._head}{time_us // 1000},"snapshot":"{mark or "false"}",{database},"sequence":null,'
-            f'"ts_us":{time_us},"ts_ns":{time_us * 1000},{name},{self._tx_pieces[0]}'
-        )
+        head = self._heads[table] = self._printed_head(table, time_us, mark, self._tx_pieces[0])
         return head
+
+    def _printed_head(self, table: TablePieces, time_us: int, mark: SnapshotMark | None, before_scn: str) -> str:
+        database, name = table
+        return (
+            f'{self._head}{time_us // 1000},"snapshot":"{mark or "false"}",{database},"sequence":null,'
+            f'"ts_us":{time_us},"ts_ns":{time_us * 1000},{name},{before_scn}'
+        )
+
+    def constants_of(self, tx: TransactionInfo, time_us: int, table: TablePieces) -> tuple[bytes, bytes, bytes, bytes]:
+        """What the blocks of changes of a transaction have in common, up to `scn`, `rs_id`, `redo_sql` and `txSeq`.
+
+        :param table: from `of_table`.
+        """
+        before_scn, before_rs_id, before_redo_sql, end = _transaction_pieces(tx)
+        head = self._printed_head(table, time_us, None, before_scn)
+        return head.encode(), before_rs_id.encode(), before_redo_sql.encode(), end.encode()
 
     def of_schema_change(self, change: SchemaChange) -> str:
         """The block of a DDL. For a rename `table` is `OLD,NEW`, as Debezium has it."""

@@ -1,6 +1,7 @@
 """The stage between the capture and the publisher: takes signals out of the stream and acts on them where the stream is whole.
 
     ChangeEvent    of the signal table: kept for its transaction's end; of a table that is read: its key is noted
+    ChangeRun      of such a table: taken apart into ChangeEvents; others go on whole
     SchemaChange   a table that is read may have been emptied
     Progress       signals of the transaction, then of the other channels; rows that may be delivered now
 
@@ -17,7 +18,7 @@ from time import monotonic
 from uuid import uuid4
 
 from minercdc.contracts import StopFlag
-from minercdc.events import ChangeEvent, Event, Op, Progress, SchemaChange, Scn
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, SchemaChange, Scn
 from minercdc.offset import AdHocSnapshot, Position, SignalState
 from minercdc.schema.table import TableId
 from minercdc.signals.actions import Acted, Actions
@@ -95,7 +96,7 @@ class SignalStage:
             state = yield from self._emit_progress(begin, state, lambda state: self._blocking.resume(state, stop))
             self._emitted_scn = max(self._emitted_scn, self._blocking.read_scn)
         noting = (self._incremental.changes, self._blocking.changes)
-        for event in events:
+        for event in self._apart(events):
             if isinstance(event, ChangeEvent):
                 for changes in noting:
                     changes.note(event)
@@ -112,6 +113,18 @@ class SignalStage:
                         changes.note_schema(event)
                     state = self._follow_rename(event, state)
                 yield event
+
+    def _apart(self, events: Iterator[Event]) -> Iterator[Event]:
+        """The events; a run with changes that are looked at here comes as ChangeEvents."""
+        noting = (self._incremental.changes, self._blocking.changes)
+        signals = self._table.id if self._table else None
+        for event in events:
+            if isinstance(event, ChangeRun):
+                tables = event.rows.tables
+                if signals in tables or any(changes.follows(tables) for changes in noting):
+                    yield from event.events()
+                    continue
+            yield event
 
     def stored(self, state: SignalState) -> None:
         """See `contracts.SignalActions`."""

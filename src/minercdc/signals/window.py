@@ -13,7 +13,7 @@ s is not known exactly: `floor` is an earlier SCN, `ceiling` the commit SCN of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -64,6 +64,10 @@ class Changes:
     def follow(self, table: TableId) -> None:
         """Note changes of this table from now on; those noted before stay."""
         self._keys.setdefault(table, {})
+
+    def follows(self, tables: Iterable[TableId]) -> bool:
+        """Whether changes of one of these tables are noted."""
+        return bool(self._keys) and any(table in self._keys for table in tables)
 
     def forget(self) -> None:
         """Note no changes any more: no table is being read."""

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tests.runs import in_runs
+
 from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import SnapshotTooOldError
-from minercdc.events import ChangeEvent, Event, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
 from minercdc.offset import JsonValue, SignalState, TableRead
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -77,6 +79,7 @@ class World:
     def __init__(self, commits: Sequence[Commit], chance: random.Random, *, threads: bool) -> None:
         self.commits = list(commits)
         self.chance = chance
+        self.in_runs = sum(commit.scn for commit in commits) % 2 == 1  # changes come in runs
         self.now = 0
         self.tables = Tables([TABLE])
         self.emitted_order = list(commits)
@@ -142,7 +145,8 @@ class World:
             self.now = max(
                 [self.now, commit.scn, *following[: self.chance.randrange(3)]]
             )  # the stream is behind the database
-            yield from self.events(commit)
+            events = self.events(commit)
+            yield from in_runs(events) if self.in_runs else events
             scn = min((later.scn for later in self.emitted_order[done + 1 :]), default=self.last_scn() + 1) - 1
             scn = min(scn, commit.scn - 1) if self.chance.random() < 0.5 else scn
             info = TransactionInfo(f"{commit.scn:016x}", Scn(0), Scn(commit.scn), 0, 0, 1, None)
@@ -300,7 +304,7 @@ def play(stage: SignalStage, world: World, start: At, state: SignalState, stop: 
             stored.append(Stored(list(seen), event.position, event.signals))
             stage.stored(event.signals)
         else:
-            seen.append(event)
+            seen += event.events() if isinstance(event, ChangeRun) else [event]
     return stored
 
 

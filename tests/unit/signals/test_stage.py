@@ -399,6 +399,7 @@ def test_all_but_the_last_progress_of_a_step_say_that_more_follows() -> None:
     chance = random.Random(3)
     world = World(history(chance, ("i-1", "execute-snapshot", EXECUTE)), chance, threads=False)
     stage = stage_of(world, 1)
+    world.in_runs = False
     events = list(stage.through(world.stream(At(0)), At(0), SignalState(), threading.Event()))
     assert isinstance(events[-1], Progress)
     assert not events[-1].more

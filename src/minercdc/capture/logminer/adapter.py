@@ -48,6 +48,7 @@ class LogMinerFactory:
             reselect=context.reselect,
             unread=context.unread,
             unlogged=context.unlogged,
+            runs=context.runs,
         )
 
         def unreadable(position: Position) -> MinerCdcError | None:

@@ -77,6 +77,7 @@ class LogMinerCapture:
     :param unlogged: why redo of a table lacks what decoding needs, '' when it does not; called when DDL makes it likely.
     :param time_zone: DBTIMEZONE of the captured container, called when a stored local time has to be read.
     :param reselect: reads large values that redo does not hold; None: they stay unavailable.
+    :param runs: emit ChangeRuns where rows can be scanned natively.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class LogMinerCapture:
         reselect: Reselect | None = None,
         unread: Unread = lambda _: frozenset(),
         unlogged: Callable[[TableId], str] = lambda _: "",
+        runs: bool = False,
     ) -> None:
         self._flush = flush
         self._reselect = reselect if shared.lob_enabled else None
@@ -125,6 +127,7 @@ class LogMinerCapture:
             counters=counters,
             reselect=self._reselect.complete if self._reselect is not None else None,
             unread=unread,
+            runs=runs,
         )
         retention = config.log_mining_transaction_retention_ms
         self._limits = Limits(

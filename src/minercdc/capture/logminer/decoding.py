@@ -7,7 +7,7 @@ again after a restart is dropped before old text meets a newer shape of its tabl
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -18,10 +18,11 @@ from minercdc.capture.logminer.glue import RowChange
 from minercdc.capture.logminer.large_change import Assembled
 from minercdc.capture.logminer.large_rows import LargeRowAssembler
 from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
+from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowError
-from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo, UndecodableRow
+from minercdc.events import ChangeEvent, ChangeRun, Op, Scn, TransactionInfo, UndecodableRow
 from minercdc.metrics import Counters
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.image import Encoding
@@ -38,6 +39,7 @@ Unread: TypeAlias = Callable[[TransactionInfo], frozenset[str]]
 _NONE: Final[frozenset[str]] = frozenset()
 _NOT_LOOKED_UP: Final = object()
 
+_SCANNED: Final = 1024  # rows that are taken from disk at once
 RUN: Final = 32
 """So many rows are decoded before the first is handed on. To decode one, print it, decode the next .. is a sixth slower: the
 code of each step drives that of the other out of the processor's cache."""
@@ -67,6 +69,7 @@ class TransactionDecoder:
     :param include_redo_sql: copy the statement into each event.
     :param lobs: `lob.enabled`.
     :param reselect: completes each event in place; its errors pass through.
+    :param runs: whether `events` may give ChangeRuns; needs the native path.
     :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
     :ivar counters: counts LOBs that were changed in part while their value was not known.
     :ivar encoding: of the database, for rows that LogMiner prints as stored bytes.
@@ -83,6 +86,7 @@ class TransactionDecoder:
         counters: Counters | None = None,
         reselect: Callable[[ChangeEvent], None] | None = None,
         unread: Unread = lambda _: _NONE,
+        runs: bool = False,
     ) -> None:
         self._reselect = reselect
         self._shapes = shapes
@@ -94,6 +98,7 @@ class TransactionDecoder:
         self._decoders: dict[tuple[str | None, str | None, int], RedoDecoder | None] = {}
         self._decoder_of: dict[TableId, RedoDecoder] = {}
         self._generation = -1
+        self._scanner = RowScanner(clock.utc_us) if runs and reselect is None and not include_redo_sql else None
         self._unread_of = unread
         self._unread = _NONE
         self._warned: set[object] = set()
@@ -102,7 +107,7 @@ class TransactionDecoder:
         self.undecodable_rows = 0
         self.counters = counters or Counters()
 
-    def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
+    def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | ChangeRun | UndecodableRow]:
         """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
 
         Rows of suspended tables come as UndecodableRows that `seq` counts; those that could not be decoded it does not
@@ -114,9 +119,12 @@ class TransactionDecoder:
         unread = self._unread_of(info)
         if unread != self._unread:
             self._unread = unread
-            self._decoders.clear()
+            self._forget()
         large = self._lobs and transaction.is_large
-        events = self._numbered(self._decoded(transaction, large), info)
+        if self._scanner is not None and not large:
+            yield from self._scanned(self._scanner, transaction, info)
+            return
+        events = self._numbered(self._decoded(transaction.replay(), large), info)
         if large or self._reselect is not None:
             yield from events
             return
@@ -132,9 +140,45 @@ class TransactionDecoder:
             yield from run
             run.clear()
 
-    def _numbered(self, decoded: Iterator[Decoded], info: TransactionInfo) -> Iterator[ChangeEvent | UndecodableRow]:
-        """The events of what was decoded; `seq` counts changes, and rows of suspended tables."""
-        seq, time_us = 0, 0
+    def _scanned(
+        self, scanner: RowScanner, transaction: Transaction, info: TransactionInfo
+    ) -> Iterator[ChangeEvent | ChangeRun | UndecodableRow]:
+        """Runs of rows that can be scanned, and between them the events of the others, each decoded by itself."""
+        replay, seq = transaction.replay(), 0
+        while rows := list(islice(replay, _SCANNED)):
+            at = 0
+            while at < len(rows):
+                self._renew()
+                run, after = scanner.scan(rows, at, info, seq + 1)
+                at, is_longest = after, after - at == LONGEST_RUN
+                if len(run):
+                    seq += len(run)
+                    yield ChangeRun(info, run)
+                if is_longest or at == len(rows) or self._learns(scanner, rows[at]):
+                    continue
+                for event in self._numbered(self._decoded(rows[at : at + 1], False), info, seq):
+                    if isinstance(event, ChangeEvent) or event.counted:
+                        seq = event.seq
+                    yield event
+                at += 1
+
+    def _learns(self, scanner: RowScanner, row: LogMinerRow) -> bool:
+        """Let the scanner know the row's table, if it does not; False when nothing changed."""
+        if scanner.knows(row):
+            return False
+        try:
+            decoder = self._decoder(row)
+        except DecodeError:
+            return False
+        if decoder is not None:
+            scanner.learn(row, decoder)
+        return decoder is not None
+
+    def _numbered(
+        self, decoded: Iterator[Decoded], info: TransactionInfo, seq: int = 0
+    ) -> Iterator[ChangeEvent | UndecodableRow]:
+        """The events of what was decoded; `seq` counts changes, and rows of suspended tables, on from the number given."""
+        time_us = 0
         last_time: datetime | None = None
         for change in decoded:
             row = change.row
@@ -168,10 +212,10 @@ class TransactionDecoder:
                 self._count_unknown(change)
             yield event
 
-    def _decoded(self, transaction: Transaction, large: bool) -> Iterator[Decoded]:
+    def _decoded(self, rows: Iterable[LogMinerRow], large: bool) -> Iterator[Decoded]:
         """What the rows say, in order. Each stands for itself, but that of a `large` transaction may be a piece of a value."""
         assembler: LargeRowAssembler[_Failure | _Unread] | None = LargeRowAssembler(self.encoding.charset) if large else None
-        for row in transaction.replay():
+        for row in rows:
             decoded: Decoded | None = None
             try:
                 decoder = self._decoder(row)
@@ -216,10 +260,7 @@ class TransactionDecoder:
 
     def _decoder(self, row: LogMinerRow) -> RedoDecoder | None:
         """For a row's table; None when its rows are not looked at."""
-        if self._generation != self._shapes.tables.generation:
-            self._decoders.clear()
-            self._decoder_of.clear()
-            self._generation = self._shapes.tables.generation
+        self._renew()
         name = (row.owner, row.table, row.object_id)
         known = self._decoders.get(name, _NOT_LOOKED_UP)
         if known is not _NOT_LOOKED_UP:
@@ -234,6 +275,19 @@ class TransactionDecoder:
         decoder = self._decoder_of.get(schema.id) or RedoDecoder(schema, lobs=self._lobs)
         self._decoders[name] = self._decoder_of[schema.id] = decoder
         return decoder
+
+    def _renew(self) -> None:
+        """Forget the decoders when a table's shape has changed."""
+        if self._generation != self._shapes.tables.generation:
+            self._forget()
+            self._decoder_of.clear()
+            self._generation = self._shapes.tables.generation
+
+    def _forget(self) -> None:
+        """Forget which decoder the rows of a name have."""
+        self._decoders.clear()
+        if self._scanner is not None:
+            self._scanner.forget()
 
     def _unusual(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange | None:
         """A row that is not plainly usable. None when it has no event; raises DecodeError when it should have one."""
@@ -261,7 +315,10 @@ class TransactionDecoder:
 
     def _warn_of_unknown_columns(self, decoder: RedoDecoder) -> None:
         names = sorted(decoder.unknown)
+        decoder.passed_over |= decoder.unknown
         decoder.unknown.clear()
+        if self._scanner is not None:
+            self._scanner.forget()  # to learn them
         key = (decoder.schema.id, decoder.schema.version, *names)
         if key not in self._warned:
             self._warned.add(key)

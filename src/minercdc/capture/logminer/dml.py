@@ -28,6 +28,10 @@ class RedoDecoder:
 
     :param lobs: `lob.enabled`; without it LOB and XML columns are always unavailable, since the rows that hold them are not read.
     :ivar unknown: columns that redo named and the table version has not; for the caller to warn about.
+    :ivar passed_over: those of them that the caller has warned about.
+    :ivar readings: of the columns.
+    :ivar hidden: names of columns whose values are always unavailable.
+    :ivar following: positions of columns whose values may follow an INSERT that leaves them out.
     :ivar positions: of the columns that are captured, by name.
     :ivar lobs: positions of the LOB columns whose values are read.
     :ivar large: whether the table has columns whose values may come in rows of their own, and are read.
@@ -37,17 +41,18 @@ class RedoDecoder:
     def __init__(self, schema: TableSchema, *, lobs: bool = False) -> None:
         self.schema = schema
         self.unknown: set[str] = set()
-        self._hidden = frozenset(c.name for c in schema.columns if c.type_name in LARGE_TYPES and not lobs)
-        self.positions = {name: i for name, i in schema.positions().items() if name not in self._hidden}
+        self.passed_over: set[str] = set()
+        self.hidden = frozenset(c.name for c in schema.columns if c.type_name in LARGE_TYPES and not lobs)
+        self.positions = {name: i for name, i in schema.positions().items() if name not in self.hidden}
         self.lobs = frozenset(i for i, c in enumerate(schema.columns) if lobs and c.type_name in LOB_TYPES)
         # Left out of an INSERT when they follow; what does not follow is null.
-        self._following = frozenset(i for i, c in enumerate(schema.columns) if lobs and _may_follow(c))
-        self.large = bool(self.lobs or self._following)
+        self.following = frozenset(i for i, c in enumerate(schema.columns) if lobs and _may_follow(c))
+        self.large = bool(self.lobs or self.following)
         # Keys are compared with those of snapshots, other values are only printed.
         readings = [reading_for(column) for column in schema.columns]
-        self._readings: list[Reading] = [r if i in schema.key else r.as_spelled() for i, r in enumerate(readings)]
-        absent = [None if i in self._following else UNAVAILABLE for i in range(len(schema.columns))]
-        self._glue = GlueReader(self._position, self._readings, absent)
+        self.readings: list[Reading] = [r if i in schema.key else r.as_spelled() for i, r in enumerate(readings)]
+        absent = [None if i in self.following else UNAVAILABLE for i in range(len(schema.columns))]
+        self._glue = GlueReader(self._position, self.readings, absent)
         # Only such columns can have undoubled apostrophes; elsewhere that could only hide an error.
         self._unescaped = frozenset(
             c.name for c in schema.columns if c.type_name.endswith("VARCHAR2") and (c.length or 0) > 4000
@@ -72,7 +77,7 @@ class RedoDecoder:
         new, old = self._texts(dml.new), self._texts(dml.old)
         count = len(self.schema.columns)
         if dml.op is Op.CREATE:
-            old = dict.fromkeys(self._following, None)
+            old = dict.fromkeys(self.following, None)
         before = tuple(old.get(i, UNAVAILABLE) for i in range(count))
         after = tuple(new.get(i, before[i]) for i in range(count))
         if dml.op is Op.UPDATE and not new:
@@ -139,12 +144,12 @@ class RedoDecoder:
             elif literal.function == UNSUPPORTED:
                 texts[i] = UNAVAILABLE
             else:
-                texts[i] = text_of(literal, self._readings[i])
+                texts[i] = text_of(literal, self.readings[i])
         return texts
 
     def _position(self, name: str) -> int | None:
         position = self.positions.get(name)
-        if position is None and name not in self._hidden:
+        if position is None and name not in self.hidden:
             self.unknown.add(name)
         return position
 

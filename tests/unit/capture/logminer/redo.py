@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tests.native_pair import IS_NATIVE, taken_apart
+
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
@@ -15,8 +17,8 @@ from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import TransactionBuffer
-from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
+from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
+from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, TransactionInfo
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -118,6 +120,13 @@ class Redo:
         self.row(OpCode.DDL, transaction, sql, **values)
 
 
+class _Decoder(TransactionDecoder):
+    """Its runs are encoded both ways, and come as ChangeEvents."""
+
+    def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[Any]:
+        return taken_apart(super().events(transaction, info))
+
+
 class Miner:
     """The capture over in-memory redo: what the assembly yields, pass by pass."""
 
@@ -139,7 +148,7 @@ class Miner:
         clock = HostClock()
         self.buffer = TransactionBuffer(memory_max, directory)
         wants = decoder.pop("wants", lambda *_: True)
-        self.decoder = TransactionDecoder(self.shapes, clock, **decoder)
+        self.decoder = _Decoder(self.shapes, clock, **{"runs": IS_NATIVE, **decoder})
         begin = start or LogMinerPosition()
         delivery = Delivery(begin, self.shapes, self.decoder, clock, wants)
         self.assembly: Assembly = assembly(begin, self.buffer, delivery)

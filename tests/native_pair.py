@@ -1,0 +1,119 @@
+"""The native path beside the Python path: the same events, the same bytes, the same errors.
+
+`taken_apart` stands between a capture under test and what looks at its events: every run that comes by is encoded both ways.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sysconfig
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from minercdc import native
+from minercdc.config.load import parse_properties
+from minercdc.contracts import Record
+from minercdc.errors import MinerCdcError
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op
+from minercdc.kafka.envelope import EnvelopeEncoder
+from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.topics import TopicNames
+from minercdc.values.codec import ValueHandling
+
+IS_NATIVE = native.rows is not None
+HAS_COMPILER = shutil.which("cc") is not None and Path(sysconfig.get_path("include"), "Python.h").exists()
+BUILT_HERE = "native" if HAS_COMPILER else "python"
+"""The path of what is built on this machine."""
+NO_BOUND = 1 << 40
+Outcome: TypeAlias = Sequence[Record] | tuple[str, str]
+
+
+def encoder(handling: ValueHandling | None = None, **properties: str) -> EnvelopeEncoder:
+    """An encoder whose clock stands still."""
+    config = parse_properties(
+        {
+            "topic.prefix": "pair",
+            "database.hostname": "h",
+            "database.user": "u",
+            "database.password": "p",
+            "database.dbname": "d",
+            "minercdc.kafka.bootstrap.servers": "k",
+            **{name.replace("_", "."): value for name, value in properties.items()},
+        }
+    )
+    return EnvelopeEncoder(
+        topics=TopicNames(config.identity, config.topics, config.kafka),
+        source=SourceBlock("pair"),
+        values=config.values,
+        filters=config.filters,
+        handling=handling or ValueHandling(),
+        published=lambda _, column: column.name != "HIDDEN",
+        key_columns=lambda table: table.key,
+        include_schema_changes=True,
+        clock_ns=lambda: 1_789_990_213_402_118_903,
+    )
+
+
+def outcome(one: EnvelopeEncoder, event: ChangeEvent) -> Outcome:
+    """Records, or class and message of the error."""
+    try:
+        return one.encode(event)
+    except MinerCdcError as error:
+        return type(error).__name__, error.message
+
+
+def outcomes(one: EnvelopeEncoder, run: ChangeRun) -> tuple[list[Outcome], int]:
+    """Of each change of a run, as the publisher has them made, but printed one at a time, to know whose records they are; and how
+    many were printed natively. Changes without records, of operations that are skipped, come with the next one."""
+    found: list[Outcome] = []
+    native_rows = 0
+    while len(found) < len(run.rows):
+        at = len(found)
+        encoded = one.encode_run(run, at, 1, NO_BOUND)
+        assert encoded.bytes == sum(100 + len(record.value or b"") for record in encoded.records)
+        if encoded.rows:
+            events = [run.rows.event(at + i) for i in range(encoded.rows)]
+            assert encoded.time_us == events[-1].time_us
+            ops = Counter(event.op for event in events)
+            assert encoded.operations == (ops[Op.CREATE], ops[Op.DELETE], ops[Op.UPDATE])
+            assert encoded.tables == Counter(str(event.schema.id) for event in events)
+            found += [()] * (encoded.rows - 1)
+        native_rows += encoded.rows
+        found.append(encoded.records if encoded.rows else outcome(one, run.rows.event(at)))
+    return found, native_rows
+
+
+class Pair:
+    """Two encoders of the same settings."""
+
+    def __init__(self, *settings: Any, **properties: Any) -> None:
+        self.python, self.native = encoder(*settings, **properties), encoder(*settings, **properties)
+        self.printed = 0  # natively
+
+    def check(self, run: ChangeRun) -> list[ChangeEvent]:
+        """The changes of a run, which both print alike."""
+        events = list(run.events())
+        found, printed = outcomes(self.native, run)
+        self.printed += printed
+        for event, one in zip(events, found, strict=True):
+            expected = outcome(self.python, event)
+            assert _plain(one) == _plain(expected), event
+        whole = self.native.encode_run(run, 0, NO_BOUND, NO_BOUND)
+        assert list(whole.records) == [record for one in found[: whole.rows] for record in one]
+        return events
+
+
+def _plain(one: Outcome) -> list[Any]:
+    return [(r.topic, r.key, r.value, r.headers, r.partition) if isinstance(r, Record) else r for r in one]
+
+
+def taken_apart(events: Iterable[Event], pair: Pair | None = None) -> Iterator[Event]:
+    """The events with ChangeEvents in place of runs, which are encoded both ways."""
+    pair = pair or Pair()
+    for event in events:
+        if isinstance(event, ChangeRun):
+            yield from pair.check(event)
+        else:
+            yield event

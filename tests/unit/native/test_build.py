@@ -1,0 +1,41 @@
+"""The extension is there where it can be built, and MINERCDC_NATIVE=0 turns it off."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+from tests.native_pair import BUILT_HERE, HAS_COMPILER
+
+
+@pytest.mark.skipif(not HAS_COMPILER, reason="no C compiler, or no headers of Python")
+def test_the_extension_is_built_where_a_compiler_is() -> None:
+    assert find_spec("minercdc.native._rows") is not None, (
+        "make install did not build it: pip install -v --editable . shows why"
+    )
+
+
+@pytest.mark.parametrize(("setting", "path"), [("0", "python"), ("1", BUILT_HERE), (None, BUILT_HERE)])
+def test_the_version_says_which_path_is_in_use(setting: str | None, path: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "MINERCDC_NATIVE"}
+    if setting is not None:
+        environment["MINERCDC_NATIVE"] = setting
+    shown = subprocess.run(
+        [sys.executable, "-m", "minercdc", "--version"], capture_output=True, text=True, env=environment, check=True
+    )
+    assert shown.stdout.endswith(f" ({path})\n")
+
+
+def test_the_line_of_make_install_says_what_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    from minercdc import native
+
+    monkeypatch.delenv("MINERCDC_NATIVE", raising=False)
+    monkeypatch.setattr(native, "rows", None)
+    assert "needs a C compiler" in native.summary()
+    monkeypatch.setenv("MINERCDC_NATIVE", "0")
+    assert native.summary().startswith("MINERCDC_NATIVE=0")
+    monkeypatch.setattr(native, "rows", object())
+    assert "compiled" in native.summary()
