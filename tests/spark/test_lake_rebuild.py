@@ -23,7 +23,6 @@ from minercdc.events import Op
 from minercdc.lake import merger, start, tables
 from minercdc.lake.delta import DeltaTable
 from minercdc.lake.rebuild import rebuild
-from minercdc.lake.state import StateTable
 from minercdc.lake.verify import verify
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.offset import SuspendedTable
@@ -51,20 +50,19 @@ def test_a_table_that_was_spoilt_is_made_from_the_change_log_killed_anywhere_bes
     try:
         running_lake.process_all_available()
         expected = [{"ID": 1, "V": "changed"}, {"ID": 2, "V": "new"}]
-        for number, (owner, method) in enumerate([(DeltaTable, "replace"), (StateTable, "append")]):
-            for after in (False, True):
-                spark.sql(f"DELETE FROM delta.`{config.lake.minercdc_lake_path}/LAB/T` WHERE ID = 1")
-                with killed(monkeypatch, owner, method, after=after) as calls, suppress(Killed, LakeError):
-                    rebuild(spark, config, "LAB.T")
-                assert calls, method
-                key = str(10 + 2 * number + after)
-                connector.change(Op.CREATE, None, (key, "between"), T, f"R{key}")
-                expected.append({"ID": int(key), "V": "between"})
-                connector.commit()
-                running_lake.process_all_available()
-                done = rebuild(spark, config, "LAB.T")
-                assert (done.scn, done.rows, done.source) == (connector.scn, len(expected), "the change log")
-                assert lake(spark, config, T) == sorted(expected, key=str)
+        for after in (False, True):  # killed before the table's commit, or between it and that of the record
+            spark.sql(f"DELETE FROM delta.`{config.lake.minercdc_lake_path}/LAB/T` WHERE ID = 1")
+            with killed(monkeypatch, DeltaTable, "replace", after=after) as calls, suppress(Killed):
+                rebuild(spark, config, "LAB.T")
+            assert calls
+            key = str(10 + after)
+            connector.change(Op.CREATE, None, (key, "between"), T, f"R{key}")
+            expected.append({"ID": int(key), "V": "between"})
+            connector.commit()
+            running_lake.process_all_available()
+            done = rebuild(spark, config, "LAB.T")
+            assert (done.scn, done.rows, done.source) == (connector.scn, len(expected), "the change log")
+            assert lake(spark, config, T) == sorted(expected, key=str)
         connector.change(Op.DELETE, ("1", "changed"), None, T, "R1")
         suspended = SuspendedTable("LAB.OTHER", connector.scn, "MC-4001", "a row cannot be decoded")
         connector.commit(suspended=[suspended])
