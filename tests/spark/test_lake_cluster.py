@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import LOGGED, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.cluster import Cluster
+from tests.spark.source import scn_of
 
 from minercdc import submit
 from minercdc.local.artifacts import SPARK
@@ -26,7 +27,7 @@ from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.spark import prepare_java
 
 _ROWS = 5_000
-_SECONDS = 400.0
+_SECONDS = 600.0  # patience: executors start, and merge, on a core each
 _STATEMENTS = [
     statement
     for name in ("A", "B")
@@ -102,12 +103,26 @@ def written(lab: Lab) -> Iterator[None]:
     assert failures == []
 
 
+def await_that(met: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while not met():
+        assert time.monotonic() < deadline, f"no {what} within {_SECONDS} s"
+        time.sleep(0.2)
+
+
+def commits(lab: Lab) -> int:
+    """Of the lake's table A; the snapshot is one."""
+    return len(list((lab.directory / "tables" / lab.schema / "A" / "_delta_log").glob("*.json")))
+
+
+def merged_to(log: str) -> int:
+    """The SCN that the log names last."""
+    return max(map(int, re.findall(r"all tables are at SCN (\d+)", log)), default=0)
+
+
 def kill_busy(cluster: Cluster, worker: int) -> None:
     """Kill a worker once it runs an executor."""
-    deadline = time.monotonic() + _SECONDS
-    while not cluster.workers[worker].executors():
-        assert time.monotonic() < deadline, "the worker got no executor"
-        time.sleep(0.1)
+    await_that(lambda: bool(cluster.workers[worker].executors()), "executor of the worker")
     cluster.workers[worker].kill()
 
 
@@ -152,14 +167,13 @@ def test_a_worker_that_is_killed_costs_no_row(lab: Lab, cluster: Cluster) -> Non
     with lab.run(Path(file)) as connector:
         with MinerCdc(["lake", file], lab.directory / "lake.log") as lake:
             with written(lab):
-                lake.await_log("all tables are at SCN", _SECONDS)
+                await_that(lambda: commits(lab) > 1, "a merge")
                 kill_busy(cluster, 1)
-                before = len(lake.text().split("all tables are at SCN"))
-                lake.await_log(r"(?s)" + "all tables are at SCN.*" * (before + 1), _SECONDS)
-            time.sleep(5)
-            reached = len(lake.text().split("all tables are at SCN"))
+                before = commits(lab)
+                await_that(lambda: commits(lab) > before, "a merge after the kill")
+            scn = scn_of(lab)
             lab.execute("INSERT INTO A VALUES (-1, 0, 'the end')", "INSERT INTO B VALUES (-1, 0, 'the end')")
-            lake.await_log(r"(?s)" + "all tables are at SCN.*" * reached, _SECONDS)
+            await_that(lambda: merged_to(lake.text()) >= scn, f"tables at SCN {scn}")
             stopped = lake.stop(timeout=60)
             assert stopped.status == 0, stopped.errors
         connector.stop_in_order()
