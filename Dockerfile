@@ -9,6 +9,8 @@ FROM ${BASE} AS packages
 WORKDIR /src
 COPY pyproject.toml constraints.txt ./
 COPY sandbox/pyproject.toml sandbox/
+# The sources of the native path. There is no compiler here yet, so the images go without it.
+COPY src/minercdc/native src/minercdc/native
 RUN mkdir --parents src/minercdc sandbox/src/minercdc_sandbox \
     && touch src/minercdc/__init__.py README.md LICENSE sandbox/src/minercdc_sandbox/__init__.py sandbox/README.md sandbox/LICENSE \
     && python -m venv /opt/minercdc \
