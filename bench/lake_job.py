@@ -70,7 +70,7 @@ def _records(spark: SparkSession, config: ConnectorConfig, table: TableHistory) 
 
 def _append(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
     for table in _tables(config):
-        rows = typed_changes(_records(spark, config, table), table, config).selectExpr(
+        rows = typed_changes(_records(spark, config, table), table, config, ends_at_ddl=False).selectExpr(
             "op", "scn", "commit_scn", "seq", "commit_time", "row_id", "coalesce(after, before) AS r"
         )
         rows = rows.selectExpr("* EXCEPT (r)", "r.*")
@@ -85,7 +85,7 @@ def _plain(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
 
     for table in _tables(config):
         path = f"{config.lake.minercdc_lake_path}-plain/{table.table.table}"
-        rows = typed_changes(_records(spark, config, table), table, config)
+        rows = typed_changes(_records(spark, config, table), table, config, ends_at_ddl=False)
         by_key = Window.partitionBy("key").orderBy(col("commit_scn").desc(), col("seq").desc())
         last = rows.withColumn("rank", row_number().over(by_key)).where("rank = 1").selectExpr("op", "key", "after.*")
         names = [column for column in last.columns if column not in ("op", "key")]

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 _SOURCE = "STRUCT<scn: STRING, commit_scn: STRING, txSeq: BIGINT, row_id: STRING, ts_ms: BIGINT, commit_ts_ms: BIGINT>"
 
 
-def typed_changes(records: DataFrame, table: TableHistory, config: ConnectorConfig) -> DataFrame:
-    """Kafka's records of a table's topic -> its changes; see `stream.read_changes`."""
-    from pyspark.sql.functions import col
+def typed_changes(
+    records: DataFrame, table: TableHistory, config: ConnectorConfig, *, ends_at_ddl: bool = True
+) -> DataFrame:
+    """Kafka's records of a table's topic -> its changes; see `stream.read_changes`.
 
-    from minercdc.lake.version_check import version_is_known  # needs PyArrow
-
+    :param ends_at_ddl: fail at a record of a version that `table` does not have, which takes Python on the executors.
+    """
     decoder = RowDecoder(config)
     target = decoder.shape(table.versions[-1]).table_columns()
     wrapped = config.values.value_converter_schemas_enable
@@ -42,7 +43,12 @@ def typed_changes(records: DataFrame, table: TableHistory, config: ConnectorConf
         f"timestamp_millis(coalesce({path}.source.commit_ts_ms, {path}.source.ts_ms)) AS commit_time",
         f"{path}.source.row_id AS row_id",
     )
-    rows = rows.where(version_is_known(col("scn"), table, config))
+    if ends_at_ddl:
+        from pyspark.sql.functions import col
+
+        from minercdc.lake.version_check import version_is_known  # needs PyArrow
+
+        rows = rows.where(version_is_known(col("scn"), table, config))
     names = [name for name in rows.columns if name not in ("record_key", "value")]
     shapes = [(version.since, decoder.shape(version)) for version in table.versions]
     images = [f"{_of_version(shapes, target, image, with_schemas=wrapped)} AS {image}" for image in ("before", "after")]
