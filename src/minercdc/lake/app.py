@@ -165,8 +165,9 @@ class Lake:
         maintenance = Maintenance(self._spark, self._config, self._client, least=READERS_TIME)
         while not self._stop.wait(self._config.lake.minercdc_lake_maintenance_interval_ms / 1000):
             try:
-                for report in maintenance.run():
-                    log.debug("maintained: %s", report)
+                for report in maintenance.run(stopped=self._stop.is_set):
+                    if report.failure:
+                        log.warning("%s was not maintained, and is tried again: %s", report.name, report.failure)
             except Exception as error:
                 log.warning("maintenance of the lake's files failed and is tried again: %s", first_cause(str(error)))
                 log.debug("maintenance failed", exc_info=True)

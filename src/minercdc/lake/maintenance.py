@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.kafka.client import KafkaClient
-from minercdc.lake.attempts import is_conflict
-from minercdc.lake.delta import DeltaTable, exists, newest_version
+from minercdc.lake.attempts import cause_of, is_conflict
+from minercdc.lake.delta import NO_TABLE, DeltaTable, exists, newest_version
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.retention import Cut, cut
@@ -82,21 +82,30 @@ class Maintenance:
         self._clock = clock
         self._versions: dict[str, int] = {}  # when it was maintained last
 
-    def run(self, name: str | None = None, done: Callable[[Maintained], None] = lambda _: None) -> list[Maintained]:
+    def run(
+        self,
+        name: str | None = None,
+        done: Callable[[Maintained], None] = lambda _: None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> list[Maintained]:
         """Maintain the tables that changed since this object did it last, or one, and the lake's own.
 
         :param name: `SCHEMA.TABLE`.
         :param done: called after each table.
+        :param stopped: whether to leave the rest for the next time; looked at before each table.
         :raises DeliveryError, SchemaHistoryError: the schema history cannot be read.
         """
         if not exists(self._spark, self._paths.state):
             return []
         self._history.refresh()
-        removed = self._cut()
-        if removed is not None:
+        entries = self._state.entries()
+        removed = cut(entries, self._clock() - self._retention)
+        if removed is not None and removed.scn > max((e.scn for e in entries if e.kind == "trimmed"), default=-1):
             self._state.append([Entry("trimmed", scn=removed.scn, batch=removed.merged.batch)])
-        found = []
+        found: list[Maintained] = []
         for table in self._history.tables():
+            if stopped():
+                return found
             if name in (None, table.name) and (report := self._table(table)) is not None:
                 found.append(report)
                 done(report)
@@ -104,26 +113,20 @@ class Maintenance:
             self._own(removed)
         return found
 
-    def _cut(self) -> Cut | None:
-        """What the retention lets go, and has not gone yet."""
-        entries = self._state.entries()
-        removed = cut(entries, self._clock() - self._retention)
-        trimmed = max((entry.batch for entry in entries if entry.kind == "trimmed"), default=-1)
-        return removed if removed is not None and removed.merged.batch > trimmed else None
-
     def _table(self, table: TableHistory) -> Maintained | None:
+        """One table; None when it has not changed. A failure is its own only."""
         delta = DeltaTable(self._spark, self._paths.table(table.table))
-        if not exists(self._spark, delta.path) or newest_version(self._spark, delta.path) == self._versions.get(table.name):
+        version = newest_version(self._spark, delta.path)
+        if version in (NO_TABLE, self._versions.get(table.name)):
             return None
-        before = delta.size()
         try:
+            before = delta.size()
             self._rewrite(delta.name)
+            after = delta.size()
         except Exception as error:
-            if not is_conflict(error):
-                raise
-            return Maintained(table.name, (before[0],) * 2, (before[1],) * 2, "another writer committed at the same moment")
+            log.debug("%s: maintenance failed", table.name, exc_info=True)
+            return Maintained(table.name, (0, 0), (0, 0), _left(error))
         self._versions[table.name] = newest_version(self._spark, delta.path)
-        after = delta.size()
         return Maintained(table.name, (before[0], after[0]), (before[1], after[1]))
 
     def _rewrite(self, name: str) -> None:
@@ -148,9 +151,13 @@ class Maintenance:
             self._spark.sql(f"DELETE FROM {state} WHERE kind = 'trimmed' AND scn < {removed.scn}")
             self._rewrite(state)
         except Exception as error:
-            if not is_conflict(error):
-                raise
-            log.info("the change log is left for the next time: another writer committed at the same moment")
+            log.warning("the change log was not maintained: %s", _left(error))
+            log.debug("maintenance failed", exc_info=True)
+
+
+def _left(error: BaseException) -> str:
+    """Why something is left as it was."""
+    return "another writer committed at the same moment" if is_conflict(error) else cause_of(error)
 
 
 def unneeded_records(removed: Cut, topic_of: Callable[[str], str | None]) -> str:
