@@ -21,7 +21,7 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Pure tests, no servers: within a minute.
+# Pure tests, no servers: a minute or two.
 unit: install
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit sandbox/tests/unit
 
