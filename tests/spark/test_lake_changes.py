@@ -19,7 +19,7 @@ from minercdc.lake import read_changes
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
 T = TableSchema(
@@ -59,10 +59,14 @@ def test_a_running_query_ends_at_ddl_that_it_does_not_know_and_goes_on_when_it_i
     connector.structure(T)
     connector.change(Op.CREATE, None, ("1", "7", "text"))
     connector.commit()
+    found: list[Decimal] = []
+
+    def take(rows: DataFrame, _: int) -> None:
+        found.extend(row["N"] for row in rows.collect())
 
     def started() -> StreamingQuery:
-        ids = read_changes(spark, config, table="LAB.T").select("after.*")  # what checks the version is not pruned
-        return ids.writeStream.format("delta").option("checkpointLocation", f"{tmp_path}/c").start(f"{tmp_path}/t")
+        rows = read_changes(spark, config, table="LAB.T").select("after.N")  # what checks the version is not pruned
+        return rows.writeStream.foreachBatch(take).option("checkpointLocation", str(tmp_path)).start()
 
     query = started()
     query.processAllAvailable()
@@ -71,27 +75,16 @@ def test_a_running_query_ends_at_ddl_that_it_does_not_know_and_goes_on_when_it_i
     query.processAllAvailable()
     wide = replace(T, columns=(T.columns[0], Column("N", "NUMBER", 12, 2), T.columns[2]), version=2)
     connector.alter(T, "ALTER TABLE lab.t MODIFY (n NUMBER(12,2))", wide)
-    connector.change(Op.CREATE, None, ("3", "9", "text"))
+    connector.change(Op.CREATE, None, ("3", "9.5", "text"))
     connector.commit()
     with pytest.raises(StreamingQueryException) as raised:
         query.processAllAvailable()
-    cause: BaseException | None = raised.value
-    causes = []
-    while cause is not None:
-        causes.append(str(cause))
-        cause = getattr(cause, "cause", None)
-    assert re.search(r"LAB.T has another structure since SCN \d+.*MODIFY \(n NUMBER", "\n".join(causes))
+    assert re.search(r"LAB.T has another structure since SCN \d+.*MODIFY \(n NUMBER", str(raised.value))
+    assert found == [7, 8]
+    query = started()
+    query.processAllAvailable()
     query.stop()
-    assert spark.read.format("delta").load(f"{tmp_path}/t").count() == 2
-    spark.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
-    spark.sql(f"ALTER TABLE delta.`{tmp_path}/t` SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
-    try:
-        query = started()
-        query.processAllAvailable()
-        query.stop()
-    finally:
-        spark.conf.unset("spark.databricks.delta.schema.autoMerge.enabled")
-    assert sorted(row["N"] for row in spark.read.format("delta").load(f"{tmp_path}/t").collect()) == [7, 8, 9]
+    assert found == [7, 8, Decimal("9.50")]
 
 
 def test_a_table_that_the_history_does_not_know_is_refused_by_name(

@@ -308,10 +308,6 @@ def test_large_values_that_redo_does_not_hold_are_found_after_a_move_gave_the_ro
     connector.change(Op.UPDATE, ("5", UNAVAILABLE, "a"), ("5", UNAVAILABLE, "b"), doc, "R1")
     connector.change(Op.UPDATE, ("1", UNAVAILABLE, "a"), ("2", UNAVAILABLE, "b"), doc, "R9")
     changed = connector.scn
-    connector.change(Op.CREATE, None, ("7", "seven", "a"), doc, "R7")
-    connector.commit()
-    sync()
-    expected = [("five", "b", 5), ("one", "b", 2)]
     # LogMiner does not know the ROWID of an INSERT with large values.
     connector.change(Op.CREATE, None, ("8", "eight", "a"), doc)
     connector.change(Op.UPDATE, ("8", UNAVAILABLE, "a"), ("9", UNAVAILABLE, "b"), doc, "R8")
@@ -319,6 +315,10 @@ def test_large_values_that_redo_does_not_hold_are_found_after_a_move_gave_the_ro
     connector.transaction(
         (Op.CREATE, None, ("10", "x", "a"), doc), (Op.DELETE, ("10", "x", "a"), None, doc), row_ids=("", "R10")
     )
+    connector.change(Op.CREATE, None, ("7", "seven", "a"), doc, "R7")
+    connector.commit()
+    sync()
+    expected = [("five", "b", 5), ("one", "b", 2)]
     assert sorted((r["C"], r["T"], r["ID"]) for r in lake(spark, config, doc)) == sorted(
         [*expected, ("seven", "a", 7), ("eight", "c", 9)]
     )

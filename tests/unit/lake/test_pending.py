@@ -9,12 +9,13 @@ from dataclasses import replace
 import pytest
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.change_log import Arrival
 from minercdc.lake.delta import Applied
 from minercdc.lake.history import TableHistory, TableVersion
 from minercdc.lake.marks import Mark, Marks
-from minercdc.lake.merge import is_pending, pending, pending_filter, stages
+from minercdc.lake.merge import is_pending, pending, pending_filter, refuse_unplaced, stages
 from minercdc.schema.table import TableId, TableSchema
 
 TABLE = TableId("DB", "S", "T")
@@ -130,6 +131,14 @@ def test_a_table_whose_rows_moved_is_brought_to_the_move_first_where_values_are_
     assert stages(found, [whole], Applied(10, 1), Applied(50, 2)) == [Applied(50, 2)]
     assert stages(found, [partial], Applied(10, 1), Applied(50, 2)) == [Applied(19, 2), Applied(29, 2), Applied(50, 2)]
     assert stages(found, [partial], Applied(29, 1), Applied(50, 2)) == [Applied(50, 2)]
+
+
+def test_rows_without_key_and_rowid_are_refused() -> None:
+    lost = [replace(arrival(2, 11, 45), unplaced=3)]
+    refuse_unplaced(history(), ["ID@1"], lost, Applied(10, 1), Applied(50, 2))
+    refuse_unplaced(history(), [], lost, Applied(50, 2), Applied(60, 3))
+    with pytest.raises(LakeError, match=r"S.T has no key, and 3 changes of it have no ROWID"):
+        refuse_unplaced(history(), [], lost, Applied(10, 1), Applied(50, 2))
 
 
 def test_what_was_read_from_oracle_is_not_merged_again() -> None:
