@@ -26,6 +26,8 @@ from minercdc.local.jars import fetch
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.spark import prepare_java
 
+pytestmark = pytest.mark.timeout(1800)
+
 _ROWS = 5_000
 _SECONDS = 600.0  # patience: executors start, and merge, on a core each
 _STATEMENTS = [
@@ -83,7 +85,7 @@ def written(lab: Lab) -> Iterator[None]:
         turn = 0
         try:
             with lab.connect() as connection, connection.cursor() as cursor:
-                while not ended.wait(0.05):
+                while not ended.wait(0.2):
                     turn += 1
                     for name in ("A", "B"):
                         cursor.execute(f"UPDATE {name} SET N = N + 1 WHERE ID = :1", [turn * 7919 % _ROWS])

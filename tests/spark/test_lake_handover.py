@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROWS = int(os.environ.get("MINERCDC_ROWS", "50000"))
+pytestmark = pytest.mark.timeout(600 + ROWS // 500)
+
 _BATCH = 10_000
 _PER_ROW_S = 0.001  # patience
 _STATEMENTS = (
