@@ -35,7 +35,6 @@ class SignalTopic:
         self._topic = topic
         self._key = key.encode()
         self._consumer: Any = None
-        self._next = -1
 
     def poll(self, taken: str) -> tuple[list[bytes], str]:
         """Values of the connector's next records, at most a hundred, without waiting (the first call may create the topic).

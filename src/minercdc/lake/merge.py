@@ -195,7 +195,10 @@ class TableMerge:
         work: Pending,
         applied: Applied,
     ) -> list[TableColumn]:
-        """Bring the lake table's columns to those of the source; its columns then, in the source's order."""
+        """Bring the lake table's columns to those of the source, and fill older rows with the DEFAULT of an added one.
+
+        :returns: the columns that the source has, in its order.
+        """
         wanted = shape.table_columns()
         known = {field.id for version in table.versions for field in version.fields}
         steps = evolution(there, wanted, known, self._lake.minercdc_lake_type_change)

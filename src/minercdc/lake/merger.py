@@ -230,7 +230,7 @@ class Merger:
             self._history_scn = self._scn
 
     def flush(self) -> None:
-        """Merge all that is complete, however little or young it is."""
+        """Merge all that is complete, however little or young it is; not of tables that failed within the last ten minutes."""
         self.merge_due(all_pending=True)
 
     def close(self) -> None:

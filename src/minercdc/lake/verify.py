@@ -189,7 +189,9 @@ class _Comparison:
         return bool(self._cuts.get(name))
 
     def _is_later(self, connection: oracledb.Connection, table: TableId) -> bool:
-        """Whether a table that the lake lacks was created after the SCN."""
+        """Whether a table that the lake lacks came after the SCN: its first version in the schema history is later, or Oracle created it
+        later. False when the database no longer knows the time of the SCN.
+        """
         known = self._history.get(str(table))
         if known is not None and known.versions and known.versions[0].since > self._lake.scn:
             return True

@@ -36,7 +36,7 @@ MineFrom: TypeAlias = Callable[[int], int]
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The point, and the tables as they are there.
+    """The point, and the tables' structures: read at the point, or those of now for a point of the past.
 
     :param scn: commits at or below it are part of the snapshot, later ones of the stream.
     :param mine_from: SCN at or below the start of every transaction that commits later.

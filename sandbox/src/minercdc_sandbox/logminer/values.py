@@ -97,7 +97,7 @@ def _at(redo: RedoLog, thread: int, sequence: int, position: int, ssn: int) -> I
 
 
 def _text(column: StoredColumn, cell: Cell, nls: Nls) -> str | None:
-    """The text between the quotes of the literal."""
+    """The value as text: a character value itself, of any other type what lies between the first quotes of its literal."""
     if isinstance(cell, str):
         return cell
     return literal(column, nls)(cell).split("'")[1]

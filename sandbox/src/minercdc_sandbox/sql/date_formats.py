@@ -196,7 +196,9 @@ class _Scan:
         return found
 
     def letters(self, names: list[str], short: bool) -> int | None:
-        """Index of the name that comes next, in full or by three letters, which `short` tries first; None for no name."""
+        """Index of the name that comes next, which is passed over: all of it where the text has that, else its first three letters; None
+        for no name. `short` tries the three letters first.
+        """
         rest = self.text[self.at :].upper()
         for full in (False, True) if short else (True, False):
             for n, name in enumerate(names):

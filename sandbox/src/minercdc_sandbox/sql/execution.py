@@ -57,11 +57,12 @@ class Run:
     """One run of a query: its parameters take their values from here.
 
     :param snapshot: SCN that the statement sees; `own`: the stamp of its transaction, or `runtime.NO_TRANSACTION`.
-    :param now: host time in seconds.
+    :param now: time of `ScnClock.now`, in seconds since the epoch.
     :param row: the row that CHECK and RETURNING expressions are evaluated on.
-    :param view_rows: rows of views that this run has read to the end, by name.
+    :param view_rows: rows of views that this run has read to the end, by name; not of those that restrict their rows themselves, nor of
+        long ones.
     :param uses: as in the plan.
-    :param scanned: the view cursor that was opened last.
+    :param scanned: the view cursor whose scan began last.
     """
 
     session: SqlSession

@@ -34,10 +34,12 @@ _log = logging.getLogger(__name__)
 class _Reading:
     """How far one thread is read by this capture.
 
-    :param rs_id: record of the last row read, '' when none was.
+    :param rs_id: record at which the next pass begins: that of the last row read, the one to begin with after a restart, or the
+        start of the log after the last one that was read to its end; '' for none.
     :param rows: rows of that record that were read.
     :param skip: rows of that record still to be passed over in the present pass.
     :param commits: commits of that record that were read.
+    :param scn: of the last row read, or of where a restart begins.
     """
 
     rs_id: str = ""
@@ -73,7 +75,7 @@ class BufferedAssembly:
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
 
     def marks(self) -> dict[int, RedoAddress]:
-        """Per thread, the record that the next pass has to begin at: the last one read."""
+        """Per thread, the record at which the next pass begins, see `_Reading.rs_id`."""
         return {thread: RedoAddress(at.rs_id, at.rows) for thread, at in self._threads.items() if at.rs_id}
 
     def begins(self) -> dict[int, RedoAddress]:

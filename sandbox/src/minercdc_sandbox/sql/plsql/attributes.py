@@ -134,7 +134,9 @@ class Attributes:
         return rules[node.name]
 
     def _element(self, node: ast.Call, variable: Variable, kind: Collection) -> tuple[Scalar, Value]:
-        """`t(i)` of scalars, `t(i).field` of records. Raises ORA-01403 or ORA-06533 for an element that is not there."""
+        """`t(i)` of scalars, `t(i).field` of records. Raises PLS-00302 for an unknown field, PLS-00382 for a whole record; the value
+        raises as `Frame.element` for an element that is not there, and ORA-06502 for a NULL index.
+        """
         index, slot = self.index_of(kind, node.args[1]), variable.slot
         field, scalar = 0, kind.element
         if isinstance(kind.element, Record):
