@@ -19,7 +19,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.engine import run_once
 from minercdc.errors import ConfigError, SourceError
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.offset_json import offset_from_bytes
+from minercdc.kafka.sink import stored_offset
 from minercdc.offset import Offset, Position
 from minercdc.snapshot.mode import Start, Steps, decision_of
 from minercdc.wiring import adapter_of, build, schema_history, topic_names
@@ -74,10 +74,7 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
 
     def stored() -> Offset | None:
-        if not client.ends(topics.offsets):
-            return None
-        found = client.latest_of_key(topics.offsets, config.identity.name.encode())
-        return None if found is None else offset_from_bytes(found, f"topic {topics.offsets}, key {config.identity.name}")
+        return stored_offset(client, topics, config.identity.name) if client.ends(topics.offsets) else None
 
     begun, offset = False, stored()
     if offset is None:

@@ -1,14 +1,18 @@
-"""Which tables and columns a configuration selects, and how their values are handled."""
+"""Which tables and columns a configuration selects, how their values are handled, and the encoder that does so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.errors import ConfigError
-from minercdc.kafka.envelope import KeyColumns, Published
+from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
+from minercdc.kafka.notification import NotificationEncoder
+from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.topics import TopicNames
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -69,6 +73,32 @@ def key_columns(config: TableFilterConfig) -> KeyColumns:
         return table.key
 
     return columns
+
+
+def envelope_encoder(
+    config: ConnectorConfig,
+    topics: TopicNames,
+    *,
+    include_schema_changes: bool,
+    dead_letters: str | None = None,
+    notifications: NotificationEncoder | None = None,
+    captured: Callable[[TableId], bool] = lambda _: True,
+) -> EnvelopeEncoder:
+    """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`."""
+    return EnvelopeEncoder(
+        topics=topics,
+        source=SourceBlock(config.identity.topic_prefix),
+        values=config.values,
+        filters=config.filters,
+        handling=value_handling(config.values),
+        published=published_columns(config.filters),
+        key_columns=key_columns(config.filters),
+        include_schema_changes=include_schema_changes,
+        clock_ns=time.time_ns,
+        dead_letters=dead_letters,
+        notifications=notifications,
+        captured=captured,
+    )
 
 
 def _named(columns: Iterable[str], name: str) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -26,9 +25,8 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError, SourceError, VerificationError
 from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.envelope import ROWID_KEY, EnvelopeEncoder
-from minercdc.kafka.offset_json import offset_from_bytes
-from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.envelope import ROWID_KEY
+from minercdc.kafka.sink import stored_offset
 from minercdc.kafka.topics import TopicNames
 from minercdc.lake.change_log import placeholder_forms
 from minercdc.lake.history import LakeHistory, TableHistory, TableVersion
@@ -38,7 +36,7 @@ from minercdc.offset import ChunkProgress, Offset
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import key_columns, published_columns, table_filter, value_handling
+from minercdc.selection import envelope_encoder, key_columns, table_filter
 from minercdc.snapshot.scan import Scan
 from minercdc.values.supported import without_unsupported
 
@@ -93,14 +91,11 @@ def verify(
 
 
 def _stored(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> Offset:
-    value = None
-    if client.ends(topics.offsets):
-        value = client.latest_of_key(topics.offsets, config.identity.name.encode())
-    if value is None:
+    offset = stored_offset(client, topics, config.identity.name) if client.ends(topics.offsets) else None
+    if offset is None:
         raise VerificationError(
             f"topic {topics.offsets} has no offset of connector {config.identity.name}", hint="Start it: minercdc run CONFIG"
         )
-    offset = offset_from_bytes(value, f"topic {topics.offsets}, key {config.identity.name}")
     if not offset.complete_scn:
         raise VerificationError("the initial snapshot is not complete yet", hint="Try again once the connector streams.")
     return offset
@@ -126,17 +121,7 @@ class _Comparison:
         self._history = history
         self._key_columns = key_columns(config.filters)
         self._placeholders = placeholder_forms(config.values)
-        self._encoder = EnvelopeEncoder(
-            topics=topics,
-            source=SourceBlock(config.identity.topic_prefix),
-            values=config.values,
-            filters=config.filters,
-            handling=value_handling(config.values),
-            published=published_columns(config.filters),
-            key_columns=self._key_columns,
-            include_schema_changes=False,
-            clock_ns=time.time_ns,
-        )
+        self._encoder = envelope_encoder(config, topics, include_schema_changes=False)
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
         """One table; what keeps it from being compared is in the report."""

@@ -27,7 +27,6 @@ from minercdc.kafka.notification import NotificationEncoder, document
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
-from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
 from minercdc.metrics import Counters
@@ -39,7 +38,7 @@ from minercdc.oracle.scn import database_time_zone
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import key_columns, published_columns, table_filter, value_handling
+from minercdc.selection import envelope_encoder, key_columns, published_columns, table_filter
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
@@ -127,16 +126,10 @@ class _PipelineParts:
 
     def _encoder(self) -> EnvelopeEncoder:
         config = self._config
-        return EnvelopeEncoder(
-            topics=self._topics,
-            source=SourceBlock(config.identity.topic_prefix),
-            values=config.values,
-            filters=config.filters,
-            handling=value_handling(config.values),
-            published=published_columns(config.filters),
-            key_columns=key_columns(config.filters),
+        return envelope_encoder(
+            config,
+            self._topics,
             include_schema_changes=config.topics.include_schema_changes,
-            clock_ns=time.time_ns,
             dead_letters=config.run.minercdc_dead_letter_topic,
             notifications=self._notification_encoder(),
             captured=lambda table: self._filter.includes(table.schema, table.table),

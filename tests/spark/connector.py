@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.events import ChangeEvent, Op, Row, SchemaChange, Scn, SnapshotMark, TransactionInfo, VanishedRow
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
-from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
 from minercdc.offset import Offset, SuspendedTable
 from minercdc.schema.table import TableSchema
-from minercdc.selection import key_columns, published_columns, value_handling
+from minercdc.selection import envelope_encoder
 
 
 class Connector:
@@ -29,17 +26,7 @@ class Connector:
         self.history = KafkaSchemaHistory(
             client, topic=topics.schema_history, server=config.identity.topic_prefix, clock_ms=lambda: 0
         )
-        self.encoder = EnvelopeEncoder(
-            topics=topics,
-            source=SourceBlock(config.identity.topic_prefix),
-            values=config.values,
-            filters=config.filters,
-            handling=value_handling(config.values),
-            published=published_columns(config.filters),
-            key_columns=key_columns(config.filters),
-            include_schema_changes=True,
-            clock_ns=time.time_ns,
-        )
+        self.encoder = envelope_encoder(config, topics, include_schema_changes=True)
         self.scn = 100
         self.table: TableSchema
 

@@ -1,4 +1,4 @@
-"""`minercdc lake rebuild`: one table is made again, whatever was wrong with it, while the lake runs."""
+"""`minercdc lake rebuild`: one table is made again, for any cause of its quarantine, while the lake runs."""
 
 from __future__ import annotations
 

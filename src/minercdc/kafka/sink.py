@@ -30,6 +30,17 @@ log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
+def stored_offset(client: KafkaClient, topics: TopicNames, name: str) -> Offset | None:
+    """The offset that a connector committed last; None for one that never committed any.
+
+    :param name: of the connector.
+    :raises SchemaHistoryError: it is stored in a form that this version does not read.
+    :raises SinkError: there is no offset topic, or Kafka cannot be read.
+    """
+    stored = client.latest_of_key(topics.offsets, name.encode())
+    return None if stored is None else offset_from_bytes(stored, f"topic {topics.offsets}, key {name}")
+
+
 class KafkaSink:
     """The transactional sink of one connector (contracts.RecordSink). Construction creates the topics of offsets and history when
     they are missing and `topic.creation.enable` is true, claims the name, and fences older sinks of it.
@@ -61,8 +72,7 @@ class KafkaSink:
 
     def load_offset(self) -> Offset | None:
         """See `contracts.RecordSink`."""
-        stored = self._client.latest_of_key(self._topics.offsets, self._name.encode())
-        return None if stored is None else offset_from_bytes(stored, f"topic {self._topics.offsets}, key {self._name}")
+        return stored_offset(self._client, self._topics, self._name)
 
     def write(self, record: Record) -> None:
         """Queue a record in the open Kafka transaction, or a new one; creates its topic as `KafkaClient.ensure_topic` does.

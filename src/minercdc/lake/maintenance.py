@@ -59,7 +59,7 @@ class Maintained:
 class Maintenance:
     """Maintains the lake of a connector; in a session that no other thread uses.
 
-    :param least: files replaced by commits younger than this stay, whatever the retention says.
+    :param least: files replaced by commits younger than this stay, also with a shorter retention.
     """
 
     def __init__(

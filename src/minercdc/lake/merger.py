@@ -37,7 +37,7 @@ _LOOK_S = 5.0
 _TRY_AGAIN_S = 600.0  # a table that failed
 # What the tables' names and times need in every session.
 _SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
-_FEW_ROWS = 10_000  # fewer than these are read sooner by the interpreter than code is generated and compiled for them
+FEW_ROWS = 10_000  # fewer than these are read sooner by the interpreter than code is generated and compiled for them
 
 
 def compile_code(session: SparkSession, *, wanted: bool) -> None:
@@ -259,7 +259,7 @@ class Merger:
         return all_pending or old or rows >= lake.minercdc_lake_merge_rows
 
     def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:
-        """Why a table cannot be merged up to a goal, whatever comes."""
+        """Why a table cannot be merged up to a goal by any later record."""
         if not (table.lost or table.moved or self._state.noted) or not table.exists_at(goal.scn):
             return None
         by_rowid = not self._decoder.shape(table.version_at(goal.scn)).key
@@ -303,7 +303,7 @@ class Merger:
         gap = self._gap(table, goal)
         if gap is not None:
             goal = Applied(gap.since - 1, goal.batch)
-        compile_code(session, wanted=sum(a.rows for a in arrivals if is_pending(a, applied, goal)) >= _FEW_ROWS)
+        compile_code(session, wanted=sum(a.rows for a in arrivals if is_pending(a, applied, goal)) >= FEW_ROWS)
         # Rows that a rename brings come first: until then the table is brought no further.
         waits = min((scn for scn, _ in table.renamed_from if applied.scn < scn <= goal.scn), default=0)
         if waits:

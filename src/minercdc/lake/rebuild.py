@@ -21,7 +21,7 @@ from minercdc.lake.delta import Applied, DeltaTable, exists
 from minercdc.lake.gaps import gap_at, kept_since
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import TableMerge
-from minercdc.lake.merger import compile_code, own_session
+from minercdc.lake.merger import FEW_ROWS, compile_code, own_session
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.snapshot import Progress, snapshot
 from minercdc.lake.sql import literal
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
-
-_FEW_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ class _Rebuild:
     def _from_log(self, table: TableHistory, complete: Applied) -> Rebuilt:
         delta = DeltaTable(self._spark, self._paths.table(table.table))
         arrivals = self._log.arrivals(f"topic = {literal(table.topic)}")
-        compile_code(self._spark, wanted=sum(arrival.rows for arrival in arrivals) >= _FEW_ROWS)
+        compile_code(self._spark, wanted=sum(arrival.rows for arrival in arrivals) >= FEW_ROWS)
         merge = TableMerge(self._config, self._log, self._decoder)
 
         def replaced() -> Applied:

@@ -139,9 +139,15 @@ class StateTable:
 
     def read(self) -> LakeState:
         """What the entries say together; nothing before the first one."""
-        state = LakeState()
-        if not exists(self._spark, self.path):
-            return state
-        for entry in self.entries():
-            state.follow(entry)
-        return state
+        return state_of(self.entries() if exists(self._spark, self.path) else ())
+
+
+def state_of(entries: Iterable[Entry]) -> LakeState:
+    """What entries say together.
+
+    :param entries: oldest first.
+    """
+    state = LakeState()
+    for entry in entries:
+        state.follow(entry)
+    return state

@@ -16,7 +16,7 @@ from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.marks import Marks
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import literal
-from minercdc.lake.state import LakeState, StateTable, time_of
+from minercdc.lake.state import LakeState, StateTable, state_of, time_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,10 +81,8 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     history, state = LakeHistory(config, client), StateTable(spark, paths.state)
     history.refresh()
-    known = state.read()
     entries = state.entries() if exists(spark, paths.state) else []
-    complete = [entry.scn for entry in entries if entry.kind == "complete"]
-    trimmed = [entry.scn for entry in entries if entry.kind == "trimmed"]
+    known = state_of(entries)
     tables = [one for one in history.tables() if table in (None, one.name)]
     if not tables and table is not None:
         raise LakeError(f"the schema history {history.topic} has no table {table}")
@@ -94,7 +92,7 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
     return LakeStatus(
         known.complete,
         mark.scn if mark is not None else 0,
-        max(trimmed, default=min(complete, default=0)),
+        known.trimmed or min((entry.scn for entry in entries if entry.kind == "complete"), default=0),
         changes.rows().count(),
         *DeltaTable(spark, paths.changes).size(),
         tables=[

@@ -1,4 +1,4 @@
-"""A Spark session with the Kafka source and Delta, on whatever Java is there: of this machine alone, or on a cluster's master."""
+"""A Spark session with the Kafka source and Delta, on the Java that `find_java` gives: of this machine alone, or on a cluster's master."""
 
 from __future__ import annotations
 
