@@ -95,7 +95,8 @@ class Lake:
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
         ends = self._ends(number)
         self._merger.note_unread(self._read, ends)
-        self._merger.append(records, self._writer, number)
+        rows = sum(end - self._read.get(place, 0) for place, end in ends.items())
+        self._merger.append(records, self._writer, number, rows)
         self._read = ends
 
     def _ends(self, number: int) -> Ends:

@@ -14,6 +14,7 @@ Tables are merged from it, replayed from it and read as of an SCN with it. It li
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -85,9 +86,8 @@ class ChangeLog:
         """
         properties = {} if exists(self._spark, self.path) else _PROPERTIES
         writer_options = {"txnAppId": writer, "txnVersion": str(number), **properties}
-        rows = (
-            self._parsed(records, batch).coalesce(self._spark.sparkContext.defaultParallelism).sortWithinPartitions("topic")
-        )
+        # Kafka's partitions are read one after another, so a topic's records lie together without being sorted.
+        rows = self._parsed(records, batch).coalesce(self._spark.sparkContext.defaultParallelism)
         rows.write.format("delta").mode("append").options(**writer_options).save(self.path)
 
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
@@ -117,7 +117,7 @@ class ChangeLog:
 
     def _has_placeholder(self) -> str:
         """SQL: the value holds the placeholder, as text or as bytes in one of their forms."""
-        return "(" + " OR ".join(f"contains(value, {literal(form)})" for form in placeholder_forms(self._values)) + ")"
+        return "(" + " OR ".join(f"value RLIKE {literal(re.escape(form))}" for form in placeholder_forms(self._values)) + ")"
 
     def rows(self) -> DataFrame:
         """All records that are kept."""

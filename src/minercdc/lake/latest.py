@@ -15,15 +15,23 @@ if TYPE_CHECKING:
 # What orders the changes of one key. The offset decides between changes of one statement only.
 _ORDER = "commit_scn, seq, offset"
 _ALIVE_ORDER = "struct(commit_scn, op <> 'd', seq, offset)"  # of the last changes of different rows with one key
+_PLACE = ("batch", "partition", "offset")  # of a record in the change log: one that was read again is there twice
+_MOST_PLACES = 1_000_000  # some 40 bytes each, in the driver and in each executor
 
 
-def latest_records(rows: DataFrame, by: Sequence[str], *, large: bool) -> DataFrame:
+def latest_records(rows: DataFrame, by: Sequence[str], *, large: bool, count: int) -> DataFrame:
     """Of records of the change log, the last one per `by`, before they are parsed.
 
     :param large: the table has large values, so ROWIDs may be missing.
+    :param count: of `rows`, at most.
     """
-    kept = [name for name in (*RECORD, "key", "value") if name not in by]
-    return _last(rows, by, kept, large=large)
+    if count > _MOST_PLACES:
+        return _last(rows, by, [name for name in (*RECORD, "key", "value") if name not in by], large=large)
+    from pyspark.sql.functions import broadcast
+
+    # Values are wide: only their places are sorted, and sent to where the values are.
+    places = _last(rows, by, [*_PLACE, *(name for name in RECORD if name not in (*_PLACE, *by))], large=large)
+    return rows.join(broadcast(places.select(*_PLACE)), list(_PLACE), "left_semi")
 
 
 def latest_rows(decoded: DataFrame, by: Sequence[str], *, large: bool) -> DataFrame:
@@ -52,11 +60,15 @@ def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: boo
     from pyspark.sql.functions import expr
 
     together = f"struct({', '.join(map(quoted, kept))})"
+    names = ", ".join(map(quoted, by))
+    # Sorted for the aggregates: by number first, since keys have long common prefixes.
+    rows = rows.withColumn("hash", expr(f"xxhash64({names})")).repartition("hash")
     if "row_id" not in by:
-        rows = rows.repartition(*by).withColumn("home", expr(_home(by) if large else "coalesce(row_id, '')"))
         last = expr(f"max_by({together}, struct({_ORDER})) AS last")
-        rows = rows.groupBy(*by, "home").agg(last).selectExpr(*map(quoted, by), "last.*")
-    return rows.groupBy(*by).agg(expr(f"max_by({together}, {_ALIVE_ORDER}) AS last")).selectExpr(*map(quoted, by), "last.*")
+        rows = rows.withColumn("home", expr(_home(by) if large else "coalesce(row_id, '')"))
+        rows = rows.groupBy("hash", *by, "home").agg(last).selectExpr("hash", *map(quoted, by), "last.*")
+    last = expr(f"max_by({together}, {_ALIVE_ORDER}) AS last")
+    return rows.groupBy("hash", *by).agg(last).selectExpr(*map(quoted, by), "last.*")
 
 
 def complete_rows(

@@ -232,7 +232,7 @@ def reduced(
     one_version = first is last and key_ids(decoder.shape(first)) == list(key)  # an ALTER may have changed the key since
     large = any(column.unavailable is not None for _, column, _ in decoder.shape(last).columns)
     if one_version and not work.partial:
-        records = latest_records(rows, ["key"] if key else ["row_id"], large=large)
+        records = latest_records(rows, ["key"] if key else ["row_id"], large=large, count=work.rows)
         return decoder.decode(records, table, target, key, work.scns)
     decoded = decoder.decode(rows, table, target, key, work.scns, partial=work.partial, before=not one_version)
     by = [f"k{i}" for i in range(len(key))] or ["row_id"]

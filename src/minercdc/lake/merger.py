@@ -135,11 +135,16 @@ class Merger:
         """The newest complete SCN that readers know of; 0 for none."""
         return self._published_scn
 
-    def append(self, records: DataFrame, writer: str, number: int) -> None:
-        """Append a micro-batch to the change log; nothing happens when it was appended before."""
+    def append(self, records: DataFrame, writer: str, number: int, rows: int) -> None:
+        """Append a micro-batch to the change log; nothing happens when it was appended before.
+
+        :param rows: how many records it has, at most.
+        """
         batch = self._batch + 1
         self._log.append(records, batch, writer, number)
-        arrivals = self._log.arrivals(f"batch = {batch}")
+        compile_code(self._session(), wanted=rows >= FEW_ROWS)
+        written = ChangeLog(self._session(), self._paths.changes, self._config.values)
+        arrivals = written.arrivals(f"batch = {batch}")
         with self._lock:
             self._batch = batch
             for arrival in arrivals:
