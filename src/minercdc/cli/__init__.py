@@ -1,6 +1,6 @@
 """The command line: parses, calls, prints; no logic.
 
-    minercdc run CONFIG        capture into Kafka
+    minercdc run CONFIG        capture into Kafka, segments or JSON lines
     minercdc signal CONFIG ..  send a running connector a signal
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
@@ -101,7 +101,7 @@ def run(
     verbose: Verbose = False,
     log_interval: Annotated[float, typer.Option(help="Seconds between progress lines when there is no terminal.")] = 5.0,
 ) -> None:
-    """Capture changes into Kafka until stopped."""
+    """Capture changes into Kafka, or into the sink of the configuration, until stopped."""
     stop = Stop(_STOP_SECONDS)
     from minercdc.cli.display import display
     from minercdc.cli.next_steps import connector_steps
