@@ -15,13 +15,13 @@ from pydantic import SecretStr
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.kafka.client import KafkaClient
-from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.history import TableHistories, TableHistory
+from minercdc.lake.segment_history import history_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_histories: dict[str, LakeHistory] = {}  # of a Python worker, by the topic's name and cluster
+_histories: dict[str, TableHistories] = {}  # of a Python worker, by the topic's name and cluster, or the file
 
 
 def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) -> Column:
@@ -43,16 +43,16 @@ def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) 
     return checked
 
 
-def _history(config: ConnectorConfig) -> LakeHistory:
+def _history(config: ConnectorConfig) -> TableHistories:
     """The history of this worker, read to its present end."""
-    key = f"{config.kafka.bootstrap_servers} {config.identity.name} {config.identity.topic_prefix}"
+    key = f"{config.history.file} {config.kafka.bootstrap_servers} {config.identity.name} {config.identity.topic_prefix}"
     if key not in _histories:
-        _histories[key] = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
+        _histories[key] = history_of(config)
     _histories[key].refresh()
     return _histories[key]
 
 
-def refuse_newer(history: LakeHistory, name: str, known: int, scn: int) -> None:
+def refuse_newer(history: TableHistories, name: str, known: int, scn: int) -> None:
     """Raise LakeError when a record of an SCN has a version after the first `known` ones of its table."""
     table = history.find(name)
     for version in table.versions[known:] if table is not None else ():

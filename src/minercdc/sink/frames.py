@@ -118,6 +118,17 @@ def has_commit(data: bytes, at: int) -> bool:
     return False
 
 
+def last_commit(data: bytes) -> Commit | None:
+    """The last valid commit in the end of a segment, which may begin within a frame; None when it holds none."""
+    place = data.rfind(_MARK)
+    while place >= _HEAD.size:
+        if _is_commit(data, place - _HEAD.size):
+            (length,) = struct.unpack_from(">I", data, place - _HEAD.size)
+            return commit_of(data[place : place + length])
+        place = data.rfind(_MARK, 0, place)
+    return None
+
+
 def _is_commit(data: bytes, at: int) -> bool:
     length, checksum, kind = _HEAD.unpack_from(data, at)
     begin = at + _HEAD.size

@@ -30,6 +30,7 @@ from minercdc.sink.frames import (
     frames,
     has_commit,
     header_of,
+    last_commit,
     record_of,
 )
 
@@ -37,6 +38,7 @@ LOCK = "owner.lock"
 _NAME = re.compile(r"(\d{16})\.segment")
 _LOOKS = 3  # at what looks like damage: a writer may be cutting off an older tail at this moment
 _BETWEEN_LOOKS_S = 0.05
+_TAIL = 1 << 18  # bytes at the end of a segment that are looked at first
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -126,16 +128,15 @@ class SegmentLog:
                         return self._durable(reached)
         return reached if reached == start else self._durable(reached)
 
-    def last_commit(self) -> Commit | None:
-        """The last commit of all, None when there is none; of a segment without one, the commit before it.
-
-        :raises SinkError: the newest segment is damaged.
-        """
+    def last_offset(self) -> str | None:
+        """The offset that was stored last, None when there is none. Raises SinkError when the newest segment cannot be read."""
         numbers = self.numbers()
         if not numbers:
             return None
-        newest = self.newest(numbers[-1])
-        return None if newest.offset is None else Commit(newest.offset, newest.records, 0)
+        size = self._size(numbers[-1])
+        if (commit := last_commit(self._content(numbers[-1], max(size - _TAIL, 0), None))) is not None:
+            return commit.offset
+        return self.newest(numbers[-1]).offset
 
     def ranges(self, start: Place, end: Place) -> list[tuple[Place, int | None]]:
         """What lies between two positions: (begin, byte at which it ends; None for the end of the segment), by segment."""
