@@ -78,7 +78,9 @@ def resumptions_of(
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
     if memory is None:
-        why = f"debezium.sink.type={config.sink.debezium_sink_type} keeps no topics, so rows that vanished cannot be found"
+        why = (
+            f"debezium.sink.type={config.sink.debezium_sink_type} cannot be read back, so rows that vanished cannot be found"
+        )
     database = database_name(config.database)
     source = RepairSource(
         lambda: connect(config.database, "pdb"), needed, whole_rows=bool(config.filters.message_key_columns)

@@ -41,7 +41,7 @@ from minercdc.selection import envelope_encoder, key_columns, published_columns,
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
-from minercdc.sink.opening import open_sink
+from minercdc.sink.opening import open_sink, topic_records
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.mode import Decision, Start, Steps, decision_of
@@ -208,7 +208,8 @@ class _PipelineParts:
     def _signals(self) -> SignalActions:
         process, config = self._process, self._config
         directory, name = config.capture.minercdc_state_dir, config.identity.name
-        memory = TopicFold(self._client, self._topics, directory, name) if config.sink.is_kafka else None
+        records = topic_records(config, self._client)
+        memory = TopicFold(records, self._topics, directory, name) if records else None
         needed = self._factory.prerequisites
         resumptions = resumptions_of(config, self._suspensions, self._tables, self._filter, memory, needed)
         open_transactions = self.opened().open_transactions

@@ -70,11 +70,16 @@ def _reading(column: LakeColumn, values: ValueConfig, lake: LakeConfig) -> Readi
         return _wall_clock(column, values)
     if spark_type == "TIMESTAMP":
         return _iso_micros
-    return _same
+    return _text if spark_type == "STRING" else _same
 
 
 def _same(member: Any) -> Any:
     return member
+
+
+def _text(member: str) -> str:
+    """Half a surrogate pair becomes `?`, as in Spark: UTF-8 has none."""
+    return member if member.isascii() else member.encode("utf-8", "replace").decode()
 
 
 def _unscaled(member: str) -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from pydantic import SecretStr
+
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import SchemaHistoryError
 from minercdc.kafka.client import KafkaClient
@@ -44,6 +48,17 @@ class SegmentHistory(TableHistories):
         self._content = content
         self.end_vanished()
         self._refuse_unreadable()
+
+
+def for_tasks(config: ConnectorConfig) -> ConnectorConfig:
+    """What is sent to executors: without the password, since they read files and Kafka only, and with absolute paths."""
+    without_password = config.database.model_copy(update={"database_password": SecretStr("")})
+    history, sink = config.history, config.sink
+    if history.file is not None:
+        history = history.model_copy(update={"schema_history_internal_file_filename": history.file.absolute()})
+    if sink.debezium_sink_type == "segments":
+        sink = sink.model_copy(update={"minercdc_sink_path": str(sink.directory.absolute())})
+    return replace(config, database=without_password, history=history, sink=sink)
 
 
 def history_of(config: ConnectorConfig) -> TableHistories:

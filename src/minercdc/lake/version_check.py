@@ -6,17 +6,15 @@ versions: so a task compares the SCNs of its records with the history as it is t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Spark reads the types of `check` at run time
 import pyarrow.compute as pc  # type: ignore[import-untyped]
-from pydantic import SecretStr
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake.history import TableHistories, TableHistory
-from minercdc.lake.segment_history import history_of
+from minercdc.lake.segment_history import for_tasks, history_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -31,12 +29,11 @@ def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) 
     """
     from pyspark.sql.functions import arrow_udf
 
-    without_password = config.database.model_copy(update={"database_password": SecretStr("")})
-    kafka_only = replace(config, database=without_password)
+    sent = for_tasks(config)
     name, known = table.name, len(table.versions)
 
     def check(scns: pa.Array) -> pa.Array:
-        refuse_newer(_history(kafka_only), name, known, pc.max(scns).as_py() or 0)
+        refuse_newer(_history(sent), name, known, pc.max(scns).as_py() or 0)
         return pa.array([True] * len(scns), pa.bool_())
 
     checked: Column = arrow_udf(check, "boolean")(scn)

@@ -24,6 +24,7 @@ FORM = 1  # of the frames; a reader refuses another one
 HEADER, RECORD, COMMIT = b"H", b"R", b"C"
 
 _HEAD = struct.Struct(">IIc")
+HEAD_BYTES = _HEAD.size
 _CHECKED = struct.Struct(">Ic")
 _RECORD = struct.Struct(">HiiH")  # lengths of topic, key, value (-1: null), number of headers
 _NAMED = struct.Struct(">HI")  # of a header: lengths of name and value
@@ -88,6 +89,11 @@ def frame(kind: bytes, payload: bytes) -> bytes:
     """A frame as it is written."""
     length = len(payload)
     return _HEAD.pack(length, crc32(payload, crc32(_CHECKED.pack(length, kind))), kind) + payload
+
+
+def frame_length(head: bytes) -> int:
+    """Bytes of the frame that begins with these ones; 0 when they are too few."""
+    return HEAD_BYTES + int(_HEAD.unpack_from(head)[0]) if len(head) >= HEAD_BYTES else 0
 
 
 def frames(data: bytes, base: int = 0) -> Iterator[Frame]:

@@ -8,8 +8,10 @@ from minercdc.errors import ConfigError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.sink import KafkaSink
+from minercdc.kafka.topic_fold import TopicRecords
 from minercdc.kafka.topics import TopicNames
 from minercdc.sink.json_lines import JsonLines
+from minercdc.sink.segment_topics import SegmentTopics
 from minercdc.sink.segments import SegmentSink
 
 
@@ -25,6 +27,13 @@ def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, 
     if sink.debezium_sink_type == "json":
         return JsonLines(sink.file, sink.beside(config.capture.minercdc_state_dir, name))
     return KafkaSink(client, topics, name, ownership)
+
+
+def topic_records(config: ConnectorConfig, client: KafkaClient) -> TopicRecords | None:
+    """What reads back the records of the configured sink; None where none can."""
+    if config.sink.debezium_sink_type == "segments":
+        return SegmentTopics(config.sink.directory)
+    return client if config.sink.is_kafka else None
 
 
 def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:

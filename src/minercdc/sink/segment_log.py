@@ -20,6 +20,7 @@ from minercdc.errors import SinkError
 from minercdc.sink.files import file_errors, make_durable
 from minercdc.sink.frames import (
     COMMIT,
+    HEAD_BYTES,
     HEADER,
     RECORD,
     Commit,
@@ -27,6 +28,7 @@ from minercdc.sink.frames import (
     Header,
     StoredRecord,
     commit_of,
+    frame_length,
     frames,
     has_commit,
     header_of,
@@ -38,6 +40,7 @@ LOCK = "owner.lock"
 _NAME = re.compile(r"(\d{16})\.segment")
 _LOOKS = 3  # at what looks like damage: a writer may be cutting off an older tail at this moment
 _BETWEEN_LOOKS_S = 0.05
+_IDLE_BYTES = 1 << 16  # of commits without records, that are passed over together
 _TAIL = 1 << 18  # bytes at the end of a segment that are looked at first
 
 
@@ -85,7 +88,8 @@ class SegmentLog:
 
     def header(self, number: int) -> Header:
         """Raises SinkError when the segment is missing, damaged or of another version."""
-        for found in self._frames(number, 0):
+        length = frame_length(self._content(number, 0, HEAD_BYTES))
+        for found in frames(self._content(number, 0, length)):
             return self._header_of(number, found)
         raise self._damaged(number, 0)
 
@@ -107,7 +111,8 @@ class SegmentLog:
 
     def reach(self, start: Place, most: int | None = None) -> Place:
         """The end of the last commit after `start`, or of the first one by which `most` records are read; `start` when there is
-        none. It is on disk when this returns, so that no crash of the machine takes it back.
+        none, or a few without records, as an idle connector writes them. It is on disk when this returns, so that no crash of the
+        machine takes it back.
 
         :param start: the end of a commit, or byte 0 of a segment.
         :param most: records; None for all there are.
@@ -126,7 +131,8 @@ class SegmentLog:
                     reached = Place(number, found.end)
                     if most is not None and records >= most:
                         return self._durable(reached)
-        return reached if reached == start else self._durable(reached)
+        idle = not records and reached.segment == start.segment and reached.byte - start.byte < _IDLE_BYTES
+        return start if idle else self._durable(reached)
 
     def last_offset(self) -> str | None:
         """The offset that was stored last, None when there is none. Raises SinkError when the newest segment cannot be read."""

@@ -80,6 +80,11 @@ def test_a_value_that_does_not_fit_is_named(case: Case, member: object) -> None:
         read(case, member)
 
 
+def test_half_a_surrogate_pair_is_a_question_mark() -> None:
+    text = Case("VARCHAR2", 10, None, "", None)
+    assert read(text, json.loads('"a\\ud800é"')) == "a?é"
+
+
 def test_placeholders_are_those_of_the_type() -> None:
     found = [placeholder_of(column_of(Case(kind, None, None, "", None)), values_of(())) for kind in ("CLOB", "BLOB", "DATE")]
     assert found == [PLACEHOLDER, PLACEHOLDER.encode(), None]

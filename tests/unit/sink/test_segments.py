@@ -280,6 +280,22 @@ def test_a_limit_ends_at_the_first_commit_that_reaches_it(tmp_path: Path) -> Non
     assert found == list(range(12))
 
 
+def test_commits_without_records_are_passed_over_now_and_then_only(tmp_path: Path) -> None:
+    filled(tmp_path, batches=1)
+    _, start = committed(tmp_path)
+    writer = sink(tmp_path)
+    moves, place = 0, start
+    for number in range(1500):
+        writer.commit(offset(number))
+        if number % 20 == 0:
+            moves += place != (place := SegmentLog(tmp_path).reach(place))
+    writer.write(record(2))
+    writer.commit(offset(0))
+    assert 1 <= moves <= 3
+    assert [one.number for one in committed(tmp_path, place)[0]] == [2]
+    writer.close()
+
+
 _texts = st.text(max_size=20)
 _bytes = st.none() | st.binary(max_size=200) | st.just(b"COMMIT" * 3)
 _records = st.builds(
