@@ -92,7 +92,8 @@ def adapt_to_sink(sections: dict[str, Any]) -> dict[str, str]:
     """
     sink, kafka, history = sections["sink"], sections["kafka"], sections["history"]
     if sink.is_kafka:
-        return {}
+        without_effect = sink.model_fields_set - {"debezium_sink_type"}
+        return {property_of(name): "debezium.sink.type is kafka" for name in without_effect}
     if history.file is None:
         beside = sink.beside(sections["capture"].minercdc_state_dir, sections["identity"].name)
         file = beside.with_name(f"{beside.name}.schema-history")

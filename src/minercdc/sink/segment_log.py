@@ -124,8 +124,10 @@ class SegmentLog:
             raise SinkError(
                 f"the segment {path} ends before byte {start.byte}, up to which it was read", hint=_restore("Put it back")
             )
-        for number in self._from(start.segment):
-            for found in self._frames(number, start.byte if number == start.segment else 0):
+        numbers = self._from(start.segment)
+        for number in numbers:
+            begin, complete = start.byte if number == start.segment else 0, number != numbers[-1]
+            for found in self._frames(number, begin, complete=complete):
                 records += found.kind == RECORD
                 if found.kind == COMMIT:
                     reached = Place(number, found.end)
@@ -157,12 +159,13 @@ class SegmentLog:
     def read(self, begin: Place, until: int | None) -> Iterator[StoredRecord]:
         """The committed records of one segment between two commits.
 
-        :param until: byte at which the last commit ends; None: the last one there is.
+        :param until: byte at which the last commit ends; None for the end of a segment that another one follows.
         :raises SinkError: the segment is missing or damaged.
         """
         batch: list[bytes] = []
+        commit: Commit | None = None
         end = begin.byte
-        for found in self._frames(begin.segment, begin.byte, until):
+        for found in self._frames(begin.segment, begin.byte, until, complete=until is None):
             if found.kind == RECORD:
                 batch.append(found.payload)
                 continue
@@ -173,7 +176,8 @@ class SegmentLog:
                 for number, payload in enumerate(batch, first):
                     yield record_of(payload, number, commit.time_ms)
                 batch.clear()
-        if until is not None and end < until:
+        cut = end < until if until is not None else commit and commit.records != self.header(begin.segment + 1).records
+        if cut:
             raise self._damaged(begin.segment, end)
 
     def _from(self, number: int) -> list[int]:
@@ -182,15 +186,18 @@ class SegmentLog:
             raise self._missing(number)
         return [one for one in numbers if one >= number]
 
-    def _frames(self, number: int, begin: int, until: int | None = None) -> Iterator[Frame]:
-        """Valid frames from a byte on. Raises SinkError for damage: a frame that is not valid, with a commit after it."""
+    def _frames(self, number: int, begin: int, until: int | None = None, *, complete: bool = False) -> Iterator[Frame]:
+        """Valid frames from a byte on. Raises SinkError for damage: a frame that is not valid, with a commit after it.
+
+        :param complete: another segment follows this one, which ended with a commit: anything that is not valid is damage.
+        """
         at, looks = begin, 0
         while True:
             content, base = self._content(number, at, until), at
             for found in frames(content, base):
                 at = found.end
                 yield found
-            if not has_commit(content, at - base):
+            if not has_commit(content, at - base) and not (complete and at - base < len(content)):
                 return
             looks = looks + 1 if at == base else 1
             if looks == _LOOKS:

@@ -49,14 +49,14 @@ class SegmentTopics:
         for number, first in list(zip(numbers, firsts, strict=True))[max(bisect_right(firsts, begin) - 1, 0) :]:
             if first >= end:
                 return
-            for record in self._records(number):
+            for record in self._records(number, is_newest=number == numbers[-1]):
                 if begin <= record.number < end and record.topic == topic:
                     yield SegmentMessage(record)
 
-    def _records(self, number: int) -> Iterator[StoredRecord]:
+    def _records(self, number: int, *, is_newest: bool) -> Iterator[StoredRecord]:
         """Of a segment; none when a query has removed it meanwhile."""
         try:
-            yield from self._log.read(Place(number, 0), None)
+            yield from self._log.read(Place(number, 0), self._log.newest(number).length if is_newest else None)
         except SinkError:
             if number >= self._log.numbers()[0]:
                 raise

@@ -328,6 +328,9 @@ def test_properties_of_kafka_are_without_effect_on_another_sink() -> None:
     config = parse_properties({**GOOD, "debezium.sink.type": "segments", "minercdc.sink.path": "s"})
     assert set(config.ignored.values()) == {"debezium.sink.type is segments"}
     assert "schema.history.internal.kafka.topic" in config.ignored
+    assert parse_properties({**GOOD, "minercdc.sink.path": "s"}).ignored == {
+        "minercdc.sink.path": "debezium.sink.type is kafka"
+    }
 
 
 def test_what_a_sink_lacks_or_cannot_be_without_kafka_is_named() -> None:

@@ -133,6 +133,29 @@ def test_damage_before_a_commit_is_named_with_file_and_byte(tmp_path: Path, monk
     assert keys(tmp_path) == list(range(4))
 
 
+def test_the_end_of_a_segment_that_another_one_follows_is_no_tail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segment_log, "_BETWEEN_LOOKS_S", 0)
+    filled(tmp_path, batches=2, segment_bytes=1)
+    path = segment_file(tmp_path, 1)
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1  # of its last commit
+    path.write_bytes(content)
+    for read in (lambda: committed(tmp_path), lambda: list(SegmentLog(tmp_path).read(BEGIN, None))):
+        with pytest.raises(SinkError, match=r"0000000000000001.segment is damaged"):
+            read()
+
+
+def test_a_segment_that_was_cut_at_a_commit_is_damaged(tmp_path: Path) -> None:
+    filled(tmp_path, batches=4, segment_bytes=500)
+    assert len(SegmentLog(tmp_path).numbers()) > 1
+    path = segment_file(tmp_path, 1)
+    first, *later = [one.end for one in frames(path.read_bytes()) if one.kind == b"C"]
+    assert later
+    path.write_bytes(path.read_bytes()[:first])
+    with pytest.raises(SinkError, match=rf"0000000000000001.segment is damaged at byte {first}"):
+        committed(tmp_path)
+
+
 def test_a_damaged_range_that_was_planned_is_refused(tmp_path: Path) -> None:
     filled(tmp_path)
     _, end = committed(tmp_path)
